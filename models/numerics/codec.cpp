@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace sptc::numerics {
+namespace {
+
+Word mask(int bits) { return (Word{1} << bits) - 1; }
+
+Word pack_float(double value, const FloatFormat& format) {
+  if (std::isnan(value)) {
+    return canonical_nan(format);
+  }
+  const bool negative = std::signbit(value);
+  if (std::isinf(value)) {
+    return infinity(format, negative);
+  }
+  const Word sign = Word{negative} << (format.exponent_bits + format.mantissa_bits);
+  if (value == 0) {
+    return sign << format.discarded_low_bits;
+  }
+  const int exponent = std::max(std::ilogb(value), format.min_exponent());
+  // Exact scaling to units in the last place, then nearest-even by the default rounding of nearbyint. A carry into the
+  // next binade needs no care: the exponent field sits just above the mantissa field.
+  const auto ulps = static_cast<std::uint64_t>(
+      std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent)));
+  const auto field_base = static_cast<std::uint64_t>(exponent - format.min_exponent());
+  const std::uint64_t magnitude = (field_base << format.mantissa_bits) + ulps;
+  const auto largest = static_cast<std::uint64_t>(infinity(format, false) >> format.discarded_low_bits);
+  if (magnitude >= largest) {
+    return infinity(format, negative);
+  }
+  return (sign | static_cast<Word>(magnitude)) << format.discarded_low_bits;
+}
+
+template <typename Integer>
+Word pack_integer(double value) {
+  if (std::isnan(value)) {
+    return 0;
+  }
+  constexpr double kMin = std::numeric_limits<Integer>::min();
+  constexpr double kMax = std::numeric_limits<Integer>::max();
+  const auto rounded = static_cast<Integer>(std::clamp(std::nearbyint(value), kMin, kMax));
+  return static_cast<std::make_unsigned_t<Integer>>(rounded);
+}
+
+}  // namespace
+
+Unpacked unpack(Word bits, const FloatFormat& format) {
+  bits >>= format.discarded_low_bits;
+  const Word mantissa = bits & mask(format.mantissa_bits);
+  const Word field = (bits >> format.mantissa_bits) & mask(format.exponent_bits);
+  Unpacked result;
+  result.negative = ((bits >> (format.mantissa_bits + format.exponent_bits)) & 1) != 0;
+  const bool all_ones = field == mask(format.exponent_bits);
+  if (all_ones && format.special == SpecialEncoding::kIeee) {
+    result.kind = mantissa == 0 ? Unpacked::Class::kInfinity : Unpacked::Class::kNan;
+    return result;
+  }
+  if (all_ones && mantissa == mask(format.mantissa_bits)) {
+    result.kind = Unpacked::Class::kNan;
+    return result;
+  }
+  result.significand = field == 0 ? mantissa : mantissa | (Word{1} << format.mantissa_bits);
+  result.exponent = field == 0 ? format.min_exponent() : static_cast<int>(field) - format.bias();
+  return result;
+}
+
+Word canonical_nan(const FloatFormat& format) {
+  const int magnitude_bits = format.storage_bits() - 1;
+  return mask(magnitude_bits);
+}
+
+Word infinity(const FloatFormat& format, bool negative) {
+  // A format without infinity overflows to its NaN.
+  const Word magnitude = format.special == SpecialEncoding::kIeee
+                             ? mask(format.exponent_bits) << format.mantissa_bits
+                             : mask(format.exponent_bits + format.mantissa_bits);
+  const Word sign = Word{negative} << (format.exponent_bits + format.mantissa_bits);
+  return (sign | magnitude) << format.discarded_low_bits;
+}
+
+double to_double(Word bits, DataType type) {
+  const DataTypeInfo& row = info(type);
+  if (!row.is_float()) {
+    return type == DataType::kS8 ? static_cast<double>(static_cast<std::int8_t>(bits & 0xFF))
+                                 : static_cast<double>(static_cast<std::int32_t>(bits));
+  }
+  const Unpacked value = unpack(bits, *row.format);
+  const double sign = value.negative ? -1.0 : 1.0;
+  switch (value.kind) {
+    case Unpacked::Class::kNan:
+      return std::numeric_limits<double>::quiet_NaN();
+    case Unpacked::Class::kInfinity:
+      return sign * std::numeric_limits<double>::infinity();
+    case Unpacked::Class::kFinite:
+      break;
+  }
+  return sign * std::ldexp(static_cast<double>(value.significand),
+                           value.exponent - row.format->mantissa_bits);
+}
+
+Word from_double(double value, DataType type) {
+  const DataTypeInfo& row = info(type);
+  if (row.is_float()) {
+    return pack_float(value, *row.format);
+  }
+  return type == DataType::kS8 ? pack_integer<std::int8_t>(value)
+                               : pack_integer<std::int32_t>(value);
+}
+
+}  // namespace sptc::numerics

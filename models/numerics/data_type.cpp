@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+
+#include <array>
+
+namespace sptc::numerics {
+namespace {
+
+constexpr std::array<DataTypeInfo, 6> kDataTypes{{
+    {DataType::kF16, "f16", 16, kF16},
+    {DataType::kBf16, "bf16", 16, kBf16},
+    {DataType::kTf32, "tf32", 32, kTf32},
+    {DataType::kF32, "f32", 32, kF32},
+    {DataType::kS8, "s8", 8, std::nullopt},
+    {DataType::kS32, "s32", 32, std::nullopt},
+}};
+
+}  // namespace
+
+const DataTypeInfo& info(DataType type) { return kDataTypes[static_cast<std::size_t>(type)]; }
+
+std::optional<DataType> parse_data_type(std::string_view name) {
+  for (const DataTypeInfo& row : kDataTypes) {
+    if (row.name == name) {
+      return row.type;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_operand_type(DataType type) { return type != DataType::kF32 && type != DataType::kS32; }
+
+std::vector<std::string_view> operand_type_names() {
+  std::vector<std::string_view> names;
+  for (const DataTypeInfo& row : kDataTypes) {
+    if (is_operand_type(row.type)) {
+      names.push_back(row.name);
+    }
+  }
+  return names;
+}
+
+DataType accumulator_type(DataType operand) {
+  return info(operand).is_float() ? DataType::kF32 : DataType::kS32;
+}
+
+}  // namespace sptc::numerics

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace sptc::numerics {
+
+/// What the all-ones exponent field means.
+enum class SpecialEncoding {
+  kIeee,     ///< infinities and NaNs (f16, bf16, tf32, f32, e5m2)
+  kNanOnly,  ///< one NaN pattern, no infinity (e4m3: OCP FP8, section 5)
+};
+
+/// A binary floating-point format as data: sign, exponent field, mantissa field.
+struct FloatFormat {
+  int exponent_bits;
+  int mantissa_bits;
+  SpecialEncoding special = SpecialEncoding::kIeee;
+  int discarded_low_bits = 0;  ///< storage bits below the mantissa that the format ignores (tf32 in f32)
+
+  constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  /// Exponent of the subnormal range and of the smallest normal number.
+  constexpr int min_exponent() const { return 1 - bias(); }
+  /// Exponent of the largest finite numbers.
+  constexpr int max_exponent() const {
+    return special == SpecialEncoding::kIeee ? bias() : bias() + 1;
+  }
+  constexpr int storage_bits() const {
+    return 1 + exponent_bits + mantissa_bits + discarded_low_bits;
+  }
+
+  constexpr bool operator==(const FloatFormat&) const = default;
+};
+
+inline constexpr FloatFormat kF16{5, 10};
+inline constexpr FloatFormat kBf16{8, 7};
+inline constexpr FloatFormat kTf32{8, 10, SpecialEncoding::kIeee, 13};
+inline constexpr FloatFormat kF32{8, 23};
+
+}  // namespace sptc::numerics

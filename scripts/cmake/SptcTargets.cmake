@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# One CMake target per folder, all compiled the same way.
+
+add_library(sptc_options INTERFACE)
+target_compile_features(sptc_options INTERFACE cxx_std_20)
+target_include_directories(sptc_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(sptc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(SPTC_WERROR)
+  target_compile_options(sptc_options INTERFACE -Werror)
+endif()
+
+# sptc_library(<folder target> SOURCES a.cpp ... DEPENDS sptc::other ...)
+# defines the library sptc_<name> with the alias sptc::<name>. Without SOURCES it is header-only.
+function(sptc_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(sptc_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(sptc_${name} PUBLIC sptc_options ${ARG_DEPENDS})
+  else()
+    add_library(sptc_${name} INTERFACE)
+    target_link_libraries(sptc_${name} INTERFACE sptc_options ${ARG_DEPENDS})
+  endif()
+  add_library(sptc::${name} ALIAS sptc_${name})
+endfunction()
+
+# sptc_test(<name> LABEL unit SOURCES a.cpp ... DEPENDS sptc::x ... [SYSTEMC])
+# one GoogleTest executable; every TEST becomes a ctest entry in a process of its own (SystemC elaborates once per
+# process). With SYSTEMC the program starts in sc_main.
+function(sptc_test name)
+  cmake_parse_arguments(ARG "SYSTEMC" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE sptc_options ${ARG_DEPENDS})
+  if(ARG_SYSTEMC)
+    target_sources(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/systemc_main.cpp")
+    target_link_libraries(test_${name} PRIVATE GTest::gtest SystemC::systemc)
+  else()
+    target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
+  endif()
+  target_compile_definitions(test_${name} PRIVATE SPTC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(test_${name} TEST_PREFIX "${ARG_LABEL}." DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 120)
+endfunction()

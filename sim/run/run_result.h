@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/shape.h"
+#include "models/base/units.h"
+#include "models/numerics/data_type.h"
+
+namespace sptc::sim {
+
+/// The kernel that ran, in CUTLASS terms.
+struct KernelResult {
+  GemmShape cta_tile;   ///< k is logical
+  GemmShape warp_tile;
+  GemmShape instruction;
+  std::string instruction_name;  ///< PTX: mma.sp.sync.aligned.m16n8k32...
+  int stages = 0;
+  int split_k = 1;
+  std::int64_t ctas = 0;         ///< per launch, batch included
+  std::int64_t ctas_per_sm = 0;  ///< resident at once
+  std::int64_t waves = 0;        ///< ceil(ctas / (SMs * ctas_per_sm))
+};
+
+/// How the cycles were obtained.
+struct SamplingResult {
+  std::int64_t sms_simulated = 0;
+  bool extrapolated = false;           ///< main loop or CTA rounds multiplied after a period was detected
+  std::int64_t cycles_simulated = 0;   ///< of the run that was extrapolated
+};
+
+struct Violation {
+  std::int64_t batch = 0, row = 0, col = 0;
+  std::uint32_t got = 0;       ///< result word
+  std::uint32_t expected = 0;  ///< `exact`: the plain arithmetic's word; `eigen`: the reference rounded to the type
+};
+
+/// Values against the reference.
+struct CheckResult {
+  std::string mode;              ///< none, sample, eigen, exact
+  std::int64_t elements = 0;     ///< compared
+  std::int64_t mismatches = 0;
+  double worst_error = 0;        ///< largest |result - reference|; where it is, in units of its bound: worst_ratio
+  double bound = 0;              ///< proved bound at the element with the worst error
+  double worst_ratio = 0;        ///< largest error / bound over all elements
+  std::optional<Violation> first_violation;
+};
+
+/// One operation, dense or sparse. Times and cycles are of one launch (all `batch` GEMMs of it).
+struct VariantResult {
+  KernelResult kernel;
+  SamplingResult sampling;
+  std::int64_t cycles = 0;
+  double time_us = 0;
+  double clock_mhz = 0;
+  double tflops = 0;             ///< effective: skipped zeros count
+  double utilization = 0;        ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
+  double padding = 0;            ///< share of the issued MACs that fall outside the GEMM
+  std::string bound_by;
+  std::optional<CheckResult> check;
+};
+
+struct OperationResult {
+  std::string name;
+  GemmShape shape;
+  std::int64_t batch = 1;
+  std::int64_t count = 1;
+  numerics::DataType dtype = numerics::DataType::kF16;
+  bool prunable = false;
+  std::optional<VariantResult> dense;
+  std::optional<VariantResult> sparse;
+
+  /// dense / sparse time, where both were simulated.
+  std::optional<double> speedup() const;
+};
+
+/// Sums over the network: count-weighted, GEMMs only. Operations that stay dense enter the sparse total with their
+/// dense time.
+struct VariantTotals {
+  double time_us = 0;
+  double tflops = 0;
+  std::int64_t mismatches = 0;
+};
+
+struct Totals {
+  std::optional<VariantTotals> dense;
+  std::optional<VariantTotals> sparse;
+  std::optional<double> speedup;
+};
+
+/// Classification by a network whose real values ran through the simulated hardware.
+struct AccuracyResult {
+  std::int64_t samples = 0;
+  std::optional<double> dense_simulated, dense_float64;    ///< fraction of samples right
+  std::optional<double> sparse_simulated, sparse_float64;
+  std::int64_t dense_disagreements = 0, sparse_disagreements = 0;  ///< samples classified unlike float64
+};
+
+struct RunResult {
+  std::string workload;
+  std::string arch;
+  std::string fidelity;
+  std::vector<std::pair<std::string, std::string>> options;  ///< as given or by default, in order
+  std::uint64_t seed = 0;
+  std::vector<OperationResult> operations;
+  Totals totals;
+  std::optional<AccuracyResult> accuracy;
+  std::vector<std::string> assumed;  ///< parameters with evidence "assumed" that entered this result
+
+  /// Whether every check that ran passed.
+  bool passed() const;
+};
+
+}  // namespace sptc::sim

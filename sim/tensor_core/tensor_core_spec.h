@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Widths and latencies of one tensor core. Latencies are whole cycles, widths are bytes per cycle and may be
+/// fractions. The values of a GPU and where they come from stand in configs/<name>.json.
+struct TensorCoreSpec {
+  // Multiplier array: every cycle `dot_units` dot products advance, each over `dot_width_bytes` of operand A.
+  int dot_units = 0;
+  int dot_width_bytes = 0;
+
+  // Register-file ports that feed one tensor core [bytes per cycle].
+  double operand_a_port_bytes_per_cycle = 0;
+  double operand_b_port_bytes_per_cycle = 0;
+  double accumulator_port_bytes_per_cycle = 0;
+  double metadata_port_bytes_per_cycle = 0;
+
+  /// Operand B bytes that the selector hands to the multipliers per cycle.
+  double selector_bytes_per_cycle = 0;
+  /// Candidates that one multiplier can choose from: M of the widest N:M pattern.
+  int selector_inputs = 0;
+
+  // Pipeline depth [cycles].
+  int operand_fetch_latency_cycles = 0;
+  int selector_latency_cycles = 0;
+  int multiply_latency_cycles = 0;
+  int align_add_latency_cycles = 0;
+  int round_latency_cycles = 0;
+  int write_back_latency_cycles = 0;
+
+  /// Instructions that may be inside the tensor core at once.
+  int instruction_window = 0;
+};
+
+}  // namespace sptc::sim
