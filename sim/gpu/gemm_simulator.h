@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/matrix.h"
+#include "models/base/shape.h"
+#include "models/numerics/codec.h"
+#include "models/sparsity/compress.h"
+#include "sim/gpu/gpu_spec.h"
+#include "sim/run/run_result.h"
+
+namespace sptc::sim {
+
+/// What one launch computes: `batch` GEMMs D[m,n] = A[m,k] B[k,n].
+struct GemmProblem {
+  GemmShape shape;
+  std::int64_t batch = 1;
+  numerics::DataType dtype = numerics::DataType::kF16;
+  bool sparse = false;  ///< A at the hardware's N:M pattern
+};
+
+/// Operand values of one GEMM of the batch, as storage words.
+struct GemmOperands {
+  Matrix<numerics::Word> a;                      ///< [m, k]; used when dense
+  sparsity::CompressedMatrix compressed_a;       ///< used when sparse
+  Matrix<numerics::Word> b_columns;              ///< [n, k]: column j of B is row j here (k contiguous)
+};
+
+/// Choices a user may force; the heuristic fills the rest.
+struct KernelOverrides {
+  std::optional<GemmShape> cta_tile;  ///< logical k
+  std::optional<int> stages;
+};
+
+struct GemmRun {
+  KernelResult kernel;
+  SamplingResult sampling;
+  std::int64_t cycles = 0;
+  std::int64_t issued_macs = 0;                  ///< executed multiply-accumulates of all CTAs, padding included
+  std::vector<Matrix<numerics::Word>> d;         ///< per batch [m, n], accumulator words; empty without operands
+};
+
+/// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same hardware. SystemC
+/// elaborates once per process: one GemmSimulator per process.
+class GemmSimulator {
+ public:
+  struct Options {
+    bool all_sms = false;         ///< build every SM; else one stands for all
+    bool extrapolate = true;      ///< multiply a detected period of main loop and CTA rounds
+    std::string vcd_file;         ///< without ".vcd"; empty: no waveform
+  };
+
+  GemmSimulator(const GpuSpec& spec, const Options& options);
+  ~GemmSimulator();
+
+  /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the SystemC data path of all
+  /// CTAs and D is returned; without them the same events happen and no payload moves.
+  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
+              const std::vector<GemmOperands>* operands);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sptc::sim
