@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/text_file.h"
+
+#include "models/base/error.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <system_error>
+
+namespace sptc::sim {
+
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const std::string shown = printable(path.string());
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw InputError(shown + ": no such file");
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw InputError(shown + ": not a regular file");
+  }
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) {
+    throw InputError(shown + ": cannot be opened for reading");
+  }
+  const auto size = static_cast<std::uint64_t>(stream.tellg());
+  if (size > max_bytes) {
+    throw InputError(fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind",
+                                 shown, size, max_bytes));
+  }
+  std::string bytes(size, '\0');
+  stream.seekg(0);
+  stream.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (static_cast<std::uint64_t>(stream.gcount()) != size) {
+    throw InputError(shown + ": cannot be read to its end");
+  }
+  return bytes;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 120;
+  std::string result;
+  for (const char c : text.substr(0, kMaxBytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return text.size() > kMaxBytes ? result + "..." : result;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
+  std::error_code error;
+  {
+    std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (!stream) {
+      std::filesystem::remove(beside, error);
+      throw InputError(printable(path.string()) + ": cannot be written");
+    }
+  }
+  std::filesystem::rename(beside, path, error);
+  if (error) {
+    const std::string reason = error.message();
+    std::filesystem::remove(beside, error);
+    throw InputError(printable(path.string()) + ": cannot be written: " + reason);
+  }
+}
+
+}  // namespace sptc::sim
