@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds preset release with warnings as errors and runs every test that is not slow, the format check and the
+# include-direction check. Installs missing Debian packages (as root, or through sudo). Needs no GPU. Works from any
+# directory and is safe to repeat. Prints one line per step at the end; exit 1 if one failed.
+#
+#   --tidy     + clang-tidy over every source (preset tidy)
+#   --asan     + the tests under AddressSanitizer and UndefinedBehaviorSanitizer (preset asan)
+#   --slow     + the tests with the label slow
+#   -j N       compile and test jobs (default: all processors)
+#   --help     this text
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+tidy=false asan=false slow=false
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --tidy) tidy=true ;;
+    --asan) asan=true ;;
+    --slow) slow=true ;;
+    -h | --help)
+      sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    -j)
+      jobs=${2:-}
+      shift
+      ;;
+    -j*) jobs=${1#-j} ;;
+    *)
+      echo "test.sh: unknown option '$1'; allowed: --tidy, --asan, --slow, -j N, --help" >&2
+      exit 2
+      ;;
+  esac
+  shift || break
+done
+if ! [[ $jobs =~ ^[1-9][0-9]*$ ]]; then
+  echo "test.sh: -j needs a positive number, not '$jobs'" >&2
+  exit 2
+fi
+
+summary=()
+failures=0
+
+# step <name> <command ...>: runs the command, remembers the outcome, goes on after a failure.
+step() {
+  local name=$1 started=$SECONDS outcome=ok
+  shift
+  printf '\n== %s\n' "$name"
+  if ! "$@"; then
+    outcome=FAILED
+    failures=$((failures + 1))
+  fi
+  summary+=("$(printf '%-6s %5d s  %s' "$outcome" $((SECONDS - started)) "$name")")
+}
+
+build() {
+  cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"
+}
+
+run_tests() {
+  ctest --preset "$1" --parallel "$jobs"
+}
+
+build_and_test() {
+  build "$1" && run_tests "$1"
+}
+
+# The test presets exclude the label, and a preset's filter cannot be widened from the command line.
+run_slow_tests() {
+  ctest --test-dir "build/$1" --label-regex '^slow$' --no-tests=ignore --output-on-failure --parallel "$jobs"
+}
+
+cd "$root" || exit 1
+groups=(build test)
+if $tidy; then
+  groups+=(tidy)
+fi
+printf '== Packages\n'
+scripts/install_dependencies.sh "${groups[@]}" || exit 1
+
+step "format" scripts/check_format.sh
+step "include direction: the check itself" python3 scripts/check_includes.py --self-test
+step "include direction" python3 scripts/check_includes.py
+if $tidy; then
+  step "clang-tidy" build tidy
+fi
+if $asan; then
+  step "build and tests, asan" build_and_test asan
+fi
+step "build, release" build release
+if [[ ${summary[-1]} == ok* ]]; then
+  if $slow; then
+    step "slow tests" run_slow_tests release
+  fi
+  # Last, so that ctest's closing summary stands right above ours.
+  step "tests, release" run_tests release
+fi
+
+printf '\n== Summary\n'
+printf '%s\n' "${summary[@]}"
+if [[ $failures -gt 0 ]]; then
+  echo "$failures of ${#summary[@]} steps FAILED in $SECONDS s."
+  exit 1
+fi
+echo "All ${#summary[@]} steps passed in $SECONDS s."
