@@ -7,10 +7,10 @@ namespace sptc::numerics {
 namespace {
 
 constexpr std::array<DataTypeInfo, 6> kDataTypes{{
-    {DataType::kF16, "f16", 16, kF16},
-    {DataType::kBf16, "bf16", 16, kBf16},
-    {DataType::kTf32, "tf32", 32, kTf32},
-    {DataType::kF32, "f32", 32, kF32},
+    {DataType::kF16, "f16", 16, kF16Format},
+    {DataType::kBf16, "bf16", 16, kBf16Format},
+    {DataType::kTf32, "tf32", 32, kTf32Format},
+    {DataType::kF32, "f32", 32, kF32Format},
     {DataType::kS8, "s8", 8, std::nullopt},
     {DataType::kS32, "s32", 32, std::nullopt},
 }};

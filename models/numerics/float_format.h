@@ -32,9 +32,9 @@ struct FloatFormat {
   constexpr bool operator==(const FloatFormat&) const = default;
 };
 
-inline constexpr FloatFormat kF16{5, 10};
-inline constexpr FloatFormat kBf16{8, 7};
-inline constexpr FloatFormat kTf32{8, 10, SpecialEncoding::kIeee, 13};
-inline constexpr FloatFormat kF32{8, 23};
+inline constexpr FloatFormat kF16Format{5, 10};
+inline constexpr FloatFormat kBf16Format{8, 7};
+inline constexpr FloatFormat kTf32Format{8, 10, SpecialEncoding::kIeee, 13};
+inline constexpr FloatFormat kF32Format{8, 23};
 
 }  // namespace sptc::numerics

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/pattern.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace sptc::sparsity {
 
@@ -16,25 +17,53 @@ struct CompressedMatrix {
   Pattern pattern;
   std::size_t logical_k = 0;
   Matrix<numerics::Word> values;  ///< [m, compressed_k], storage words
-  /// [m, groups]: the nibble of each group as mma.sp reads it. 2:4: index of the first kept element in bits 1:0, of the
-  /// second in bits 3:2. 1:2 (tf32): 0b0100 keeps element 0, 0b1110 element 1.
+  /// [m, groups]: the nibble of each group as mma.sp reads it. 2:4: index of the first kept element
+  /// in bits 1:0, of the second in bits 3:2. 1:2 (tf32): 0b0100 keeps element 0, 0b1110 element 1.
   Matrix<std::uint8_t> nibbles;
 
   std::size_t rows() const { return values.rows(); }
   std::size_t compressed_k() const { return values.cols(); }
 };
 
-/// Compresses `dense` [m, k] at the hardware pattern of `type`. Under-full groups keep the smallest unused positions as
-/// explicit zeros, so that the indices are distinct and increasing. Throws InputError, naming the row and the group,
-/// where a group holds more non-zeros than the pattern allows, and where k is no multiple of the group.
+/// Compresses `dense` [m, k] at the hardware pattern of `type`. Under-full groups keep the smallest
+/// unused positions as explicit zeros, so that the indices are distinct and increasing.
+///
+/// Zero means: of value zero as the tensor core reads the word, hence -0 and a tf32 word with
+/// nothing but discarded low bits count as zeros. Every zero of the input becomes +0, in a kept
+/// slot or not. No result depends on its sign: a zero product takes no part in the alignment, an
+/// exact zero sum is +0, and 0 * infinity is the canonical NaN.
+///
+/// Throws InputError, naming the row, the group and its values, where a group holds more non-zeros
+/// than the pattern allows; where k is no multiple of the group; and where `type` is no operand
+/// type. A tf32 matrix that is 2:4 but not 1:2 is refused with a sentence that says so.
 CompressedMatrix compress(const Matrix<numerics::Word>& dense, numerics::DataType type);
 
-/// The dense matrix [m, logical_k] again. Throws InputError where a nibble is invalid (equal indices; for tf32 anything
-/// but 0b0100 and 0b1110).
+/// The dense matrix [m, logical_k] again, +0 where nothing was kept. Indices need not be in order:
+/// slot s goes where index s says (PTX ISA, mma.sp without ordered_metadata). Throws InputError
+/// where a nibble is invalid (equal indices; for tf32 anything but 0b0100 and 0b1110) and where the
+/// extents of values and nibbles do not belong together.
 Matrix<numerics::Word> decompress(const CompressedMatrix& compressed);
 
-/// Position inside its group that slot `slot` (0 .. kept-1) of `nibble` selects.
-int selected_position(std::uint8_t nibble, int slot, const Pattern& pattern);
+/// A group that holds more non-zeros than a pattern allows.
+struct PatternViolation {
+  std::size_t row = 0;
+  std::size_t group = 0;
+};
+
+/// The first group of `dense`, row by row, that `pattern` does not allow; nothing where the matrix
+/// is legal. k must be a multiple of the group, else InputError.
+std::optional<PatternViolation> find_violation(const Matrix<numerics::Word>& dense,
+                                               numerics::DataType type, const Pattern& pattern);
+
+/// Position inside its group that slot `slot` (0 .. kept-1) of `nibble` selects. Defined for all 16
+/// nibbles, as a multiplexer would be, also for those that is_valid_nibble refuses.
+inline int selected_position(std::uint8_t nibble, int slot, const Pattern& pattern) {
+  const int choice = slot / pattern.run;
+  // Two candidates are told apart by the upper bit of the first index: 1:2 is read as 2:4 over half
+  // elements, so that 0b0100 names the halves (0,1) and 0b1110 the halves (2,3).
+  const int index = pattern.candidates() == 2 ? (nibble >> 1) & 1 : (nibble >> (2 * choice)) & 3;
+  return index * pattern.run + slot % pattern.run;
+}
 
 /// Whether `nibble` names distinct positions that the pattern knows.
 bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern);

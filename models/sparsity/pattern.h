@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include "models/numerics/data_type.h"
+
+#include <string>
 
 namespace sptc::sparsity {
 
-/// N:M structured sparsity along K: of every `group` consecutive elements of a row at most `kept` are non-zero, chosen
-/// in runs of `run` neighbours (4-bit types keep pairs: 4:8 as 2 of 4 pairs).
+/// N:M structured sparsity along K: of every `group` consecutive elements of a row at most `kept`
+/// are non-zero, chosen in runs of `run` neighbours (4-bit types keep pairs: 4:8 as 2 of 4 pairs).
 struct Pattern {
   int kept = 2;
   int group = 4;
@@ -21,7 +21,8 @@ struct Pattern {
   std::string name() const { return std::to_string(kept) + ":" + std::to_string(group); }
 };
 
-/// The pattern that mma.sp of `type` executes: 2:4 for 16- and 8-bit types, 1:2 for tf32 (PTX ISA, mma.sp).
+/// The pattern that mma.sp of `type` executes: 2:4 for 16- and 8-bit types, 1:2 for tf32 (PTX ISA,
+/// mma.sp).
 Pattern hardware_pattern(numerics::DataType type);
 
 }  // namespace sptc::sparsity

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/fragment_layout.h"
+
+#include "models/base/error.h"
+
+#include <string>
+
+namespace sptc::mma {
+namespace {
+
+using numerics::Word;
+
+std::string shape_name(const MmaShape& shape) {
+  return "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
+         std::to_string(shape.k);
+}
+
+}  // namespace
+
+FragmentSlot FragmentLayout::slot(const FragmentCoordinate& where) const {
+  const int per_register = elements_per_register();
+  if (operand == FragmentOperand::kAccumulator) {
+    const int value = 2 * (where.row >> 3) + (where.col & 1);
+    return {4 * (where.row & 7) + (where.col >> 1), value / per_register, value % per_register};
+  }
+  const bool is_a = operand == FragmentOperand::kA;
+  const int along_k = is_a ? where.col : where.row;
+  const int quad = is_a ? where.row & 7 : where.col;
+  const int block = along_k / (4 * per_register);
+  const int lane_of_quad = along_k / per_register % 4;
+  const int reg = is_a ? 2 * block + (where.row >> 3) : block;
+  return {4 * quad + lane_of_quad, reg, along_k % per_register};
+}
+
+FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperand operand) {
+  const MmaShape& shape = instruction.shape;
+  FragmentLayout layout;
+  switch (operand) {
+    case FragmentOperand::kA:
+      layout = {operand, shape.m, instruction.compressed_k(),
+                numerics::storage_bits(instruction.a_type)};
+      break;
+    case FragmentOperand::kB:
+      layout = {operand, shape.k, shape.n, numerics::storage_bits(instruction.b_type)};
+      break;
+    case FragmentOperand::kAccumulator:
+      layout = {operand, shape.m, shape.n, numerics::storage_bits(instruction.accumulator)};
+      break;
+  }
+  const bool known_tile = shape.m == 16 && shape.n == 8;
+  // A and B are dealt out in blocks of four registers' worth of k, one register to each lane of a
+  // quad.
+  const int k_block = 4 * layout.elements_per_register();
+  const int k = operand == FragmentOperand::kA ? layout.cols : layout.rows;
+  const bool whole = operand == FragmentOperand::kAccumulator ? layout.element_bits >= 16
+                                                              : k > 0 && k % k_block == 0;
+  if (!known_tile || !whole) {
+    throw InputError("no fragment layout for " + shape_name(shape) + " with elements of " +
+                     std::to_string(layout.element_bits) +
+                     " bits: allowed is m16n8k* with k of A and B a multiple of " +
+                     std::to_string(k_block) + " and accumulators of 16 or 32 bits");
+  }
+  return layout;
+}
+
+Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout, const Matrix<Word>& matrix,
+                                    std::size_t first_row, std::size_t first_col) {
+  return pack_fragment_from(layout, [&](int row, int col) -> Word {
+    const std::size_t from_row = first_row + static_cast<std::size_t>(row);
+    const std::size_t from_col = first_col + static_cast<std::size_t>(col);
+    const bool inside = from_row < matrix.rows() && from_col < matrix.cols();
+    return inside ? matrix(from_row, from_col) : Word{0};
+  });
+}
+
+Matrix<Word> unpack_fragment(const FragmentLayout& layout, const Matrix<std::uint32_t>& registers) {
+  if (registers.rows() != static_cast<std::size_t>(layout.registers()) ||
+      registers.cols() != kWarpLanes) {
+    throw InputError("a fragment of " + std::to_string(layout.registers()) +
+                     " registers in 32 lanes cannot be read from " +
+                     std::to_string(registers.rows()) + " registers in " +
+                     std::to_string(registers.cols()) + " lanes");
+  }
+  Matrix<Word> matrix(static_cast<std::size_t>(layout.rows), static_cast<std::size_t>(layout.cols));
+  const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
+  for (int row = 0; row < layout.rows; ++row) {
+    for (int col = 0; col < layout.cols; ++col) {
+      const FragmentSlot slot = layout.slot({row, col});
+      const std::uint32_t word =
+          registers(static_cast<std::size_t>(slot.reg), static_cast<std::size_t>(slot.lane));
+      matrix(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) =
+          word >> (slot.element * layout.element_bits) & mask;
+    }
+  }
+  return matrix;
+}
+
+}  // namespace sptc::mma

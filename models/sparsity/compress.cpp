@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/compress.h"
+
+#include "models/base/error.h"
+
+#include <array>
+#include <span>
+#include <sstream>
+#include <string>
+
+namespace sptc::sparsity {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+constexpr Pattern kTwoOfFour{.kept = 2, .group = 4, .run = 1};
+constexpr Pattern kOneOfTwo{.kept = 1, .group = 2, .run = 1};
+constexpr std::uint8_t kKeepFirstOfTwo = 0b0100;
+constexpr std::uint8_t kKeepSecondOfTwo = 0b1110;
+
+bool is_zero(Word word, const numerics::DataTypeInfo& type) {
+  return type.is_float() ? numerics::unpack(word, *type.format).is_zero()
+                         : numerics::to_double(word, type.type) == 0;
+}
+
+/// Bit i: run i of the group holds a non-zero.
+unsigned non_zero_runs(std::span<const Word> group, const numerics::DataTypeInfo& type, int run) {
+  unsigned runs = 0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (!is_zero(group[i], type)) {
+      runs |= 1U << (i / static_cast<std::size_t>(run));
+    }
+  }
+  return runs;
+}
+
+void require_whole_groups(std::size_t k, const Pattern& pattern) {
+  if (k % static_cast<std::size_t>(pattern.group) != 0) {
+    throw InputError("k = " + std::to_string(k) + " cannot be " + pattern.name() +
+                     " sparse: it must be a multiple of " + std::to_string(pattern.group));
+  }
+}
+
+std::string describe(const PatternViolation& where, const Matrix<Word>& dense, DataType type,
+                     const Pattern& pattern) {
+  const auto size = static_cast<std::size_t>(pattern.group);
+  const std::size_t first = where.group * size;
+  std::ostringstream text;
+  text << "row " << where.row << ", group " << where.group << " (columns " << first << " to "
+       << first + size - 1 << ") holds (";
+  for (std::size_t i = 0; i < size; ++i) {
+    text << (i == 0 ? "" : ", ") << numerics::to_double(dense(where.row, first + i), type);
+  }
+  text << ")";
+  return text.str();
+}
+
+[[noreturn]] void refuse(const PatternViolation& where, const Matrix<Word>& dense, DataType type,
+                         const Pattern& pattern) {
+  const std::string group = describe(where, dense, type, pattern);
+  const std::string type_name(numerics::name(type));
+  if (pattern == kOneOfTwo && dense.cols() % 4 == 0 && !find_violation(dense, type, kTwoOfFour)) {
+    throw InputError("the matrix is 2:4 but not 1:2 sparse, and " + type_name +
+                     " needs 1:2: " + group + "; prune it 1:2 or use a 16-bit type");
+  }
+  const std::string unit = pattern.run == 1 ? "non-zeros" : "non-zero runs";
+  throw InputError("the matrix is not " + pattern.name() + " sparse as " + type_name +
+                   " needs it: " + group + ", allowed are " + std::to_string(pattern.choices()) +
+                   " " + unit);
+}
+
+/// The runs to keep, in increasing order: those of `non_zero`, filled up with the smallest others.
+std::array<int, 2> kept_runs(unsigned non_zero, const Pattern& pattern) {
+  int missing = pattern.choices() - __builtin_popcount(non_zero);
+  unsigned keep = non_zero;
+  for (int i = 0; missing > 0; ++i) {
+    if ((keep >> i & 1U) == 0) {
+      keep |= 1U << i;
+      --missing;
+    }
+  }
+  std::array<int, 2> runs{};
+  for (int i = 0, slot = 0; i < pattern.candidates(); ++i) {
+    if ((keep >> i & 1U) != 0) {
+      runs[static_cast<std::size_t>(slot++)] = i;
+    }
+  }
+  return runs;
+}
+
+std::uint8_t encode(const std::array<int, 2>& runs, const Pattern& pattern) {
+  if (pattern.candidates() == 2) {
+    return runs[0] == 0 ? kKeepFirstOfTwo : kKeepSecondOfTwo;
+  }
+  return static_cast<std::uint8_t>(runs[0] | runs[1] << 2);
+}
+
+void require_extents(const CompressedMatrix& matrix) {
+  const auto kept = static_cast<std::size_t>(matrix.pattern.kept);
+  require_whole_groups(matrix.logical_k, matrix.pattern);
+  const std::size_t groups = matrix.logical_k / static_cast<std::size_t>(matrix.pattern.group);
+  if (matrix.values.cols() != groups * kept || matrix.nibbles.cols() != groups ||
+      matrix.nibbles.rows() != matrix.values.rows()) {
+    std::ostringstream text;
+    text << "a " << matrix.pattern.name() << " matrix with " << matrix.values.rows()
+         << " rows and logical k = " << matrix.logical_k << " needs " << groups * kept
+         << " values and " << groups << " metadata nibbles per row; there are "
+         << matrix.values.cols() << " values and " << matrix.nibbles.rows() << " rows of "
+         << matrix.nibbles.cols() << " nibbles";
+    throw InputError(text.str());
+  }
+}
+
+[[noreturn]] void refuse_nibble(std::uint8_t nibble, std::size_t row, std::size_t group,
+                                const Pattern& pattern) {
+  std::ostringstream text;
+  text << "invalid metadata in row " << row << ", group " << group << ": 0x" << std::hex
+       << static_cast<int>(nibble) << std::dec << ", allowed are ";
+  text << (pattern.candidates() == 2 ? "0x4 (keeps element 0) and 0xe (keeps element 1)"
+                                     : "two 2-bit indices that differ");
+  throw InputError(text.str());
+}
+
+}  // namespace
+
+bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern) {
+  if (nibble > 0xF) {
+    return false;
+  }
+  if (pattern.candidates() == 2) {
+    return nibble == kKeepFirstOfTwo || nibble == kKeepSecondOfTwo;
+  }
+  return pattern.candidates() == 4 && pattern.choices() == 2 && (nibble & 3) != nibble >> 2;
+}
+
+std::optional<PatternViolation> find_violation(const Matrix<Word>& dense, DataType type,
+                                               const Pattern& pattern) {
+  require_whole_groups(dense.cols(), pattern);
+  const auto size = static_cast<std::size_t>(pattern.group);
+  const numerics::DataTypeInfo& row_of_type = numerics::info(type);
+  for (std::size_t row = 0; row < dense.rows(); ++row) {
+    for (std::size_t group = 0; group < dense.cols() / size; ++group) {
+      const auto elements = dense.row(row).subspan(group * size, size);
+      const unsigned runs = non_zero_runs(elements, row_of_type, pattern.run);
+      if (__builtin_popcount(runs) > pattern.choices()) {
+        return PatternViolation{row, group};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+CompressedMatrix compress(const Matrix<Word>& dense, DataType type) {
+  const Pattern pattern = hardware_pattern(type);
+  require_whole_groups(dense.cols(), pattern);
+  const auto size = static_cast<std::size_t>(pattern.group);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  const std::size_t groups = dense.cols() / size;
+  const numerics::DataTypeInfo& row_of_type = numerics::info(type);
+  CompressedMatrix result{.type = type,
+                          .pattern = pattern,
+                          .logical_k = dense.cols(),
+                          .values = Matrix<Word>(dense.rows(), groups * kept),
+                          .nibbles = Matrix<std::uint8_t>(dense.rows(), groups)};
+  for (std::size_t row = 0; row < dense.rows(); ++row) {
+    for (std::size_t group = 0; group < groups; ++group) {
+      const auto elements = dense.row(row).subspan(group * size, size);
+      const unsigned non_zero = non_zero_runs(elements, row_of_type, pattern.run);
+      if (__builtin_popcount(non_zero) > pattern.choices()) {
+        refuse({row, group}, dense, type, pattern);
+      }
+      const std::uint8_t nibble = encode(kept_runs(non_zero, pattern), pattern);
+      result.nibbles(row, group) = nibble;
+      for (int slot = 0; slot < pattern.kept; ++slot) {
+        const auto position = static_cast<std::size_t>(selected_position(nibble, slot, pattern));
+        const Word word = elements[position];
+        result.values(row, group * kept + static_cast<std::size_t>(slot)) =
+            is_zero(word, row_of_type) ? Word{0} : word;
+      }
+    }
+  }
+  return result;
+}
+
+Matrix<Word> decompress(const CompressedMatrix& compressed) {
+  require_extents(compressed);
+  const Pattern& pattern = compressed.pattern;
+  const auto size = static_cast<std::size_t>(pattern.group);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  Matrix<Word> dense(compressed.rows(), compressed.logical_k);
+  for (std::size_t row = 0; row < compressed.rows(); ++row) {
+    for (std::size_t group = 0; group < compressed.nibbles.cols(); ++group) {
+      const std::uint8_t nibble = compressed.nibbles(row, group);
+      if (!is_valid_nibble(nibble, pattern)) {
+        refuse_nibble(nibble, row, group, pattern);
+      }
+      for (int slot = 0; slot < pattern.kept; ++slot) {
+        const auto position = static_cast<std::size_t>(selected_position(nibble, slot, pattern));
+        dense(row, group * size + position) =
+            compressed.values(row, group * kept + static_cast<std::size_t>(slot));
+      }
+    }
+  }
+  return dense;
+}
+
+}  // namespace sptc::sparsity

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/metadata.h"
+
+#include "models/base/error.h"
+
+#include <string>
+
+namespace sptc::sparsity {
+namespace {
+
+using numerics::DataType;
+
+constexpr std::size_t kRowTile = 16;
+
+/// Throws InputError unless `extent` is a multiple of `of`: "what = extent must be a multiple of
+/// `of`".
+void require_multiple(const std::string& what, std::size_t extent, std::size_t of) {
+  if (extent % of != 0) {
+    throw InputError(what + " = " + std::to_string(extent) + " must be a multiple of " +
+                     std::to_string(of));
+  }
+}
+
+/// Rows that reorder_meta permutes among themselves.
+std::size_t row_block(DataType type) {
+  return metadata_element_bits(type) == 16 ? 32 : 16;
+}
+
+void require_reorderable(DataType type, std::size_t rows, std::size_t columns) {
+  const std::string of_type = " of reordered metadata for " + std::string(numerics::name(type));
+  require_multiple("rows" + of_type, rows, row_block(type));
+  require_multiple("element columns" + of_type, columns, 2);
+}
+
+LaneMetadata gather_all(const CanonicalMetadata& canonical, int logical_k, int first_selector,
+                        bool shared) {
+  const MetadataRegisterFormat format = metadata_register_format(canonical.type, logical_k);
+  const Matrix<std::uint8_t> nibbles = unpack_canonical(canonical);
+  const auto groups = static_cast<std::size_t>(format.groups());
+  require_multiple("rows of mma.sp metadata", nibbles.rows(), kRowTile);
+  require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(logical_k),
+                   nibbles.cols(), groups);
+  LaneMetadata lanes{
+      .type = canonical.type,
+      .format = format,
+      .first_selector = first_selector,
+      .tiles_per_register = shared ? static_cast<std::size_t>(format.selectors()) : 1,
+      .row_tiles = nibbles.rows() / kRowTile,
+      .k_tiles = nibbles.cols() / groups,
+      .registers = {}};
+  const std::size_t register_rows =
+      (lanes.row_tiles + lanes.tiles_per_register - 1) / lanes.tiles_per_register;
+  lanes.registers.resize(register_rows * lanes.k_tiles);
+  // Also without a tile, so that a bad selector is refused whatever the matrix.
+  metadata_slot(format, first_selector, {});
+  for (std::size_t row_tile = 0; row_tile < lanes.row_tiles; ++row_tile) {
+    for (std::size_t k_tile = 0; k_tile < lanes.k_tiles; ++k_tile) {
+      const LaneWords words = gather_metadata(format, lanes.selector(row_tile), nibbles,
+                                              row_tile * kRowTile, k_tile * groups);
+      LaneWords& target =
+          lanes.registers[row_tile / lanes.tiles_per_register * lanes.k_tiles + k_tile];
+      for (std::size_t lane = 0; lane < words.size(); ++lane) {
+        target[lane] |= words[lane];
+      }
+    }
+  }
+  return lanes;
+}
+
+}  // namespace
+
+int metadata_element_bits(DataType type) {
+  return numerics::storage_bits(type) >= 16 ? 16 : 32;
+}
+
+std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, std::size_t column) {
+  const std::size_t x = row % row_block(type);
+  const std::size_t block = column / 2 * 2 * rows + (row - x) * 2;
+  if (metadata_element_bits(type) == 16) {
+    return block + x % 8 * 8 + x / 16 * 4 + column % 2 * 2 + x / 8 % 2;
+  }
+  return block + x % 8 * 4 + column % 2 * 2 + x / 8;
+}
+
+CanonicalMetadata pack_canonical(const Matrix<std::uint8_t>& nibbles, DataType type) {
+  const auto per_element = static_cast<std::size_t>(metadata_element_bits(type) / 4);
+  require_multiple("groups per row of canonical metadata for " + std::string(numerics::name(type)),
+                   nibbles.cols(), per_element);
+  CanonicalMetadata metadata{
+      .type = type,
+      .elements = Matrix<std::uint32_t>(nibbles.rows(), nibbles.cols() / per_element)};
+  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
+    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
+      metadata.elements(row, group / per_element) |= static_cast<std::uint32_t>(nibbles(row, group))
+                                                     << (4 * (group % per_element));
+    }
+  }
+  return metadata;
+}
+
+Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
+  const auto per_element = static_cast<std::size_t>(metadata.groups_per_element());
+  Matrix<std::uint8_t> nibbles(metadata.elements.rows(), metadata.elements.cols() * per_element);
+  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
+    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
+      nibbles(row, group) = static_cast<std::uint8_t>(
+          metadata.elements(row, group / per_element) >> (4 * (group % per_element)) & 0xF);
+    }
+  }
+  return nibbles;
+}
+
+ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
+  const Matrix<std::uint32_t>& from = metadata.elements;
+  require_reorderable(metadata.type, from.rows(), from.cols());
+  ReorderedMetadata reordered{.type = metadata.type,
+                              .rows = from.rows(),
+                              .columns = from.cols(),
+                              .elements = std::vector<std::uint32_t>(from.size())};
+  for (std::size_t row = 0; row < from.rows(); ++row) {
+    for (std::size_t column = 0; column < from.cols(); ++column) {
+      reordered.elements[reordered_offset(metadata.type, from.rows(), row, column)] =
+          from(row, column);
+    }
+  }
+  return reordered;
+}
+
+CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
+  require_reorderable(metadata.type, metadata.rows, metadata.columns);
+  if (metadata.elements.size() != metadata.rows * metadata.columns) {
+    throw InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
+                     std::to_string(metadata.columns) + " columns has " +
+                     std::to_string(metadata.elements.size()) + " elements, needed are " +
+                     std::to_string(metadata.rows * metadata.columns));
+  }
+  CanonicalMetadata canonical{.type = metadata.type,
+                              .elements = Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
+  for (std::size_t row = 0; row < metadata.rows; ++row) {
+    for (std::size_t column = 0; column < metadata.columns; ++column) {
+      canonical.elements(row, column) =
+          metadata.elements[reordered_offset(metadata.type, metadata.rows, row, column)];
+    }
+  }
+  return canonical;
+}
+
+LaneMetadata to_lanes(const CanonicalMetadata& metadata, int logical_k, int selector) {
+  return gather_all(metadata, logical_k, selector, /*shared=*/false);
+}
+
+LaneMetadata to_shared_lanes(const CanonicalMetadata& metadata, int logical_k) {
+  return gather_all(metadata, logical_k, /*first_selector=*/0, /*shared=*/true);
+}
+
+CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
+  const auto groups = static_cast<std::size_t>(metadata.format.groups());
+  const std::size_t needed = metadata.tiles_per_register == 0
+                                 ? 0
+                                 : (metadata.row_tiles + metadata.tiles_per_register - 1) /
+                                       metadata.tiles_per_register * metadata.k_tiles;
+  if (metadata.tiles_per_register == 0 || metadata.registers.size() != needed) {
+    throw InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
+                     std::to_string(metadata.k_tiles) + " tiles, " +
+                     std::to_string(metadata.tiles_per_register) +
+                     " row tiles to a register, has " + std::to_string(metadata.registers.size()) +
+                     " registers, needed are " + std::to_string(needed));
+  }
+  Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
+  for (std::size_t row_tile = 0; row_tile < metadata.row_tiles; ++row_tile) {
+    for (std::size_t k_tile = 0; k_tile < metadata.k_tiles; ++k_tile) {
+      const Matrix<std::uint8_t> tile = read_metadata(metadata.format, metadata.selector(row_tile),
+                                                      metadata.words(row_tile, k_tile));
+      for (std::size_t row = 0; row < kRowTile; ++row) {
+        for (std::size_t group = 0; group < groups; ++group) {
+          nibbles(row_tile * kRowTile + row, k_tile * groups + group) = tile(row, group);
+        }
+      }
+    }
+  }
+  return pack_canonical(nibbles, metadata.type);
+}
+
+}  // namespace sptc::sparsity

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/pattern.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <string>
+#include <vector>
+
+namespace sptc::sparsity {
+
+Pattern hardware_pattern(numerics::DataType type) {
+  if (!numerics::is_operand_type(type)) {
+    const std::vector<std::string_view> allowed = numerics::operand_type_names();
+    throw InputError("no N:M pattern for the accumulator type " +
+                     unknown_name(numerics::name(type), allowed));
+  }
+  const int bits = numerics::storage_bits(type);
+  if (bits == 32) {
+    return {.kept = 1, .group = 2, .run = 1};
+  }
+  if (bits == 4) {
+    return {.kept = 4, .group = 8, .run = 2};
+  }
+  return {.kept = 2, .group = 4, .run = 1};
+}
+
+}  // namespace sptc::sparsity
