@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/reference/checker.h"
+
+#include "models/base/random.h"
+#include "models/mma/dot_step.h"
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace sptc::reference {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+using Generator = std::function<double(std::uint64_t)>;
+
+/// One GEMM with the plain arithmetic of an A100 beside it.
+struct Gemm {
+  DataType type;
+  Matrix<Word> a, b_columns, d;
+  BlockFma arithmetic;
+
+  Gemm(DataType operand, std::size_t m, std::size_t n, std::size_t k, const Generator& a_value,
+       const Generator& b_value)
+      : type(operand), a(m, k), b_columns(n, k), d(m, n) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a.data()[i] = numerics::from_double(a_value(i), type);
+    }
+    for (std::size_t i = 0; i < b_columns.size(); ++i) {
+      b_columns.data()[i] = numerics::from_double(b_value(i), type);
+    }
+    const mma::StepRules rules = mma::step_rules("ampere", mma::gemm_instruction(type, false));
+    arithmetic = {rules.products_per_step, rules.fraction_bits, rules.exponent_floor,
+                  rules.products_per_step};
+    compute();
+  }
+
+  void compute() {
+    const mma::MmaInstruction instruction = mma::gemm_instruction(type, false);
+    const mma::StepRules rules = mma::step_rules("ampere", instruction);
+    for (std::size_t i = 0; i < d.rows(); ++i) {
+      for (std::size_t j = 0; j < d.cols(); ++j) {
+        d(i, j) = mma::dense_dot(a.row(i), b_columns.row(j), 0, instruction, rules);
+      }
+    }
+  }
+
+  GemmInputs inputs() const { return {type, &a, &b_columns, nullptr}; }
+  Findings check() const {
+    return check_against_reference(inputs(), arithmetic, d, numerics::accumulator_type(type));
+  }
+};
+
+Generator normal(std::uint64_t seed) {
+  return [stream = RandomStream(seed)](std::uint64_t i) { return stream.normal(i); };
+}
+
+constexpr DataType kFloats[] = {DataType::kF16, DataType::kBf16, DataType::kTf32};
+
+TEST(Checker, AcceptsThePlainArithmeticOnNormalData) {
+  for (const DataType type : kFloats) {
+    for (const std::size_t k : {1, 7, 16, 64, 1000, 4096}) {
+      const Findings findings = Gemm(type, 8, 8, k, normal(1), normal(2)).check();
+      EXPECT_EQ(findings.mismatches, 0) << name(type) << " k=" << k;
+      EXPECT_EQ(findings.elements, 64);
+      EXPECT_LT(findings.worst_ratio, 1);
+    }
+  }
+}
+
+TEST(Checker, AcceptsThePlainArithmeticWhereEveryTruncationHasTheSameSign) {
+  // Non-negative operands: all errors add up, and at K = 16384 they reach a good part of the bound.
+  for (const DataType type : kFloats) {
+    const Generator a = [s = RandomStream(3)](std::uint64_t i) { return std::fabs(s.normal(i)); };
+    const Generator b = [s = RandomStream(4)](std::uint64_t i) { return std::fabs(s.normal(i)); };
+    const Findings findings = Gemm(type, 4, 4, 16384, a, b).check();
+    EXPECT_EQ(findings.mismatches, 0) << name(type);
+    EXPECT_GT(findings.worst_ratio, 0.2) << "the bound is not tight: " << name(type);
+  }
+}
+
+TEST(Checker, AcceptsThePlainArithmeticUnderCancellationAndWideExponents) {
+  for (const DataType type : kFloats) {
+    const int range = type == DataType::kF16 ? 12 : 50;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto wide = [&](std::uint64_t key) -> Generator {
+        return [s = RandomStream(key), range](std::uint64_t i) {
+          const auto bits = static_cast<std::uint64_t>(2 * range + 1);
+          const int exponent = static_cast<int>(s.below(2 * i, bits)) - range;
+          return std::ldexp(s.normal(2 * i + 1), exponent);
+        };
+      };
+      const Findings findings = Gemm(type, 8, 8, 128, wide(2 * seed), wide(2 * seed + 1)).check();
+      EXPECT_EQ(findings.mismatches, 0) << name(type) << " seed " << seed;
+    }
+    // +x, -x pairs: the sum is tiny, the intermediate values are not.
+    const Generator alternating = [s = RandomStream(9)](std::uint64_t i) {
+      return (i % 2 == 0 ? 1.0 : -1.0) * std::fabs(s.normal(i / 2));
+    };
+    const Generator pairs = [s = RandomStream(10)](std::uint64_t i) { return s.normal(i / 2); };
+    EXPECT_EQ(Gemm(type, 8, 8, 512, alternating, pairs).check().mismatches, 0);
+  }
+}
+
+TEST(Checker, AcceptsThePlainArithmeticOnSubnormalOperandsAndResults) {
+  // f16 subnormals keep exponent -14: they raise the window above what their values suggest.
+  const Generator tiny_f16 = [s = RandomStream(5)](std::uint64_t i) {
+    return std::ldexp(s.normal(i), -20);
+  };
+  EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, tiny_f16, tiny_f16).check().mismatches, 0);
+  EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, tiny_f16, normal(6)).check().mismatches, 0);
+  EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, normal(6), tiny_f16).check().mismatches, 0);
+  // bf16: subnormal operands, and results below 2^-126.
+  for (const int exponent : {-130, -75, -66, -63}) {
+    const Generator tiny = [s = RandomStream(7), exponent](std::uint64_t i) {
+      return std::ldexp(s.normal(i), exponent);
+    };
+    EXPECT_EQ(Gemm(DataType::kBf16, 8, 8, 64, tiny, tiny).check().mismatches, 0) << exponent;
+    EXPECT_EQ(Gemm(DataType::kBf16, 8, 8, 64, tiny, normal(8)).check().mismatches, 0) << exponent;
+  }
+}
+
+TEST(Checker, FindsOneWrongProduct) {
+  for (const DataType type : kFloats) {
+    for (const std::size_t k : {64, 4096}) {
+      Gemm gemm(type, 8, 8, k, normal(11), normal(12));
+      // D was computed from other values of A than those the checker is told: one element per row.
+      const Matrix<Word> d = gemm.d;
+      int found = 0;
+      int changed = 0;
+      for (std::size_t i = 0; i < 8; ++i) {
+        const Word before = gemm.a(i, 3 * i);
+        gemm.a(i, 3 * i) = gemm.a(i, 3 * i + 1);
+        const Findings findings = gemm.check();
+        found += static_cast<int>(findings.mismatches);
+        changed += 8;
+        if (findings.first_violation) {
+          EXPECT_EQ(findings.first_violation->row, i);
+        }
+        gemm.a(i, 3 * i) = before;
+      }
+      // A product may happen to change by less than the bound; nearly all do not.
+      EXPECT_GE(found, changed * 9 / 10) << name(type) << " k=" << k;
+    }
+  }
+}
+
+TEST(Checker, DoesNotFlagOneUnitInTheLastPlace) {
+  Gemm gemm(DataType::kF16, 8, 8, 64, normal(13), normal(14));
+  for (std::size_t i = 0; i < gemm.d.size(); ++i) {
+    gemm.d.data()[i] ^= 1;
+  }
+  EXPECT_EQ(gemm.check().mismatches, 0);
+}
+
+TEST(Checker, ComparesBitsWhereAsked) {
+  const Gemm gemm(DataType::kF16, 8, 8, 64, normal(13), normal(14));
+  Matrix<Word> changed = gemm.d;
+  changed(5, 6) ^= 1;
+  const Findings findings = check_bits(changed, gemm.d, DataType::kF32);
+  EXPECT_EQ(findings.mismatches, 1);
+  ASSERT_TRUE(findings.first_violation);
+  EXPECT_EQ(findings.first_violation->row, 5u);
+  EXPECT_EQ(findings.first_violation->col, 6u);
+  EXPECT_EQ(findings.first_violation->got, changed(5, 6));
+  EXPECT_EQ(findings.first_violation->expected, gemm.d(5, 6));
+  EXPECT_GT(findings.worst_error, 0);
+  EXPECT_EQ(check_bits(gemm.d, gemm.d, DataType::kF32).mismatches, 0);
+}
+
+TEST(Checker, RequiresExactlyZeroWhereNoProductIsNonZero) {
+  Gemm gemm(
+      DataType::kF16, 4, 4, 32, [](std::uint64_t) { return 0.0; }, normal(15));
+  EXPECT_EQ(gemm.check().mismatches, 0);
+  gemm.d(2, 1) = 1;  // 2^-149
+  const Findings findings = gemm.check();
+  EXPECT_EQ(findings.mismatches, 1);
+  EXPECT_EQ(findings.bound_at_worst, 0);
+}
+
+TEST(Checker, IsExactOnIntegersAndWrapsThem) {
+  const Generator large = [](std::uint64_t i) { return i % 3 == 0 ? -128.0 : 127.0; };
+  Gemm gemm(DataType::kS8, 4, 4, 4096, large, large);
+  EXPECT_EQ(gemm.check().mismatches, 0);
+  gemm.d(0, 3) += 1;
+  EXPECT_EQ(gemm.check().mismatches, 1);
+
+  // -128 * -128 * 2^17 = 2^31 wraps to -2^31.
+  const Generator lowest = [](std::uint64_t) { return -128.0; };
+  Gemm wrapping(DataType::kS8, 1, 1, 1 << 17, lowest, lowest);
+  EXPECT_EQ(wrapping.d(0, 0), 0x80000000u);
+  EXPECT_EQ(wrapping.check().mismatches, 0);
+}
+
+TEST(Checker, MatchesNanAndInfinityByClass) {
+  Gemm gemm(DataType::kF16, 4, 4, 32, normal(16), normal(17));
+  const double infinity = std::numeric_limits<double>::infinity();
+  gemm.a(0, 3) = numerics::from_double(infinity, DataType::kF16);
+  gemm.a(1, 5) = numerics::from_double(std::nan(""), DataType::kF16);
+  gemm.b_columns(2, 3) = 0;  // 0 * infinity is NaN
+  gemm.compute();
+  EXPECT_EQ(gemm.check().mismatches, 0);
+
+  const Word right = gemm.d(0, 0);
+  gemm.d(0, 0) ^= 0x80000000u;  // infinity of the wrong sign
+  EXPECT_EQ(gemm.check().mismatches, 1);
+  gemm.d(0, 0) = right;
+  gemm.d(1, 1) = 0;  // a number where NaN belongs
+  EXPECT_EQ(gemm.check().mismatches, 1);
+  gemm.d(1, 1) = 0xFFC00001;  // another NaN
+  EXPECT_EQ(gemm.check().mismatches, 0);
+  gemm.d(3, 3) = 0x7FFFFFFF;  // NaN where a number belongs
+  EXPECT_EQ(gemm.check().mismatches, 1);
+}
+
+TEST(Checker, IgnoresSpecialValuesThatNoIndexSelects) {
+  Gemm gemm(
+      DataType::kF16, 1, 1, 8, [](std::uint64_t i) { return i % 4 < 2 ? 1.0 : 0.0; },
+      [](std::uint64_t) { return 1.0; });
+  gemm.b_columns(0, 3) = 0x7C00;  // infinity against a zero that is left out
+  gemm.d(0, 0) = numerics::from_double(4, DataType::kF32);
+  EXPECT_EQ(gemm.check().mismatches, 1) << "dense: 0 * infinity is NaN";
+  Matrix<std::uint8_t> selected(1, 8);
+  for (const std::size_t k : {0, 1, 4, 5}) {
+    selected(0, k) = 1;
+  }
+  GemmInputs inputs = gemm.inputs();
+  inputs.selected = &selected;
+  EXPECT_EQ(check_against_reference(inputs, gemm.arithmetic, gemm.d, DataType::kF32).mismatches, 0);
+}
+
+TEST(Checker, CountsPossibleOverflowApart) {
+  const Generator huge = [](std::uint64_t) { return 0x1p64; };
+  Gemm gemm(DataType::kBf16, 1, 1, 16, huge, huge);
+  const Findings findings = gemm.check();
+  EXPECT_EQ(findings.undecided, 1);
+  EXPECT_EQ(findings.mismatches, 0);
+  EXPECT_EQ(findings.elements, 1);
+}
+
+TEST(Checker, AddsFindingsAndKeepsTheFirstViolation) {
+  Findings first;
+  first.elements = 4;
+  first.worst_error = 1;
+  first.bound_at_worst = 2;
+  first.worst_ratio = 0.5;
+  Findings second;
+  second.elements = 2;
+  second.mismatches = 1;
+  second.worst_error = 3;
+  second.bound_at_worst = 1;
+  second.worst_ratio = 3;
+  second.first_violation = Violation{7, 8, 1, 2};
+  first.add(second);
+  EXPECT_EQ(first.elements, 6);
+  EXPECT_EQ(first.mismatches, 1);
+  EXPECT_EQ(first.worst_error, 3);
+  EXPECT_EQ(first.bound_at_worst, 1);
+  EXPECT_EQ(first.first_violation->row, 7u);
+}
+
+}  // namespace
+}  // namespace sptc::reference
