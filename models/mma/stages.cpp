@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/stages.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "models/base/error.h"
+#include "models/sparsity/compress.h"
+
+// The loops below run over eight columns and are written for the compiler's vectoriser. Where the toolchain can, each
+// stage is compiled a second time for AVX2 (per-lane shifts) and picked at load time; results are the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define SPTC_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define SPTC_VECTOR_CLONES
+#endif
+
+namespace sptc::mma {
+namespace {
+
+using numerics::DataType;
+using numerics::FloatFormat;
+
+// Branch-free unpack of one finite word; specials only raise `special`.
+struct FloatDecoder {
+  explicit FloatDecoder(const FloatFormat& format)
+      : format_(format),
+        field_mask_((1U << format.exponent_bits) - 1),
+        mantissa_mask_((1U << format.mantissa_bits) - 1) {}
+
+  std::uint32_t field(std::uint32_t word) const {
+    return (word >> (format_.discarded_low_bits + format_.mantissa_bits)) & field_mask_;
+  }
+  bool is_special(std::uint32_t word) const { return field(word) == field_mask_; }
+
+  void decode(std::uint32_t word, std::int32_t& significand, std::int32_t& exponent) const {
+    const std::uint32_t bits = word >> format_.discarded_low_bits;
+    const std::uint32_t exponent_field = field(word);
+    const std::uint32_t magnitude =
+        (bits & mantissa_mask_) |
+        (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
+    const bool negative = ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
+    significand = negative ? -static_cast<std::int32_t>(magnitude) : static_cast<std::int32_t>(magnitude);
+    const std::int32_t unbiased =
+        static_cast<std::int32_t>(exponent_field) - format_.bias() + (exponent_field == 0 ? 1 : 0);
+    exponent = magnitude == 0 ? kZeroExponent : unbiased;
+  }
+
+  std::uint8_t flags(std::uint32_t word) const {
+    const numerics::Unpacked value = numerics::unpack(word, format_);
+    switch (value.kind) {
+      case numerics::Unpacked::Class::kNan:
+        return kFlagNan;
+      case numerics::Unpacked::Class::kInfinity:
+        return value.negative ? kFlagNegativeInfinity : kFlagPositiveInfinity;
+      case numerics::Unpacked::Class::kFinite:
+        break;
+    }
+    return 0;
+  }
+
+ private:
+  FloatFormat format_;
+  std::uint32_t field_mask_;
+  std::uint32_t mantissa_mask_;
+};
+
+// Element `index` of little-endian packed words.
+inline std::uint32_t element(const std::uint32_t* words, int index, int bits) {
+  const int bit = index * bits;
+  return (words[bit / 32] >> (bit % 32)) & (bits == 32 ? ~0U : (1U << bits) - 1);
+}
+
+// Decodes words(row, col) into `numbers`. Specials become zeros with flags.
+template <int Rows, int Cols, typename WordAt>
+inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows, int cols, WordAt word_at,
+                          Numbers<Rows, Cols>& numbers) {
+  const FloatDecoder decoder(format);
+  bool special = false;
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < cols; ++c) {
+      const std::uint32_t word = word_at(r, c);
+      special |= decoder.is_special(word);
+      decoder.decode(word, numbers.significand[r][c], numbers.exponent[r][c]);
+    }
+  }
+  numbers.has_special = special;
+  if (!special) {
+    return;
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < cols; ++c) {
+      const std::uint8_t flags = decoder.flags(word_at(r, c));
+      numbers.flags[r][c] = flags;
+      if (flags != 0) {
+        numbers.significand[r][c] = 0;
+        numbers.exponent[r][c] = kZeroExponent;
+      }
+    }
+  }
+}
+
+template <int Rows, int Cols, typename WordAt>
+inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols, WordAt word_at,
+                            Numbers<Rows, Cols>& numbers) {
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < cols; ++c) {
+      const std::uint32_t word = word_at(r, c);
+      numbers.significand[r][c] = signed_bytes ? static_cast<std::int8_t>(word & 0xFF)
+                                               : static_cast<std::int32_t>(word);
+      numbers.exponent[r][c] = 0;
+    }
+  }
+  numbers.has_special = false;
+}
+
+template <int Bits, int Rows, int Cols, typename Decode>
+inline __attribute__((always_inline)) void decode_packed(int rows, int cols, const std::uint32_t* words, int row_words,
+                          bool transposed, Decode decode, Numbers<Rows, Cols>& numbers) {
+  if (transposed) {
+    decode(rows, cols, [=](int r, int c) { return element(words + c * row_words, r, Bits); }, numbers);
+  } else {
+    decode(rows, cols, [=](int r, int c) { return element(words + r * row_words, c, Bits); }, numbers);
+  }
+}
+
+template <int Rows, int Cols>
+inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols, const std::uint32_t* words,
+                           int row_words, bool transposed, Numbers<Rows, Cols>& numbers) {
+  const auto floats = [&](int r, int c, auto word_at, auto& out) {
+    decode_floats(*numerics::info(type).format, r, c, word_at, out);
+  };
+  const auto integers = [&](int r, int c, auto word_at, auto& out) {
+    decode_integers(numerics::storage_bits(type) == 8, r, c, word_at, out);
+  };
+  switch (numerics::storage_bits(type)) {
+    case 8:
+      decode_packed<8>(rows, cols, words, row_words, transposed, integers, numbers);
+      break;
+    case 16:
+      decode_packed<16>(rows, cols, words, row_words, transposed, floats, numbers);
+      break;
+    default:
+      decode_packed<32>(rows, cols, words, row_words, transposed, floats, numbers);
+      break;
+  }
+}
+
+template <int Rows, int Cols>
+inline __attribute__((always_inline)) void decode_accumulator_words(DataType type, const std::uint32_t (*words)[kCols],
+                              Numbers<Rows, Cols>& numbers) {
+  const auto word_at = [words](int r, int c) { return words[r][c]; };
+  if (numerics::info(type).is_float()) {
+    decode_floats(*numerics::info(type).format, kRows, kCols, word_at, numbers);
+  } else {
+    decode_integers(false, kRows, kCols, word_at, numbers);
+  }
+}
+
+// |value| * 2^left, then cut to the right by `right` (any size), sign put back.
+inline std::int32_t cut_magnitude(std::int32_t value, int left, std::int32_t right) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(value >> 31);
+  const std::uint32_t magnitude = (static_cast<std::uint32_t>(value) ^ sign) - sign;
+  const std::uint32_t cut = (magnitude << left) >> std::min(right, 31);
+  return static_cast<std::int32_t>((cut ^ sign) - sign);
+}
+
+// Flags of the product of two operands of which at least one is special.
+inline std::uint8_t product_flags(std::uint8_t a, std::uint8_t b, bool a_zero, bool b_zero,
+                                  bool negative_a, bool negative_b) {
+  if (((a | b) & kFlagNan) != 0 || (a != 0 && b == 0 && b_zero) || (b != 0 && a == 0 && a_zero)) {
+    return kFlagNan;
+  }
+  return negative_a != negative_b ? kFlagNegativeInfinity : kFlagPositiveInfinity;
+}
+
+// The slow side of multiply(): union of special flags per result. Rare, so it is plain.
+void mark_specials(const StepContext& context, const SelectedOperands& selected,
+                   const Accumulators& accumulator, Products& products) {
+  const int width = context.rules.products_per_step;
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kCols; ++j) {
+      std::uint8_t flags = accumulator.has_special ? accumulator.flags[i][j] : std::uint8_t{0};
+      for (int t = 0; t < width; ++t) {
+        const std::uint8_t a = selected.a.has_special ? selected.a.flags[i][t] : std::uint8_t{0};
+        const int b_index = i * width + t;
+        const std::uint8_t b = selected.b.has_special ? selected.b.flags[b_index][j] : std::uint8_t{0};
+        if ((a | b) != 0) {
+          const std::int32_t a_value = selected.a.significand[i][t];
+          const std::int32_t b_value = selected.b.significand[b_index][j];
+          flags |= product_flags(a, b, a_value == 0, b_value == 0,
+                                 a_value < 0 || a == kFlagNegativeInfinity,
+                                 b_value < 0 || b == kFlagNegativeInfinity);
+        }
+      }
+      products.special[i][j] = flags;
+    }
+  }
+}
+
+std::uint32_t special_word(std::uint8_t flags, const FloatFormat& output) {
+  constexpr std::uint8_t kBothInfinities = kFlagPositiveInfinity | kFlagNegativeInfinity;
+  if ((flags & kFlagNan) != 0 || (flags & kBothInfinities) == kBothInfinities) {
+    return numerics::canonical_nan(output);
+  }
+  return numerics::infinity(output, (flags & kFlagNegativeInfinity) != 0);
+}
+
+// One sum in units of 2^unit_exponent to a word of the output format.
+inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatFormat& output,
+                               std::uint32_t infinity, bool nearest_even) {
+  const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+  if (magnitude == 0) {
+    return 0;
+  }
+  const int exponent =
+      std::max(static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent, output.min_exponent());
+  const int dropped = exponent - output.mantissa_bits - unit_exponent;
+  std::uint64_t kept = 0;
+  if (dropped <= 0) {
+    kept = magnitude << -dropped;
+  } else if (dropped < 64) {
+    kept = magnitude >> dropped;
+    if (nearest_even) {
+      const std::uint64_t guard = (magnitude >> (dropped - 1)) & 1;
+      const bool sticky = (magnitude & ((std::uint64_t{1} << (dropped - 1)) - 1)) != 0;
+      kept += guard & static_cast<std::uint64_t>(sticky || (kept & 1) != 0);
+    }
+  }
+  if (kept == 0) {
+    return 0;
+  }
+  const std::uint64_t word =
+      kept + (static_cast<std::uint64_t>(exponent - output.min_exponent()) << output.mantissa_bits);
+  const std::uint32_t sign = sum < 0 ? 1U << (output.storage_bits() - 1) : 0U;
+  return sign | static_cast<std::uint32_t>(
+                    std::min<std::uint64_t>(word, infinity));
+}
+
+}  // namespace
+
+StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rules)
+    : instruction(which), rules(step_rules) {
+  steps = instruction.compressed_k() / rules.products_per_step;
+  ensure(steps * rules.products_per_step == instruction.compressed_k(),
+         "StepContext: depth is no multiple of the step");
+  ensure(rules.products_per_step <= kMaxStepProducts &&
+             instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
+         "StepContext: instruction is larger than the wires");
+  if (!rules.is_integer()) {
+    const FloatFormat& operand = *numerics::info(instruction.a_type).format;
+    product_shift = rules.fraction_bits - 2 * operand.mantissa_bits;
+    accumulator_shift =
+        rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
+    // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign.
+    ensure(product_shift >= 0 && rules.fraction_bits <= 28,
+           "StepContext: products do not fit the addend wire");
+  }
+}
+
+SPTC_VECTOR_CLONES
+void decode_operands(const StepContext& context, const OperandWords& words,
+                     FetchedOperands& fetched) {
+  const MmaInstruction& instruction = context.instruction;
+  decode_operand(instruction.a_type, kRows, instruction.compressed_k(), &words.a[0][0], 8, false,
+                 fetched.a);
+  decode_operand(instruction.b_type, instruction.shape.k, kCols, &words.b[0][0], 16, true,
+                 fetched.b);
+  decode_accumulator_words(instruction.accumulator, words.c, fetched.c);
+  if (instruction.sparse) {
+    std::memcpy(fetched.nibbles, words.nibbles, sizeof(fetched.nibbles));
+  }
+}
+
+SPTC_VECTOR_CLONES
+void decode_accumulators(const StepContext& context, const RoundedResults& words,
+                         Accumulators& accumulators) {
+  decode_accumulator_words(context.instruction.accumulator, words.word, accumulators);
+}
+
+SPTC_VECTOR_CLONES
+void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
+                     SelectedOperands& selected) {
+  const int width = context.rules.products_per_step;
+  const int first = step * width;
+  const bool sparse = context.instruction.sparse;
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(context.instruction.a_type);
+  selected.a.has_special = fetched.a.has_special;
+  selected.b.has_special = fetched.b.has_special;
+  for (int i = 0; i < kRows; ++i) {
+    for (int t = 0; t < width; ++t) {
+      const int k = first + t;
+      int b_row = k;
+      if (sparse) {
+        const int group = k / pattern.kept;
+        b_row = group * pattern.group +
+                sparsity::selected_position(fetched.nibbles[i][group], k % pattern.kept, pattern);
+      }
+      selected.b_row[i][t] = static_cast<std::uint8_t>(b_row);
+      selected.a.significand[i][t] = fetched.a.significand[i][k];
+      selected.a.exponent[i][t] = fetched.a.exponent[i][k];
+      std::memcpy(selected.b.significand[i * width + t], fetched.b.significand[b_row],
+                  sizeof(selected.b.significand[0]));
+      std::memcpy(selected.b.exponent[i * width + t], fetched.b.exponent[b_row],
+                  sizeof(selected.b.exponent[0]));
+      if (fetched.a.has_special) {
+        selected.a.flags[i][t] = fetched.a.flags[i][k];
+      }
+      if (fetched.b.has_special) {
+        std::memcpy(selected.b.flags[i * width + t], fetched.b.flags[b_row], kCols);
+      }
+    }
+  }
+}
+
+SPTC_VECTOR_CLONES
+void multiply(const StepContext& context, const SelectedOperands& selected,
+              const Accumulators& accumulator, Products& products) {
+  const int width = context.rules.products_per_step;
+  const std::int32_t floor =
+      context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());
+  for (int i = 0; i < kRows; ++i) {
+    std::int32_t largest[kCols];
+    for (int j = 0; j < kCols; ++j) {
+      largest[j] = std::max(accumulator.exponent[i][j], floor);
+    }
+    for (int t = 0; t < width; ++t) {
+      const std::int32_t a = selected.a.significand[i][t];
+      const std::int32_t a_exponent = selected.a.exponent[i][t];
+      const int index = i * width + t;
+      for (int j = 0; j < kCols; ++j) {
+        const std::int32_t exponent = a_exponent + selected.b.exponent[index][j];
+        products.significand[index][j] = a * selected.b.significand[index][j];
+        products.exponent[index][j] = exponent;
+        largest[j] = std::max(largest[j], exponent);
+      }
+    }
+    std::memcpy(products.max_exponent[i], largest, sizeof(largest));
+  }
+  std::memcpy(products.accumulator.significand, accumulator.significand,
+              sizeof(accumulator.significand));
+  std::memcpy(products.accumulator.exponent, accumulator.exponent, sizeof(accumulator.exponent));
+  products.has_special =
+      selected.a.has_special || selected.b.has_special || accumulator.has_special;
+  if (products.has_special) {
+    mark_specials(context, selected, accumulator, products);
+  }
+}
+
+SPTC_VECTOR_CLONES
+void align_and_add(const StepContext& context, const Products& products, AlignedSums& sums) {
+  const int width = context.rules.products_per_step;
+  const int product_shift = context.product_shift;
+  const int c_left = std::max(context.accumulator_shift, 0);
+  const int c_right = std::max(-context.accumulator_shift, 0);
+  for (int i = 0; i < kRows; ++i) {
+    const std::int32_t* largest = products.max_exponent[i];
+    std::int64_t sum[kCols];
+    std::int32_t* c_addend = sums.addend[i * (kMaxStepProducts + 1) + width];
+    for (int j = 0; j < kCols; ++j) {
+      const std::int32_t distance = largest[j] - products.accumulator.exponent[i][j] + c_right;
+      c_addend[j] = cut_magnitude(products.accumulator.significand[i][j], c_left, distance);
+      sum[j] = c_addend[j];
+    }
+    for (int t = 0; t < width; ++t) {
+      const int index = i * width + t;
+      std::int32_t* addend = sums.addend[i * (kMaxStepProducts + 1) + t];
+      for (int j = 0; j < kCols; ++j) {
+        const std::int32_t distance = largest[j] - products.exponent[index][j];
+        addend[j] = cut_magnitude(products.significand[index][j], product_shift, distance);
+        sum[j] += addend[j];
+      }
+    }
+    std::memcpy(sums.sum[i], sum, sizeof(sum));
+  }
+  std::memcpy(sums.max_exponent, products.max_exponent, sizeof(sums.max_exponent));
+  sums.has_special = products.has_special;
+  if (products.has_special) {
+    std::memcpy(sums.special, products.special, sizeof(sums.special));
+  }
+}
+
+SPTC_VECTOR_CLONES
+void round_sums(const StepContext& context, const AlignedSums& sums, RoundedResults& results) {
+  if (context.rules.is_integer()) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kCols; ++j) {
+        results.word[i][j] = static_cast<std::uint32_t>(sums.sum[i][j]);
+      }
+    }
+    return;
+  }
+  const FloatFormat output = *numerics::info(context.rules.output).format;
+  const std::uint32_t infinity = numerics::infinity(output, false);
+  const bool nearest_even = context.rules.rounding == OutputRounding::kNearestEven;
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kCols; ++j) {
+      results.word[i][j] =
+          round_sum(sums.sum[i][j], sums.max_exponent[i][j] - context.rules.fraction_bits, output,
+                    infinity, nearest_even);
+    }
+  }
+  if (sums.has_special) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kCols; ++j) {
+        if (sums.special[i][j] != 0) {
+          results.word[i][j] = special_word(sums.special[i][j], output);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sptc::mma
