@@ -5,7 +5,7 @@
 Needs Debian's python3-sklearn (1.2.1) and numpy, nothing else:
 
     apt-get install python3-sklearn
-    /usr/bin/python3 scripts/train_digits.py            # trains 10 seeds (about a minute), writes seed 0
+    /usr/bin/python3 scripts/train_digits.py            # trains 10 seeds (a few minutes), writes seed 0
     /usr/bin/python3 scripts/train_digits.py --seeds 1  # only the seed that is written
     /usr/bin/python3 scripts/train_digits.py --verify   # only re-reads the files and recomputes accuracies
 
