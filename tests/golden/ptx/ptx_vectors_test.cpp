@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every vector of a type that we have, compared as register words. What the files are: README.md
+// beside this one.
+#include "models/mma/fragment_layout.h"
+#include "models/numerics/codec.h"
+#include "models/sparsity/compress.h"
+#include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sptc {
+namespace {
+
+using mma::FragmentOperand;
+using mma::MmaInstruction;
+using nlohmann::json;
+using numerics::DataType;
+using numerics::Word;
+using sparsity::CompressedMatrix;
+using sparsity::LaneWords;
+using Integers = Matrix<std::int64_t>;
+
+const json& vectors_of(const std::string& file) {
+  static std::map<std::string, json> read;
+  if (!read.contains(file)) {
+    std::ifstream stream(std::string(SPTC_SOURCE_DIR) + "/tests/golden/ptx/" + file);
+    read[file] = json::parse(stream).at("vectors");
+  }
+  return read[file];
+}
+
+/// The cases of `file` whose type is in our table.
+std::vector<json> covered(const std::string& file) {
+  std::vector<json> cases;
+  for (const json& vector : vectors_of(file)) {
+    if (numerics::parse_data_type(vector.at("dtype").get<std::string>())) {
+      cases.push_back(vector);
+    }
+  }
+  return cases;
+}
+
+const char* const kDense = "mma_dense_vectors.json";
+const char* const kSparse = "mma_sp_instruction_vectors.json";
+const char* const kMatrices = "metadata_matrix_vectors.json";
+
+DataType type_of(const json& vector) {
+  return *numerics::parse_data_type(vector.at("dtype").get<std::string>());
+}
+
+std::uint32_t from_hex(const json& text) {
+  return static_cast<std::uint32_t>(std::stoul(text.get<std::string>(), nullptr, 16));
+}
+
+/// A matrix of JSON rows, element by element through `convert`.
+template <typename T, typename Convert>
+Matrix<T> read_matrix(const json& rows, Convert convert) {
+  Matrix<T> matrix(rows.size(), rows.at(0).size());
+  for (std::size_t r = 0; r < matrix.rows(); ++r) {
+    for (std::size_t c = 0; c < matrix.cols(); ++c) {
+      matrix(r, c) = convert(rows.at(r).at(c));
+    }
+  }
+  return matrix;
+}
+
+Integers read_integers(const json& rows) {
+  return read_matrix<std::int64_t>(rows, [](const json& x) { return x.get<std::int64_t>(); });
+}
+
+Matrix<Word> read_words(const json& rows, DataType type) {
+  return read_matrix<Word>(
+      rows, [type](const json& x) { return numerics::from_double(x.get<double>(), type); });
+}
+
+/// [lane][register] in the file, [register][lane] with us.
+Matrix<std::uint32_t> read_registers(const json& lanes) {
+  return read_matrix<std::uint32_t>(lanes, from_hex).transposed();
+}
+
+Matrix<std::uint8_t> read_nibbles(const json& rows) {
+  return read_matrix<std::uint8_t>(rows, [](const json& x) { return x.get<std::uint8_t>(); });
+}
+
+LaneWords read_lane_words(const json& lanes) {
+  LaneWords words{};
+  for (std::size_t lane = 0; lane < words.size(); ++lane) {
+    words[lane] = from_hex(lanes.at(lane));
+  }
+  return words;
+}
+
+MmaInstruction instruction_of(const json& vector, bool sparse) {
+  const auto shape = vector.at("ptx_shape").get<std::string>();
+  const std::string prefix = "m16n8k";
+  EXPECT_TRUE(shape.starts_with(prefix)) << shape;
+  const DataType type = type_of(vector);
+  return {.shape = {16, 8, std::stoi(shape.substr(prefix.size()))},
+          .a_type = type,
+          .b_type = type,
+          .accumulator = numerics::accumulator_type(type),
+          .sparse = sparse};
+}
+
+/// The matrix that registers hold, as integers.
+Integers integers_in(const Matrix<std::uint32_t>& registers, const mma::FragmentLayout& layout,
+                     DataType type) {
+  const Matrix<Word> words = mma::unpack_fragment(layout, registers);
+  Integers values(words.rows(), words.cols());
+  for (std::size_t r = 0; r < words.rows(); ++r) {
+    for (std::size_t c = 0; c < words.cols(); ++c) {
+      values(r, c) = static_cast<std::int64_t>(numerics::to_double(words(r, c), type));
+    }
+  }
+  return values;
+}
+
+std::string title(const json& vector) {
+  if (vector.contains("name")) {
+    return vector.at("name").get<std::string>();
+  }
+  return vector.at("dtype").get<std::string>() + " " + vector.at("ptx_shape").get<std::string>() +
+         " " + vector.value("case", "");
+}
+
+void expect_operand_registers(const json& vector, const MmaInstruction& instruction,
+                              const char* a_name) {
+  const auto a = mma::fragment_layout(instruction, FragmentOperand::kA);
+  const auto b = mma::fragment_layout(instruction, FragmentOperand::kB);
+  const auto d = mma::fragment_layout(instruction, FragmentOperand::kAccumulator);
+  const DataType type = instruction.a_type;
+  EXPECT_EQ(mma::pack_fragment(a, read_words(vector.at(a_name), type)),
+            read_registers(vector.at("A_regs")));
+  EXPECT_EQ(mma::pack_fragment(b, read_words(vector.at("B"), type)),
+            read_registers(vector.at("B_regs")));
+  const DataType sum = instruction.accumulator;
+  for (const char* const name : {"C", "D"}) {
+    const Matrix<Word> lanes = read_words(vector.at(std::string(name) + "_frag"), sum);
+    EXPECT_EQ(mma::pack_fragment(d, read_words(vector.at(name), sum)), lanes.transposed()) << name;
+  }
+}
+
+/// Cases of `file` per type, split by whether we have the type.
+std::pair<std::map<std::string, int>, std::map<std::string, int>> count_types(
+    const std::string& file) {
+  std::map<std::string, int> have;
+  std::map<std::string, int> lack;
+  for (const json& vector : vectors_of(file)) {
+    const auto type = vector.at("dtype").get<std::string>();
+    ++(numerics::parse_data_type(type) ? have : lack)[type];
+  }
+  return {have, lack};
+}
+
+using Counts = std::map<std::string, int>;
+
+TEST(PtxVectors, CoverTheTypesOfTheTableAndNameTheOthers) {
+  const auto [dense, no_dense] = count_types(kDense);
+  EXPECT_EQ(dense, (Counts{{"f16", 2}, {"bf16", 2}, {"tf32", 2}, {"s8", 2}}));
+  EXPECT_EQ(no_dense, (Counts{{"u8", 2}, {"s4", 2}, {"u4", 2}, {"e4m3", 2}, {"e5m2", 2}}));
+  const auto [sparse, no_sparse] = count_types(kSparse);
+  EXPECT_EQ(sparse, (Counts{{"f16", 4}, {"bf16", 4}, {"tf32", 4}, {"s8", 4}}));
+  EXPECT_EQ(no_sparse, (Counts{{"u8", 4}, {"s4", 4}, {"u4", 4}, {"e4m3", 2}, {"e5m2", 2}}));
+  const auto [matrices, no_matrices] = count_types(kMatrices);
+  EXPECT_EQ(matrices, (Counts{{"f16", 4}, {"bf16", 2}, {"tf32", 4}, {"s8", 6}}));
+  EXPECT_EQ(no_matrices, (Counts{{"s4", 2}, {"e4m3", 2}}));
+}
+
+TEST(DenseMmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
+  for (const json& vector : covered(kDense)) {
+    SCOPED_TRACE(title(vector));
+    expect_operand_registers(vector, instruction_of(vector, false), "A");
+  }
+}
+
+TEST(DenseMmaVectors, ProductOfTheRegistersIsExactlyD) {
+  for (const json& vector : covered(kDense)) {
+    SCOPED_TRACE(title(vector));
+    const MmaInstruction instruction = instruction_of(vector, false);
+    const Integers a =
+        integers_in(read_registers(vector.at("A_regs")),
+                    mma::fragment_layout(instruction, FragmentOperand::kA), instruction.a_type);
+    const Integers b =
+        integers_in(read_registers(vector.at("B_regs")),
+                    mma::fragment_layout(instruction, FragmentOperand::kB), instruction.b_type);
+    Integers d = read_integers(vector.at("C"));
+    for (std::size_t row = 0; row < d.rows(); ++row) {
+      for (std::size_t col = 0; col < d.cols(); ++col) {
+        for (std::size_t k = 0; k < a.cols(); ++k) {
+          d(row, col) += a(row, k) * b(k, col);
+        }
+      }
+    }
+    EXPECT_EQ(d, read_integers(vector.at("D")));
+  }
+}
+
+TEST(SparseMmaVectors, CompressionGivesTheValuesAndTheNibbles) {
+  for (const json& vector : covered(kSparse)) {
+    SCOPED_TRACE(title(vector));
+    const DataType type = type_of(vector);
+    const Matrix<Word> dense = read_words(vector.at("A_dense"), type);
+    const CompressedMatrix compressed = sparsity::compress(dense, type);
+    EXPECT_EQ(compressed.values, read_words(vector.at("A_compressed"), type));
+    EXPECT_EQ(compressed.nibbles, read_nibbles(vector.at("nibbles_row_major")));
+    EXPECT_EQ(sparsity::decompress(compressed), dense);
+  }
+}
+
+TEST(SparseMmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
+  for (const json& vector : covered(kSparse)) {
+    SCOPED_TRACE(title(vector));
+    expect_operand_registers(vector, instruction_of(vector, true), "A_compressed");
+  }
+}
+
+TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
+  int words = 0;
+  for (const json& vector : covered(kSparse)) {
+    SCOPED_TRACE(title(vector));
+    const MmaInstruction instruction = instruction_of(vector, true);
+    const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
+    const json& selectors = vector.at("lane_metadata_words_by_selector");
+    ASSERT_EQ(static_cast<int>(selectors.size()), format.selectors());
+    const CompressedMatrix compressed = sparsity::compress(
+        read_words(vector.at("A_dense"), instruction.a_type), instruction.a_type);
+    for (int selector = 0; selector < format.selectors(); ++selector) {
+      const LaneWords expected = read_lane_words(selectors.at(std::to_string(selector)));
+      EXPECT_EQ(sparsity::gather_metadata(format, selector, compressed.nibbles, 0, 0), expected)
+          << "selector " << selector;
+      EXPECT_EQ(sparsity::read_metadata(format, selector, expected), compressed.nibbles)
+          << "selector " << selector;
+      ++words;
+    }
+  }
+  EXPECT_EQ(words, 4 * 4 + 4 * 2 + 2 * 4 + 2 * 2 + 2 * 2 + 2 * 1);
+}
+
+TEST(SparseMmaVectors, SelectingRowsOfBByTheMetadataGivesExactlyD) {
+  for (const json& vector : covered(kSparse)) {
+    SCOPED_TRACE(title(vector));
+    const MmaInstruction instruction = instruction_of(vector, true);
+    const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
+    const Integers a =
+        integers_in(read_registers(vector.at("A_regs")),
+                    mma::fragment_layout(instruction, FragmentOperand::kA), instruction.a_type);
+    const Integers b =
+        integers_in(read_registers(vector.at("B_regs")),
+                    mma::fragment_layout(instruction, FragmentOperand::kB), instruction.b_type);
+    for (int selector = 0; selector < format.selectors(); ++selector) {
+      const Matrix<std::uint8_t> nibbles = sparsity::read_metadata(
+          format, selector,
+          read_lane_words(
+              vector.at("lane_metadata_words_by_selector").at(std::to_string(selector))));
+      Integers d = read_integers(vector.at("C"));
+      for (std::size_t row = 0; row < d.rows(); ++row) {
+        for (std::size_t k = 0; k < a.cols(); ++k) {
+          const auto kept = static_cast<std::size_t>(format.pattern.kept);
+          const auto group = static_cast<std::size_t>(format.pattern.group);
+          const int position = sparsity::selected_position(
+              nibbles(row, k / kept), static_cast<int>(k % kept), format.pattern);
+          const std::size_t logical = k / kept * group + static_cast<std::size_t>(position);
+          for (std::size_t col = 0; col < d.cols(); ++col) {
+            d(row, col) += a(row, k) * b(logical, col);
+          }
+        }
+      }
+      EXPECT_EQ(d, read_integers(vector.at("D"))) << "selector " << selector;
+    }
+  }
+}
+
+sparsity::CanonicalMetadata read_canonical(const json& vector) {
+  return {.type = type_of(vector),
+          .elements = read_matrix<std::uint32_t>(vector.at("meta_canonical_row_major"), from_hex)};
+}
+
+TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
+  int full = 0;
+  for (const json& vector : covered(kMatrices)) {
+    SCOPED_TRACE(title(vector));
+    const DataType type = type_of(vector);
+    const CompressedMatrix compressed =
+        sparsity::compress(read_words(vector.at("A_dense"), type), type);
+    if (title(vector).ends_with("_full")) {
+      EXPECT_EQ(compressed.values, read_words(vector.at("A_compressed"), type));
+      EXPECT_EQ(sparsity::pack_canonical(compressed), read_canonical(vector));
+      ++full;
+    }
+  }
+  EXPECT_EQ(full, 8);
+}
+
+TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFilledUp) {
+  for (const json& vector : covered(kMatrices)) {
+    SCOPED_TRACE(title(vector));
+    const DataType type = type_of(vector);
+    const Matrix<Word> dense = read_words(vector.at("A_dense"), type);
+    const CompressedMatrix theirs{.type = type,
+                                  .pattern = sparsity::hardware_pattern(type),
+                                  .logical_k = dense.cols(),
+                                  .values = read_words(vector.at("A_compressed"), type),
+                                  .nibbles = sparsity::unpack_canonical(read_canonical(vector))};
+    EXPECT_EQ(theirs.nibbles, read_nibbles(vector.at("nibbles_row_major")));
+    EXPECT_EQ(sparsity::decompress(theirs), dense);
+    EXPECT_EQ(sparsity::decompress(sparsity::compress(dense, type)), dense);
+  }
+}
+
+TEST(MetadataMatrixVectors, ReorderedMetadataIsEqualAsWords) {
+  for (const json& vector : covered(kMatrices)) {
+    SCOPED_TRACE(title(vector));
+    const auto canonical = read_canonical(vector);
+    EXPECT_EQ(sparsity::metadata_element_bits(canonical.type),
+              vector.at("meta_element_bits").get<int>());
+    std::vector<std::uint32_t> expected;
+    for (const json& element : vector.at("meta_reordered_flat")) {
+      expected.push_back(from_hex(element));
+    }
+    const sparsity::ReorderedMetadata reordered = sparsity::to_reordered(canonical);
+    EXPECT_EQ(reordered.elements, expected);
+    EXPECT_EQ(sparsity::to_canonical(reordered), canonical);
+  }
+}
+
+/// Rows and columns of A that one register of the file's lane words covers, and the depth of its
+/// instruction.
+struct RegisterTile {
+  std::size_t rows;
+  int logical_k;
+};
+
+RegisterTile register_tile(DataType type) {
+  switch (type) {
+    case DataType::kTf32:
+      return {32, 16};
+    case DataType::kS8:
+      return {16, 64};
+    default:
+      return {32, 32};
+  }
+}
+
+TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
+  int tiles = 0;
+  for (const json& vector : covered(kMatrices)) {
+    SCOPED_TRACE(title(vector));
+    const auto canonical = read_canonical(vector);
+    const RegisterTile tile = register_tile(canonical.type);
+    const sparsity::LaneMetadata lanes = sparsity::to_shared_lanes(canonical, tile.logical_k);
+    EXPECT_EQ(lanes.tiles_per_register * 16, tile.rows);
+    const json& expected = vector.at("ptx_lane_words").at("tiles");
+    ASSERT_EQ(lanes.registers.size(), expected.size());
+    for (const json& words : expected) {
+      const std::size_t row_tile = words.at("row0").get<std::size_t>() / 16;
+      const std::size_t k_tile =
+          words.at("k0").get<std::size_t>() / static_cast<std::size_t>(tile.logical_k);
+      EXPECT_EQ(lanes.words(row_tile, k_tile), read_lane_words(words.at("lane_words")))
+          << words.at("row0") << ", " << words.at("k0");
+      ++tiles;
+    }
+    EXPECT_EQ(sparsity::to_canonical(lanes), canonical);
+  }
+  EXPECT_EQ(tiles, 2 * (2 + 8) + 2 * 6 + 2 * (2 + 16 + 2) + 2 * (2 + 8));
+}
+
+}  // namespace
+}  // namespace sptc
