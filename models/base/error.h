@@ -6,8 +6,8 @@
 
 namespace sptc {
 
-/// What a user gave us is wrong: a file, an option, a shape. The message is one clear sentence that names the place,
-/// the offending value and what is allowed. The program answers with exit code 2.
+/// What a user gave us is wrong: a file, an option, a shape. The message is one clear sentence that
+/// names the place, the offending value and what is allowed. The program answers with exit code 2.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -6,7 +6,8 @@
 
 namespace sptc {
 
-/// 64 well-mixed bits from 64 bits (the finaliser of SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// 64 well-mixed bits from 64 bits (the finaliser of SplitMix64, Steele, Lea and Flood, OOPSLA
+/// 2014).
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -14,12 +15,14 @@ constexpr std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A random function of an index: element i of a stream costs the same whichever i is asked for and in whichever
-/// order, so a sample of a huge operand needs no more memory than the sample. Integer arithmetic only, therefore the
-/// same on every platform.
+/// A random function of an index: element i of a stream costs the same whichever i is asked for and
+/// in whichever order, so a sample of a huge operand needs no more memory than the sample. Integer
+/// arithmetic only, therefore the same on every platform.
 class RandomStream {
  public:
-  constexpr explicit RandomStream(std::uint64_t seed) : key_(mix_bits(seed)) {}
+  /// Mixed twice: with the key mix_bits(seed), element i of stream s would equal element s of
+  /// stream i.
+  constexpr explicit RandomStream(std::uint64_t seed) : key_(mix_bits(mix_bits(seed))) {}
 
   /// An independent stream named by `label`.
   constexpr RandomStream fork(std::string_view label) const {
@@ -35,12 +38,14 @@ class RandomStream {
     return mix_bits(key_ ^ mix_bits(index));
   }
 
-  /// Uniform in [0, bound); bound > 0 and far below 2^32, so the bias of the multiply-shift is negligible.
+  /// Uniform in [0, bound); bound > 0 and far below 2^32, so the bias of the multiply-shift is
+  /// negligible.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     return ((bits(index) >> 32) * bound) >> 32;
   }
 
-  /// Approximately N(0,1): the sum of twelve uniforms of 16 bits, less six (Irwin-Hall). Exact in double, |x| < 6.
+  /// Approximately N(0,1): the sum of twelve uniforms of 16 bits, less six (Irwin-Hall). Exact in
+  /// double, |x| < 6.
   constexpr double normal(std::uint64_t index) const {
     std::int64_t sum = 0;
     for (std::uint64_t word = 0; word < 3; ++word) {
@@ -50,7 +55,8 @@ class RandomStream {
         random >>= 16;
       }
     }
-    // Twelve uniforms on {0..65535}/65536 have mean 12*(1/2 - 2^-17) and variance 12*(1/12)(1 - 2^-32).
+    // Twelve uniforms on {0..65535}/65536 have mean 12*(1/2 - 2^-17) and variance 12*(1/12)(1 -
+    // 2^-32).
     return static_cast<double>(2 * sum - 12 * 65535) / 131072.0;
   }
 

@@ -6,8 +6,8 @@
 
 namespace sptc {
 
-/// Extents of D[m,n] = A[m,k] B[k,n] + C[m,n], as in BLAS. k is always the logical depth: for a 2:4 matrix A it counts
-/// the zeros that are skipped.
+/// Extents of D[m,n] = A[m,k] B[k,n] + C[m,n], as in BLAS. k is always the logical depth: for a 2:4
+/// matrix A it counts the zeros that are skipped.
 struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -28,9 +28,10 @@ inline std::optional<std::int64_t> checked_multiply(std::int64_t a, std::int64_t
   return product;
 }
 
-/// Smallest integer that is not below numerator/denominator; both positive.
+/// Smallest integer that is not below numerator/denominator; numerator >= 0, denominator > 0. Never
+/// overflows.
 constexpr std::int64_t ceil_div(std::int64_t numerator, std::int64_t denominator) {
-  return (numerator + denominator - 1) / denominator;
+  return numerator / denominator + (numerator % denominator != 0 ? 1 : 0);
 }
 
 /// `value` rounded up to a multiple of `multiple`.

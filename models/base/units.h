@@ -6,7 +6,8 @@
 
 namespace sptc {
 
-/// An integer count of one thing. Different things do not mix; conversion out is spelled `.count()`.
+/// An integer count of one thing. Different things do not mix; conversion out is spelled
+/// `.count()`.
 template <typename Tag>
 class Quantity {
  public:

@@ -9,7 +9,9 @@
 namespace sptc::numerics {
 namespace {
 
-Word mask(int bits) { return (Word{1} << bits) - 1; }
+Word mask(int bits) {
+  return (Word{1} << bits) - 1;
+}
 
 Word pack_float(double value, const FloatFormat& format) {
   if (std::isnan(value)) {
@@ -24,13 +26,15 @@ Word pack_float(double value, const FloatFormat& format) {
     return sign << format.discarded_low_bits;
   }
   const int exponent = std::max(std::ilogb(value), format.min_exponent());
-  // Exact scaling to units in the last place, then nearest-even by the default rounding of nearbyint. A carry into the
-  // next binade needs no care: the exponent field sits just above the mantissa field.
+  // Exact scaling to units in the last place, then nearest-even by the default rounding of
+  // nearbyint. A carry into the next binade needs no care: the exponent field sits just above the
+  // mantissa field.
   const auto ulps = static_cast<std::uint64_t>(
       std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent)));
   const auto field_base = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t magnitude = (field_base << format.mantissa_bits) + ulps;
-  const auto largest = static_cast<std::uint64_t>(infinity(format, false) >> format.discarded_low_bits);
+  const auto largest =
+      static_cast<std::uint64_t>(infinity(format, false) >> format.discarded_low_bits);
   if (magnitude >= largest) {
     return infinity(format, negative);
   }

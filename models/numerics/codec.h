@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "models/numerics/data_type.h"
 #include "models/numerics/float_format.h"
 
+#include <cstdint>
+
 namespace sptc::numerics {
 
-/// Raw storage bits of one element, in the low bits. f16 and bf16 use 16, tf32, f32 and s32 32, s8 8.
+/// Raw storage bits of one element, in the low bits. f16 and bf16 use 16, tf32, f32 and s32 32,
+/// s8 8.
 using Word = std::uint32_t;
 
-/// A float taken apart. Finite values are (-1)^negative * significand * 2^(exponent - mantissa_bits); a subnormal keeps
-/// the exponent of its format and a significand below 2^mantissa_bits: it is not renormalised (spec "decode").
+/// A float taken apart. Finite values are (-1)^negative * significand * 2^(exponent -
+/// mantissa_bits); a subnormal keeps the exponent of its format and a significand below
+/// 2^mantissa_bits: it is not renormalised (spec "decode").
 struct Unpacked {
   enum class Class { kFinite, kInfinity, kNan };
   Class kind = Class::kFinite;
@@ -29,11 +31,12 @@ Unpacked unpack(Word bits, const FloatFormat& format);
 Word canonical_nan(const FloatFormat& format);
 Word infinity(const FloatFormat& format, bool negative);
 
-/// The exact value of an element (every format here fits a double). NaN and infinity map to themselves.
+/// The exact value of an element (every format here fits a double). NaN and infinity map to
+/// themselves.
 double to_double(Word bits, DataType type);
 
-/// The nearest element (ties to even; overflow to infinity, integers saturate). tf32 is rounded to its 10 mantissa bits;
-/// the bits below are zero. NaN becomes the canonical NaN, or 0 for integers.
+/// The nearest element (ties to even; overflow to infinity, integers saturate). tf32 is rounded to
+/// its 10 mantissa bits; the bits below are zero. NaN becomes the canonical NaN, or 0 for integers.
 Word from_double(double value, DataType type);
 
 }  // namespace sptc::numerics

@@ -17,7 +17,9 @@ constexpr std::array<DataTypeInfo, 6> kDataTypes{{
 
 }  // namespace
 
-const DataTypeInfo& info(DataType type) { return kDataTypes[static_cast<std::size_t>(type)]; }
+const DataTypeInfo& info(DataType type) {
+  return kDataTypes[static_cast<std::size_t>(type)];
+}
 
 std::optional<DataType> parse_data_type(std::string_view name) {
   for (const DataTypeInfo& row : kDataTypes) {
@@ -28,7 +30,9 @@ std::optional<DataType> parse_data_type(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_operand_type(DataType type) { return type != DataType::kF32 && type != DataType::kS32; }
+bool is_operand_type(DataType type) {
+  return type != DataType::kF32 && type != DataType::kS32;
+}
 
 std::vector<std::string_view> operand_type_names() {
   std::vector<std::string_view> names;
