@@ -102,6 +102,17 @@ def check_tree(root):
     return files, problems
 
 
+def unused_exceptions(root):
+    """Declared exceptions that no file needs any more."""
+    used = set()
+    for folder, included in EXCEPTIONS:
+        for path in (root / folder).rglob("*"):
+            if path.suffix in SUFFIXES and f'#include "{included}"' in path.read_text(encoding="utf-8"):
+                used.add((folder, included))
+    return [f"scripts/check_includes.py: the exception for {folder} and {included} is not used: remove it"
+            for folder, included in EXCEPTIONS if (folder, included) not in used]
+
+
 # (file, content, line of the problem or None)
 SELF_TEST = [
     ("models/mma/good.cpp", '#include "models/numerics/codec.h"\n#include "models/mma/x.h"\n#include <vector>\n', None),
@@ -147,7 +158,9 @@ def main():
     parser.add_argument("--self-test", action="store_true", help="check the checker")
     if parser.parse_args().self_test:
         return self_test()
-    files, problems = check_tree(pathlib.Path(__file__).resolve().parent.parent)
+    root = pathlib.Path(__file__).resolve().parent.parent
+    files, problems = check_tree(root)
+    problems += unused_exceptions(root)
     for problem in problems:
         print(problem, file=sys.stderr)
     if not files:
