@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/gpu/gpu_spec.h"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/gpu/gpu_spec.h"
-
 namespace sptc::sim {
 
 /// One number of an architecture file and why we believe it.
 struct Parameter {
-  std::string pointer;   ///< JSON pointer in the file: "/sm/tensor_core/dot_units"
+  std::string pointer;  ///< JSON pointer in the file: "/sm/tensor_core/dot_units"
   double value = 0;
   std::string unit;      ///< from the key: cycles, bytes, bytes/cycle, MHz; empty for a count
   std::string evidence;  ///< measured, cited, derived or assumed
   std::string source;
 };
 
-/// A validated architecture and the provenance of its numbers, in the order of the fields of GpuSpec.
+/// A validated architecture and the provenance of its numbers, in the order of the fields of
+/// GpuSpec.
 struct Architecture {
   GpuSpec gpu;
   std::vector<Parameter> parameters;
 };
 
-/// Reads `name_or_path`: the name of a file in the configuration directory, without ".json", or a path (it contains
-/// '/' or ends in ".json"). Throws one InputError that lists every problem of the file, one line each.
+/// Reads `name_or_path`: the name of a file in the configuration directory, without ".json", or a
+/// path (it contains
+/// '/' or ends in ".json"). Throws one InputError that lists every problem of the file, one line
+/// each.
 Architecture load_architecture(const std::string& name_or_path);
 
 /// The same from text; `file` is for messages.
@@ -38,7 +41,8 @@ std::vector<std::string> architecture_names();
 /// $SPTCSIM_CONFIG_DIR, or configs/ of the source tree that this program was built from.
 std::filesystem::path config_directory();
 
-/// The JSON Schema (draft-07) of architecture files, kept as configs/schema/architecture.schema.json for editors.
+/// The JSON Schema (draft-07) of architecture files, kept as
+/// configs/schema/architecture.schema.json for editors.
 std::string architecture_schema();
 
 }  // namespace sptc::sim

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 namespace sptc::sim {
 
@@ -23,15 +23,17 @@ struct JsonPlace {
   [[noreturn]] void fail(std::string_view problem) const;
 };
 
-/// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than 32 are refused
-/// too. Throws InputError with line and column, or with the pointer of the repeated key.
+/// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than
+/// 32 are refused too. Throws InputError with line and column, or with the pointer of the repeated
+/// key.
 nlohmann::json parse_json(std::string_view text, const std::string& file);
 
-/// A value as it appears in an error message: scalars as JSON, shortened; containers as "an object", "an array".
+/// A value as it appears in an error message: scalars as JSON, shortened; containers as "an
+/// object", "an array".
 std::string describe(const nlohmann::json& value);
 
-/// One object of a strictly read file. Every accessor throws InputError that names the place, the value found and what
-/// is allowed. The JSON value must outlive the reader.
+/// One object of a strictly read file. Every accessor throws InputError that names the place, the
+/// value found and what is allowed. The JSON value must outlive the reader.
 class JsonObject {
  public:
   JsonObject(const nlohmann::json& value, JsonPlace place);

@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <fstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace sptc::sim {
 

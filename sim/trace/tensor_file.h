@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,9 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "models/base/matrix.h"
-#include "models/numerics/codec.h"
 
 namespace sptc::sim {
 
@@ -25,9 +25,10 @@ struct Tensor {
   std::int64_t elements() const;
 };
 
-/// The tensors of one `.safetensors` file, or the one array of a `.npy` file (versions 1 to 3, C or Fortran order;
-/// named after the file). Everything the header says is checked against the file before memory is taken: offsets in
-/// range, no overlap, no holes, sizes that match shape and type. Throws InputError.
+/// The tensors of one `.safetensors` file, or the one array of a `.npy` file (versions 1 to 3, C or
+/// Fortran order; named after the file). Everything the header says is checked against the file
+/// before memory is taken: offsets in range, no overlap, no holes, sizes that match shape and type.
+/// Throws InputError.
 class TensorFile {
  public:
   static TensorFile open(const std::filesystem::path& path);
@@ -50,14 +51,14 @@ class TensorFile {
 /// Elements of `tensor` as doubles (integers beyond 2^53 are rounded).
 std::vector<double> as_doubles(const Tensor& tensor);
 
-/// `tensor` as a matrix [shape[0], product of the rest] (a scalar is 1 x 1) of `target` words, each element converted
-/// by value (numerics::from_double). A U16 tensor asked for as f16 or bf16 is taken as raw bits instead: NumPy has no
-/// bfloat16, so such files carry the bits. Throws InputError where an integer target cannot hold a value.
+/// `tensor` as a matrix [shape[0], product of the rest] (a scalar is 1 x 1) of `target` words, each
+/// element converted by value (numerics::from_double). A U16 tensor asked for as f16 or bf16 is
+/// taken as raw bits instead: NumPy has no bfloat16, so such files carry the bits. Throws
+/// InputError where an integer target cannot hold a value.
 Matrix<numerics::Word> as_matrix(const Tensor& tensor, numerics::DataType target);
 
 /// The inverse of as_matrix: f16, bf16, s8 and s32 as they are, tf32 and f32 as F32.
-Tensor make_tensor(std::string name, const Matrix<numerics::Word>& matrix,
-                   numerics::DataType type);
+Tensor make_tensor(std::string name, const Matrix<numerics::Word>& matrix, numerics::DataType type);
 
 /// Writes `.npy` version 1; bf16 as its bits in uint16 (see as_matrix).
 void write_npy(const std::filesystem::path& path, const Matrix<numerics::Word>& matrix,

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "models/mma/step_rules.h"
+#include "sim/config/architecture_fields.h"
+#include "sim/config/json_reader.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
+constexpr std::array<std::string_view, 4> kEvidence = {"measured", "cited", "derived", "assumed"};
+
+/// Runs checks and keeps what they throw, so that a file is told all its errors at once.
+class Errors {
+ public:
+  template <typename Check>
+  void collect(Check check) {
+    try {
+      check();
+    } catch (const InputError& error) {
+      messages_.emplace_back(error.what());
+    }
+  }
+
+  void throw_if_any() const {
+    if (!messages_.empty()) {
+      throw InputError(fmt::format("{}", fmt::join(messages_, "\n")));
+    }
+  }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+/// One number as the file has it. Nothing: absent or malformed, and reported.
+struct WireNumber {
+  const ArchitectureField* field;
+  std::optional<Parameter> parameter;
+};
+
+/// The file as read, before we know that it is complete and consistent.
+struct WireArchitecture {
+  std::optional<std::string> name;
+  std::optional<std::string> numerics;
+  std::vector<WireNumber> numbers;
+};
+
+std::vector<std::string_view> keys_of(std::string_view section) {
+  std::vector<std::string_view> keys;
+  if (section.empty()) {
+    keys = {"description", "name", "numerics", "sm"};
+  } else if (section == "/sm") {
+    keys = {"tensor_core"};
+  }
+  for (const ArchitectureField& field : architecture_fields()) {
+    if (field.section == section) {
+      keys.push_back(field.key);
+    }
+  }
+  return keys;
+}
+
+double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
+  const double number = value.is_number() ? value.get<double>() : 0;
+  const bool whole = number == std::floor(number);
+  if (!(number > 0) || number > field.max || (field.integer && !whole)) {
+    place.fail(fmt::format("must be {} and at most {}, not {}",
+                           field.integer ? "a whole number from 1" : "a number above 0", field.max,
+                           describe(value)));
+  }
+  return number;
+}
+
+Parameter read_number(const JsonObject& section, const ArchitectureField& field) {
+  constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
+  const JsonObject number = section.object(field.key);
+  number.allow_only(kKeys);
+  Parameter result;
+  result.pointer = number.place().pointer;
+  result.unit = unit_of(field.key);
+  result.value = read_value(number.require("value"), number.place() / "value", field);
+  result.evidence = number.text("evidence");
+  if (std::find(kEvidence.begin(), kEvidence.end(), result.evidence) == kEvidence.end()) {
+    (number.place() / "evidence")
+        .fail("unknown evidence " + unknown_name(printable(result.evidence), kEvidence));
+  }
+  result.source = number.text("source");
+  return result;
+}
+
+/// Each unknown key is an error of its own.
+void check_keys(const JsonObject& object, std::string_view section, Errors& errors) {
+  const std::vector<std::string_view> keys = keys_of(section);
+  for (const auto& [key, unused] : object.value().items()) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      errors.collect([&, &name = key] {
+        object.place().fail("unknown key " + unknown_name(printable(name), keys));
+      });
+    }
+  }
+}
+
+void read_section(const JsonObject& object, std::string_view section, WireArchitecture& wire,
+                  Errors& errors) {
+  check_keys(object, section, errors);
+  for (const ArchitectureField& field : architecture_fields()) {
+    if (field.section == section) {
+      WireNumber number{&field, std::nullopt};
+      errors.collect([&] { number.parameter = read_number(object, field); });
+      wire.numbers.push_back(std::move(number));
+    }
+  }
+}
+
+WireArchitecture read_wire(const JsonObject& root, Errors& errors) {
+  WireArchitecture wire;
+  errors.collect([&] { wire.name = root.text("name"); });
+  errors.collect([&] { root.text_or("description", ""); });
+  errors.collect([&] {
+    const std::string numerics = root.text("numerics");
+    const std::vector<std::string_view> known = mma::step_rule_sets();
+    if (std::find(known.begin(), known.end(), numerics) == known.end()) {
+      (root.place() / "numerics")
+          .fail("unknown numerics " + unknown_name(printable(numerics), known));
+    }
+    wire.numerics = numerics;
+  });
+  read_section(root, "", wire, errors);
+  errors.collect([&] {
+    const JsonObject sm = root.object("sm");
+    read_section(sm, "/sm", wire, errors);
+    read_section(sm.object("tensor_core"), "/sm/tensor_core", wire, errors);
+  });
+  return wire;
+}
+
+/// What no single number can get wrong.
+void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors) {
+  const SmSpec& sm = gpu.sm;
+  const JsonPlace place = root / "sm";
+  errors.collect([&] {
+    if (sm.max_shared_memory_per_cta > sm.shared_memory) {
+      (place / "max_shared_memory_per_cta_bytes")
+          .fail(fmt::format("{} is more than shared_memory_bytes, {}",
+                            sm.max_shared_memory_per_cta.count(), sm.shared_memory.count()));
+    }
+  });
+  errors.collect([&] {
+    if (sm.max_warps % sm.sub_partitions != 0) {
+      (place / "max_warps")
+          .fail(fmt::format("{} is no multiple of sub_partitions, {}", sm.max_warps,
+                            sm.sub_partitions));
+    }
+  });
+}
+
+Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Errors& errors) {
+  errors.throw_if_any();
+  Architecture result;
+  result.gpu.name = *wire.name;
+  result.gpu.numerics = *wire.numerics;
+  for (const WireNumber& number : wire.numbers) {
+    number.field->store(result.gpu, number.parameter->value);
+    result.parameters.push_back(*number.parameter);
+  }
+  check_consistency(result.gpu, root, errors);
+  errors.throw_if_any();
+  return result;
+}
+
+}  // namespace
+
+Architecture parse_architecture(std::string_view text, const std::string& file) {
+  const json document = parse_json(text, file);
+  const JsonObject root(document, {file, ""});
+  Errors errors;
+  const WireArchitecture wire = read_wire(root, errors);
+  return to_model(wire, root.place(), errors);
+}
+
+Architecture load_architecture(const std::string& name_or_path) {
+  const bool is_path =
+      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
+  std::filesystem::path path = name_or_path;
+  if (!is_path) {
+    const std::vector<std::string> names = architecture_names();
+    if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
+      const std::vector<std::string_view> allowed(names.begin(), names.end());
+      throw InputError(fmt::format("unknown architecture {} in {}",
+                                   unknown_name(printable(name_or_path), allowed),
+                                   config_directory().string()));
+    }
+    path = config_directory() / (name_or_path + ".json");
+  }
+  return parse_architecture(read_text_file(path, kMaxFileBytes), printable(path.string()));
+}
+
+std::vector<std::string> architecture_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_directory(), error)) {
+    if (entry.path().extension() == ".json") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::filesystem::path config_directory() {
+  const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
+  return directory != nullptr && *directory != '\0' ? directory : SPTC_CONFIG_DIR;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture_fields.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::string_view kGpu = "";
+constexpr std::string_view kSm = "/sm";
+constexpr std::string_view kTensorCore = "/sm/tensor_core";
+
+// Generous limits: their work is to keep a slip of the keyboard from asking for the memory of a
+// million SMs.
+constexpr double kMaxCount = 1 << 20;
+constexpr double kMaxUnits = 4096;
+constexpr double kMaxBytes = 1 << 30;
+constexpr double kMaxCycles = 1 << 20;
+
+template <typename Value>
+Value convert(double value) {
+  if constexpr (std::is_same_v<Value, Bytes>) {
+    return Bytes(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<Value>(value);
+  }
+}
+
+template <auto Member>
+void store_gpu(GpuSpec& gpu, double value) {
+  gpu.*Member = convert<std::remove_reference_t<decltype(gpu.*Member)>>(value);
+}
+
+template <auto Member>
+void store_sm(GpuSpec& gpu, double value) {
+  gpu.sm.*Member = convert<std::remove_reference_t<decltype(gpu.sm.*Member)>>(value);
+}
+
+template <auto Member>
+void store_tc(GpuSpec& gpu, double value) {
+  TensorCoreSpec& core = gpu.sm.tensor_core;
+  core.*Member = convert<std::remove_reference_t<decltype(core.*Member)>>(value);
+}
+
+using Tc = TensorCoreSpec;
+
+constexpr std::array kFields = {
+    ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
+                      store_gpu<&GpuSpec::sms>},
+    ArchitectureField{kGpu, "boost_clock_mhz", false, 1e6, "SM clock under boost",
+                      store_gpu<&GpuSpec::boost_clock_mhz>},
+
+    ArchitectureField{kSm, "sub_partitions", true, 64,
+                      "sub-partitions of an SM, one scheduler and one tensor core each",
+                      store_sm<&SmSpec::sub_partitions>},
+    ArchitectureField{kSm, "max_warps", true, kMaxUnits, "resident warps of an SM",
+                      store_sm<&SmSpec::max_warps>},
+    ArchitectureField{kSm, "max_ctas", true, kMaxUnits, "resident CTAs of an SM",
+                      store_sm<&SmSpec::max_ctas>},
+    ArchitectureField{kSm, "registers", true, kMaxBytes, "32-bit registers of an SM",
+                      store_sm<&SmSpec::registers>},
+    ArchitectureField{kSm, "shared_memory_bytes", true, kMaxBytes,
+                      "shared memory of an SM that CTAs can use", store_sm<&SmSpec::shared_memory>},
+    ArchitectureField{kSm, "max_shared_memory_per_cta_bytes", true, kMaxBytes,
+                      "shared memory that one CTA can use",
+                      store_sm<&SmSpec::max_shared_memory_per_cta>},
+    ArchitectureField{kSm, "max_registers_per_thread", true, kMaxCount, "registers of one thread",
+                      store_sm<&SmSpec::max_registers_per_thread>},
+    ArchitectureField{kSm, "issue_per_cycle", true, 64,
+                      "warp instructions that a sub-partition issues in a cycle",
+                      store_sm<&SmSpec::issue_per_cycle>},
+    ArchitectureField{kSm, "load_matrix_latency_cycles", true, kMaxCycles,
+                      "ldmatrix without bank conflict, issue to use",
+                      store_sm<&SmSpec::load_matrix_latency_cycles>},
+    ArchitectureField{kSm, "barrier_latency_cycles", true, kMaxCycles,
+                      "CTA barrier, last arrival to release",
+                      store_sm<&SmSpec::barrier_latency_cycles>},
+
+    ArchitectureField{kTensorCore, "dot_units", true, kMaxUnits,
+                      "dot products that advance in a cycle", store_tc<&Tc::dot_units>},
+    ArchitectureField{kTensorCore, "dot_width_bytes", true, kMaxUnits,
+                      "bytes of operand A that one dot product takes in a cycle",
+                      store_tc<&Tc::dot_width_bytes>},
+    ArchitectureField{kTensorCore, "operand_a_port_bytes_per_cycle", false, kMaxCount,
+                      "register-file port of operand A",
+                      store_tc<&Tc::operand_a_port_bytes_per_cycle>},
+    ArchitectureField{kTensorCore, "operand_b_port_bytes_per_cycle", false, kMaxCount,
+                      "register-file port of operand B",
+                      store_tc<&Tc::operand_b_port_bytes_per_cycle>},
+    ArchitectureField{kTensorCore, "accumulator_port_bytes_per_cycle", false, kMaxCount,
+                      "register-file port of the accumulator",
+                      store_tc<&Tc::accumulator_port_bytes_per_cycle>},
+    ArchitectureField{kTensorCore, "metadata_port_bytes_per_cycle", false, kMaxCount,
+                      "register-file port of the sparsity metadata",
+                      store_tc<&Tc::metadata_port_bytes_per_cycle>},
+    ArchitectureField{kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
+                      "bytes of operand B that the selector hands to the multipliers",
+                      store_tc<&Tc::selector_bytes_per_cycle>},
+    ArchitectureField{kTensorCore, "selector_inputs", true, 64,
+                      "candidates of one multiplier: M of the widest N:M pattern",
+                      store_tc<&Tc::selector_inputs>},
+    ArchitectureField{kTensorCore, "operand_fetch_latency_cycles", true, kMaxCycles,
+                      "depth of operand fetch", store_tc<&Tc::operand_fetch_latency_cycles>},
+    ArchitectureField{kTensorCore, "selector_latency_cycles", true, kMaxCycles,
+                      "depth of the selector", store_tc<&Tc::selector_latency_cycles>},
+    ArchitectureField{kTensorCore, "multiply_latency_cycles", true, kMaxCycles,
+                      "depth of multiply and maximum exponent",
+                      store_tc<&Tc::multiply_latency_cycles>},
+    ArchitectureField{kTensorCore, "align_add_latency_cycles", true, kMaxCycles,
+                      "depth of align, truncate and sum", store_tc<&Tc::align_add_latency_cycles>},
+    ArchitectureField{kTensorCore, "round_latency_cycles", true, kMaxCycles,
+                      "depth of normalise and round", store_tc<&Tc::round_latency_cycles>},
+    ArchitectureField{kTensorCore, "write_back_latency_cycles", true, kMaxCycles,
+                      "depth of write-back", store_tc<&Tc::write_back_latency_cycles>},
+    ArchitectureField{kTensorCore, "instruction_window", true, kMaxUnits,
+                      "instructions inside the tensor core at once",
+                      store_tc<&Tc::instruction_window>},
+};
+
+}  // namespace
+
+std::span<const ArchitectureField> architecture_fields() {
+  return kFields;
+}
+
+std::string_view unit_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+      {"_bytes_per_cycle", "bytes/cycle"},
+      {"_cycles", "cycles"},
+      {"_bytes", "bytes"},
+      {"_mhz", "MHz"}};
+  for (const auto& [ending, unit] : kUnits) {
+    if (key.ends_with(ending)) {
+      return unit;
+    }
+  }
+  return "";
+}
+
+}  // namespace sptc::sim

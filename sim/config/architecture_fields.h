@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gpu/gpu_spec.h"
+
+#include <span>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// One number of an architecture file: where it stands, what it may be, and the field of GpuSpec
+/// that it fills.
+struct ArchitectureField {
+  std::string_view
+      section;           ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
+  std::string_view key;  ///< the field's name; ends with the unit
+  bool integer;
+  double max;                ///< allowed: above 0, up to max (integers: from 1)
+  std::string_view meaning;  ///< one line, for the schema
+  void (*store)(GpuSpec&, double);
+};
+
+/// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.
+std::span<const ArchitectureField> architecture_fields();
+
+/// The unit that the key's ending names: "cycles", "bytes", "bytes/cycle", "MHz"; empty for a
+/// count.
+std::string_view unit_of(std::string_view key);
+
+}  // namespace sptc::sim

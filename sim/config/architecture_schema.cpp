@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/step_rules.h"
+#include "sim/config/architecture.h"
+#include "sim/config/architecture_fields.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json text_schema(std::string_view description) {
+  return {{"type", "string"}, {"minLength", 1}, {"description", description}};
+}
+
+ordered_json object_schema() {
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", ordered_json::array()},
+          {"properties", ordered_json::object()}};
+}
+
+void add(ordered_json& object, std::string_view key, ordered_json schema) {
+  object["required"].push_back(key);
+  object["properties"][std::string(key)] = std::move(schema);
+}
+
+ordered_json number_schema(const ArchitectureField& field) {
+  ordered_json value = {{"type", field.integer ? "integer" : "number"}};
+  value[field.integer ? "minimum" : "exclusiveMinimum"] = field.integer ? 1 : 0;
+  value["maximum"] = static_cast<std::int64_t>(field.max);
+  ordered_json schema = object_schema();
+  schema["description"] = field.meaning;
+  add(schema, "value", std::move(value));
+  add(schema, "evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}});
+  add(schema, "source", text_schema("where the number comes from, or why it is assumed"));
+  return schema;
+}
+
+void add_numbers(ordered_json& object, std::string_view section) {
+  for (const ArchitectureField& field : architecture_fields()) {
+    if (field.section == section) {
+      add(object, field.key, number_schema(field));
+    }
+  }
+}
+
+}  // namespace
+
+std::string architecture_schema() {
+  ordered_json tensor_core = object_schema();
+  add_numbers(tensor_core, "/sm/tensor_core");
+
+  ordered_json sm = object_schema();
+  add_numbers(sm, "/sm");
+  add(sm, "tensor_core", std::move(tensor_core));
+
+  ordered_json root = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                       {"title", "sptcsim architecture"}};
+  root.update(object_schema());
+  add(root, "name", text_schema("name of the architecture"));
+  root["properties"]["description"] = text_schema("free text");
+  add(root, "numerics", {{"enum", mma::step_rule_sets()}});
+  add_numbers(root, "");
+  add(root, "sm", std::move(sm));
+  return root.dump(2) + "\n";
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/workload.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/text_file.h"
+#include "sim/trace/workload_text.h"
+
+namespace sptc::sim {
+
+Workload read_workload(const std::filesystem::path& path) {
+  constexpr std::uint64_t kMaxFileBytes = 16 << 20;
+  const std::string extension = path.extension().string();
+  if (extension != ".json" && extension != ".csv") {
+    throw InputError(printable(path.string()) + ": unknown kind of workload file '" +
+                     printable(extension) + "' (allowed: .json, .csv)");
+  }
+  const std::string text = read_text_file(path, kMaxFileBytes);
+  return extension == ".json" ? parse_workload_json(text, path) : parse_workload_csv(text, path);
+}
+
+std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
+  const std::optional<numerics::DataType> type = numerics::parse_data_type(name);
+  return type && numerics::is_operand_type(*type) ? type : std::nullopt;
+}
+
+std::string unknown_operand_type(std::string_view name) {
+  return "unknown operand type " + unknown_name(printable(name), numerics::operand_type_names());
+}
+
+std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {
+  std::optional<std::int64_t> product = op.shape.m;
+  for (const std::int64_t factor : {op.shape.n, op.shape.k, op.batch, op.count}) {
+    product = product ? checked_multiply(*product, factor) : std::nullopt;
+  }
+  std::int64_t sum = 0;
+  if (!product || __builtin_add_overflow(total, *product, &sum)) {
+    return std::nullopt;
+  }
+  return sum;
+}
+
+bool asp_eligible(std::int64_t output_features, std::int64_t input_channels) {
+  return output_features % 8 == 0 && input_channels % 16 == 0;
+}
+
+}  // namespace sptc::sim

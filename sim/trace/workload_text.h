@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/trace/workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// A workload from the text of a `.json` file; `file` is for messages, and a network's tensor file
+/// is looked for in its directory. Throws InputError.
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file);
+
+/// The same from the text of a `.csv` file.
+Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file);
+
+/// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
+inline constexpr std::int64_t kMaxExtent = 2147483647;
+
+/// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
+/// for that case.
+std::optional<numerics::DataType> parse_operand_type(std::string_view name);
+std::string unknown_operand_type(std::string_view name);
+
+/// The sum of all multiply-accumulates so far, `total`, and those of `op`; nothing where it does
+/// not fit 64 bits.
+std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op);
+
+/// Whether NVIDIA's ASP would prune a weight of these extents: filters a multiple of 8, channels of
+/// 16 (apex/contrib/sparsity/asp.py).
+bool asp_eligible(std::int64_t output_features, std::int64_t input_channels);
+
+}  // namespace sptc::sim
