@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace sptc {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames{"f16", "bf16", "tf32", "s8"};
+
+TEST(NearestName, IsTheOneWithTheFewestEdits) {
+  EXPECT_EQ(nearest_name("tf23", kNames), "tf32");
+  EXPECT_EQ(nearest_name("b16", kNames), "f16");  // one edit to f16 and to bf16: the first
+  EXPECT_EQ(nearest_name("bfloat16", kNames), "bf16");
+  EXPECT_EQ(nearest_name("s8", kNames), "s8");
+}
+
+TEST(NearestName, OfNoCandidatesIsEmpty) {
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+TEST(NearestName, TakesAnEmptyWord) {
+  EXPECT_EQ(nearest_name("", kNames), "s8");
+}
+
+TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
+  EXPECT_EQ(unknown_name("f61", kNames),
+            "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
+}
+
+TEST(UnknownName, QuotesOnlyTheBeginningOfAHugeWord) {
+  const std::string text = unknown_name(std::string(1'000'000, 'x'), kNames);
+  EXPECT_LT(text.size(), 200U);
+  EXPECT_NE(text.find("xxx...'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sptc

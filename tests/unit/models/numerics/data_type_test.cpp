@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::numerics {
+namespace {
+
+constexpr DataType kAll[] = {DataType::kF16, DataType::kBf16, DataType::kTf32,
+                             DataType::kF32, DataType::kS8,   DataType::kS32};
+
+TEST(DataTypeTable, HasARowForEveryTypeInItsPlace) {
+  for (const DataType type : kAll) {
+    EXPECT_EQ(info(type).type, type);
+    EXPECT_EQ(parse_data_type(name(type)), type);
+  }
+}
+
+TEST(DataTypeTable, FormatsFillTheStorage) {
+  for (const DataType type : kAll) {
+    if (info(type).is_float()) {
+      EXPECT_EQ(info(type).format->storage_bits(), storage_bits(type)) << name(type);
+    }
+  }
+  EXPECT_EQ(storage_bits(DataType::kS8), 8);
+  EXPECT_EQ(storage_bits(DataType::kTf32), 32);
+}
+
+TEST(DataTypeTable, RefusesUnknownNames) {
+  EXPECT_FALSE(parse_data_type("fp16"));
+  EXPECT_FALSE(parse_data_type("F16"));
+  EXPECT_FALSE(parse_data_type(""));
+}
+
+TEST(DataTypeTable, AccumulatorsAreNoOperands) {
+  EXPECT_FALSE(is_operand_type(DataType::kF32));
+  EXPECT_FALSE(is_operand_type(DataType::kS32));
+  EXPECT_EQ(operand_type_names(), (std::vector<std::string_view>{"f16", "bf16", "tf32", "s8"}));
+}
+
+TEST(DataTypeTable, AccumulatesFloatsInF32AndIntegersInS32) {
+  EXPECT_EQ(accumulator_type(DataType::kF16), DataType::kF32);
+  EXPECT_EQ(accumulator_type(DataType::kTf32), DataType::kF32);
+  EXPECT_EQ(accumulator_type(DataType::kS8), DataType::kS32);
+}
+
+TEST(FloatFormat, KnowsItsRange) {
+  EXPECT_EQ(kF16Format.bias(), 15);
+  EXPECT_EQ(kF16Format.min_exponent(), -14);
+  EXPECT_EQ(kF16Format.max_exponent(), 15);
+  EXPECT_EQ(kBf16Format.min_exponent(), -126);
+  EXPECT_EQ(kTf32Format.max_exponent(), 127);
+}
+
+}  // namespace
+}  // namespace sptc::numerics
