@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "models/base/shape.h"
 #include "models/base/units.h"
 #include "models/numerics/data_type.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sptc::sim {
 
 /// The kernel that ran, in CUTLASS terms.
 struct KernelResult {
-  GemmShape cta_tile;   ///< k is logical
+  GemmShape cta_tile;  ///< k is logical
   GemmShape warp_tile;
   GemmShape instruction;
   std::string instruction_name;  ///< PTX: mma.sp.sync.aligned.m16n8k32...
@@ -28,24 +29,27 @@ struct KernelResult {
 /// How the cycles were obtained.
 struct SamplingResult {
   std::int64_t sms_simulated = 0;
-  bool extrapolated = false;           ///< main loop or CTA rounds multiplied after a period was detected
-  std::int64_t cycles_simulated = 0;   ///< of the run that was extrapolated
+  bool extrapolated = false;  ///< main loop or CTA rounds multiplied after a period was detected
+  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated
 };
 
 struct Violation {
   std::int64_t batch = 0, row = 0, col = 0;
-  std::uint32_t got = 0;       ///< result word
-  std::uint32_t expected = 0;  ///< `exact`: the plain arithmetic's word; `eigen`: the reference rounded to the type
+  std::uint32_t got = 0;  ///< result word
+  std::uint32_t expected =
+      0;  ///< `exact`: the plain arithmetic's word; `eigen`: the reference rounded to the type
 };
 
 /// Values against the reference.
 struct CheckResult {
-  std::string mode;              ///< none, sample, eigen, exact
-  std::int64_t elements = 0;     ///< compared
+  std::string mode;           ///< none, sample, eigen, exact
+  std::int64_t elements = 0;  ///< compared
   std::int64_t mismatches = 0;
-  double worst_error = 0;        ///< largest |result - reference|; where it is, in units of its bound: worst_ratio
-  double bound = 0;              ///< proved bound at the element with the worst error
-  double worst_ratio = 0;        ///< largest error / bound over all elements
+  std::int64_t undecided =
+      0;  ///< of `elements`: a partial sum may reach 2^128, so the result proves nothing
+  double worst_error = 0;  ///< largest |result - reference|
+  double bound = 0;        ///< proved bound at the element with the worst error
+  double worst_ratio = 0;  ///< largest error / bound over all elements
   std::optional<Violation> first_violation;
 };
 
@@ -56,9 +60,9 @@ struct VariantResult {
   std::int64_t cycles = 0;
   double time_us = 0;
   double clock_mhz = 0;
-  double tflops = 0;             ///< effective: skipped zeros count
-  double utilization = 0;        ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
-  double padding = 0;            ///< share of the issued MACs that fall outside the GEMM
+  double tflops = 0;       ///< effective: skipped zeros count
+  double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
+  double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
   std::string bound_by;
   std::optional<CheckResult> check;
 };
@@ -77,8 +81,8 @@ struct OperationResult {
   std::optional<double> speedup() const;
 };
 
-/// Sums over the network: count-weighted, GEMMs only. Operations that stay dense enter the sparse total with their
-/// dense time.
+/// Sums over the network: count-weighted, GEMMs only. Operations that stay dense enter the sparse
+/// total with their dense time.
 struct VariantTotals {
   double time_us = 0;
   double tflops = 0;
@@ -94,9 +98,10 @@ struct Totals {
 /// Classification by a network whose real values ran through the simulated hardware.
 struct AccuracyResult {
   std::int64_t samples = 0;
-  std::optional<double> dense_simulated, dense_float64;    ///< fraction of samples right
+  std::optional<double> dense_simulated, dense_float64;  ///< fraction of samples right
   std::optional<double> sparse_simulated, sparse_float64;
-  std::int64_t dense_disagreements = 0, sparse_disagreements = 0;  ///< samples classified unlike float64
+  std::int64_t dense_disagreements = 0,
+               sparse_disagreements = 0;  ///< samples classified unlike float64
 };
 
 struct RunResult {
@@ -108,7 +113,9 @@ struct RunResult {
   std::vector<OperationResult> operations;
   Totals totals;
   std::optional<AccuracyResult> accuracy;
-  std::vector<std::string> assumed;  ///< parameters with evidence "assumed" that entered this result
+  std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
+  std::vector<std::string>
+      assumed;  ///< parameters with evidence "assumed" that entered this result
 
   /// Whether every check that ran passed.
   bool passed() const;

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/check.h"
+
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "models/mma/dot_step.h"
+#include "models/sparsity/compress.h"
+#include "models/sparsity/prune.h"
+#include "sim/trace/memory_guard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::Word;
+
+constexpr std::int64_t kSampleElements = 256;
+constexpr std::int64_t kSampleEdge = 16;
+constexpr std::int64_t kSampleBatches = 4;
+/// The plain arithmetic does some 10^7 multiply-accumulates per second: minutes, not hours.
+constexpr std::int64_t kPlainMacsLimit = std::int64_t{1} << 31;
+
+/// `count` distinct numbers below `bound`, sorted (Floyd's algorithm, Bentley and Floyd, CACM
+/// 30(9), 1987).
+std::vector<std::int64_t> distinct(const RandomStream& stream, std::int64_t count,
+                                   std::int64_t bound) {
+  std::set<std::int64_t> chosen;
+  for (std::int64_t j = bound - count; j < bound; ++j) {
+    const auto t = static_cast<std::int64_t>(
+        stream.below(static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(j + 1)));
+    if (!chosen.insert(t).second) {
+      chosen.insert(j);
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::vector<std::int64_t> all(std::int64_t count) {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), std::int64_t{0});
+  return indices;
+}
+
+bool holds_special(const Matrix<Word>& words, numerics::DataType type) {
+  if (!numerics::info(type).is_float()) {
+    return false;
+  }
+  return std::any_of(words.data(), words.data() + words.size(), [type](Word word) {
+    return numerics::unpack(word, *numerics::info(type).format).kind !=
+           numerics::Unpacked::Class::kFinite;
+  });
+}
+
+/// [m, logical_k], 1 where an index selects.
+Matrix<std::uint8_t> selection_mask(const sparsity::CompressedMatrix& a) {
+  Matrix<std::uint8_t> mask(a.rows(), a.logical_k);
+  for (std::size_t i = 0; i < a.nibbles.rows(); ++i) {
+    for (std::size_t g = 0; g < a.nibbles.cols(); ++g) {
+      for (int slot = 0; slot < a.pattern.kept; ++slot) {
+        const int position = sparsity::selected_position(a.nibbles(i, g), slot, a.pattern);
+        mask(i, g * static_cast<std::size_t>(a.pattern.group) +
+                    static_cast<std::size_t>(position)) = 1;
+      }
+    }
+  }
+  return mask;
+}
+
+template <typename T>
+Matrix<T> take_rows(const Matrix<T>& from, const std::vector<std::int64_t>& rows) {
+  Matrix<T> result(rows.size(), from.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = from.row(static_cast<std::size_t>(rows[i]));
+    std::copy(row.begin(), row.end(), result.row(i).begin());
+  }
+  return result;
+}
+
+GemmOperands take(const GemmOperands& from, bool sparse, const ElementSelection& selection) {
+  GemmOperands result;
+  result.b_columns = take_rows(from.b_columns, selection.columns);
+  if (sparse) {
+    result.compressed_a = from.compressed_a;
+    result.compressed_a.values = take_rows(from.compressed_a.values, selection.rows);
+    result.compressed_a.nibbles = take_rows(from.compressed_a.nibbles, selection.rows);
+  } else {
+    result.a = take_rows(from.a, selection.rows);
+  }
+  return result;
+}
+
+Matrix<Word> take(const Matrix<Word>& d, const ElementSelection& selection) {
+  Matrix<Word> result(selection.rows.size(), selection.columns.size());
+  for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+    for (std::size_t j = 0; j < selection.columns.size(); ++j) {
+      result(i, j) = d(static_cast<std::size_t>(selection.rows[i]),
+                       static_cast<std::size_t>(selection.columns[j]));
+    }
+  }
+  return result;
+}
+
+void require_plain_work_is_bounded(const Operation& op) {
+  const auto macs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
+                    static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
+  if (macs > static_cast<double>(kPlainMacsLimit)) {
+    throw InputError("--check eigen with --fidelity timing computes every element of '" + op.name +
+                     "' with the plain arithmetic, which is limited to 2^31 multiply-accumulates "
+                     "per operation: use --check sample, or --fidelity datapath");
+  }
+}
+
+}  // namespace
+
+Arithmetic::Arithmetic(std::string_view numerics, numerics::DataType operand, bool sparse)
+    : instruction(mma::gemm_instruction(operand, sparse)),
+      rules(mma::step_rules(numerics, instruction)) {}
+
+std::vector<ElementSelection> sample_elements(const GemmShape& shape, std::int64_t batch,
+                                              std::uint64_t seed) {
+  // m * n may not fit 64 bits; 256 or more is all that matters.
+  const std::int64_t per_gemm = shape.m >= kSampleElements || shape.n >= kSampleElements
+                                    ? kSampleElements
+                                    : std::min(shape.m * shape.n, kSampleElements);
+  const std::int64_t batches =
+      std::min(batch, std::max(kSampleBatches, ceil_div(kSampleElements, per_gemm)));
+  const std::int64_t wanted = std::min(per_gemm, ceil_div(kSampleElements, batches));
+  std::int64_t rows = std::min(shape.m, kSampleEdge);
+  const std::int64_t columns = std::min(shape.n, ceil_div(wanted, rows));
+  rows = std::min(shape.m, std::max(rows, ceil_div(wanted, columns)));
+
+  const RandomStream stream = RandomStream(seed).fork("sample");
+  std::vector<ElementSelection> selections;
+  for (const std::int64_t entry : distinct(stream.fork("batch"), batches, batch)) {
+    const RandomStream of_entry = stream.fork(std::to_string(entry));
+    selections.push_back({entry, distinct(of_entry.fork("row"), rows, shape.m),
+                          distinct(of_entry.fork("column"), columns, shape.n)});
+  }
+  return selections;
+}
+
+GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
+                           const ElementSelection& selection) {
+  const std::int64_t k =
+      sparse ? round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
+  const auto depth = static_cast<std::size_t>(k);
+  Matrix<Word> a(selection.rows.size(), depth);
+  for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+    const std::vector<Word> row = data.a_row(op, selection.batch, selection.rows[i]);
+    std::copy(row.begin(), row.end(), a.row(i).begin());
+  }
+  GemmOperands operands;
+  operands.b_columns = Matrix<Word>(selection.columns.size(), depth);
+  for (std::size_t j = 0; j < selection.columns.size(); ++j) {
+    const std::vector<Word> column = data.b_column(op, selection.batch, selection.columns[j]);
+    std::copy(column.begin(), column.end(), operands.b_columns.row(j).begin());
+  }
+  if (sparse) {
+    operands.compressed_a = sparsity::compress(sparsity::prune_by_magnitude(a, op.dtype), op.dtype);
+  } else {
+    operands.a = std::move(a);
+  }
+  return operands;
+}
+
+GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
+                           std::int64_t batch) {
+  return make_operands(op, sparse, data, {batch, all(op.shape.m), all(op.shape.n)});
+}
+
+Matrix<Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmetic) {
+  const bool sparse = arithmetic.instruction.sparse;
+  const sparsity::CompressedMatrix& compressed = operands.compressed_a;
+  Matrix<Word> d(sparse ? compressed.rows() : operands.a.rows(), operands.b_columns.rows());
+  for (std::size_t i = 0; i < d.rows(); ++i) {
+    for (std::size_t j = 0; j < d.cols(); ++j) {
+      const auto column = operands.b_columns.row(j);
+      d(i, j) = sparse ? mma::sparse_dot(compressed.values.row(i), compressed.nibbles.row(i),
+                                         column, 0, arithmetic.instruction, arithmetic.rules)
+                       : mma::dense_dot(operands.a.row(i), column, 0, arithmetic.instruction,
+                                        arithmetic.rules);
+    }
+  }
+  return d;
+}
+
+reference::Findings check_against_reference(const GemmOperands& operands, const Matrix<Word>& d,
+                                            const Arithmetic& arithmetic) {
+  const mma::StepRules& rules = arithmetic.rules;
+  const mma::MmaInstruction& instruction = arithmetic.instruction;
+  reference::BlockFma block_fma{rules.products_per_step, rules.fraction_bits, rules.exponent_floor,
+                                rules.products_per_step};
+  reference::GemmInputs inputs{instruction.a_type, &operands.a, &operands.b_columns, nullptr};
+  Matrix<Word> dense_a;
+  Matrix<std::uint8_t> selected;
+  if (instruction.sparse) {
+    const sparsity::Pattern& pattern = operands.compressed_a.pattern;
+    block_fma.logical_k_per_step = rules.products_per_step * pattern.group / pattern.kept;
+    dense_a = sparsity::decompress(operands.compressed_a);
+    inputs.a = &dense_a;
+    if (holds_special(operands.b_columns, instruction.b_type)) {
+      selected = selection_mask(operands.compressed_a);
+      inputs.selected = &selected;
+    }
+  }
+  return reference::check_against_reference(inputs, block_fma, d, instruction.accumulator);
+}
+
+void add_findings(const reference::Findings& findings, const ElementSelection& selection,
+                  CheckResult& result) {
+  if (result.elements == 0 || findings.worst_error > result.worst_error) {
+    result.worst_error = findings.worst_error;
+    result.bound = findings.bound_at_worst;
+  }
+  result.worst_ratio = std::max(result.worst_ratio, findings.worst_ratio);
+  result.elements += findings.elements;
+  result.mismatches += findings.mismatches;
+  result.undecided += findings.undecided;
+  if (!result.first_violation && findings.first_violation) {
+    const reference::Violation& found = *findings.first_violation;
+    result.first_violation = Violation{selection.batch, selection.rows[found.row],
+                                       selection.columns[found.col], found.got, found.expected};
+  }
+}
+
+void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<Word>& d,
+                    const Arithmetic& arithmetic, std::int64_t batch, std::uint64_t seed,
+                    CheckResult& result) {
+  const auto m = static_cast<std::int64_t>(d.rows());
+  const auto n = static_cast<std::int64_t>(d.cols());
+  const ElementSelection everything{batch, all(m), all(n)};
+  switch (mode) {
+    case CheckMode::kNone:
+      return;
+    case CheckMode::kEigen:
+      add_findings(check_against_reference(operands, d, arithmetic), everything, result);
+      return;
+    case CheckMode::kExact:
+      add_findings(reference::check_bits(d, plain_gemm(operands, arithmetic),
+                                         arithmetic.instruction.accumulator),
+                   everything, result);
+      return;
+    case CheckMode::kSample: {
+      ElementSelection sample = sample_elements({m, n, 1}, 1, seed).front();
+      sample.batch = batch;
+      add_findings(check_against_reference(take(operands, arithmetic.instruction.sparse, sample),
+                                           take(d, sample), arithmetic),
+                   sample, result);
+      return;
+    }
+  }
+}
+
+CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
+                         const Arithmetic& arithmetic, std::uint64_t seed) {
+  CheckResult result;
+  result.mode = name(mode);
+  std::vector<ElementSelection> selections;
+  if (mode == CheckMode::kExact) {
+    throw InputError(
+        "--check exact compares the bits of the data path with the plain arithmetic, and "
+        "--fidelity timing moves no bits: use --fidelity datapath, or --check sample");
+  }
+  if (mode == CheckMode::kSample) {
+    selections = sample_elements(op.shape, op.batch, seed);
+  } else if (mode == CheckMode::kEigen) {
+    require_plain_work_is_bounded(op);
+    for (std::int64_t entry = 0; entry < op.batch; ++entry) {
+      selections.push_back({entry, all(op.shape.m), all(op.shape.n)});
+    }
+  }
+  for (const ElementSelection& selection : selections) {
+    const auto words =
+        static_cast<double>(selection.rows.size() + selection.columns.size()) *
+            static_cast<double>(op.shape.k) +
+        static_cast<double>(selection.rows.size()) * static_cast<double>(selection.columns.size());
+    // Operands, their pruned and compressed copies, and D: four words each at the most.
+    require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
+                   "the checked elements of '" + op.name + "'");
+    const GemmOperands operands = make_operands(op, sparse, data, selection);
+    const Matrix<Word> d = plain_gemm(operands, arithmetic);
+    add_findings(check_against_reference(operands, d, arithmetic), selection, result);
+  }
+  return result;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/numerics/codec.h"
+#include "models/reference/checker.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/run/data_source.h"
+#include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+
+/// The arithmetic that a GEMM kernel for one operand type is made of.
+struct Arithmetic {
+  mma::MmaInstruction instruction;
+  mma::StepRules rules;
+
+  /// `numerics`: a row set of models/mma/step_rules.
+  Arithmetic(std::string_view numerics, numerics::DataType operand, bool sparse);
+};
+
+/// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
+/// elements of D.
+struct ElementSelection {
+  std::int64_t batch = 0;
+  std::vector<std::int64_t> rows, columns;
+};
+
+/// A seeded selection of distinct elements of D [m, n] x batch: at least 256, spread over up to
+/// four batch entries, or all where there are fewer. Rows and columns are sorted.
+std::vector<ElementSelection> sample_elements(const GemmShape& shape, std::int64_t batch,
+                                              std::uint64_t seed);
+
+/// The operands of rows x columns of `op`. Sparse: A pruned by magnitude to the hardware pattern
+/// and compressed; K is padded with zeros to a whole group where necessary.
+GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
+                           const ElementSelection& selection);
+
+/// Every row and column of entry `batch`.
+GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
+                           std::int64_t batch);
+
+/// D by the plain arithmetic.
+Matrix<numerics::Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmetic);
+
+/// D against the double-precision reference (Eigen) and the proved bound of the arithmetic.
+reference::Findings check_against_reference(const GemmOperands& operands,
+                                            const Matrix<numerics::Word>& d,
+                                            const Arithmetic& arithmetic);
+
+/// Checks the D of one GEMM that went through the data path, as `mode` says, and adds the findings
+/// to `result`.
+void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<numerics::Word>& d,
+                    const Arithmetic& arithmetic, std::int64_t batch, std::uint64_t seed,
+                    CheckResult& result);
+
+/// Checks the arithmetic of an operation whose values do not travel (fidelity `timing`): elements
+/// of D at full K, by the plain arithmetic, against the reference. `eigen` computes all elements
+/// and throws InputError where that is too much work; `exact` has nothing to compare with and
+/// throws InputError.
+CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
+                         const Arithmetic& arithmetic, std::uint64_t seed);
+
+/// Adds findings of the elements that `selection` names.
+void add_findings(const reference::Findings& findings, const ElementSelection& selection,
+                  CheckResult& result);
+
+}  // namespace sptc::sim

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
+#include "sim/trace/operands.h"
+#include "sim/trace/tensor_file.h"
+#include "sim/trace/workload.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Where the operand values of an operation come from, row by row: a sample needs only its own rows
+/// and columns. Weights are unpruned. Everything throws InputError where a file does not hold what
+/// the operation needs.
+class DataSource {
+ public:
+  virtual ~DataSource() = default;
+
+  /// Row `row` of A [m, k] of entry `batch`: k words of op.dtype.
+  virtual std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+                                            std::int64_t row) const = 0;
+  /// Column `column` of B [k, n] of entry `batch`: k words of op.dtype.
+  virtual std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+                                               std::int64_t column) const = 0;
+};
+
+/// Seeded values; see OperandSource.
+class GeneratedData : public DataSource {
+ public:
+  GeneratedData(DataKind kind, std::uint64_t seed) : source_(kind, seed) {}
+
+  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+                                    std::int64_t row) const override;
+  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+                                       std::int64_t column) const override;
+
+ private:
+  OperandSource source_;
+};
+
+/// Tensors of a user's files: A [m, k] and B [k, n], with a leading batch axis where the operation
+/// has a batch.
+class FileData : public DataSource {
+ public:
+  /// A safetensors file with "<op>.a" and "<op>.b" for each operation, or "a" and "b" where there
+  /// is one operation.
+  static std::unique_ptr<FileData> open(const std::filesystem::path& path);
+  /// Two files with one array each, for a workload of one operation.
+  static std::unique_ptr<FileData> open(const std::filesystem::path& a,
+                                        const std::filesystem::path& b);
+
+  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+                                    std::int64_t row) const override;
+  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+                                       std::int64_t column) const override;
+
+ private:
+  /// One operand, converted when an operation first asks for it.
+  struct Operand {
+    std::string key;
+    Matrix<numerics::Word> words;  ///< [batch * rows, cols]
+  };
+
+  FileData() = default;
+  const Tensor& find(const Operation& op, const std::string& operand) const;
+  const Matrix<numerics::Word>& words(const Operation& op, const std::string& operand,
+                                      std::int64_t rows, std::int64_t cols, Operand& cache) const;
+
+  std::string place_;
+  std::vector<TensorFile> files_;  ///< one safetensors file, or A and B
+  mutable Operand a_, b_;
+};
+
+/// The source that `--data` names: a kind of generated values, or the path of a safetensors file
+/// (it ends so).
+std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint64_t seed);
+
+}  // namespace sptc::sim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/kernel_runner.h"
+
+#include "models/base/error.h"
+#include "models/sparsity/pattern.h"
+
+#include <utility>
+
+namespace sptc::sim {
+
+double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const double elements = core.dot_width_bytes * 8.0 / numerics::storage_bits(type);
+  return gpu.sm.sub_partitions * core.dot_units * elements;
+}
+
+GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
+  GemmProblem result{op.shape, op.batch, op.dtype, sparse};
+  if (sparse) {
+    // A group that K does not fill is completed with zeros; the figures count the K of the
+    // operation.
+    result.shape.k = round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group);
+  }
+  return result;
+}
+
+VariantResult KernelRunner::figures(const Operation& op, bool sparse, const GemmRun& run) const {
+  ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(op.dtype);
+  const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
+  const double useful = sparse ? macs * pattern.kept / pattern.group : macs;
+  const auto cycles = static_cast<double>(run.cycles);
+
+  VariantResult result;
+  result.kernel = run.kernel;
+  result.sampling = run.sampling;
+  result.cycles = run.cycles;
+  result.clock_mhz = clock_mhz();
+  result.time_us = cycles / result.clock_mhz;
+  result.tflops = 2 * macs / result.time_us * 1e-6;
+  result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
+  result.padding = 1 - useful / static_cast<double>(run.issued_macs);
+  result.bound_by = "compute";
+  return result;
+}
+
+VariantResult KernelRunner::time(const Operation& op, bool sparse) {
+  const GemmProblem what = problem(op, sparse);
+  const Key key{what.shape.m, what.shape.n, what.shape.k, what.batch, what.dtype, sparse};
+  auto found = timed_.find(key);
+  if (found == timed_.end()) {
+    found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;
+  }
+  return figures(op, sparse, found->second);
+}
+
+KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,
+                                             const std::vector<GemmOperands>& operands) {
+  GemmRun run = launch_(problem(op, sparse), options_.kernel, &operands);
+  ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
+  VariantResult result = figures(op, sparse, run);
+  return {std::move(result), std::move(run.d)};
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gpu_spec.h"
+#include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+#include "sim/trace/workload.h"
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Simulates one launch: GemmSimulator::run, or what a test puts in its place.
+using Launcher = std::function<GemmRun(const GemmProblem&, const KernelOverrides&,
+                                       const std::vector<GemmOperands>*)>;
+
+/// Executed multiply-accumulates per SM and cycle at the peak: dot units times the elements of A
+/// that each takes.
+double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type);
+
+/// Launches the kernels of a run and turns cycles into the figures of the report.
+class KernelRunner {
+ public:
+  KernelRunner(const GpuSpec& gpu, const RunOptions& options, Launcher launch)
+      : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
+
+  double clock_mhz() const { return options_.clock_mhz.value_or(gpu_.boost_clock_mhz); }
+
+  /// Cycles only. The same problem is simulated once.
+  VariantResult time(const Operation& op, bool sparse);
+
+  struct ValueRun {
+    VariantResult result;
+    std::vector<Matrix<numerics::Word>> d;  ///< per batch entry [m, n]
+  };
+  /// With values: one GemmOperands per batch entry.
+  ValueRun compute(const Operation& op, bool sparse, const std::vector<GemmOperands>& operands);
+
+ private:
+  struct Key {
+    std::int64_t m, n, k, batch;
+    numerics::DataType dtype;
+    bool sparse;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  GemmProblem problem(const Operation& op, bool sparse) const;
+  VariantResult figures(const Operation& op, bool sparse, const GemmRun& run) const;
+
+  const GpuSpec& gpu_;
+  const RunOptions& options_;
+  Launcher launch_;
+  std::map<Key, GemmRun> timed_;
+};
+
+}  // namespace sptc::sim

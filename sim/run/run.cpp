@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/run.h"
+
+#include "models/base/error.h"
+#include "sim/run/check.h"
+#include "sim/run/network.h"
+#include "sim/trace/memory_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// Which variants of one operation are simulated: an operation that cannot be pruned is dense in
+/// every variant.
+bool runs_dense(const Operation& op, Variants variants) {
+  return variants != Variants::kSparse || !op.prunable;
+}
+bool runs_sparse(const Operation& op, Variants variants) {
+  return variants != Variants::kDense && op.prunable;
+}
+
+OperationResult header(const Operation& op) {
+  OperationResult result;
+  result.name = op.name;
+  result.shape = op.shape;
+  result.batch = op.batch;
+  result.count = op.count;
+  result.dtype = op.dtype;
+  result.prunable = op.prunable;
+  return result;
+}
+
+/// Operands in both forms, D, and what the reference needs.
+void require_operand_memory(const Operation& op) {
+  const auto m = static_cast<double>(op.shape.m);
+  const auto n = static_cast<double>(op.shape.n);
+  const auto k = static_cast<double>(op.shape.k);
+  const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
+  require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(numerics::Word), 1e18)),
+                 "the operands of '" + op.name + "'");
+}
+
+/// One variant whose bits travel through the data path.
+VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& gpu,
+                              const RunOptions& options, const DataSource& data,
+                              KernelRunner& kernels) {
+  require_operand_memory(op);
+  std::vector<GemmOperands> operands;
+  for (std::int64_t entry = 0; entry < op.batch; ++entry) {
+    operands.push_back(make_operands(op, sparse, data, entry));
+  }
+  KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
+  if (options.check_mode() != CheckMode::kNone) {
+    const Arithmetic arithmetic(gpu.numerics, op.dtype, sparse);
+    CheckResult check;
+    check.mode = name(options.check_mode());
+    for (std::size_t entry = 0; entry < operands.size(); ++entry) {
+      check_datapath(options.check_mode(), operands[entry], run.d[entry], arithmetic,
+                     static_cast<std::int64_t>(entry), options.seed, check);
+    }
+    run.result.check = std::move(check);
+  }
+  return std::move(run.result);
+}
+
+VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
+                          const RunOptions& options, const DataSource& data,
+                          KernelRunner& kernels) {
+  if (options.fidelity == Fidelity::kDatapath) {
+    return run_with_values(op, sparse, gpu, options, data, kernels);
+  }
+  VariantResult result = kernels.time(op, sparse);
+  if (options.check_mode() != CheckMode::kNone) {
+    const Arithmetic arithmetic(gpu.numerics, op.dtype, sparse);
+    result.check = check_timing(options.check_mode(), op, sparse, data, arithmetic, options.seed);
+  }
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
+  const auto tile = [](const GemmShape& shape) {
+    return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  };
+  return {
+      {"fidelity", std::string(name(options.fidelity))},
+      {"variants", std::string(name(options.variants))},
+      {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
+      {"data", options.data},
+      {"check", std::string(name(options.check_mode()))},
+      {"clock", options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost"},
+      {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
+      {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
+      {"sms", options.all_sms ? "all" : "sampled"},
+      {"extrapolate", options.extrapolate ? "yes" : "no"},
+  };
+}
+
+/// The operations with the type that the user asked for, and sizes that 64 bits can count.
+std::vector<Operation> prepare(const Workload& workload, const RunOptions& options) {
+  std::vector<Operation> operations = workload.operations;
+  if (operations.empty()) {
+    throw InputError(workload.file.string() + ": the workload has no operations");
+  }
+  for (Operation& op : operations) {
+    op.dtype = options.dtype.value_or(op.dtype);
+    std::optional<std::int64_t> macs = 1;
+    for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
+      ensure(extent > 0, "an operation has an extent that is not positive");
+      macs = macs ? checked_multiply(*macs, extent) : std::nullopt;
+    }
+    if (!macs || !checked_multiply(*macs, 2)) {
+      throw InputError(fmt::format(
+          "'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits",
+          op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
+    }
+  }
+  return operations;
+}
+
+void name_assumptions(const Architecture& architecture, RunResult& result) {
+  for (const Parameter& parameter : architecture.parameters) {
+    if (parameter.evidence == "assumed") {
+      result.assumed.push_back(fmt::format("{} = {}{}{}", parameter.pointer, parameter.value,
+                                           parameter.unit.empty() ? "" : " ", parameter.unit));
+    }
+  }
+}
+
+void add_notes(const Workload& workload, const RunOptions& options, bool network_ran,
+               RunResult& result) {
+  if (workload.network && !network_ran) {
+    result.notes.push_back(
+        options.fidelity == Fidelity::kTiming
+            ? "accuracy is not computed: no values travel in --fidelity timing"
+            : "accuracy is not computed: --data replaces the values of the network");
+  }
+  if (options.check_mode() != CheckMode::kNone && options.fidelity == Fidelity::kTiming) {
+    result.notes.push_back(
+        "checked elements are computed by the plain arithmetic: no values travel in "
+        "--fidelity timing");
+  }
+}
+
+}  // namespace
+
+Totals sum_up(const std::vector<OperationResult>& operations) {
+  VariantTotals dense;
+  VariantTotals sparse;
+  bool has_dense = true;
+  bool has_sparse = true;
+  bool any_sparse = false;
+  double flops = 0;
+  for (const OperationResult& op : operations) {
+    const auto count = static_cast<double>(op.count);
+    flops += 2 * count * static_cast<double>(op.batch) * static_cast<double>(op.shape.macs());
+    const VariantResult* sparse_or_dense =
+        op.sparse ? &*op.sparse : (!op.prunable && op.dense ? &*op.dense : nullptr);
+    has_dense = has_dense && op.dense.has_value();
+    has_sparse = has_sparse && sparse_or_dense != nullptr;
+    any_sparse = any_sparse || op.sparse.has_value();
+    if (op.dense) {
+      dense.time_us += count * op.dense->time_us;
+      dense.mismatches += op.dense->check ? op.dense->check->mismatches : 0;
+    }
+    if (sparse_or_dense != nullptr) {
+      sparse.time_us += count * sparse_or_dense->time_us;
+      sparse.mismatches += sparse_or_dense->check ? sparse_or_dense->check->mismatches : 0;
+    }
+  }
+  Totals totals;
+  if (has_dense && !operations.empty()) {
+    dense.tflops = flops / dense.time_us * 1e-6;
+    totals.dense = dense;
+  }
+  if (has_sparse && any_sparse) {
+    sparse.tflops = flops / sparse.time_us * 1e-6;
+    totals.sparse = sparse;
+  }
+  if (totals.dense && totals.sparse) {
+    totals.speedup = dense.time_us / sparse.time_us;
+  }
+  return totals;
+}
+
+RunResult run_workload(const Workload& workload, const Architecture& architecture,
+                       const RunOptions& options, const DataSource* data, const Launcher& launch,
+                       const ProgressCallback& progress) {
+  const std::vector<Operation> operations = prepare(workload, options);
+  RunResult result;
+  result.workload = workload.name;
+  result.arch = architecture.gpu.name;
+  result.fidelity = name(options.fidelity);
+  result.options = describe(options);
+  result.seed = options.seed;
+  name_assumptions(architecture, result);
+
+  KernelRunner kernels(architecture.gpu, options, launch);
+  const auto report_progress = [&](std::size_t done) {
+    if (progress) {
+      progress(done, operations.size(), done < operations.size() ? operations[done].name : "");
+    }
+  };
+  const bool network_runs =
+      workload.network && data == nullptr && options.fidelity == Fidelity::kDatapath;
+  if (network_runs) {
+    for (const Operation& op : operations) {
+      result.operations.push_back(header(op));
+    }
+    result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
+                                  report_progress, result.operations);
+  } else {
+    const GeneratedData generated(DataKind::kRandom, options.seed);
+    const DataSource& values = data == nullptr ? generated : *data;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const Operation& op = operations[i];
+      report_progress(i);
+      OperationResult row = header(op);
+      if (runs_dense(op, options.variants)) {
+        row.dense = run_variant(op, false, architecture.gpu, options, values, kernels);
+      }
+      if (runs_sparse(op, options.variants)) {
+        row.sparse = run_variant(op, true, architecture.gpu, options, values, kernels);
+      }
+      result.operations.push_back(std::move(row));
+    }
+  }
+  report_progress(operations.size());
+  result.totals = sum_up(result.operations);
+  add_notes(workload, options, network_runs, result);
+  return result;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/run/data_source.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+#include "sim/trace/workload.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace sptc::sim {
+
+/// Called before each operation and once at the end: operations done, of how many, and the next
+/// one's name.
+using ProgressCallback =
+    std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
+
+/// Runs every operation of `workload` on `architecture`, dense and sparse as the options say,
+/// checks values and sums up. `data` holds the operand values; null: the real values of the
+/// workload's network where it has them and the fidelity carries values, else seeded random ones.
+/// Throws InputError.
+RunResult run_workload(const Workload& workload, const Architecture& architecture,
+                       const RunOptions& options, const DataSource* data, const Launcher& launch,
+                       const ProgressCallback& progress = {});
+
+/// Count-weighted sums of `result.operations`.
+Totals sum_up(const std::vector<OperationResult>& operations);
+
+}  // namespace sptc::sim

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/run_options.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <array>
+#include <cstddef>
+
+namespace sptc::sim {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 2> kFidelities{"datapath", "timing"};
+constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
+constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
+
+template <typename Enum, std::size_t kCount>
+Enum parse(std::string_view option, std::string_view word,
+           const std::array<std::string_view, kCount>& names) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (names[i] == word) {
+      return static_cast<Enum>(i);
+    }
+  }
+  throw InputError("unknown " + std::string(option) + " " + unknown_name(word, names));
+}
+
+}  // namespace
+
+std::string_view name(Fidelity fidelity) {
+  return kFidelities[static_cast<std::size_t>(fidelity)];
+}
+std::string_view name(Variants variants) {
+  return kVariants[static_cast<std::size_t>(variants)];
+}
+std::string_view name(CheckMode mode) {
+  return kCheckModes[static_cast<std::size_t>(mode)];
+}
+
+Fidelity parse_fidelity(std::string_view word) {
+  return parse<Fidelity>("--fidelity", word, kFidelities);
+}
+Variants parse_variants(std::string_view word) {
+  return parse<Variants>("--variants", word, kVariants);
+}
+CheckMode parse_check_mode(std::string_view word) {
+  return parse<CheckMode>("--check", word, kCheckModes);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/numerics/data_type.h"
+#include "sim/gpu/gemm_simulator.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+enum class Fidelity {
+  kDatapath,  ///< operand bits travel through the SystemC stages
+  kTiming,    ///< the same events without payload
+};
+
+/// Which weights to simulate: as given, at the hardware's N:M pattern, or both.
+enum class Variants { kDense, kSparse, kBoth };
+
+enum class CheckMode {
+  kNone,
+  kSample,  ///< a seeded sample of elements of D against the double-precision reference
+  kEigen,   ///< every element against the double-precision reference
+  kExact,   ///< every element, bit for bit, against the plain arithmetic
+};
+
+std::string_view name(Fidelity fidelity);
+std::string_view name(Variants variants);
+std::string_view name(CheckMode mode);
+
+/// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
+Fidelity parse_fidelity(std::string_view word);
+Variants parse_variants(std::string_view word);
+CheckMode parse_check_mode(std::string_view word);
+
+/// What a user may choose about a run.
+struct RunOptions {
+  Fidelity fidelity = Fidelity::kTiming;
+  Variants variants = Variants::kBoth;
+  std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
+  std::string data;                         ///< how the operands are called in the report
+  std::optional<CheckMode> check;
+  std::uint64_t seed = 0;
+  std::optional<double> clock_mhz;  ///< else the boost clock
+  KernelOverrides kernel;
+  bool all_sms = false;
+  bool extrapolate = true;
+
+  /// `eigen` in datapath, `sample` in timing, unless chosen.
+  CheckMode check_mode() const {
+    return check.value_or(fidelity == Fidelity::kDatapath ? CheckMode::kEigen : CheckMode::kSample);
+  }
+};
+
+}  // namespace sptc::sim

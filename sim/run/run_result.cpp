@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/run_result.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+bool is_right(const std::optional<VariantResult>& variant) {
+  return !variant || !variant->check || variant->check->mismatches == 0;
+}
+
+}  // namespace
+
+std::optional<double> OperationResult::speedup() const {
+  if (!dense || !sparse || sparse->time_us <= 0) {
+    return std::nullopt;
+  }
+  return dense->time_us / sparse->time_us;
+}
+
+bool RunResult::passed() const {
+  return std::all_of(operations.begin(), operations.end(), [](const OperationResult& operation) {
+    return is_right(operation.dense) && is_right(operation.sparse);
+  });
+}
+
+}  // namespace sptc::sim
