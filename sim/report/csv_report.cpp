@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+#include "sim/report/report.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace sptc::sim {
+namespace {
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) {
+    return field;
+  }
+  std::string result = "\"";
+  for (const char c : field) {
+    result += c;
+    if (c == '"') {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+void append_row(const OperationResult& op, const char* variant,
+                const std::optional<VariantResult>& figures, std::string& out) {
+  if (!figures) {
+    return;
+  }
+  out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", quoted(op.name),
+                     op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
+                     numerics::name(op.dtype), variant, figures->cycles, figures->time_us,
+                     figures->clock_mhz, figures->tflops, figures->utilization, figures->padding,
+                     figures->bound_by, op.speedup() ? fmt::format("{}", *op.speedup()) : "");
+  if (figures->check) {
+    const CheckResult& check = *figures->check;
+    out += fmt::format("{},{},{},{},{},{}", check.mode, check.elements, check.mismatches,
+                       check.undecided, check.worst_error, check.bound);
+  } else {
+    out += "none,,,,,";
+  }
+  out += "\r\n";
+}
+
+}  // namespace
+
+std::string csv_report(const RunResult& result) {
+  std::string out =
+      "name,m,n,k,batch,count,dtype,variant,cycles,time_us,clock_mhz,tflops,utilization,padding,"
+      "bound_by,speedup,check,elements,mismatches,undecided,worst_error,bound\r\n";
+  for (const OperationResult& op : result.operations) {
+    append_row(op, "dense", op.dense, out);
+    append_row(op, "sparse", op.sparse, out);
+  }
+  return out;
+}
+
+}  // namespace sptc::sim

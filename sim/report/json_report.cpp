@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+#include "sim/report/report.h"
+#include "sim/report/version.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace sptc::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string extents(const GemmShape& shape) {
+  return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+}
+
+std::string hex(std::uint32_t word) {
+  return fmt::format("0x{:08x}", word);
+}
+
+Json check_json(const CheckResult& check) {
+  Json json{{"mode", check.mode},
+            {"elements", check.elements},
+            {"worst_error", check.worst_error},
+            {"bound", check.bound},
+            {"worst_ratio", check.worst_ratio},
+            {"mismatches", check.mismatches},
+            {"undecided", check.undecided}};
+  if (check.first_violation) {
+    const Violation& found = *check.first_violation;
+    json["first_violation"] = Json{{"batch", found.batch},
+                                   {"row", found.row},
+                                   {"col", found.col},
+                                   {"got", hex(found.got)},
+                                   {"expected", hex(found.expected)}};
+  }
+  return json;
+}
+
+Json variant_json(const std::optional<VariantResult>& variant) {
+  if (!variant) {
+    return nullptr;
+  }
+  const KernelResult& kernel = variant->kernel;
+  Json json{{"kernel",
+             {{"tile", extents(kernel.cta_tile)},
+              {"warp_tile", extents(kernel.warp_tile)},
+              {"instruction", kernel.instruction_name},
+              {"stages", kernel.stages},
+              {"split_k", kernel.split_k},
+              {"ctas", kernel.ctas},
+              {"ctas_per_sm", kernel.ctas_per_sm},
+              {"waves", kernel.waves}}},
+            {"cycles", variant->cycles},
+            {"time_us", variant->time_us},
+            {"clock_mhz", variant->clock_mhz},
+            {"tflops", variant->tflops},
+            {"utilization", variant->utilization},
+            {"padding", variant->padding},
+            {"bound_by", variant->bound_by},
+            {"sampling",
+             {{"sms_simulated", variant->sampling.sms_simulated},
+              {"extrapolated", variant->sampling.extrapolated},
+              {"cycles_simulated", variant->sampling.cycles_simulated}}}};
+  if (variant->check) {
+    json["check"] = check_json(*variant->check);
+  }
+  return json;
+}
+
+Json operation_json(const OperationResult& op) {
+  Json json{{"name", op.name},
+            {"m", op.shape.m},
+            {"n", op.shape.n},
+            {"k", op.shape.k},
+            {"batch", op.batch},
+            {"count", op.count},
+            {"dtype", std::string(numerics::name(op.dtype))},
+            {"prunable", op.prunable},
+            {"dense", variant_json(op.dense)},
+            {"sparse", variant_json(op.sparse)}};
+  if (const auto speedup = op.speedup()) {
+    json["speedup"] = *speedup;
+  }
+  return json;
+}
+
+Json total_json(const std::optional<VariantTotals>& total) {
+  if (!total) {
+    return nullptr;
+  }
+  return {
+      {"time_us", total->time_us}, {"tflops", total->tflops}, {"mismatches", total->mismatches}};
+}
+
+Json chain_json(const std::optional<double>& simulated, const std::optional<double>& float64,
+                std::int64_t disagreements) {
+  if (!simulated || !float64) {
+    return nullptr;
+  }
+  return {{"simulated", *simulated}, {"float64", *float64}, {"disagreements", disagreements}};
+}
+
+}  // namespace
+
+std::string json_report(const RunResult& result) {
+  Json json{{"schema", "sptcsim-result/0.1"},
+            {"version", std::string(program_version())},
+            {"workload", result.workload},
+            {"arch", result.arch}};
+  Json& options = json["options"] = Json::object();
+  for (const auto& [key, value] : result.options) {
+    options[key] = value;
+  }
+  json["seed"] = result.seed;
+  Json& operations = json["operations"] = Json::array();
+  for (const OperationResult& op : result.operations) {
+    operations.push_back(operation_json(op));
+  }
+  json["totals"] = Json{{"scope", "GEMMs only"},
+                        {"dense", total_json(result.totals.dense)},
+                        {"sparse", total_json(result.totals.sparse)}};
+  if (result.totals.speedup) {
+    json["totals"]["speedup"] = *result.totals.speedup;
+  }
+  if (result.accuracy) {
+    const AccuracyResult& accuracy = *result.accuracy;
+    json["accuracy"] =
+        Json{{"samples", accuracy.samples},
+             {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
+                                  accuracy.dense_disagreements)},
+             {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
+                                   accuracy.sparse_disagreements)}};
+  }
+  json["notes"] = result.notes;
+  json["assumed"] = result.assumed;
+  // Names come from users' files: bytes that are no UTF-8 are replaced rather than refused.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+enum class ReportFormat { kText, kJson, kCsv };
+
+/// "text", "json", "csv". Throws InputError with the nearest of them.
+ReportFormat parse_report_format(std::string_view word);
+
+/// A table of at most 120 columns: per operation dense above sparse, totals, checks, accuracy,
+/// notes, assumptions.
+std::string text_report(const RunResult& result);
+
+/// One JSON object (schema "sptcsim-result/0.1"). What was not simulated is null; what this build
+/// cannot compute is absent. Infinite errors (a NaN where a number belongs) are null.
+std::string json_report(const RunResult& result);
+
+/// RFC 4180 with a header row; one row per operation and variant.
+std::string csv_report(const RunResult& result);
+
+std::string report(const RunResult& result, ReportFormat format);
+
+}  // namespace sptc::sim

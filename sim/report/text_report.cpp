@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+#include "models/sparsity/pattern.h"
+#include "sim/report/report.h"
+#include "sim/report/version.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kWidth = 120;
+constexpr std::size_t kNameWidth = 28;
+
+constexpr const char* kRow = "{:<28} {:>9} {:<4} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
+
+using Buffer = std::string;
+
+/// A name from a file, safe to print and no wider than `width`: control characters become '?'.
+std::string fitted(const std::string& name, std::size_t width) {
+  std::string result = name;
+  std::replace_if(
+      result.begin(), result.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  if (result.size() <= width) {
+    return result;
+  }
+  return result.substr(0, width - 2) + "..";
+}
+
+/// One line, without the blanks at its end.
+template <typename... Args>
+void line(Buffer& out, const char* format, const Args&... args) {
+  std::string text = fmt::format(fmt::runtime(format), args...);
+  text.erase(text.find_last_not_of(' ') + 1);
+  out += text + "\n";
+}
+
+std::string time_text(double us) {
+  return us < 1e7 ? fmt::format("{:.3f}", us) : fmt::format("{:.0f}", us);
+}
+
+std::string check_text(const std::optional<CheckResult>& check) {
+  if (!check) {
+    return "-";
+  }
+  if (check->mismatches > 0) {
+    return "FAIL";
+  }
+  return check->undecided > 0 ? "undecided" : "ok";
+}
+
+void append_variant(Buffer& out, const std::string& first, const std::string& launches,
+                    std::string_view type, const std::string& variant,
+                    const std::optional<VariantResult>& figures, const std::string& speedup) {
+  if (!figures) {
+    line(out, kRow, first, launches, type, variant, "-", "-", "-", "-", "-", "", "");
+    return;
+  }
+  line(out, kRow, first, launches, type, variant, figures->cycles, time_text(figures->time_us),
+       fmt::format("{:.1f}", figures->tflops), fmt::format("{:.1f}", 100 * figures->utilization),
+       fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
+}
+
+void append_operation(Buffer& out, const OperationResult& op) {
+  const auto speedup = op.speedup();
+  append_variant(out, fitted(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
+                 numerics::name(op.dtype), "dense", op.dense, "");
+  append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
+                 sparsity::hardware_pattern(op.dtype).name(), op.sparse,
+                 speedup ? fmt::format("{:.2f}x", *speedup) : "");
+}
+
+void append_total(Buffer& out, const char* label, const char* variant,
+                  const std::optional<VariantTotals>& total, const std::string& speedup) {
+  if (!total) {
+    return;
+  }
+  line(out, kRow, label, "", "", variant, "", time_text(total->time_us),
+       fmt::format("{:.1f}", total->tflops), "", "", speedup, total->mismatches > 0 ? "FAIL" : "");
+}
+
+void append_totals(Buffer& out, const Totals& totals) {
+  const std::string speedup = totals.speedup ? fmt::format("{:.2f}x", *totals.speedup) : "";
+  append_total(out, "total, GEMMs only", "dense", totals.dense, "");
+  append_total(out, totals.dense ? "" : "total, GEMMs only", "sparse", totals.sparse, speedup);
+  if (totals.sparse) {
+    out += "Operations without a sparse variant enter the sparse total with their dense time.\n";
+  }
+}
+
+void append_chain(Buffer& out, const char* name, const std::optional<double>& simulated,
+                  const std::optional<double>& float64, std::int64_t disagreements) {
+  if (simulated && float64) {
+    line(out, "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}", name,
+         100 * *simulated, 100 * *float64, disagreements);
+  }
+}
+
+void append_accuracy(Buffer& out, const AccuracyResult& accuracy) {
+  line(out, "\naccuracy on {} samples, layers computed by the simulated tensor cores:",
+       accuracy.samples);
+  append_chain(out, "dense", accuracy.dense_simulated, accuracy.dense_float64,
+               accuracy.dense_disagreements);
+  append_chain(out, "sparse", accuracy.sparse_simulated, accuracy.sparse_float64,
+               accuracy.sparse_disagreements);
+}
+
+/// All checks of a run, and where the extremes are.
+struct CheckSummary {
+  std::string mode;
+  std::int64_t elements = 0, mismatches = 0, undecided = 0;
+  double worst_error = -1, bound = 0, worst_ratio = 0;
+  std::string worst_at;
+  std::string violation;
+};
+
+void add(const OperationResult& op, const char* variant,
+         const std::optional<VariantResult>& figures, CheckSummary& summary) {
+  if (!figures || !figures->check) {
+    return;
+  }
+  const CheckResult& check = *figures->check;
+  const std::string at = fitted(op.name, kNameWidth) + ", " + variant;
+  summary.mode = check.mode;
+  summary.elements += check.elements;
+  summary.mismatches += check.mismatches;
+  summary.undecided += check.undecided;
+  summary.worst_ratio = std::max(summary.worst_ratio, check.worst_ratio);
+  if (check.worst_error > summary.worst_error) {
+    summary.worst_error = check.worst_error;
+    summary.bound = check.bound;
+    summary.worst_at = at;
+  }
+  if (summary.violation.empty() && check.first_violation) {
+    const Violation& found = *check.first_violation;
+    summary.violation = fmt::format("{}, batch {}, D[{}, {}]: got 0x{:08x}, expected {}0x{:08x}",
+                                    at, found.batch, found.row, found.col, found.got,
+                                    check.mode == "exact" ? "" : "about ", found.expected);
+  }
+}
+
+void append_checks(Buffer& out, const RunResult& result) {
+  CheckSummary summary;
+  for (const OperationResult& op : result.operations) {
+    add(op, "dense", op.dense, summary);
+    add(op, "sparse", op.sparse, summary);
+  }
+  if (summary.mode.empty()) {
+    out += "\ncheck none: values were not checked\n";
+    return;
+  }
+  line(out, "\ncheck {} ({}): {} elements compared, {} mismatches", summary.mode,
+       summary.mode == "exact" ? "bits against the plain arithmetic"
+                               : "Eigen in double precision, proved error bound",
+       summary.elements, summary.mismatches);
+  line(out, "  worst error {:.3g}, bound there {:.3g} ({}); largest error/bound {:.3g}",
+       summary.worst_error, summary.bound, summary.worst_at, summary.worst_ratio);
+  if (summary.undecided > 0) {
+    line(out, "  {} elements are undecided: their partial sums may reach 2^128 and overflow",
+         summary.undecided);
+  }
+  if (!summary.violation.empty()) {
+    line(out, "  first violation: {}", summary.violation);
+  }
+}
+
+/// "label: item, item, ..." broken into lines of at most kWidth.
+void append_list(Buffer& out, const std::string& label, const std::vector<std::string>& items) {
+  std::string text = label;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = " " + items[i] + (i + 1 < items.size() ? "," : "");
+    if (text.size() + item.size() > kWidth) {
+      out += text + "\n";
+      text = " ";
+    }
+    text += item;
+  }
+  out += text + "\n";
+}
+
+}  // namespace
+
+std::string text_report(const RunResult& result) {
+  Buffer out;
+  line(out, "sptcsim {}: {} on {}", program_version(), fitted(result.workload, 80), result.arch);
+  std::vector<std::string> options;
+  for (const auto& [key, value] : result.options) {
+    options.push_back(key + " " + fitted(value, kWidth / 2));
+  }
+  options.push_back("seed " + std::to_string(result.seed));
+  append_list(out, "options:", options);
+  out +=
+      "bound_by: compute (memory not modelled). TFLOP/s are effective: skipped zeros count. "
+      "util = useful executed MACs.\n\n";
+  line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
+       "TFLOP/s", "util %", "pad %", "speed-up", "check");
+  for (const OperationResult& op : result.operations) {
+    append_operation(out, op);
+  }
+  append_totals(out, result.totals);
+  if (result.accuracy) {
+    append_accuracy(out, *result.accuracy);
+  }
+  append_checks(out, result);
+  for (const std::string& note : result.notes) {
+    out += "note: " + note + "\n";
+  }
+  if (!result.assumed.empty()) {
+    append_list(out, "assumed, not measured or cited:", result.assumed);
+  }
+  return out;
+}
+
+}  // namespace sptc::sim
