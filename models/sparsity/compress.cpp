@@ -64,10 +64,10 @@ std::string describe(const PatternViolation& where, const Matrix<Word>& dense, D
     throw InputError("the matrix is 2:4 but not 1:2 sparse, and " + type_name +
                      " needs 1:2: " + group + "; prune it 1:2 or use a 16-bit type");
   }
-  const std::string unit = pattern.run == 1 ? "non-zeros" : "non-zero runs";
+  const std::string unit = pattern.run == 1 ? "non-zero" : "non-zero run";
   throw InputError("the matrix is not " + pattern.name() + " sparse as " + type_name +
-                   " needs it: " + group + ", allowed are " + std::to_string(pattern.choices()) +
-                   " " + unit);
+                   " needs it: " + group + ", more than " + std::to_string(pattern.choices()) +
+                   " " + unit + (pattern.choices() == 1 ? "" : "s"));
 }
 
 /// The runs to keep, in increasing order: those of `non_zero`, filled up with the smallest others.
