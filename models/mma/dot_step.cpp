@@ -105,7 +105,7 @@ Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
   }
   const bool negative = sum < 0;
   const auto magnitude = static_cast<std::uint64_t>(negative ? -sum : sum);
-  const int top = std::bit_width(magnitude) - 1 + unit_exponent;
+  const int top = static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent;
   const int exponent = std::max(top, output.min_exponent());
   const int dropped = exponent - output.mantissa_bits - unit_exponent;
   std::uint64_t quotient = 0;

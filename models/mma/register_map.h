@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/mma/fragment_layout.h"
+#include "models/mma/instruction.h"
+#include "models/mma/stages.h"
+
+namespace sptc::mma {
+
+/// One 32-bit register in each lane of a warp.
+using LaneRegister = std::array<std::uint32_t, kWarpLanes>;
+
+/// The registers of one instruction, per operand.
+struct MmaRegisters {
+  const LaneRegister* a;
+  const LaneRegister* b;
+  const LaneRegister* c;
+  const LaneRegister* metadata;  ///< sparse only
+  int selector = 0;
+};
+
+/// The fragment layouts of one instruction, tabulated: which word of the operand matrices each register of each lane
+/// is. Layouts come from FragmentLayout and MetadataRegisterFormat; this only makes walking them quick.
+class RegisterMap {
+ public:
+  explicit RegisterMap(const MmaInstruction& instruction);
+
+  int a_registers() const { return static_cast<int>(a_words_.size()) / kWarpLanes; }
+  int b_registers() const { return static_cast<int>(b_words_.size()) / kWarpLanes; }
+  int accumulator_registers() const;
+
+  /// Registers to matrix order: what the operand collectors of the hardware do.
+  void gather(const MmaRegisters& registers, OperandWords& words) const;
+
+  /// Result words to the registers of D.
+  void scatter(const RoundedResults& results, LaneRegister* d) const;
+  /// Accumulator registers to matrix order.
+  void gather_accumulators(const LaneRegister* registers, std::uint32_t (*words)[kCols]) const;
+
+  /// 32-bit word of a row of A (fragment row, word along K) -> registers.
+  template <typename WordAt>
+  void load_a(WordAt word_at, LaneRegister* registers) const {
+    load(a_words_, kAWords, word_at, registers);
+  }
+  /// 32-bit word of a column of B (fragment column, word along K) -> registers.
+  template <typename WordAt>
+  void load_b(WordAt word_at, LaneRegister* registers) const {
+    load(b_words_, kBWords, word_at, registers);
+  }
+
+ private:
+  static constexpr int kAWords = 8;
+  static constexpr int kBWords = 16;
+
+  template <typename WordAt>
+  static void load(const std::vector<std::uint16_t>& table, int row_words, WordAt word_at,
+                   LaneRegister* registers) {
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      registers[i / kWarpLanes][i % kWarpLanes] =
+          word_at(table[i] / row_words, table[i] % row_words);
+    }
+  }
+
+  struct MetadataNibble {
+    std::uint8_t lane;
+    std::uint8_t shift;
+  };
+
+  MmaInstruction instruction_;
+  std::vector<std::uint16_t> a_words_;  ///< [register][lane] -> row * 8 + word
+  std::vector<std::uint16_t> b_words_;  ///< [register][lane] -> column * 16 + word
+  std::vector<std::uint8_t> accumulators_;  ///< [register][lane][element] -> row * 8 + column
+  int accumulators_per_register_ = 1;
+  int groups_ = 0;
+  std::vector<std::vector<MetadataNibble>> metadata_;  ///< [selector][row * groups + group]
+};
+
+}  // namespace sptc::mma

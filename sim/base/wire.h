@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <systemc>
+#include <utility>
+
+#include "models/base/error.h"
+#include "sim/base/clock.h"
+
+namespace sptc::sim {
+
+/// Reading end of a wire.
+template <typename T>
+class WireIn : virtual public sc_core::sc_interface {
+ public:
+  virtual bool can_read() const = 0;
+  virtual T read() = 0;
+};
+
+/// Writing end of a wire.
+template <typename T>
+class WireOut : virtual public sc_core::sc_interface {
+ public:
+  virtual void write(T value) = 0;
+  virtual void write_after(T value, std::int64_t latency_cycles) = 0;
+};
+
+/// A pipelined connection between two blocks: what is written becomes readable `latency` cycles later, in order. The
+/// latency is at least one cycle, so nobody sees in a cycle what another block writes in the same cycle, and the order
+/// in which blocks are evaluated cannot matter. A wire never refuses: flow control is by credits on a wire back.
+template <typename T>
+class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
+ public:
+  Wire(const char* name, const Clock& clock, int latency_cycles)
+      : sc_core::sc_object(name), clock_(clock), latency_(latency_cycles) {
+    ensure(latency_cycles >= 1, "a wire needs a latency of at least one cycle");
+  }
+
+  void write(T value) override { write_after(std::move(value), latency_); }
+
+  /// Writes with a latency of its own; a value never overtakes the one before it.
+  void write_after(T value, std::int64_t latency_cycles) override {
+    if (tap_) {
+      tap_(value);
+    }
+    std::int64_t due = clock_.now() + latency_cycles;
+    if (!in_flight_.empty() && in_flight_.back().first > due) {
+      due = in_flight_.back().first;
+    }
+    in_flight_.emplace_back(due, std::move(value));
+    if (in_flight_.size() == 1) {
+      readable_.notify(clock_.cycles(latency_cycles));
+    }
+  }
+
+  bool can_read() const override {
+    return !in_flight_.empty() && in_flight_.front().first <= clock_.now();
+  }
+
+  T read() override {
+    ensure(can_read(), "nothing to read on a wire");
+    T value = std::move(in_flight_.front().second);
+    in_flight_.pop_front();
+    if (!in_flight_.empty() && in_flight_.front().first > clock_.now()) {
+      readable_.notify(clock_.cycles(in_flight_.front().first - clock_.now()));
+    }
+    return value;
+  }
+
+  const sc_core::sc_event& default_event() const override { return readable_; }
+
+  /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that corrupt a wire.
+  void set_tap(std::function<void(T&)> tap) { tap_ = std::move(tap); }
+
+ private:
+  const Clock& clock_;
+  int latency_;
+  std::deque<std::pair<std::int64_t, T>> in_flight_;
+  sc_core::sc_event readable_;
+  std::function<void(T&)> tap_;
+};
+
+}  // namespace sptc::sim

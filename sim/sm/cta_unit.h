@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/module.h"
+#include "sim/base/wire.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/sm/tokens.h"
+
+namespace sptc::sim {
+
+/// Life of a CTA on an SM.
+struct CtaRecord {
+  std::int64_t cta = 0;
+  std::int64_t start_cycle = 0;
+  std::int64_t end_cycle = 0;
+  std::vector<std::int64_t> barrier_cycles;  ///< release of each barrier, where the kernel records marks
+};
+
+/// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the CTA is done.
+class CtaUnit : public Module {
+ public:
+  sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
+  sc_core::sc_port<WireOut<CtaDone>> done_out{"done_out"};
+  sc_core::sc_vector<sc_core::sc_port<WireIn<WarpReport>>> report_in;
+  sc_core::sc_vector<sc_core::sc_port<WireOut<WarpCommand>>> command_out;
+
+  CtaUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+
+  /// CTAs in the order in which they ended; taking them empties the log.
+  std::vector<CtaRecord> take_records();
+
+ protected:
+  void on_event() override;
+
+ private:
+  struct Slot {
+    const KernelLaunch* kernel = nullptr;  ///< absent: free
+    int warps_left = 0;
+    int warps_at_barrier = 0;
+    CtaRecord record;
+  };
+
+  void launch(const CtaLaunch& cta);
+  void handle(const WarpReport& report);
+  void release_barrier(int slot);
+
+  int barrier_latency_;
+  std::vector<Slot> slots_;
+  std::vector<CtaRecord> records_;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "models/mma/register_map.h"
+#include "models/mma/stages.h"
+#include "sim/isa/warp_instruction.h"
+
+namespace sptc::sim {
+
+/// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves; they take no
+/// simulated time themselves.
+class CtaMemory {
+ public:
+  virtual ~CtaMemory() = default;
+
+  /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop iteration `iteration`.
+  virtual void load(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                    std::int64_t iteration, mma::LaneRegister* registers) const = 0;
+
+  /// Takes the accumulators of a kStoreAccumulator instruction.
+  virtual void store(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                     const mma::LaneRegister* registers) = 0;
+};
+
+/// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
+struct KernelLaunch {
+  const WarpProgram* program = nullptr;
+  const mma::StepContext* mma_context = nullptr;
+  const mma::RegisterMap* register_map = nullptr;
+  int warps_per_cta = 0;
+  int ctas_per_sm = 0;           ///< resident at once
+  std::int64_t ctas = 0;
+  CtaMemory* memory = nullptr;   ///< absent: only time is simulated
+  bool record_marks = false;     ///< log the cycle of every main loop iteration of every CTA
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sm/sm.h"
+
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+std::string indexed(const char* name, int index) { return name + std::to_string(index); }
+
+}  // namespace
+
+Sm::Links::Links(int index, const Clock& clock, const SmSpec& spec)
+    : command(indexed("command", index).c_str(), clock, 1),
+      report(indexed("report", index).c_str(), clock, 1),
+      load(indexed("load", index).c_str(), clock, 1),
+      // The request took the first cycle of the load's latency.
+      load_done(indexed("load_done", index).c_str(), clock, spec.load_matrix_latency_cycles - 1) {}
+
+Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
+    : sc_core::sc_module(name),
+      cta_unit("cta_unit", clock, spec),
+      shared_memory("shared_memory", clock, spec) {
+  cta_unit.launch_in(launch_in);
+  cta_unit.done_out(done_out);
+  for (int i = 0; i < spec.sub_partitions; ++i) {
+    sub_partitions.push_back(
+        std::make_unique<SubPartition>(indexed("sub_partition", i).c_str(), clock, spec));
+    links_.push_back(std::make_unique<Links>(i, clock, spec));
+    Links& links = *links_.back();
+    SubPartition& partition = *sub_partitions.back();
+    const auto index = static_cast<std::size_t>(i);
+    cta_unit.command_out[index](links.command);
+    cta_unit.report_in[index](links.report);
+    shared_memory.request_in[index](links.load);
+    shared_memory.done_out[index](links.load_done);
+    partition.command_in(links.command);
+    partition.report_out(links.report);
+    partition.load_out(links.load);
+    partition.load_done_in(links.load_done);
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/sm/cta_unit.h"
+#include "sim/sm/shared_memory.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/sm/sub_partition.h"
+
+namespace sptc::sim {
+
+/// One streaming multiprocessor: CTA unit, shared memory and sub-partitions, wired.
+class Sm : public sc_core::sc_module {
+ public:
+  sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
+  sc_core::sc_port<WireOut<CtaDone>> done_out{"done_out"};
+
+  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+
+  CtaUnit cta_unit;
+  SharedMemory shared_memory;
+  std::vector<std::unique_ptr<SubPartition>> sub_partitions;
+
+ private:
+  /// The wires between one sub-partition and the shared blocks of the SM.
+  struct Links {
+    Links(int index, const Clock& clock, const SmSpec& spec);
+    Wire<WarpCommand> command;
+    Wire<WarpReport> report;
+    Wire<LoadRequest> load;
+    Wire<LoadDone> load_done;
+  };
+  std::vector<std::unique_ptr<Links>> links_;
+};
+
+}  // namespace sptc::sim

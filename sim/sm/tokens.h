@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "sim/sm/kernel_launch.h"
+
+namespace sptc::sim {
+
+/// A warp as the messages of an SM name it.
+struct WarpName {
+  int cta_slot = 0;
+  int warp = 0;  ///< index within the CTA
+};
+
+/// CTA scheduler of the GPU -> SM.
+struct CtaLaunch {
+  const KernelLaunch* kernel = nullptr;
+  std::int64_t cta = 0;
+};
+
+/// SM -> CTA scheduler of the GPU.
+struct CtaDone {
+  std::int64_t cta = 0;
+};
+
+/// CTA unit -> sub-partition.
+struct WarpCommand {
+  enum class Kind { kLaunch, kReleaseBarrier };
+  Kind kind = Kind::kLaunch;
+  WarpName warp;      ///< kReleaseBarrier: all warps of the CTA slot
+  CtaLaunch launch;   ///< kLaunch only
+};
+
+/// Sub-partition -> CTA unit.
+struct WarpReport {
+  enum class Kind { kArrivedAtBarrier, kExited };
+  Kind kind = Kind::kArrivedAtBarrier;
+  WarpName warp;
+};
+
+/// Sub-partition -> shared memory.
+struct LoadRequest {
+  const KernelLaunch* kernel = nullptr;
+  const WarpInstruction* instruction = nullptr;
+  std::int64_t cta = 0;
+  std::int64_t iteration = 0;
+  int warp = 0;
+  int warp_slot = 0;
+};
+
+/// Registers of the widest load (ldmatrix.x4).
+using LoadedRegisters = std::array<mma::LaneRegister, 4>;
+
+/// Shared memory -> sub-partition.
+struct LoadDone {
+  LoadRequest request;
+  std::unique_ptr<LoadedRegisters> payload;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/module.h"
+#include "sim/base/wire.h"
+#include "sim/tensor_core/tokens.h"
+
+namespace sptc::sim {
+
+/// Fourth stage: shifts products and accumulator to the largest exponent, cuts them at F fraction bits and adds them
+/// exactly. Fully pipelined: it takes what the multipliers send.
+class AlignAddStage : public Module {
+ public:
+  sc_core::sc_port<WireIn<ProductsToken>> products_in{"products_in"};
+  sc_core::sc_port<WireOut<SumsToken>> sums_out{"sums_out"};
+
+  AlignAddStage(const sc_core::sc_module_name& name, const Clock& clock);
+
+ protected:
+  void on_event() override;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/tensor_core/metadata_selector.h"
+
+#include "models/sparsity/pattern.h"
+
+namespace sptc::sim {
+
+MetadataSelector::MetadataSelector(const sc_core::sc_module_name& name, const Clock& clock,
+                                   const TensorCoreSpec& spec)
+    : Module(name, clock), spec_(spec), output_(spec.selector_bytes_per_cycle) {
+  run_on(fetched_in);
+}
+
+void MetadataSelector::on_event() {
+  while (fetched_in->can_read()) {
+    FetchedToken token = fetched_in->read();
+    const mma::MmaInstruction& instruction = token.issue.context->instruction;
+    ensure(!instruction.sparse || sparsity::hardware_pattern(instruction.a_type).candidates() <=
+                                      spec_.selector_inputs,
+           "the selector has too few inputs for this pattern");
+    waiting_.push_back(std::move(token));
+  }
+  while (!waiting_.empty()) {
+    const std::int64_t ready = output_.ready_at(now());
+    if (ready > now()) {
+      wake_at(ready);
+      return;
+    }
+    selected_out->write(select_next_step());
+  }
+}
+
+SelectedToken MetadataSelector::select_next_step() {
+  FetchedToken& source = waiting_.front();
+  const mma::StepContext& context = *source.issue.context;
+  const std::int64_t operands =
+      std::int64_t{mma::kRows} * mma::kCols * context.rules.products_per_step;
+  output_.take(now(), operands * numerics::storage_bits(context.instruction.b_type) / 8);
+  ++statistics_.steps;
+  statistics_.selected += operands;
+  statistics_.by_metadata += context.instruction.sparse ? operands : 0;
+
+  SelectedToken token{source.issue, next_step_, nullptr, nullptr};
+  if (source.payload) {
+    token.payload = std::make_unique_for_overwrite<mma::SelectedOperands>();
+    mma::select_operands(context, *source.payload, next_step_, *token.payload);
+    if (next_step_ == 0) {
+      token.accumulator = std::make_unique<mma::Accumulators>(source.payload->c);
+    }
+  }
+  if (++next_step_ == context.steps) {
+    waiting_.pop_front();
+    next_step_ = 0;
+  }
+  return token;
+}
+
+MetadataSelector::Statistics MetadataSelector::statistics() const {
+  Statistics result = statistics_;
+  result.busy_cycles = output_.busy_cycles();
+  return result;
+}
+
+}  // namespace sptc::sim

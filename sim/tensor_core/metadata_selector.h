@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+
+#include "sim/base/module.h"
+#include "sim/base/throughput.h"
+#include "sim/base/wire.h"
+#include "sim/tensor_core/tensor_core_spec.h"
+#include "sim/tensor_core/tokens.h"
+
+namespace sptc::sim {
+
+/// Second stage: hands every multiplier one element of B, step by step. For a sparse instruction it reads the metadata
+/// and picks, for each kept element of A, the element of B that it meets; dense instructions pass straight through.
+/// Its output is `selector_bytes_per_cycle` wide.
+class MetadataSelector : public Module {
+ public:
+  struct Statistics {
+    std::int64_t steps = 0;
+    std::int64_t selected = 0;      ///< operands of B handed on
+    std::int64_t by_metadata = 0;   ///< of those, picked by metadata
+    double busy_cycles = 0;
+  };
+
+  sc_core::sc_port<WireIn<FetchedToken>> fetched_in{"fetched_in"};
+  sc_core::sc_port<WireOut<SelectedToken>> selected_out{"selected_out"};
+
+  MetadataSelector(const sc_core::sc_module_name& name, const Clock& clock,
+                   const TensorCoreSpec& spec);
+
+  Statistics statistics() const;
+
+ protected:
+  void on_event() override;
+
+ private:
+  SelectedToken select_next_step();
+
+  TensorCoreSpec spec_;
+  Throughput output_;
+  std::deque<FetchedToken> waiting_;
+  int next_step_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/tensor_core/operand_fetch.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+// A register is 32 lanes of 4 bytes.
+std::int64_t bytes(const RegisterRange& range) {
+  return std::int64_t{range.count} * mma::kWarpLanes * 4;
+}
+
+}  // namespace
+
+OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const Clock& clock,
+                           const TensorCoreSpec& spec, const OperandRegisters& registers)
+    : Module(name, clock),
+      registers_(registers),
+      a_port_(spec.operand_a_port_bytes_per_cycle),
+      b_port_(spec.operand_b_port_bytes_per_cycle),
+      accumulator_port_(spec.accumulator_port_bytes_per_cycle),
+      metadata_port_(spec.metadata_port_bytes_per_cycle),
+      credits_(spec.instruction_window) {
+  run_on(issue_in, credit_in);
+}
+
+void OperandFetch::on_event() {
+  while (issue_in->can_read()) {
+    waiting_.push_back(issue_in->read());
+  }
+  while (credit_in->can_read()) {
+    credit_in->read();
+    ++credits_;
+  }
+  while (!waiting_.empty() && credits_ > 0) {
+    MmaIssue& issue = waiting_.front();
+    const std::int64_t ready = ports_ready_at(*issue.instruction);
+    if (ready > now()) {
+      wake_at(ready);
+      return;
+    }
+    occupy_ports(*issue.instruction);
+    --credits_;
+    operands_read_out->write({issue});
+    std::unique_ptr<mma::FetchedOperands> payload =
+        issue.carries_values ? read_operands(issue) : nullptr;
+    fetched_out->write({issue, std::move(payload)});
+    waiting_.pop_front();
+  }
+}
+
+std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction) const {
+  std::int64_t ready = std::max({a_port_.ready_at(now()), b_port_.ready_at(now()),
+                                 accumulator_port_.ready_at(now())});
+  if (instruction.metadata.count > 0) {
+    ready = std::max(ready, metadata_port_.ready_at(now()));
+  }
+  return ready;
+}
+
+void OperandFetch::occupy_ports(const WarpInstruction& instruction) {
+  a_port_.take(now(), bytes(instruction.a));
+  b_port_.take(now(), bytes(instruction.b));
+  accumulator_port_.take(now(), bytes(instruction.c));
+  if (instruction.metadata.count > 0) {
+    metadata_port_.take(now(), bytes(instruction.metadata));
+  }
+  ++statistics_.instructions;
+  statistics_.a_bytes += bytes(instruction.a);
+  statistics_.b_bytes += bytes(instruction.b);
+  statistics_.accumulator_bytes += bytes(instruction.c);
+  statistics_.metadata_bytes += bytes(instruction.metadata);
+}
+
+std::unique_ptr<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
+  const WarpInstruction& instruction = *issue.instruction;
+  const auto at = [&](const RegisterRange& range) {
+    return registers_.read(issue.warp_slot, range.base);
+  };
+  mma::OperandWords words;
+  issue.registers->gather({at(instruction.a), at(instruction.b), at(instruction.c),
+                           instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr,
+                           instruction.selector},
+                          words);
+  auto fetched = std::make_unique_for_overwrite<mma::FetchedOperands>();
+  mma::decode_operands(*issue.context, words, *fetched);
+  return fetched;
+}
+
+}  // namespace sptc::sim

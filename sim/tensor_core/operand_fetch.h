@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+
+#include "sim/base/module.h"
+#include "sim/base/throughput.h"
+#include "sim/base/wire.h"
+#include "sim/tensor_core/operand_registers.h"
+#include "sim/tensor_core/tensor_core_spec.h"
+#include "sim/tensor_core/tokens.h"
+
+namespace sptc::sim {
+
+/// First stage: reads A, B, C and metadata of an instruction through one register-file port each, and puts them in
+/// matrix order. An instruction starts when all ports it needs are free and the multipliers have room for it.
+class OperandFetch : public Module {
+ public:
+  struct Statistics {
+    std::int64_t instructions = 0;
+    std::int64_t a_bytes = 0, b_bytes = 0, accumulator_bytes = 0, metadata_bytes = 0;
+  };
+
+  sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
+  sc_core::sc_port<WireIn<CreditToken>> credit_in{"credit_in"};
+  sc_core::sc_port<WireOut<FetchedToken>> fetched_out{"fetched_out"};
+  sc_core::sc_port<WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
+
+  OperandFetch(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
+               const OperandRegisters& registers);
+
+  const Statistics& statistics() const { return statistics_; }
+
+ protected:
+  void on_event() override;
+
+ private:
+  std::int64_t ports_ready_at(const WarpInstruction& instruction) const;
+  void occupy_ports(const WarpInstruction& instruction);
+  std::unique_ptr<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
+
+  const OperandRegisters& registers_;
+  Throughput a_port_;
+  Throughput b_port_;
+  Throughput accumulator_port_;
+  Throughput metadata_port_;
+  std::deque<MmaIssue> waiting_;
+  int credits_;
+  Statistics statistics_;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/tensor_core/round_write_back_stage.h"
+
+namespace sptc::sim {
+
+RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, const Clock& clock,
+                                         const TensorCoreSpec& spec)
+    : Module(name, clock),
+      round_latency_(spec.round_latency_cycles),
+      write_back_latency_(spec.write_back_latency_cycles) {
+  run_on(sums_in);
+}
+
+void RoundWriteBackStage::on_event() {
+  while (sums_in->can_read()) {
+    const SumsToken sums = sums_in->read();
+    std::unique_ptr<mma::RoundedResults> results;
+    if (sums.payload) {
+      results = std::make_unique_for_overwrite<mma::RoundedResults>();
+      mma::round_sums(*sums.issue.context, *sums.payload, *results);
+    }
+    if (!sums.is_last()) {
+      feedback_out->write_after({sums.issue.id, sums.step + 1, std::move(results)}, round_latency_);
+      continue;
+    }
+    // The first results of a step are there `round_latency` after its sums; its last ones follow as many cycles later
+    // as the step kept the multipliers busy.
+    const std::int64_t last_result = round_latency_ + sums.occupied_cycles - 1;
+    done_out->write_after({sums.issue, std::move(results)}, last_result + write_back_latency_);
+    ++statistics_.instructions;
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/wire.h"
+#include "sim/tensor_core/align_add_stage.h"
+#include "sim/tensor_core/metadata_selector.h"
+#include "sim/tensor_core/multiply_stage.h"
+#include "sim/tensor_core/operand_fetch.h"
+#include "sim/tensor_core/round_write_back_stage.h"
+#include "sim/tensor_core/tensor_core_spec.h"
+#include "sim/tensor_core/tokens.h"
+
+namespace sptc::sim {
+
+/// One tensor core: five stages and the wires between them.
+///
+///   issue -> [operand fetch] -> fetched -> [metadata selector] -> selected -> [multiply] -> products
+///         -> [align, add] -> sums -> [round, write back] -> done
+///              ^ credit from multiply to fetch        feedback from round to multiply ^
+///
+/// Dense and sparse instructions take the same way. The latency of a stage is the latency of the wire behind it. Wires
+/// are public so that a waveform or a test can tap them.
+class TensorCore : public sc_core::sc_module {
+ public:
+  sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
+  sc_core::sc_port<WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
+  sc_core::sc_port<WireOut<MmaDoneToken>> done_out{"done_out"};
+
+  TensorCore(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
+             const OperandRegisters& registers);
+
+  Wire<FetchedToken> fetched;
+  Wire<SelectedToken> selected;
+  Wire<ProductsToken> products;
+  Wire<SumsToken> sums;
+  Wire<FeedbackToken> feedback;
+  Wire<CreditToken> credit;
+
+  OperandFetch operand_fetch;
+  MetadataSelector metadata_selector;
+  MultiplyStage multiply;
+  AlignAddStage align_add;
+  RoundWriteBackStage round_write_back;
+};
+
+}  // namespace sptc::sim

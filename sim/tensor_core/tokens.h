@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/mma/register_map.h"
+#include "models/mma/stages.h"
+#include "sim/isa/warp_instruction.h"
+
+namespace sptc::sim {
+
+// What travels on the wires of a tensor core. Every token carries the instruction it belongs to; the payload (the bits)
+// is absent when only time is simulated, and no block looks at it to decide *when*.
+
+/// A matrix instruction on its way: what the scheduler sends.
+struct MmaIssue {
+  std::uint64_t id = 0;                       ///< unique within a sub-partition, increasing
+  const mma::StepContext* context = nullptr;  ///< types and rules
+  const mma::RegisterMap* registers = nullptr;
+  int warp_slot = 0;
+  const WarpInstruction* instruction = nullptr;
+
+  bool carries_values = false;
+};
+
+/// Fetch -> selector, once per instruction.
+struct FetchedToken {
+  MmaIssue issue;
+  std::unique_ptr<mma::FetchedOperands> payload;
+};
+
+/// Selector -> multipliers, once per step.
+struct SelectedToken {
+  MmaIssue issue;
+  int step = 0;
+  std::unique_ptr<mma::SelectedOperands> payload;
+  std::unique_ptr<mma::Accumulators> accumulator;  ///< C; step 0 only
+
+  bool is_last() const { return step + 1 == issue.context->steps; }
+};
+
+/// Multipliers -> alignment, once per step.
+struct ProductsToken {
+  MmaIssue issue;
+  int step = 0;
+  std::int64_t occupied_cycles = 0;  ///< cycles that the step kept the multipliers busy
+  std::unique_ptr<mma::Products> payload;
+};
+
+/// Alignment and addition -> rounding, once per step.
+struct SumsToken {
+  MmaIssue issue;
+  int step = 0;
+  std::int64_t occupied_cycles = 0;
+  std::unique_ptr<mma::AlignedSums> payload;
+
+  bool is_last() const { return step + 1 == issue.context->steps; }
+};
+
+/// Rounding -> multipliers: the accumulator of the next step of the same instruction.
+struct FeedbackToken {
+  std::uint64_t id = 0;
+  int next_step = 0;
+  std::unique_ptr<mma::RoundedResults> payload;
+};
+
+/// Multipliers -> fetch: room for one more instruction.
+struct CreditToken {};
+
+/// Fetch -> scheduler: the source registers of an instruction have been read.
+struct OperandsReadToken {
+  MmaIssue issue;
+};
+
+/// Write-back -> scheduler: D is complete.
+struct MmaDoneToken {
+  MmaIssue issue;
+  std::unique_ptr<mma::RoundedResults> payload;
+};
+
+}  // namespace sptc::sim
