@@ -82,9 +82,9 @@ void check_coverage(const std::vector<Entry>& entries, std::int64_t data_bytes,
   for (const Entry& entry : entries) {
     if (entry.begin != covered) {
       throw InputError(fmt::format(
-          "{}: tensor '{}' starts at byte {} of the data, but {} is {}", file,
+          "{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file,
           printable(entry.tensor.name), entry.begin,
-          entry.begin < covered ? "the tensor before it ends at" : "the first byte not yet covered",
+          entry.begin < covered ? "the one before it ends" : "no tensor covers what starts",
           covered));
     }
     covered = entry.end;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a file holds, a reader gives a value or throws InputError: nothing else leaves it, and
+// it ends.
+#include "models/base/error.h"
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "sim/trace/tensor_file.h"
+#include "sim/trace/workload_text.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <sstream>
+
+namespace sptc::sim {
+namespace {
+
+const std::string kSource = SPTC_SOURCE_DIR;
+
+struct Outcome {
+  int accepted = 0;
+  int refused = 0;
+};
+
+/// Reads `inputs` mutations of `seed_text`, fewer where the time is up.
+Outcome fuzz(const std::string& seed_text, std::uint64_t inputs,
+             const std::function<void(const std::string&)>& read) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(2);
+  const Mutator mutator(seed_text, 20260101);
+  Outcome outcome;
+  for (std::uint64_t index = 0; index < inputs && Clock::now() < end; ++index) {
+    try {
+      read(mutator.mutation(index));
+      ++outcome.accepted;
+    } catch (const InputError& error) {
+      ++outcome.refused;
+      EXPECT_FALSE(std::string_view(error.what()).empty()) << "mutation " << index;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "mutation " << index << " made the reader throw: " << error.what();
+      break;
+    }
+  }
+  EXPECT_GT(outcome.accepted, 0) << "the mutations never reach past the first check";
+  EXPECT_GT(outcome.refused, 0);
+  return outcome;
+}
+
+TEST(FuzzReaders, WorkloadJson) {
+  const std::string text = R"({"schema": "gemm-workload/0.1", "name": "n", "default_dtype": "f16",
+    "network": {"file": "x.safetensors", "input": "i", "labels": "l", "classes": 10},
+    "ops": [{"name": "c", "kind": "conv2d", "m": 8, "n": 64, "k": 9, "batch": 1, "count": 1,
+             "conv": {"N": 1, "C": 1, "H": 8, "W": 8, "K": 8, "R": 3, "S": 3, "stride": [1, 1],
+                      "pad": [1, 1], "dilation": [1, 1], "groups": 1, "P": 8, "Q": 8},
+             "activation": "relu", "tensors": {"weight": "w", "bias": "b"}},
+            {"name": "g", "kind": "gemm", "m": 16, "n": 1, "k": 512, "weight_operand": "A",
+             "prunable_2_4": true, "tensors": {"weight": "w2", "sparse_weight": "s2"}}]})";
+  fuzz(text, 20000, [](const std::string& input) { parse_workload_json(input, "f/f.json"); });
+}
+
+TEST(FuzzReaders, WorkloadCsv) {
+  const std::string text =
+      "m,n,k,dtype,sparsity,batch,count,name\n16,32,64,f16,2:4,1,2,\"a, \"\"b\"\"\"\r\n"
+      "8,8,8,tf32,1:2,,,x\n1,2,3,s8,dense,4,5,y\n";
+  fuzz(text, 50000, [](const std::string& input) { parse_workload_csv(input, "f.csv"); });
+}
+
+TEST(FuzzReaders, Architecture) {
+  const std::string text = read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
+  fuzz(text, 5000, [](const std::string& input) { parse_architecture(input, "f.json"); });
+}
+
+/// The bytes that `write` puts into a file called `name`.
+std::string written(const std::string& name,
+                    const std::function<void(const std::filesystem::path&)>& write) {
+  const TemporaryDirectory directory;
+  write(directory.path() / name);
+  return read_text_file(directory.path() / name, 1 << 20);
+}
+
+/// Reads everything that a tensor file offers.
+void use(const TensorFile& file) {
+  for (const Tensor& tensor : file.tensors()) {
+    as_doubles(tensor);
+    as_matrix(tensor, numerics::DataType::kBf16);
+    as_matrix(tensor, numerics::DataType::kS8);
+  }
+}
+
+TEST(FuzzReaders, Npy) {
+  const std::string bytes = written("x.npy", [](const auto& path) {
+    write_npy(path, Matrix<numerics::Word>(2, 3, 0x3C00), numerics::DataType::kF16);
+  });
+  fuzz(bytes, 50000, [](const std::string& input) {
+    std::istringstream stream(input);
+    use(TensorFile::read_npy(stream, input.size(), "f.npy"));
+  });
+}
+
+TEST(FuzzReaders, Safetensors) {
+  const std::string bytes = written("x.safetensors", [](const auto& path) {
+    const Matrix<numerics::Word> words(2, 3, 5);
+    const Tensor tensors[] = {make_tensor("w", words, numerics::DataType::kF16),
+                              make_tensor("b", words, numerics::DataType::kF32),
+                              make_tensor("q", words, numerics::DataType::kS32)};
+    write_safetensors(path, tensors);
+  });
+  fuzz(bytes, 50000, [](const std::string& input) {
+    std::istringstream stream(input);
+    use(TensorFile::read_safetensors(stream, input.size(), "f.safetensors"));
+  });
+}
+
+}  // namespace
+}  // namespace sptc::sim

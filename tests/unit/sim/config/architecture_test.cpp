@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture.h"
+
+#include "sim/config/architecture_fields.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+const std::string kSource = SPTC_SOURCE_DIR;
+const std::string kA100 = kSource + "/configs/a100-sxm4-80gb.json";
+
+/// The A100 file after `change`.
+std::string changed(const std::function<void(json&)>& change) {
+  json document = json::parse(read_text_file(kA100, 1 << 20));
+  change(document);
+  return document.dump(2);
+}
+
+void expect_refused(const std::function<void(json&)>& change,
+                    std::initializer_list<std::string_view> parts) {
+  const std::string text = changed(change);
+  expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
+}
+
+TEST(Architecture, ReadsTheA100) {
+  const Architecture a100 = load_architecture("a100-sxm4-80gb");
+  EXPECT_EQ(a100.gpu.name, "a100-sxm4-80gb");
+  EXPECT_EQ(a100.gpu.numerics, "ampere");
+  EXPECT_EQ(a100.gpu.sms, 108);
+  EXPECT_DOUBLE_EQ(a100.gpu.boost_clock_mhz, 1410);
+  EXPECT_EQ(a100.gpu.sm.shared_memory, Bytes(164 * 1024));
+  EXPECT_EQ(a100.gpu.sm.max_shared_memory_per_cta, Bytes(163 * 1024));
+  EXPECT_DOUBLE_EQ(a100.gpu.sm.tensor_core.metadata_port_bytes_per_cycle, 20.6);
+}
+
+TEST(Architecture, A100ReachesThePublishedPeakOfDenseF16) {
+  // 312 TFLOPS, NVIDIA A100 whitepaper: 2 flops * FMA per clock and tensor core * tensor cores *
+  // clock.
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const double fma_per_clock = core.dot_units * core.dot_width_bytes / 2.0;
+  const double tflops =
+      2 * fma_per_clock * gpu.sm.sub_partitions * gpu.sms * gpu.boost_clock_mhz * 1e6 / 1e12;
+  EXPECT_NEAR(tflops, 312, 0.5);
+}
+
+TEST(Architecture, A100LatenciesFollowTheSumRule) {
+  // Completion latency 17.7 cycles for one pass (Sun et al., arXiv 2206.02874, Tables 3 and 6): the
+  // stages, and the cycles that the operands of one pass take through their ports.
+  const TensorCoreSpec core = load_architecture("a100-sxm4-80gb").gpu.sm.tensor_core;
+  EXPECT_EQ(
+      core.multiply_latency_cycles + core.align_add_latency_cycles + core.round_latency_cycles, 7);
+}
+
+TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {
+  const Architecture a100 = load_architecture(kA100);
+  ASSERT_EQ(a100.parameters.size(), architecture_fields().size());
+  for (const Parameter& parameter : a100.parameters) {
+    EXPECT_FALSE(parameter.source.empty()) << parameter.pointer;
+  }
+  EXPECT_EQ(a100.parameters[0].pointer, "/sms");
+  EXPECT_EQ(a100.parameters[0].evidence, "cited");
+  const auto port = std::ranges::find(
+      a100.parameters, "/sm/tensor_core/metadata_port_bytes_per_cycle", &Parameter::pointer);
+  ASSERT_NE(port, a100.parameters.end());
+  EXPECT_EQ(port->unit, "bytes/cycle");
+}
+
+TEST(Architecture, FillsEachFieldFromItsOwnKey) {
+  // Every number different: no two fields can be swapped without a difference in what is stored.
+  const std::string text = changed([](json& document) {
+    double next = 1;
+    for (const ArchitectureField& field : architecture_fields()) {
+      const std::string pointer = std::string(field.section) + "/" + std::string(field.key);
+      document[json::json_pointer(pointer)]["value"] = ++next;
+    }
+    document["sm"]["max_warps"]["value"] = 64;
+    document["sm"]["shared_memory_bytes"]["value"] = 1000;
+  });
+  const GpuSpec gpu = parse_architecture(text, "x.json").gpu;
+  EXPECT_EQ(gpu.sms, 2);
+  EXPECT_EQ(gpu.sm.sub_partitions, 4);
+  EXPECT_EQ(gpu.sm.registers, 7);
+  EXPECT_EQ(gpu.sm.tensor_core.dot_units, 14);
+  EXPECT_DOUBLE_EQ(gpu.sm.tensor_core.operand_a_port_bytes_per_cycle, 16);
+  EXPECT_EQ(gpu.sm.tensor_core.multiply_latency_cycles, 24);
+  EXPECT_EQ(gpu.sm.tensor_core.instruction_window, 28);
+}
+
+TEST(Architecture, RefusesAMisspeltKeyWithTheNearest) {
+  expect_refused(
+      [](json& document) {
+        document["sm"]["max_wraps"] = document["sm"]["max_warps"];
+        document["sm"].erase("max_warps");
+      },
+      {"x.json: /sm: unknown key 'max_wraps' (nearest valid: 'max_warps'",
+       "the key 'max_warps' is missing"});
+}
+
+TEST(Architecture, ReportsAllErrorsAtOnceOneLineEach) {
+  const std::string text = changed([](json& document) {
+    document["sms"]["value"] = -1;
+    document["sm"]["issue_per_cycle"].erase("source");
+    document["sm"]["tensor_core"]["dot_units"]["evidence"] = "guessed";
+    document["colour"] = "green";
+  });
+  const std::string message = input_error_of([&] { parse_architecture(text, "x.json"); });
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 3) << message;
+  for (const char* part : {"/sms/value", "/sm/issue_per_cycle: the key 'source' is missing",
+                           "'guessed'", "unknown key 'colour'"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  }
+}
+
+TEST(Architecture, RefusesValuesThatAreNoPositiveNumber) {
+  for (const json& value : {json(0), json(-4), json("64"), json(nullptr), json(1.5), json(true),
+                            json(1e300), json::array({1})}) {
+    expect_refused([&](json& document) { document["sm"]["max_ctas"]["value"] = value; },
+                   {"x.json: /sm/max_ctas/value: must be a whole number from 1"});
+  }
+  expect_refused([](json& document) { document["boost_clock_mhz"]["value"] = 0.0; },
+                 {"/boost_clock_mhz/value: must be a number above 0"});
+}
+
+TEST(Architecture, RefusesNanAndInfinity) {
+  for (const char* literal : {"NaN", "Infinity", "-Infinity", "1e999"}) {
+    std::string text = read_text_file(kA100, 1 << 20);
+    text.replace(text.find("1410"), 4, literal);
+    expect_input_error([&] { parse_architecture(text, "x.json"); }, {"x.json", "not valid JSON"});
+  }
+}
+
+TEST(Architecture, RefusesANumberWithoutEvidenceOrWithoutObject) {
+  expect_refused([](json& document) { document["sms"].erase("evidence"); },
+                 {"/sms: the key 'evidence' is missing"});
+  expect_refused([](json& document) { document["sms"] = 108; },
+                 {"/sms: must be an object, not 108"});
+  expect_refused([](json& document) { document["sms"]["source"] = ""; },
+                 {"/sms/source: must be a string that is not empty"});
+}
+
+TEST(Architecture, NamesTheNearestEvidence) {
+  expect_refused([](json& document) { document["sms"]["evidence"] = "asumed"; },
+                 {"'asumed'", "nearest valid: 'assumed'"});
+}
+
+TEST(Architecture, RefusesNumericsThatTheArithmeticHasNoRowsFor) {
+  expect_refused([](json& document) { document["numerics"] = "amper"; },
+                 {"/numerics: unknown numerics 'amper'", "'ampere'"});
+}
+
+TEST(Architecture, RefusesNumbersThatContradictEachOther) {
+  expect_refused(
+      [](json& document) { document["sm"]["max_shared_memory_per_cta_bytes"]["value"] = 999999; },
+      {"/sm/max_shared_memory_per_cta_bytes: 999999 is more than shared_memory_bytes, 167936"});
+  expect_refused([](json& document) { document["sm"]["max_warps"]["value"] = 63; },
+                 {"/sm/max_warps: 63 is no multiple of sub_partitions, 4"});
+}
+
+TEST(Architecture, ListsTheNearestNameForAnUnknownOne) {
+  expect_input_error([] { load_architecture("a100-sxm4-80g"); },
+                     {"unknown architecture 'a100-sxm4-80g'", "nearest valid: 'a100-sxm4-80gb'"});
+}
+
+TEST(Architecture, NamesAFileThatIsNotThere) {
+  expect_input_error([] { load_architecture("/no/such/file.json"); },
+                     {"/no/such/file.json: no such file"});
+}
+
+TEST(Architecture, LooksInTheDirectoryThatTheEnvironmentNames) {
+  const auto directory = std::filesystem::temp_directory_path() / "sptc_architecture_test";
+  std::filesystem::create_directories(directory);
+  write_file(directory / "mine.json", changed([](json& document) { document["name"] = "mine"; }));
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.c_str(), 1);
+  EXPECT_EQ(architecture_names(), std::vector<std::string>{"mine"});
+  EXPECT_EQ(load_architecture("mine").gpu.name, "mine");
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
+  std::filesystem::remove_all(directory);
+}
+
+// Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
+TEST(ArchitectureSchema, InTheTreeIsTheOneTheReaderImplies) {
+  const std::string file = kSource + "/configs/schema/architecture.schema.json";
+  if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
+    write_file(file, architecture_schema());
+  }
+  EXPECT_EQ(read_text_file(file, 1 << 20), architecture_schema());
+}
+
+}  // namespace
+}  // namespace sptc::sim
