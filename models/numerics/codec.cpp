@@ -2,6 +2,7 @@
 #include "models/numerics/codec.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -39,6 +40,15 @@ Word pack_float(double value, const FloatFormat& format) {
     return infinity(format, negative);
   }
   return (sign | static_cast<Word>(magnitude)) << format.discarded_low_bits;
+}
+
+/// 2^exponent, a normal double. Decoding is the inner loop of pruning and checking, and std::ldexp
+/// a slow call.
+double power_of_two(int exponent) {
+  constexpr int kDoubleBias = 1023;
+  constexpr int kDoubleMantissaBits = 52;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias)
+                               << kDoubleMantissaBits);
 }
 
 template <typename Integer>
@@ -104,8 +114,8 @@ double to_double(Word bits, DataType type) {
     case Unpacked::Class::kFinite:
       break;
   }
-  return sign * std::ldexp(static_cast<double>(value.significand),
-                           value.exponent - row.format->mantissa_bits);
+  return sign * static_cast<double>(value.significand) *
+         power_of_two(value.exponent - row.format->mantissa_bits);
 }
 
 Word from_double(double value, DataType type) {

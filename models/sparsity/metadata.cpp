@@ -21,6 +21,14 @@ void require_multiple(const std::string& what, std::size_t extent, std::size_t o
   }
 }
 
+/// Whether `count` is rows * columns. Extents may come from a file: their product need not fit.
+bool is_product(std::size_t count, std::size_t rows, std::size_t columns) {
+  if (rows == 0 || columns == 0) {
+    return count == 0;
+  }
+  return count % rows == 0 && count / rows == columns;
+}
+
 /// Rows that reorder_meta permutes among themselves.
 std::size_t row_block(DataType type) {
   return metadata_element_bits(type) == 16 ? 32 : 16;
@@ -128,11 +136,11 @@ ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
 
 CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
   require_reorderable(metadata.type, metadata.rows, metadata.columns);
-  if (metadata.elements.size() != metadata.rows * metadata.columns) {
+  if (!is_product(metadata.elements.size(), metadata.rows, metadata.columns)) {
     throw InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
                      std::to_string(metadata.columns) + " columns has " +
-                     std::to_string(metadata.elements.size()) + " elements, needed are " +
-                     std::to_string(metadata.rows * metadata.columns));
+                     std::to_string(metadata.elements.size()) +
+                     " elements, needed are rows times columns");
   }
   CanonicalMetadata canonical{.type = metadata.type,
                               .elements = Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
@@ -155,16 +163,16 @@ LaneMetadata to_shared_lanes(const CanonicalMetadata& metadata, int logical_k) {
 
 CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
   const auto groups = static_cast<std::size_t>(metadata.format.groups());
-  const std::size_t needed = metadata.tiles_per_register == 0
-                                 ? 0
-                                 : (metadata.row_tiles + metadata.tiles_per_register - 1) /
-                                       metadata.tiles_per_register * metadata.k_tiles;
-  if (metadata.tiles_per_register == 0 || metadata.registers.size() != needed) {
+  const std::size_t sharing = metadata.tiles_per_register;
+  const bool fits = sharing != 0 && is_product(metadata.registers.size(),
+                                               metadata.row_tiles / sharing +
+                                                   (metadata.row_tiles % sharing != 0 ? 1 : 0),
+                                               metadata.k_tiles);
+  if (!fits) {
     throw InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
-                     std::to_string(metadata.k_tiles) + " tiles, " +
-                     std::to_string(metadata.tiles_per_register) +
-                     " row tiles to a register, has " + std::to_string(metadata.registers.size()) +
-                     " registers, needed are " + std::to_string(needed));
+                     std::to_string(metadata.k_tiles) + " tiles, " + std::to_string(sharing) +
+                     " row tiles to a register, cannot have " +
+                     std::to_string(metadata.registers.size()) + " registers");
   }
   Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
   for (std::size_t row_tile = 0; row_tile < metadata.row_tiles; ++row_tile) {

@@ -3,10 +3,8 @@
 
 #include "models/base/error.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +21,7 @@ struct Score {
   double magnitude = 0;
 
   bool exceeds(const Score& other) const {
-    return is_nan != other.is_nan ? is_nan : !is_nan && magnitude > other.magnitude;
+    return is_nan != other.is_nan ? is_nan : magnitude > other.magnitude;
   }
 };
 
@@ -34,6 +32,16 @@ Score score_of(std::span<const Word> run, DataType type) {
   }
   score.is_nan = std::isnan(score.magnitude);
   return score;
+}
+
+/// How many runs are kept rather than run `i`: the larger ones, and of equals those before it.
+int runs_ahead(std::span<const Score> scores, std::size_t i) {
+  int ahead = 0;
+  for (std::size_t other = 0; other < scores.size(); ++other) {
+    const bool equal_or_larger = !scores[i].exceeds(scores[other]);
+    ahead += scores[other].exceeds(scores[i]) || (equal_or_larger && other < i) ? 1 : 0;
+  }
+  return ahead;
 }
 
 void require_pattern(const Pattern& pattern) {
@@ -57,22 +65,16 @@ Matrix<Word> prune_by_magnitude(const Matrix<Word>& dense, DataType type, const 
   }
   Matrix<Word> pruned(dense.rows(), dense.cols());
   std::vector<Score> scores(group_size / run);
-  std::vector<std::size_t> order(scores.size());
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t start = 0; start < dense.cols(); start += group_size) {
       const std::span<const Word> group = dense.row(row).subspan(start, group_size);
       for (std::size_t i = 0; i < scores.size(); ++i) {
         scores[i] = score_of(group.subspan(i * run, run), type);
       }
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::sort(order.begin(), order.end(), [&scores](std::size_t a, std::size_t b) {
-        // Of equals the lower index first.
-        return scores[a].exceeds(scores[b]) || (!scores[b].exceeds(scores[a]) && a < b);
-      });
-      for (int choice = 0; choice < pattern.choices(); ++choice) {
-        const std::size_t first = order[static_cast<std::size_t>(choice)] * run;
-        for (std::size_t i = first; i < first + run; ++i) {
-          pruned(row, start + i) = numerics::to_double(group[i], type) == 0 ? Word{0} : group[i];
+      for (std::size_t i = 0; i < scores.size(); ++i) {
+        const bool keep = runs_ahead(scores, i) < pattern.choices();
+        for (std::size_t at = i * run; keep && at < (i + 1) * run; ++at) {
+          pruned(row, start + at) = numerics::to_double(group[at], type) == 0 ? Word{0} : group[at];
         }
       }
     }

@@ -206,7 +206,7 @@ TEST(SelectedPosition, IsWhatAMultiplexerDoesForAllSixteenNibbles) {
     EXPECT_EQ(selected_position(code, 0, kTwoOfFour), nibble % 4);
     EXPECT_EQ(selected_position(code, 1, kTwoOfFour), nibble / 4);
     EXPECT_EQ(selected_position(code, 3, kPairs), 2 * (nibble / 4) + 1);
-    EXPECT_LT(selected_position(code, 0, kOneOfTwo), 2);
+    EXPECT_EQ(selected_position(code, 0, kOneOfTwo), nibble % 4 / 2);
   }
   EXPECT_EQ(selected_position(0x4, 0, kOneOfTwo), 0);
   EXPECT_EQ(selected_position(0xE, 0, kOneOfTwo), 1);

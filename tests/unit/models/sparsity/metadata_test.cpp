@@ -76,7 +76,11 @@ TEST(ReorderedMetadata, RefusesExtentsThatCannotBeReordered) {
   ReorderedMetadata short_of_one = to_reordered(random_metadata(32, 8, DataType::kF16));
   short_of_one.elements.pop_back();
   EXPECT_EQ(refusal([&] { to_canonical(short_of_one); }),
-            "reordered metadata of 32 rows and 2 columns has 63 elements, needed are 64");
+            "reordered metadata of 32 rows and 2 columns has 63 elements, needed are rows times "
+            "columns");
+  // 2^33 * 2^31 is 0 in 64 bits.
+  const ReorderedMetadata lying{DataType::kF16, std::size_t{1} << 33, std::size_t{1} << 31, {}};
+  EXPECT_THROW(to_canonical(lying), InputError);
 }
 
 TEST(LaneMetadata, SharedByTwoTilesIsTheReorderedBufferReadBy32BitWords) {
@@ -144,6 +148,11 @@ TEST(LaneMetadata, RefusesSelectorsDepthsAndExtentsThatDoNotFit) {
   lanes.registers.pop_back();
   EXPECT_THROW(to_canonical(lanes), InputError);
   lanes.tiles_per_register = 0;
+  EXPECT_THROW(to_canonical(lanes), InputError);
+  lanes.tiles_per_register = 1;
+  lanes.registers.clear();
+  lanes.row_tiles = std::size_t{1} << 33;
+  lanes.k_tiles = std::size_t{1} << 31;
   EXPECT_THROW(to_canonical(lanes), InputError);
 }
 
