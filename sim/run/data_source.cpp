@@ -123,7 +123,11 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
   if (std::string_view(data).ends_with(".safetensors")) {
     return FileData::open(data);
   }
-  return std::make_unique<GeneratedData>(parse_data_kind(data), seed);
+  try {
+    return std::make_unique<GeneratedData>(parse_data_kind(data), seed);
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()) + ", or the path of a .safetensors file");
+  }
 }
 
 }  // namespace sptc::sim

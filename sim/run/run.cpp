@@ -190,6 +190,7 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
                        const RunOptions& options, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress) {
+  require_consistent(options);
   const std::vector<Operation> operations = prepare(workload, options);
   RunResult result;
   result.workload = workload.name;

@@ -48,4 +48,12 @@ CheckMode parse_check_mode(std::string_view word) {
   return parse<CheckMode>("--check", word, kCheckModes);
 }
 
+void require_consistent(const RunOptions& options) {
+  if (options.fidelity == Fidelity::kTiming && options.check_mode() == CheckMode::kExact) {
+    throw InputError(
+        "--check exact compares the bits of the data path with the plain arithmetic, and "
+        "--fidelity timing moves no bits: use --fidelity datapath, or --check sample");
+  }
+}
+
 }  // namespace sptc::sim

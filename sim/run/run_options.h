@@ -54,4 +54,7 @@ struct RunOptions {
   }
 };
 
+/// Throws InputError where two options contradict each other.
+void require_consistent(const RunOptions& options);
+
 }  // namespace sptc::sim

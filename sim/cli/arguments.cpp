@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/arguments.h"
+
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kMaxTileExtent = 4096;
+constexpr double kMaxClockMhz = 100000;
+
+/// All of `text` as a number; false where it is none or does not fit.
+template <typename Number>
+bool parse_all(std::string_view text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+}  // namespace
+
+std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+  std::int64_t value = 0;
+  if (!parse_all(text, value) || value < 1 || value > max) {
+    throw InputError(
+        fmt::format("{} must be an integer from 1 to {}, not '{}'", what, max, printable(text)));
+  }
+  return value;
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  if (!parse_all(text, value)) {
+    throw InputError(
+        fmt::format("--seed must be an integer from 0 to 2^64-1, not '{}'", printable(text)));
+  }
+  return value;
+}
+
+double parse_clock_mhz(const std::string& text) {
+  double value = 0;
+  if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
+    throw InputError(
+        fmt::format("--clock must be 'boost' or a number of MHz above 0 and at most {}, not '{}'",
+                    kMaxClockMhz, printable(text)));
+  }
+  return value;
+}
+
+GemmShape parse_tile(const std::string& text) {
+  std::vector<std::int64_t> extents;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t cross = rest.find('x');
+    std::int64_t extent = 0;
+    if (!parse_all(rest.substr(0, cross), extent) || extent < 1 || extent > kMaxTileExtent) {
+      break;
+    }
+    extents.push_back(extent);
+    if (cross == std::string_view::npos) {
+      if (extents.size() == 3) {
+        return {extents[0], extents[1], extents[2]};
+      }
+      break;
+    }
+    rest.remove_prefix(cross + 1);
+  }
+  throw InputError(fmt::format(
+      "--tile must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
+      kMaxTileExtent, printable(text)));
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+// Values of command-line options. Each throws InputError "<what> must be ..., not '<text>'".
+
+/// An integer from 1 to `max`.
+std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
+
+/// An integer from 0 to 2^64-1.
+std::uint64_t parse_seed(const std::string& text);
+
+/// A clock in MHz: a finite number above 0 and at most 100000.
+double parse_clock_mhz(const std::string& text);
+
+/// "MxNxK".
+GemmShape parse_tile(const std::string& text);
+
+}  // namespace sptc::sim

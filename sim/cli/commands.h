@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace sptc::sim {
+
+/// What a chosen subcommand does; returns the exit code.
+using Command = std::function<int()>;
+
+// Each declares its subcommand on `app` and sets `chosen` when the user picks it.
+
+/// sptcsim run TRACE
+void add_run_command(CLI::App& app, Command& chosen);
+/// sptcsim gemm M N K
+void add_gemm_command(CLI::App& app, Command& chosen);
+/// sptcsim arch list|show|validate
+void add_arch_command(CLI::App& app, Command& chosen);
+
+}  // namespace sptc::sim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/simulation_options.h"
+#include "sim/run/data_source.h"
+#include "sim/trace/workload.h"
+#include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+struct Arguments {
+  std::string m, n, k;
+  std::string batch = "1";
+  std::string a_file, b_file;
+  SimulationOptions options;
+};
+
+Workload one_gemm(const Arguments& arguments) {
+  Operation op;
+  op.name = "gemm";
+  op.shape = {parse_positive("M", arguments.m, kMaxExtent),
+              parse_positive("N", arguments.n, kMaxExtent),
+              parse_positive("K", arguments.k, kMaxExtent)};
+  op.batch = parse_positive("--batch", arguments.batch, kMaxExtent);
+  // A is a weight, and what K lacks of a whole group is padded with zeros.
+  op.prunable = true;
+  Workload workload;
+  workload.name = fmt::format("gemm {} {} {}", op.shape.m, op.shape.n, op.shape.k);
+  workload.operations.push_back(op);
+  return workload;
+}
+
+int run(const Arguments& arguments) {
+  const Workload workload = one_gemm(arguments);
+  if (arguments.a_file.empty() != arguments.b_file.empty()) {
+    throw InputError("--a and --b are given together or not at all");
+  }
+  std::unique_ptr<DataSource> files;
+  if (!arguments.a_file.empty()) {
+    if (!arguments.options.data.empty()) {
+      throw InputError("--data and --a/--b both say where the operands come from: give one");
+    }
+    files = FileData::open(arguments.a_file, arguments.b_file);
+  }
+  return simulate(
+      arguments.options, [&] { return workload; }, files.get());
+}
+
+}  // namespace
+
+void add_gemm_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned");
+  command->add_option("M", arguments->m, "rows of A and D")->type_name("INT")->required();
+  command->add_option("N", arguments->n, "columns of B and D")->type_name("INT")->required();
+  command->add_option("K", arguments->k, "columns of A, rows of B")->type_name("INT")->required();
+  command->add_option("--batch", arguments->batch, "independent GEMMs in one launch")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--a", arguments->a_file, "A [m,k] from a .npy file")->type_name("FILE");
+  command->add_option("--b", arguments->b_file, "B [k,n] from a .npy file")->type_name("FILE");
+  arguments->options.add_to(*command);
+  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sptc::sim

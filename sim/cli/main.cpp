@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program `sptcsim`. libsystemc owns main() and calls sc_main(). Exit codes: 0 done and right,
+// 1 a check failed, 2 bad usage or bad input, 3 internal error, 130 interrupted.
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/text_file.h"
+#include "sim/report/version.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <systemc>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using sptc::InputError;
+using sptc::sim::Command;
+
+constexpr int kBadInput = 2;
+constexpr int kInternalError = 3;
+
+// SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
+[[maybe_unused]] const int kNoBanner = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+
+/// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
+/// errors throw.
+void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
+  if (report.get_severity() >= sc_core::SC_ERROR) {
+    sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
+  } else if (report.get_severity() == sc_core::SC_WARNING) {
+    fmt::print(stderr, "sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg());
+  }
+}
+
+bool is_negative_number(std::string_view text) {
+  return text.size() > 1 && text[0] == '-' &&
+         (std::isdigit(static_cast<unsigned char>(text[1])) != 0 || text[1] == '.');
+}
+
+/// "--seed -5" as "--seed=-5": a negative value is then refused by its option and not taken for a
+/// flag.
+std::vector<std::string> joined_arguments(int argc, char** argv) {
+  std::vector<std::string> result;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view text = argv[i];
+    const bool follows_option = !result.empty() && result.back().starts_with("--") &&
+                                result.back().find('=') == std::string::npos;
+    if (is_negative_number(text) && follows_option) {
+      result.back() += "=" + std::string(text);
+    } else {
+      result.emplace_back(text);
+    }
+  }
+  std::reverse(result.begin(), result.end());  // as CLI11 wants them
+  return result;
+}
+
+/// The subcommands that the user chose, outermost first; `app` itself where there is none.
+CLI::App* innermost(CLI::App* app) {
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+  }
+  return app;
+}
+
+std::string children_of(CLI::App* app, std::string_view word) {
+  std::vector<std::string> names;
+  for (const CLI::App* child : app->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return sptc::unknown_name(word, views);
+}
+
+/// Throws InputError for the first argument that nothing understood.
+void refuse_extras(CLI::App* app) {
+  CLI::App* command = innermost(app);
+  std::vector<std::string> extras = command->remaining();
+  if (extras.empty()) {
+    extras = app->remaining(true);
+  }
+  if (extras.empty()) {
+    return;
+  }
+  const std::string first = sptc::sim::printable(extras.front());
+  const std::string where = command->get_display_name(true);
+  if (is_negative_number(first)) {
+    throw InputError(
+        fmt::format("{}: '{}' is negative; sizes are positive integers", where, first));
+  }
+  if (first.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        names.push_back("--" + name);
+      }
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    throw InputError("unknown option " +
+                     sptc::unknown_name(first.substr(0, first.find('=')), views));
+  }
+  if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    throw InputError("unknown command " + children_of(command, first));
+  }
+  throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
+               "sptcsim");
+  app.set_version_flag("--version", "sptcsim " + std::string(sptc::sim::program_version()));
+  app.allow_extras();
+  Command chosen;
+  sptc::sim::add_run_command(app, chosen);
+  sptc::sim::add_gemm_command(app, chosen);
+  sptc::sim::add_arch_command(app, chosen);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->allow_extras();
+    for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
+      inner->allow_extras();
+    }
+  }
+  try {
+    app.parse(joined_arguments(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error);  // --help, --version
+    }
+    refuse_extras(&app);
+    throw InputError(error.what());
+  }
+  refuse_extras(&app);
+  if (!chosen) {
+    CLI::App* command = innermost(&app);
+    std::string names;
+    for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + child->get_name();
+    }
+    throw InputError(fmt::format("{}: a command is missing ({}); see --help",
+                                 command->get_display_name(true), names));
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int sc_main(int argc, char** argv) {
+  sc_core::sc_report_handler::set_handler(on_report);
+  sptc::sim::handle_interrupts();
+  try {
+    return run(argc, argv);
+  } catch (const InputError& error) {
+    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "sptcsim: error: the machine has not enough memory for this run\n");
+    return kBadInput;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
+    return kInternalError;
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/output.h"
+
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+// What the signal handler may look at: a fixed buffer and a flag.
+std::array<char, 4096> pending_path{};
+std::atomic<bool> pending{false};
+
+void on_interrupt(int /*signal*/) {
+  if (pending.load()) {
+    ::unlink(pending_path.data());
+  }
+  constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  ::_exit(kInterrupted);
+}
+
+}  // namespace
+
+void require_writable(std::string_view option, const std::filesystem::path& path) {
+  std::error_code error;
+  const std::string shown = printable(path.string());
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    throw InputError(fmt::format("{} {}: exists and is not a regular file", option, shown));
+  }
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(parent, error)) {
+    throw InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
+                                 printable(parent.string())));
+  }
+  if (::access(parent.c_str(), W_OK) != 0) {
+    throw InputError(fmt::format("{} {}: the directory '{}' cannot be written to", option, shown,
+                                 printable(parent.string())));
+  }
+}
+
+void write_result(const std::filesystem::path& path, std::string_view text) {
+  if (!path.empty()) {
+    write_file(path, text);
+    return;
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    throw InputError("the result cannot be written to standard output");
+  }
+}
+
+PendingFile::PendingFile(std::filesystem::path path, const std::string& extension)
+    : path_(std::move(path)) {
+  if (path_.empty()) {
+    return;
+  }
+  stem_ = fmt::format("{}.{}.tmp", path_.string(), ::getpid());
+  temporary_ = stem_ + extension;
+  ensure(temporary_.size() + 1 < pending_path.size(), "a temporary name is too long");
+  std::copy(temporary_.begin(), temporary_.end(), pending_path.begin());
+  pending_path[temporary_.size()] = '\0';
+  pending = true;
+}
+
+PendingFile::~PendingFile() {
+  if (pending.exchange(false)) {
+    std::error_code error;
+    std::filesystem::remove(temporary_, error);
+  }
+}
+
+void PendingFile::keep() {
+  if (path_.empty()) {
+    return;
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) {
+    throw InputError(
+        fmt::format("{}: cannot be written: {}", printable(path_.string()), error.message()));
+  }
+  pending = false;
+}
+
+void handle_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// Throws InputError unless a file can be created at `path`, which `option` names. Called before
+/// the work begins.
+void require_writable(std::string_view option, const std::filesystem::path& path);
+
+/// Writes `text` to stdout, or to `path` (beside it, then renamed) where it is not empty. Throws
+/// InputError.
+void write_result(const std::filesystem::path& path, std::string_view text);
+
+/// A file that something else writes while the program runs, under a name beside its final one. It
+/// is removed unless keep() is called, on an interrupt too. One at a time.
+class PendingFile {
+ public:
+  /// Empty `path`: nothing will be written. `extension` is what the writer appends to stem().
+  PendingFile(std::filesystem::path path, const std::string& extension);
+  ~PendingFile();
+
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  /// What to hand to the writer: the temporary name without extension; empty without a path.
+  const std::string& stem() const { return stem_; }
+  /// Gives the file its final name.
+  void keep();
+
+ private:
+  std::filesystem::path path_;
+  std::string stem_;
+  std::string temporary_;
+};
+
+/// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file.
+void handle_interrupts();
+
+}  // namespace sptc::sim

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/commands.h"
+#include "sim/cli/simulation_options.h"
+#include "sim/trace/workload.h"
+
+#include <memory>
+#include <string>
+
+namespace sptc::sim {
+
+void add_run_command(CLI::App& app, Command& chosen) {
+  struct Arguments {
+    std::string trace;
+    SimulationOptions options;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "run", "simulate a workload, dense and sparse side by side, check values, report");
+  command->add_option("TRACE", arguments->trace, "workload: .json or .csv")
+      ->type_name("FILE")
+      ->required();
+  arguments->options.add_to(*command);
+  command->callback([arguments, &chosen] {
+    chosen = [arguments] {
+      return simulate(
+          arguments->options, [&] { return read_workload(arguments->trace); }, nullptr);
+    };
+  });
+}
+
+}  // namespace sptc::sim

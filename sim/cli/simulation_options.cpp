@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/simulation_options.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/output.h"
+#include "sim/config/architecture.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/report/progress.h"
+#include "sim/run/run.h"
+#include "sim/trace/workload_text.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kMaxStages = 64;
+
+bool parse_all_sms(const std::string& word) {
+  static constexpr std::array<std::string_view, 2> kNames{"sampled", "all"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == word) {
+      return i == 1;
+    }
+  }
+  throw InputError("unknown --sms " + unknown_name(word, kNames));
+}
+
+numerics::DataType parse_dtype(const std::string& word) {
+  if (const auto type = parse_operand_type(word)) {
+    return *type;
+  }
+  throw InputError("--dtype: " + unknown_operand_type(word));
+}
+
+RunOptions checked(const SimulationOptions& given) {
+  RunOptions options;
+  options.fidelity = parse_fidelity(given.fidelity);
+  options.variants = parse_variants(given.variants);
+  if (!given.dtype.empty()) {
+    options.dtype = parse_dtype(given.dtype);
+  }
+  if (!given.check.empty()) {
+    options.check = parse_check_mode(given.check);
+  }
+  if (given.clock != "boost") {
+    options.clock_mhz = parse_clock_mhz(given.clock);
+  }
+  if (!given.tile.empty()) {
+    options.kernel.cta_tile = parse_tile(given.tile);
+  }
+  if (!given.stages.empty()) {
+    options.kernel.stages = static_cast<int>(parse_positive("--stages", given.stages, kMaxStages));
+  }
+  options.seed = parse_seed(given.seed);
+  options.all_sms = parse_all_sms(given.sms);
+  options.extrapolate = !given.no_extrapolate;
+  require_consistent(options);
+  return options;
+}
+
+std::string data_name(const SimulationOptions& options, const Workload& workload,
+                      Fidelity fidelity) {
+  if (!options.data.empty()) {
+    return options.data;
+  }
+  return workload.network && fidelity == Fidelity::kDatapath ? "network" : "random";
+}
+
+}  // namespace
+
+void SimulationOptions::add_to(CLI::App& command) {
+  command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  command
+      .add_option("--fidelity", fidelity,
+                  "datapath: operand bits travel through the SystemC stages; timing: cycles only")
+      ->type_name("datapath|timing")
+      ->capture_default_str();
+  command
+      .add_option("--variants", variants, "weights as given, at the hardware's pattern, or both")
+      ->type_name("dense|sparse|both")
+      ->capture_default_str();
+  command.add_option("--dtype", dtype, "replaces the operand type of every operation")
+      ->type_name("f16|bf16|tf32|s8");
+  command
+      .add_option("--data", data,
+                  "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "
+                  "'<operation>.a' [m,k] and '<operation>.b' [k,n] (default: the network's values "
+                  "where the workload has them, else random)")
+      ->type_name("KIND|FILE");
+  command
+      .add_option("--check", check,
+                  "sample, eigen: against double precision; exact: bits against the plain "
+                  "arithmetic (default: eigen in datapath, sample in timing)")
+      ->type_name("none|sample|eigen|exact");
+  command.add_option("--clock", clock, "SM clock")->type_name("boost|MHZ")->capture_default_str();
+  command.add_option("--tile", tile, "CTA tile instead of the heuristic's")->type_name("MxNxK");
+  command.add_option("--stages", stages, "pipeline stages instead of the heuristic's")
+      ->type_name("N");
+  command.add_option("--seed", seed, "of generated operands and samples")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--sms", sms, "simulate one SM for all, or all of them")
+      ->type_name("sampled|all")
+      ->capture_default_str();
+  command.add_flag("--no-extrapolate", no_extrapolate,
+                   "simulate every cycle instead of multiplying a detected period");
+  command.add_option("--format", format, "of the report")
+      ->type_name("text|json|csv")
+      ->capture_default_str();
+  command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
+  command.add_option("--vcd", vcd, "write the waveform of the tensor cores to FILE")
+      ->type_name("FILE");
+  command.add_flag("--quiet", quiet, "no progress bar");
+}
+
+int simulate(const SimulationOptions& options, const std::function<Workload()>& load,
+             const DataSource* data) {
+  RunOptions run_options = checked(options);
+  const ReportFormat format = parse_report_format(options.format);
+  if (!options.out.empty()) {
+    require_writable("--out", options.out);
+  }
+  if (!options.vcd.empty()) {
+    require_writable("--vcd", options.vcd);
+  }
+  std::unique_ptr<DataSource> from_option;
+  if (data == nullptr && !options.data.empty()) {
+    from_option = make_data_source(options.data, run_options.seed);
+    data = from_option.get();
+  }
+  const Architecture architecture = load_architecture(options.arch);
+  const Workload workload = load();
+  run_options.data = data != nullptr && options.data.empty()
+                         ? "file"
+                         : data_name(options, workload, run_options.fidelity);
+
+  PendingFile waveform(options.vcd, ".vcd");
+  RunResult result;
+  {
+    GemmSimulator::Options build;
+    build.all_sms = run_options.all_sms;
+    build.extrapolate = run_options.extrapolate;
+    build.vcd_file = waveform.stem();
+    GemmSimulator simulator(architecture.gpu, build);
+    ProgressBar bar(options.quiet);
+    result = run_workload(
+        workload, architecture, run_options, data,
+        [&](const GemmProblem& problem, const KernelOverrides& overrides,
+            const std::vector<GemmOperands>* operands) {
+          return simulator.run(problem, overrides, operands);
+        },
+        [&](std::size_t done, std::size_t total, const std::string& next) {
+          bar.update(done, total, next);
+        });
+  }
+  write_result(options.out, report(result, format));
+  waveform.keep();
+  return result.passed() ? 0 : 1;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/report/report.h"
+#include "sim/run/data_source.h"
+#include "sim/run/run_options.h"
+#include "sim/trace/workload.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace sptc::sim {
+
+/// Options that `run` and `gemm` share, as the user typed them.
+struct SimulationOptions {
+  std::string arch = "a100-sxm4-80gb";
+  std::string fidelity = "timing";
+  std::string variants = "both";
+  std::string dtype;
+  std::string data;
+  std::string check;
+  std::string clock = "boost";
+  std::string tile;
+  std::string stages;
+  std::string seed = "0";
+  std::string sms = "sampled";
+  bool no_extrapolate = false;
+  std::string format = "text";
+  std::string out;
+  std::string vcd;
+  bool quiet = false;
+
+  /// Declares all of them on `command`.
+  void add_to(CLI::App& command);
+};
+
+/// Checks every option, simulates, and writes the report. `data` replaces what --data says; null:
+/// --data. `load` reads the workload after the options were found valid. Returns the exit code: 0,
+/// or 1 where a check failed.
+int simulate(const SimulationOptions& options, const std::function<Workload()>& load,
+             const DataSource* data);
+
+}  // namespace sptc::sim
