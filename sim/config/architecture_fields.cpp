@@ -8,7 +8,7 @@
 namespace sptc::sim {
 namespace {
 
-constexpr std::string_view kGpu = "";
+constexpr std::string_view kGpu;
 constexpr std::string_view kSm = "/sm";
 constexpr std::string_view kTensorCore = "/sm/tensor_core";
 

@@ -26,20 +26,6 @@ using numerics::Word;
 
 static_assert(std::endian::native == std::endian::little, "tensor files are read in place");
 
-constexpr std::array<ElementType, 11> kElementTypes = {{
-    {"F16", "f2", 2},
-    {"BF16", "", 2},
-    {"F32", "f4", 4},
-    {"F64", "f8", 8},
-    {"I8", "i1", 1},
-    {"U8", "u1", 1},
-    {"I16", "i2", 2},
-    {"U16", "u2", 2},
-    {"I32", "i4", 4},
-    {"U32", "u4", 4},
-    {"I64", "i8", 8},
-}};
-
 template <typename T>
 T load(const std::byte* bytes) {
   T value;
@@ -47,38 +33,37 @@ T load(const std::byte* bytes) {
   return value;
 }
 
-double element_value(std::string_view dtype, const std::byte* bytes) {
-  if (dtype == "F16") {
-    return numerics::to_double(load<std::uint16_t>(bytes), DataType::kF16);
+template <typename T>
+double number(const std::byte* bytes) {
+  return static_cast<double>(load<T>(bytes));
+}
+
+template <DataType kType>
+double short_float(const std::byte* bytes) {
+  return numerics::to_double(load<std::uint16_t>(bytes), kType);
+}
+
+constexpr std::array<ElementType, 11> kElementTypes = {{
+    {"F16", "f2", 2, short_float<DataType::kF16>},
+    {"BF16", "", 2, short_float<DataType::kBf16>},
+    {"F32", "f4", 4, number<float>},
+    {"F64", "f8", 8, number<double>},
+    {"I8", "i1", 1, number<std::int8_t>},
+    {"U8", "u1", 1, number<std::uint8_t>},
+    {"I16", "i2", 2, number<std::int16_t>},
+    {"U16", "u2", 2, number<std::uint16_t>},
+    {"I32", "i4", 4, number<std::int32_t>},
+    {"U32", "u4", 4, number<std::uint32_t>},
+    {"I64", "i8", 8, number<std::int64_t>},
+}};
+
+/// The row of a tensor that a reader or make_tensor made.
+const ElementType& type_of(const Tensor& tensor) {
+  const ElementType* const type = find_element_type(tensor.dtype);
+  if (type == nullptr) {
+    throw InternalError("tensor of an element type without a row");
   }
-  if (dtype == "BF16") {
-    return numerics::to_double(load<std::uint16_t>(bytes), DataType::kBf16);
-  }
-  if (dtype == "F32") {
-    return static_cast<double>(load<float>(bytes));
-  }
-  if (dtype == "F64") {
-    return load<double>(bytes);
-  }
-  if (dtype == "I8") {
-    return load<std::int8_t>(bytes);
-  }
-  if (dtype == "U8") {
-    return load<std::uint8_t>(bytes);
-  }
-  if (dtype == "I16") {
-    return load<std::int16_t>(bytes);
-  }
-  if (dtype == "U16") {
-    return load<std::uint16_t>(bytes);
-  }
-  if (dtype == "I32") {
-    return load<std::int32_t>(bytes);
-  }
-  if (dtype == "U32") {
-    return load<std::uint32_t>(bytes);
-  }
-  return static_cast<double>(load<std::int64_t>(bytes));
+  return *type;
 }
 
 /// Range of an integer type; all of the real line for floats.
@@ -203,25 +188,26 @@ const Tensor& TensorFile::tensor(std::string_view name) const {
 }
 
 std::vector<double> as_doubles(const Tensor& tensor) {
-  const auto element_bytes = static_cast<std::size_t>(find_element_type(tensor.dtype)->bytes);
+  const ElementType& type = type_of(tensor);
+  const auto element_bytes = static_cast<std::size_t>(type.bytes);
   std::vector<double> values(tensor.bytes.size() / element_bytes);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = element_value(tensor.dtype, tensor.bytes.data() + i * element_bytes);
+    values[i] = type.value(tensor.bytes.data() + i * element_bytes);
   }
   return values;
 }
 
 Matrix<Word> as_matrix(const Tensor& tensor, DataType target) {
+  const ElementType& type = type_of(tensor);
   const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape[0];
   const std::int64_t cols = rows == 0 ? 0 : tensor.elements() / rows;
   Matrix<Word> matrix(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
   const bool raw_bits =
-      tensor.dtype == "U16" && (target == DataType::kF16 || target == DataType::kBf16);
-  const auto element_bytes = static_cast<std::size_t>(find_element_type(tensor.dtype)->bytes);
+      type.name == "U16" && (target == DataType::kF16 || target == DataType::kBf16);
   for (std::size_t i = 0; i < matrix.size(); ++i) {
-    const std::byte* const bytes = tensor.bytes.data() + i * element_bytes;
-    matrix.data()[i] = raw_bits ? Word{load<std::uint16_t>(bytes)}
-                                : convert(tensor, i, element_value(tensor.dtype, bytes), target);
+    const std::byte* const bytes = tensor.bytes.data() + i * static_cast<std::size_t>(type.bytes);
+    matrix.data()[i] =
+        raw_bits ? Word{load<std::uint16_t>(bytes)} : convert(tensor, i, type.value(bytes), target);
   }
   return matrix;
 }

@@ -19,6 +19,7 @@ struct ElementType {
   std::string_view
       npy;  ///< as the array protocol of NumPy does, without byte order; empty: NumPy has none
   std::int64_t bytes;
+  double (*value)(const std::byte*);  ///< of the element whose first byte this is
 };
 
 std::span<const ElementType> element_types();

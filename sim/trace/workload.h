@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
+#include "models/numerics/data_type.h"
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -8,12 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "models/base/shape.h"
-#include "models/numerics/data_type.h"
-
 namespace sptc::sim {
 
-/// Geometry of a 2-D convolution, NHWC activations and KRSC weights; extents per group where groups > 1.
+/// Geometry of a 2-D convolution, NHWC activations and KRSC weights.
 struct ConvGeometry {
   std::int64_t n = 0, c = 0, h = 0, w = 0;  ///< input; c counts the channels of all groups
   std::int64_t k = 0, r = 0, s = 0;         ///< filters of all groups, and their extent
@@ -26,17 +26,18 @@ struct ConvGeometry {
 
 enum class Activation { kNone, kRelu };
 
-/// Where the real values of an operation are, as names in the tensor file of the network. The 2:4 variant has weights
-/// and bias of its own: they were fine-tuned with the mask fixed.
+/// Where the real values of an operation are, as names in the tensor file of the network. The 2:4
+/// variant has weights and bias of its own: they were fine-tuned with the mask fixed.
 struct LayerTensors {
-  std::string weight;         ///< [m, k]
-  std::string bias;           ///< [m]; empty: none
-  std::string sparse_weight;  ///< [m, k], legal for the pattern of the type; empty: this layer stays dense
+  std::string weight;  ///< [m, k]
+  std::string bias;    ///< [m]; empty: none
+  std::string
+      sparse_weight;  ///< [m, k], legal for the pattern of the type; empty: this layer stays dense
   std::string sparse_bias;
 };
 
-/// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n] = A[m,k] B[k,n].
-/// A is the weight.
+/// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
+/// = A[m,k] B[k,n]. A is the weight.
 struct Operation {
   std::string name;
   GemmShape shape;
@@ -52,8 +53,8 @@ struct Operation {
   std::int64_t total_macs() const { return count * batch * shape.macs(); }
 };
 
-/// Real values for a chain of layers: the output of each operation, after bias and activation, is the input of the
-/// next. The last layer's rows are class scores.
+/// Real values for a chain of layers: the output of each operation, after bias and activation, is
+/// the input of the next. The last layer's rows are class scores.
 struct NetworkData {
   std::filesystem::path file;  ///< safetensors
   std::string input;           ///< [samples, features]; for a convolution [samples, h, w, c]
@@ -69,8 +70,9 @@ struct Workload {
 };
 
 /// Reads a workload file: `.json` (schema gemm-workload/0.1) or `.csv`
-/// (`m,n,k[,dtype,sparsity,batch,count,name]`). Convolutions are lowered to implicit GEMM: m = k/groups, n = n*p*q,
-/// k = r*s*c/groups, batch = groups. Throws InputError.
+/// (`m,n,k[,dtype,sparsity,batch,count,name]`), as traces/README.md describes them. Convolutions
+/// are lowered to implicit GEMM: m = k/groups, n = n*p*q, k = r*s*c/groups, batch = groups. Throws
+/// InputError.
 Workload read_workload(const std::filesystem::path& path);
 
 }  // namespace sptc::sim

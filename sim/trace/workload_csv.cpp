@@ -125,33 +125,33 @@ Operation read_operation(const Row& row) {
 
 }  // namespace
 
-Workload parse_workload_csv(std::string_view text, const std::filesystem::path& path) {
-  const std::string file = printable(path.string());
-  const std::vector<CsvRecord> records = parse_csv(text, file);
+Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file) {
+  const std::string shown = printable(file.string());
+  const std::vector<CsvRecord> records = parse_csv(text, shown);
   if (records.empty()) {
-    throw InputError(file + ": empty; the first line must name the columns m,n,k[,...]");
+    throw InputError(shown + ": empty; the first line must name the columns m,n,k[,...]");
   }
-  const Layout layout = read_header(records[0], file);
+  const Layout layout = read_header(records[0], shown);
   Workload workload;
-  workload.file = path;
-  workload.name = path.stem().string();
+  workload.file = file;
+  workload.name = file.stem().string();
   std::int64_t macs = 0;
   for (std::size_t i = 1; i < records.size(); ++i) {
     const CsvRecord& record = records[i];
     if (record.fields.size() != records[0].fields.size()) {
-      fail(file, record.line,
+      fail(shown, record.line,
            fmt::format("{} fields, but the header has {}", record.fields.size(),
                        records[0].fields.size()));
     }
-    workload.operations.push_back(read_operation(Row(record, layout, file)));
+    workload.operations.push_back(read_operation(Row(record, layout, shown)));
     const std::optional<std::int64_t> sum = add_macs(macs, workload.operations.back());
     if (!sum) {
-      fail(file, record.line, "m*n*k*batch*count, summed over the operations, exceeds 64 bits");
+      fail(shown, record.line, "m*n*k*batch*count, summed over the operations, exceeds 64 bits");
     }
     macs = *sum;
   }
   if (workload.operations.empty()) {
-    throw InputError(file + ": has a header but no operations");
+    throw InputError(shown + ": has a header but no operations");
   }
   return workload;
 }
