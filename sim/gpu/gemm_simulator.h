@@ -11,31 +11,10 @@
 #include "models/base/shape.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+#include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/run/run_result.h"
 
 namespace sptc::sim {
-
-/// What one launch computes: `batch` GEMMs D[m,n] = A[m,k] B[k,n].
-struct GemmProblem {
-  GemmShape shape;
-  std::int64_t batch = 1;
-  numerics::DataType dtype = numerics::DataType::kF16;
-  bool sparse = false;  ///< A at the hardware's N:M pattern
-};
-
-/// Operand values of one GEMM of the batch, as storage words.
-struct GemmOperands {
-  Matrix<numerics::Word> a;                      ///< [m, k]; used when dense
-  sparsity::CompressedMatrix compressed_a;       ///< used when sparse
-  Matrix<numerics::Word> b_columns;              ///< [n, k]: column j of B is row j here (k contiguous)
-};
-
-/// Choices a user may force; the heuristic fills the rest.
-struct KernelOverrides {
-  std::optional<GemmShape> cta_tile;  ///< logical k
-  std::optional<int> stages;
-};
 
 struct GemmRun {
   KernelResult kernel;

@@ -33,7 +33,7 @@ void CtaUnit::launch(const CtaLaunch& cta) {
   const auto free = std::find_if(slots_.begin(), slots_.end(),
                                  [](const Slot& slot) { return slot.kernel == nullptr; });
   ensure(free != slots_.end(), "a CTA was launched and no slot is free");
-  *free = {cta.kernel, cta.kernel->warps_per_cta, 0, {cta.cta, now(), 0, {}}};
+  *free = {cta.kernel, cta.kernel->warps_per_cta, 0, {cta.cta, now(), 0}};
   const int slot = static_cast<int>(free - slots_.begin());
   for (int warp = 0; warp < cta.kernel->warps_per_cta; ++warp) {
     const std::size_t partition = static_cast<std::size_t>(warp) % command_out.size();
@@ -52,7 +52,7 @@ void CtaUnit::handle(const WarpReport& report) {
   if (--slot.warps_left == 0) {
     slot.record.end_cycle = now();
     done_out->write({slot.record.cta});
-    records_.push_back(std::move(slot.record));
+    records_.push_back(slot.record);
     slot = Slot{};
   }
 }
@@ -60,9 +60,6 @@ void CtaUnit::handle(const WarpReport& report) {
 void CtaUnit::release_barrier(int slot_index) {
   Slot& slot = slots_[static_cast<std::size_t>(slot_index)];
   slot.warps_at_barrier = 0;
-  if (slot.kernel->record_marks) {
-    slot.record.barrier_cycles.push_back(now());
-  }
   for (auto& port : command_out) {
     // The report took the first cycle of the barrier's latency.
     port->write_after({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}},

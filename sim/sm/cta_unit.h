@@ -16,7 +16,6 @@ struct CtaRecord {
   std::int64_t cta = 0;
   std::int64_t start_cycle = 0;
   std::int64_t end_cycle = 0;
-  std::vector<std::int64_t> barrier_cycles;  ///< release of each barrier, where the kernel records marks
 };
 
 /// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the CTA is done.

@@ -33,7 +33,6 @@ struct KernelLaunch {
   int ctas_per_sm = 0;           ///< resident at once
   std::int64_t ctas = 0;
   CtaMemory* memory = nullptr;   ///< absent: only time is simulated
-  bool record_marks = false;     ///< log the cycle of every main loop iteration of every CTA
 };
 
 }  // namespace sptc::sim

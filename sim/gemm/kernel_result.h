@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/base/shape.h"
+
+namespace sptc::sim {
+
+/// The kernel that ran, in CUTLASS terms.
+struct KernelResult {
+  GemmShape cta_tile;  ///< k is logical
+  GemmShape warp_tile;
+  GemmShape instruction;
+  std::string instruction_name;  ///< PTX: mma.sp.sync.aligned.m16n8k32...
+  int stages = 0;
+  int split_k = 1;
+  std::int64_t ctas = 0;         ///< per launch, batch included
+  std::int64_t ctas_per_sm = 0;  ///< resident at once
+  std::int64_t waves = 0;        ///< ceil(ctas / (SMs * ctas_per_sm))
+};
+
+/// How the cycles were obtained.
+struct SamplingResult {
+  std::int64_t sms_simulated = 0;
+  bool extrapolated = false;  ///< main loop or CTA rounds multiplied after a period was detected
+  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/register_allocation.h"
+
+#include "models/mma/register_map.h"
+#include "models/sparsity/metadata_register.h"
+
+namespace sptc::sim {
+
+RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m,
+                                       int fragments_n)
+    : fragments_n_(fragments_n) {
+  const mma::RegisterMap map(instruction);
+  accumulator_registers_ = map.accumulator_registers();
+  a_registers_ = map.a_registers();
+  b_registers_ = map.b_registers();
+  a_buffer_ = fragments_m * a_registers_;
+  b_buffer_ = fragments_n * b_registers_;
+  if (instruction.sparse) {
+    rows_per_metadata_register_ =
+        sparsity::metadata_register_format(instruction.a_type, instruction.shape.k).selectors();
+    metadata_buffer_ = static_cast<int>(ceil_div(fragments_m, rows_per_metadata_register_));
+  }
+  a_base_ = fragments_m * fragments_n * accumulator_registers_;
+  b_base_ = a_base_ + 2 * a_buffer_;
+  metadata_base_ = b_base_ + 2 * b_buffer_;
+  end_ = metadata_base_ + 2 * metadata_buffer_;
+}
+
+RegisterRange RegisterAllocation::accumulator(int row, int col) const {
+  return {(row * fragments_n_ + col) * accumulator_registers_, accumulator_registers_};
+}
+
+RegisterRange RegisterAllocation::a(int buffer, int row) const {
+  return {a_base_ + buffer * a_buffer_ + row * a_registers_, a_registers_};
+}
+
+RegisterRange RegisterAllocation::b(int buffer, int col) const {
+  return {b_base_ + buffer * b_buffer_ + col * b_registers_, b_registers_};
+}
+
+RegisterRange RegisterAllocation::metadata(int buffer, int row) const {
+  if (metadata_buffer_ == 0) {
+    return {};
+  }
+  return {metadata_base_ + buffer * metadata_buffer_ + row / rows_per_metadata_register_, 1};
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/isa/warp_instruction.h"
+
+namespace sptc::sim {
+
+/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, and two buffers of operand fragments, so
+/// that the loads of one k-step run under the matrix instructions of the step before.
+class RegisterAllocation {
+ public:
+  RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n);
+
+  RegisterRange accumulator(int row, int col) const;
+  RegisterRange a(int buffer, int row) const;
+  RegisterRange b(int buffer, int col) const;
+  /// Metadata register of fragment row `row`; several fragment rows may share one.
+  RegisterRange metadata(int buffer, int row) const;
+  /// Fragment rows that share a metadata register, each with a selector of its own.
+  int rows_per_metadata_register() const { return rows_per_metadata_register_; }
+
+  /// Registers of the fragments, without addresses and loop counters.
+  int count() const { return end_; }
+
+ private:
+  int fragments_n_;
+  int accumulator_registers_;
+  int a_registers_;
+  int b_registers_;
+  int rows_per_metadata_register_ = 1;
+  int a_base_ = 0, b_base_ = 0, metadata_base_ = 0, end_ = 0;
+  int a_buffer_ = 0, b_buffer_ = 0, metadata_buffer_ = 0;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A grid on one SM, as far as its length matters.
+struct GridExtent {
+  std::int64_t ctas = 0;     ///< that this SM executes
+  std::int64_t k_tiles = 0;  ///< main loop iterations of each
+  std::int64_t resident = 1; ///< CTAs at once
+};
+
+/// Cycle at which each CTA ended, in order.
+using CtaEnds = std::vector<std::int64_t>;
+
+struct ExtrapolatedCycles {
+  std::int64_t cycles = 0;
+  bool extrapolated = false;
+  std::int64_t cycles_simulated = 0;  ///< of all runs that were made
+};
+
+/// Cycles of a grid of identical CTAs from runs of shorter grids. The main loop and the rounds of CTAs are periodic
+/// once the pipeline is full; a period is accepted only where it was seen to repeat:
+///  - main loop: three depths, four k-tiles apart, must take equally much longer each time;
+///  - rounds: the last two rounds of CTAs must have taken the same time.
+/// Where they did not, or the grid is short, the whole grid is simulated. `simulate` runs a grid of the given CTAs and
+/// k-tiles.
+ExtrapolatedCycles extrapolate_cycles(
+    const GridExtent& extent,
+    const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate);
+
+}  // namespace sptc::sim

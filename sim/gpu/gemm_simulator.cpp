@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/gemm_simulator.h"
+
+#include <algorithm>
+
+#include "sim/gemm/packed_gemm.h"
+#include "sim/gemm/warp_program.h"
+#include "sim/gpu/extrapolation.h"
+#include "sim/gpu/gpu.h"
+
+namespace sptc::sim {
+
+class GemmSimulator::Impl {
+ public:
+  Impl(const GpuSpec& spec, const Options& options)
+      : spec_(spec),
+        options_(options),
+        clock_(spec.boost_clock_mhz),
+        gpu_("gpu", clock_, spec, options.all_sms ? spec.sms : 1) {}
+
+  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
+              const std::vector<GemmOperands>* operands) {
+    const GemmKernel kernel = choose_kernel(problem, overrides, spec_.sm, spec_.sms);
+    const mma::StepContext context(kernel.instruction,
+                                   mma::step_rules(spec_.numerics, kernel.instruction));
+    const mma::RegisterMap map(kernel.instruction);
+    ensure(operands == nullptr || options_.all_sms, "values need all SMs");
+
+    GemmRun result;
+    result.kernel = kernel.result(spec_.sms);
+    result.issued_macs = kernel.issued_macs();
+    result.sampling.sms_simulated = static_cast<std::int64_t>(gpu_.sms().size());
+    if (operands != nullptr) {
+      PackedGemm memory(kernel, map, *operands);
+      const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+      result.cycles =
+          gpu_.run(launch(kernel, program, context, map, kernel.ctas(), &memory)).cycles;
+      result.d = memory.take_results();
+    } else {
+      run_without_values(kernel, context, map, result);
+    }
+    return result;
+  }
+
+ private:
+  static KernelLaunch launch(const GemmKernel& kernel, const WarpProgram& program,
+                             const mma::StepContext& context, const mma::RegisterMap& map,
+                             std::int64_t ctas, CtaMemory* memory) {
+    return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory};
+  }
+
+  void run_without_values(const GemmKernel& kernel, const mma::StepContext& context,
+                          const mma::RegisterMap& map, GemmRun& result) {
+    if (!options_.extrapolate) {
+      const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+      result.cycles = gpu_.run(launch(kernel, program, context, map, kernel.ctas(), nullptr)).cycles;
+      result.sampling.cycles_simulated = result.cycles;
+      return;
+    }
+    // All SMs get CTAs of the same kind, so the one with the most CTAs, SM 0, decides.
+    const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
+      const WarpProgram program = gemm_warp_program(kernel, k_tiles);
+      const GridRun grid =
+          gpu_.run(launch(kernel, program, context, map, ctas * spec_.sms, nullptr));
+      CtaEnds ends;
+      for (const CtaRecord& record : grid.ctas.front()) {
+        ends.push_back(record.end_cycle);
+      }
+      return ends;
+    };
+    const ExtrapolatedCycles cycles = extrapolate_cycles(
+        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm}, simulate);
+    result.cycles = cycles.cycles;
+    result.sampling.extrapolated = cycles.extrapolated;
+    result.sampling.cycles_simulated = cycles.cycles_simulated;
+  }
+
+  GpuSpec spec_;
+  Options options_;
+  Clock clock_;
+  Gpu gpu_;
+};
+
+GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)
+    : impl_(std::make_unique<Impl>(spec, options)) {}
+
+GemmSimulator::~GemmSimulator() = default;
+
+GemmRun GemmSimulator::run(const GemmProblem& problem, const KernelOverrides& overrides,
+                           const std::vector<GemmOperands>* operands) {
+  return impl_->run(problem, overrides, operands);
+}
+
+}  // namespace sptc::sim

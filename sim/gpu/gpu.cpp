@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/gpu.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sptc::sim {
+
+Gpu::Links::Links(int index, const Clock& clock)
+    : launch(("launch" + std::to_string(index)).c_str(), clock, 1),
+      done(("done" + std::to_string(index)).c_str(), clock, 1) {}
+
+Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec,
+         int sms_built)
+    : sc_core::sc_module(name),
+      clock_(clock),
+      scheduler_("cta_scheduler", clock, sms_built, spec.sms) {
+  for (int i = 0; i < sms_built; ++i) {
+    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
+    links_.push_back(std::make_unique<Links>(i, clock));
+    const auto index = static_cast<std::size_t>(i);
+    scheduler_.launch_out[index](links_.back()->launch);
+    scheduler_.done_in[index](links_.back()->done);
+    sms_.back()->launch_in(links_.back()->launch);
+    sms_.back()->done_out(links_.back()->done);
+  }
+}
+
+GridRun Gpu::run(const KernelLaunch& kernel) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates, the first time
+  const std::int64_t start = clock_.now();
+  scheduler_.start(kernel);
+  sc_core::sc_start();
+  if (scheduler_.ctas_left() > 0) {
+    report_stuck();
+  }
+  GridRun result;
+  std::int64_t end = start;
+  for (const auto& sm : sms_) {
+    result.ctas.push_back(sm->cta_unit.take_records());
+    for (CtaRecord& record : result.ctas.back()) {
+      end = std::max(end, record.end_cycle);
+      record.start_cycle -= start;
+      record.end_cycle -= start;
+    }
+  }
+  result.cycles = end - start;
+  return result;
+}
+
+void Gpu::report_stuck() const {
+  std::string text = "the simulation is stuck with " + std::to_string(scheduler_.ctas_left()) +
+                     " CTAs to go; resident warps:";
+  for (const auto& sm : sms_) {
+    for (const auto& partition : sm->sub_partitions) {
+      if (partition->resident_warps() > 0) {
+        text += std::string(" ") + partition->name() + "=" +
+                std::to_string(partition->resident_warps());
+      }
+    }
+  }
+  throw InternalError(text);
+}
+
+}  // namespace sptc::sim
