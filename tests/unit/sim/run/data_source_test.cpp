@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/data_source.h"
+
+#include "models/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+class Files : public testing::Test {
+ protected:
+  std::filesystem::path directory =
+      std::filesystem::path(testing::TempDir()) / "sptc_data_source_test";
+  Operation op;
+
+  void SetUp() override {
+    std::filesystem::create_directories(directory);
+    op.name = "fc";
+    op.shape = {2, 2, 3};
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  static Tensor tensor(const std::string& name, std::vector<std::int64_t> shape) {
+    std::size_t elements = 1;
+    for (const std::int64_t extent : shape) {
+      elements *= static_cast<std::size_t>(extent);
+    }
+    Matrix<Word> words(1, elements);
+    for (std::size_t i = 0; i < elements; ++i) {
+      words(0, i) = numerics::from_double(static_cast<double>(i + 1), DataType::kF16);
+    }
+    Tensor result = make_tensor(name, words, DataType::kF16);
+    result.shape = std::move(shape);
+    return result;
+  }
+
+  static std::vector<double> values(const std::vector<Word>& words, DataType type) {
+    std::vector<double> result;
+    for (const Word word : words) {
+      result.push_back(numerics::to_double(word, type));
+    }
+    return result;
+  }
+
+  std::unique_ptr<DataSource> file(const std::vector<Tensor>& tensors) {
+    write_safetensors(directory / "x.safetensors", tensors);
+    return make_data_source((directory / "x.safetensors").string(), 0);
+  }
+};
+
+TEST_F(Files, ReadsRowsOfAAndColumnsOfB) {
+  const auto data = file({tensor("fc.a", {2, 3}), tensor("fc.b", {3, 2})});
+  EXPECT_EQ(values(data->a_row(op, 0, 1), DataType::kF16), (std::vector<double>{4, 5, 6}));
+  EXPECT_EQ(values(data->b_column(op, 0, 1), DataType::kF16), (std::vector<double>{2, 4, 6}));
+  op.dtype = DataType::kS8;
+  EXPECT_EQ(values(data->a_row(op, 0, 0), DataType::kS8), (std::vector<double>{1, 2, 3}));
+}
+
+TEST_F(Files, ReadsABatchFromALeadingAxis) {
+  op.batch = 2;
+  const auto data = file({tensor("fc.a", {2, 2, 3}), tensor("fc.b", {2, 3, 2})});
+  EXPECT_EQ(values(data->a_row(op, 1, 0), DataType::kF16), (std::vector<double>{7, 8, 9}));
+  EXPECT_EQ(values(data->b_column(op, 1, 0), DataType::kF16), (std::vector<double>{7, 9, 11}));
+}
+
+TEST_F(Files, AcceptsPlainNamesForASingleGemm) {
+  const auto data = file({tensor("a", {2, 3}), tensor("b", {3, 2})});
+  EXPECT_EQ(data->a_row(op, 0, 0).size(), 3u);
+}
+
+TEST_F(Files, RefusesAWrongShapeWithBothShapes) {
+  const auto data = file({tensor("fc.a", {3, 2}), tensor("fc.b", {3, 2})});
+  try {
+    data->a_row(op, 0, 0);
+    FAIL();
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("[3, 2]"), std::string::npos) << message;
+    EXPECT_NE(message.find("[2, 3]"), std::string::npos) << message;
+    EXPECT_NE(message.find("'fc.a'"), std::string::npos) << message;
+  }
+}
+
+TEST_F(Files, RefusesAMissingTensorWithTheNearestName) {
+  const auto data = file({tensor("fx.a", {2, 3}), tensor("fc.b", {3, 2})});
+  try {
+    data->a_row(op, 0, 0);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'fx.a'"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Files, ReadsTwoNpyFiles) {
+  Matrix<Word> a(2, 3, numerics::from_double(2, DataType::kF16));
+  Matrix<Word> b(3, 2, numerics::from_double(5, DataType::kF16));
+  write_npy(directory / "a.npy", a, DataType::kF16);
+  write_npy(directory / "b.npy", b, DataType::kF16);
+  const auto data = FileData::open(directory / "a.npy", directory / "b.npy");
+  EXPECT_EQ(values(data->a_row(op, 0, 0), DataType::kF16), (std::vector<double>{2, 2, 2}));
+  EXPECT_EQ(values(data->b_column(op, 0, 0), DataType::kF16), (std::vector<double>{5, 5, 5}));
+}
+
+TEST(MakeDataSource, NamesTheNearestKindAndTheAlternative) {
+  try {
+    make_data_source("randm", 0);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'random'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(".safetensors"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+#include "sim/config/architecture.h"
+#include "sim/run/check.h"
+#include "sim/run/kernel_runner.h"
+
+#include <functional>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Stands in for the SystemC GPU: cycles from the padded size at peak rate plus 100, D by the plain
+/// arithmetic.
+class FakeGpu {
+ public:
+  int launches = 0;
+  std::vector<GemmProblem> problems;
+  std::function<void(Matrix<numerics::Word>&)> corrupt;  ///< applied to every D
+
+  Launcher launcher() {
+    return [this](const GemmProblem& problem, const KernelOverrides& overrides,
+                  const std::vector<GemmOperands>* operands) {
+      return run(problem, overrides, operands);
+    };
+  }
+
+  static Architecture architecture() {
+    Architecture result;
+    result.gpu.name = "test-gpu";
+    result.gpu.numerics = "ampere";
+    result.gpu.sms = 2;
+    result.gpu.boost_clock_mhz = 1000;
+    result.gpu.sm.sub_partitions = 4;
+    result.gpu.sm.tensor_core.dot_units = 32;
+    result.gpu.sm.tensor_core.dot_width_bytes = 16;
+    result.parameters = {{"/sms", 2, "", "cited", "a paper"},
+                         {"/sm/barrier_latency_cycles", 4, "cycles", "assumed", "none"}};
+    return result;
+  }
+
+ private:
+  GemmRun run(const GemmProblem& problem, const KernelOverrides& /*overrides*/,
+              const std::vector<GemmOperands>* operands) {
+    ++launches;
+    problems.push_back(problem);
+    GemmRun result;
+    result.issued_macs = problem.batch * round_up(problem.shape.m, 16) *
+                         round_up(problem.shape.n, 16) * round_up(problem.shape.k, 32) /
+                         (problem.sparse ? 2 : 1);
+    // f16: 4 sub-partitions x 32 dot units x 8 products on 2 SMs.
+    result.cycles = ceil_div(result.issued_macs, 2048) + 100;
+    if (operands != nullptr) {
+      const Arithmetic arithmetic("ampere", problem.dtype, problem.sparse);
+      for (const GemmOperands& entry : *operands) {
+        result.d.push_back(plain_gemm(entry, arithmetic));
+        if (corrupt) {
+          corrupt(result.d.back());
+        }
+      }
+    }
+    return result;
+  }
+};
+
+}  // namespace sptc::sim

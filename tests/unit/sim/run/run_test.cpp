@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/run.h"
+
+#include "models/base/error.h"
+#include "tests/unit/sim/run/fake_gpu.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+Operation operation(const std::string& name, GemmShape shape, bool prunable) {
+  Operation op;
+  op.name = name;
+  op.shape = shape;
+  op.prunable = prunable;
+  return op;
+}
+
+class Run : public testing::Test {
+ protected:
+  FakeGpu gpu;
+  Architecture architecture = FakeGpu::architecture();
+  RunOptions options;
+  Workload workload;
+
+  RunResult run(const DataSource* data = nullptr) {
+    return run_workload(workload, architecture, options, data, gpu.launcher());
+  }
+  void use_datapath(CheckMode check) {
+    options.fidelity = Fidelity::kDatapath;
+    options.check = check;
+  }
+  std::string refusal() {
+    try {
+      run();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(Run, SimulatesPrunableOperationsInBothVariantsAndOthersDense) {
+  workload.operations = {operation("weight", {64, 64, 128}, true),
+                         operation("attention", {64, 64, 128}, false)};
+  const RunResult result = run();
+  ASSERT_EQ(result.operations.size(), 2u);
+  EXPECT_TRUE(result.operations[0].dense && result.operations[0].sparse);
+  EXPECT_TRUE(result.operations[1].dense && !result.operations[1].sparse);
+  EXPECT_TRUE(result.operations[0].speedup());
+  EXPECT_FALSE(result.operations[1].speedup());
+  const double dense = result.operations[0].dense->time_us + result.operations[1].dense->time_us;
+  const double sparse = result.operations[0].sparse->time_us + result.operations[1].dense->time_us;
+  EXPECT_DOUBLE_EQ(result.totals.dense->time_us, dense);
+  EXPECT_DOUBLE_EQ(result.totals.sparse->time_us, sparse);
+  EXPECT_DOUBLE_EQ(*result.totals.speedup, dense / sparse);
+}
+
+TEST_F(Run, HonoursVariants) {
+  workload.operations = {operation("weight", {64, 64, 128}, true),
+                         operation("attention", {64, 64, 128}, false)};
+  options.variants = Variants::kDense;
+  RunResult result = run();
+  EXPECT_FALSE(result.operations[0].sparse);
+  EXPECT_FALSE(result.totals.sparse);
+  options.variants = Variants::kSparse;
+  result = run();
+  EXPECT_FALSE(result.operations[0].dense);
+  EXPECT_TRUE(result.operations[1].dense) << "its dense time enters the sparse total";
+  EXPECT_FALSE(result.totals.dense);
+  EXPECT_TRUE(result.totals.sparse);
+  EXPECT_FALSE(result.totals.speedup);
+}
+
+TEST_F(Run, TimesTheSameProblemOnceAndCountsItAsOftenAsItOccurs) {
+  Operation op = operation("a", {64, 64, 128}, true);
+  op.count = 24;
+  workload.operations = {op, operation("b", {64, 64, 128}, true),
+                         operation("c", {64, 64, 256}, true)};
+  const RunResult result = run();
+  EXPECT_EQ(gpu.launches, 4);
+  EXPECT_EQ(result.operations[0].dense->cycles, result.operations[1].dense->cycles);
+  EXPECT_DOUBLE_EQ(result.totals.dense->time_us,
+                   25 * result.operations[0].dense->time_us + result.operations[2].dense->time_us);
+}
+
+TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
+  Operation op = operation("a", {24, 16, 64}, true);
+  op.batch = 3;
+  workload.operations = {op};
+  const RunResult result = run();
+  const VariantResult& dense = *result.operations[0].dense;
+  const VariantResult& sparse = *result.operations[0].sparse;
+  EXPECT_DOUBLE_EQ(dense.padding, 0.25);  // 24 of 32 rows
+  EXPECT_DOUBLE_EQ(sparse.padding, 0.25);
+  const double macs = 24.0 * 16 * 64 * 3;
+  const auto cycles = static_cast<double>(dense.cycles);
+  EXPECT_DOUBLE_EQ(dense.utilization, macs / (cycles * 2048));
+  EXPECT_DOUBLE_EQ(sparse.utilization, macs / 2 / (static_cast<double>(sparse.cycles) * 2048));
+  EXPECT_DOUBLE_EQ(dense.time_us, cycles / 1000);
+  EXPECT_DOUBLE_EQ(dense.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
+  EXPECT_EQ(dense.bound_by, "compute");
+}
+
+TEST_F(Run, UsesTheClockThatIsAskedFor) {
+  workload.operations = {operation("a", {64, 64, 64}, false)};
+  const double at_boost = run().operations[0].dense->time_us;
+  options.clock_mhz = 500;
+  EXPECT_DOUBLE_EQ(run().operations[0].dense->time_us, 2 * at_boost);
+}
+
+TEST_F(Run, PeakCountsElementsByTheirStorageBits) {
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kF16), 1024);
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kTf32), 512);
+  EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kS8), 2048);
+}
+
+TEST_F(Run, ReplacesTheOperandType) {
+  workload.operations = {operation("a", {32, 32, 64}, true)};
+  for (const numerics::DataType type :
+       {numerics::DataType::kBf16, numerics::DataType::kTf32, numerics::DataType::kS8}) {
+    options.dtype = type;
+    use_datapath(CheckMode::kEigen);
+    const RunResult result = run();
+    EXPECT_EQ(result.operations[0].dtype, type);
+    EXPECT_TRUE(result.passed()) << numerics::name(type);
+    EXPECT_EQ(result.operations[0].sparse->check->elements, 32 * 32);
+  }
+}
+
+TEST_F(Run, ChecksEveryElementOfTheDatapathOfEveryBatchEntry) {
+  Operation op = operation("a", {20, 36, 64}, true);
+  op.batch = 3;
+  workload.operations = {op};
+  use_datapath(CheckMode::kEigen);
+  EXPECT_EQ(RunOptions(options).check_mode(), CheckMode::kEigen);
+  const RunResult result = run();
+  EXPECT_TRUE(result.passed());
+  EXPECT_EQ(result.operations[0].dense->check->elements, 3 * 20 * 36);
+  EXPECT_EQ(result.operations[0].sparse->check->elements, 3 * 20 * 36);
+  EXPECT_EQ(gpu.launches, 2) << "one launch holds the whole batch";
+}
+
+TEST_F(Run, FindsAWrongElementAndSaysWhere) {
+  workload.operations = {operation("a", {20, 36, 64}, false)};
+  use_datapath(CheckMode::kEigen);
+  gpu.corrupt = [](Matrix<numerics::Word>& d) { d(7, 11) ^= 0x00400000; };
+  const RunResult result = run();
+  EXPECT_FALSE(result.passed());
+  const CheckResult& check = *result.operations[0].dense->check;
+  EXPECT_EQ(check.mismatches, 1);
+  EXPECT_EQ(result.totals.dense->mismatches, 1);
+  EXPECT_GT(check.worst_error, check.bound);
+  ASSERT_TRUE(check.first_violation);
+  EXPECT_EQ(check.first_violation->row, 7);
+  EXPECT_EQ(check.first_violation->col, 11);
+}
+
+TEST_F(Run, ExactSeesTheLastBitAndEigenDoesNot) {
+  workload.operations = {operation("a", {20, 36, 64}, true)};
+  gpu.corrupt = [](Matrix<numerics::Word>& d) { d(7, 11) ^= 1; };
+  use_datapath(CheckMode::kEigen);
+  EXPECT_TRUE(run().passed());
+  use_datapath(CheckMode::kExact);
+  const RunResult result = run();
+  EXPECT_FALSE(result.passed());
+  EXPECT_EQ(result.operations[0].sparse->check->mismatches, 1);
+  gpu.corrupt = nullptr;
+  EXPECT_TRUE(run().passed());
+}
+
+TEST_F(Run, SamplesAtLeast256ElementsInTiming) {
+  Operation batched = operation("batched", {40, 50, 60}, true);
+  batched.batch = 7;
+  workload.operations = {operation("a", {4096, 300, 1000}, true), batched,
+                         operation("tiny", {3, 5, 8}, true)};
+  const RunResult result = run();
+  EXPECT_TRUE(result.passed());
+  EXPECT_EQ(result.operations[0].dense->check->mode, "sample");
+  EXPECT_GE(result.operations[0].dense->check->elements, 256);
+  EXPECT_GE(result.operations[1].sparse->check->elements, 256);
+  EXPECT_EQ(result.operations[2].dense->check->elements, 15) << "all there are";
+}
+
+TEST_F(Run, ComputesEveryElementInTimingOnlyWhereThatIsLittleWork) {
+  workload.operations = {operation("a", {40, 50, 60}, true)};
+  options.check = CheckMode::kEigen;
+  EXPECT_EQ(run().operations[0].sparse->check->elements, 2000);
+  workload.operations = {operation("big", {4096, 4096, 4096}, true)};
+  EXPECT_NE(refusal().find("'big'"), std::string::npos);
+  EXPECT_NE(refusal().find("--check sample"), std::string::npos);
+}
+
+TEST_F(Run, RefusesExactWithoutValues) {
+  workload.operations = {operation("a", {16, 16, 16}, true)};
+  options.check = CheckMode::kExact;
+  EXPECT_NE(refusal().find("--fidelity datapath"), std::string::npos);
+  EXPECT_EQ(gpu.launches, 0);
+}
+
+TEST_F(Run, CompletesTheLastGroupOfKWithZeros) {
+  workload.operations = {operation("a", {16, 16, 30}, true)};
+  use_datapath(CheckMode::kExact);
+  const RunResult result = run();
+  EXPECT_TRUE(result.passed());
+  EXPECT_EQ(gpu.problems[0].shape.k, 30);
+  EXPECT_EQ(gpu.problems[1].shape.k, 32);
+  EXPECT_EQ(result.operations[0].shape.k, 30);
+}
+
+TEST_F(Run, RefusesSizesBeyond64Bit) {
+  workload.operations = {operation("huge", {1LL << 31, 1LL << 31, 1LL << 20}, true)};
+  EXPECT_NE(refusal().find("do not fit 64 bits"), std::string::npos);
+}
+
+TEST_F(Run, RefusesOperandsLargerThanTheMachine) {
+  workload.operations = {operation("large", {1 << 24, 1 << 24, 64}, true)};
+  use_datapath(CheckMode::kNone);
+  EXPECT_NE(refusal().find("the operands of 'large'"), std::string::npos);
+  EXPECT_EQ(gpu.launches, 0);
+}
+
+TEST_F(Run, RefusesAWorkloadWithoutOperations) {
+  EXPECT_NE(refusal().find("no operations"), std::string::npos);
+}
+
+TEST_F(Run, NamesTheAssumedParametersOnly) {
+  workload.operations = {operation("a", {16, 16, 16}, false)};
+  const RunResult result = run();
+  ASSERT_EQ(result.assumed.size(), 1u);
+  EXPECT_EQ(result.assumed[0], "/sm/barrier_latency_cycles = 4 cycles");
+}
+
+TEST_F(Run, SaysThatTimingComputesNoAccuracy) {
+  workload.operations = {operation("a", {16, 16, 16}, false)};
+  workload.network = NetworkData{};
+  const RunResult result = run();
+  EXPECT_FALSE(result.accuracy);
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_NE(result.notes[0].find("accuracy is not computed"), std::string::npos);
+}
+
+TEST_F(Run, ReportsProgressBeforeEachOperationAndAtTheEnd) {
+  workload.operations = {operation("a", {16, 16, 16}, false), operation("b", {16, 16, 16}, false)};
+  std::string seen;
+  run_workload(workload, architecture, options, nullptr, gpu.launcher(),
+               [&](std::size_t done, std::size_t total, const std::string& next) {
+                 seen += std::to_string(done) + "/" + std::to_string(total) + next + " ";
+               });
+  EXPECT_EQ(seen, "0/2a 1/2b 2/2 ");
+}
+
+}  // namespace
+}  // namespace sptc::sim
