@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "models/base/error.h"
 #include "models/sparsity/compress.h"
@@ -35,17 +36,19 @@ struct FloatDecoder {
   }
   bool is_special(std::uint32_t word) const { return field(word) == field_mask_; }
 
-  void decode(std::uint32_t word, std::int32_t& significand, std::int32_t& exponent) const {
+  template <typename Lane>
+  void decode(std::uint32_t word, Lane& significand, Lane& exponent) const {
     const std::uint32_t bits = word >> format_.discarded_low_bits;
     const std::uint32_t exponent_field = field(word);
     const std::uint32_t magnitude =
         (bits & mantissa_mask_) |
         (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
     const bool negative = ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
-    significand = negative ? -static_cast<std::int32_t>(magnitude) : static_cast<std::int32_t>(magnitude);
+    const auto value = static_cast<std::int32_t>(magnitude);
+    significand = static_cast<Lane>(negative ? -value : value);
     const std::int32_t unbiased =
         static_cast<std::int32_t>(exponent_field) - format_.bias() + (exponent_field == 0 ? 1 : 0);
-    exponent = magnitude == 0 ? kZeroExponent : unbiased;
+    exponent = static_cast<Lane>(magnitude == 0 ? kZeroExponent : unbiased);
   }
 
   std::uint8_t flags(std::uint32_t word) const {
@@ -74,9 +77,9 @@ inline std::uint32_t element(const std::uint32_t* words, int index, int bits) {
 }
 
 // Decodes words(row, col) into `numbers`. Specials become zeros with flags.
-template <int Rows, int Cols, typename WordAt>
+template <typename Numbers, typename WordAt>
 inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows, int cols, WordAt word_at,
-                          Numbers<Rows, Cols>& numbers) {
+                          Numbers& numbers) {
   const FloatDecoder decoder(format);
   bool special = false;
   for (int r = 0; r < rows; ++r) {
@@ -102,23 +105,24 @@ inline __attribute__((always_inline)) void decode_floats(const FloatFormat& form
   }
 }
 
-template <int Rows, int Cols, typename WordAt>
+template <typename Numbers, typename WordAt>
 inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols, WordAt word_at,
-                            Numbers<Rows, Cols>& numbers) {
+                            Numbers& numbers) {
   for (int r = 0; r < rows; ++r) {
     for (int c = 0; c < cols; ++c) {
       const std::uint32_t word = word_at(r, c);
+      using Lane = std::remove_reference_t<decltype(numbers.significand[r][c])>;
       numbers.significand[r][c] = signed_bytes ? static_cast<std::int8_t>(word & 0xFF)
-                                               : static_cast<std::int32_t>(word);
+                                               : static_cast<Lane>(word);
       numbers.exponent[r][c] = 0;
     }
   }
   numbers.has_special = false;
 }
 
-template <int Bits, int Rows, int Cols, typename Decode>
+template <int Bits, typename Numbers, typename Decode>
 inline __attribute__((always_inline)) void decode_packed(int rows, int cols, const std::uint32_t* words, int row_words,
-                          bool transposed, Decode decode, Numbers<Rows, Cols>& numbers) {
+                          bool transposed, Decode decode, Numbers& numbers) {
   if (transposed) {
     decode(rows, cols, [=](int r, int c) { return element(words + c * row_words, r, Bits); }, numbers);
   } else {
@@ -126,9 +130,9 @@ inline __attribute__((always_inline)) void decode_packed(int rows, int cols, con
   }
 }
 
-template <int Rows, int Cols>
+template <typename Numbers>
 inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols, const std::uint32_t* words,
-                           int row_words, bool transposed, Numbers<Rows, Cols>& numbers) {
+                           int row_words, bool transposed, Numbers& numbers) {
   const auto floats = [&](int r, int c, auto word_at, auto& out) {
     decode_floats(*numerics::info(type).format, r, c, word_at, out);
   };
@@ -148,9 +152,9 @@ inline __attribute__((always_inline)) void decode_operand(DataType type, int row
   }
 }
 
-template <int Rows, int Cols>
+template <typename Numbers>
 inline __attribute__((always_inline)) void decode_accumulator_words(DataType type, const std::uint32_t (*words)[kCols],
-                              Numbers<Rows, Cols>& numbers) {
+                              Numbers& numbers) {
   const auto word_at = [words](int r, int c) { return words[r][c]; };
   if (numerics::info(type).is_float()) {
     decode_floats(*numerics::info(type).format, kRows, kCols, word_at, numbers);
@@ -254,9 +258,9 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
     product_shift = rules.fraction_bits - 2 * operand.mantissa_bits;
     accumulator_shift =
         rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
-    // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign.
-    ensure(product_shift >= 0 && rules.fraction_bits <= 28,
-           "StepContext: products do not fit the addend wire");
+    // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit lanes.
+    ensure(product_shift >= 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
+           "StepContext: operands or products do not fit their wires");
   }
 }
 
@@ -333,7 +337,7 @@ void multiply(const StepContext& context, const SelectedOperands& selected,
       for (int j = 0; j < kCols; ++j) {
         const std::int32_t exponent = a_exponent + selected.b.exponent[index][j];
         products.significand[index][j] = a * selected.b.significand[index][j];
-        products.exponent[index][j] = exponent;
+        products.exponent[index][j] = static_cast<std::int16_t>(exponent);
         largest[j] = std::max(largest[j], exponent);
       }
     }

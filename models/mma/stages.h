@@ -19,9 +19,9 @@ inline constexpr int kMaxStepProducts = 16;  ///< largest L (s8)
 inline constexpr int kMaxCompressedK = 32;   ///< elements of A per row of an instruction (s8)
 inline constexpr int kMaxLogicalK = 64;      ///< rows of B of an instruction (sparse s8)
 
-/// Exponent of a zero operand: so far down that no sum of two of them wins the maximum. With it the zero rule of the
+/// Exponent of a zero operand: so far down that no product with it wins the maximum. With it the zero rule of the
 /// arithmetic (zeros never take part) needs no special case.
-inline constexpr std::int32_t kZeroExponent = -(1 << 20);
+inline constexpr std::int16_t kZeroExponent = -(1 << 13);
 
 /// Classes that a significand and an exponent cannot express.
 enum SpecialFlag : std::uint8_t {
@@ -30,14 +30,18 @@ enum SpecialFlag : std::uint8_t {
   kFlagNegativeInfinity = 4,
 };
 
-/// A rows x cols array of numbers: (signed significand) * 2^(exponent - fraction bits of the format).
-template <int Rows, int Cols>
+/// A rows x cols array of numbers: (signed significand) * 2^(exponent - fraction bits of the format). Operands of up to
+/// 11 significand bits fit 16-bit lanes; accumulators need 32.
+template <int Rows, int Cols, typename Lane = std::int16_t>
 struct Numbers {
-  alignas(64) std::int32_t significand[Rows][Cols];
-  alignas(64) std::int32_t exponent[Rows][Cols];
+  alignas(64) Lane significand[Rows][Cols];
+  alignas(64) Lane exponent[Rows][Cols];
   alignas(64) std::uint8_t flags[Rows][Cols];  ///< SpecialFlag; meaningful only where has_special
   bool has_special = false;
 };
+
+/// Accumulator operand of one step: C, or the result of the step before.
+using Accumulators = Numbers<kRows, kCols, std::int32_t>;
 
 /// Which types meet, and by which rules: constant for an instruction, known to every stage.
 struct StepContext {
@@ -62,7 +66,7 @@ struct OperandWords {
 struct FetchedOperands {
   Numbers<kRows, kMaxCompressedK> a;
   Numbers<kMaxLogicalK, kCols> b;
-  Numbers<kRows, kCols> c;
+  Accumulators c;
   std::uint8_t nibbles[kRows][16];
 };
 
@@ -73,13 +77,10 @@ struct SelectedOperands {
   std::uint8_t b_row[kRows][kMaxStepProducts]; ///< which row of B each multiplier got: the selector's decision
 };
 
-/// Accumulator operand of one step: C, or the result of the step before.
-using Accumulators = Numbers<kRows, kCols>;
-
 /// Wire multipliers -> alignment: exact products, the accumulator, and the largest exponent of each result.
 struct Products {
   alignas(64) std::int32_t significand[kRows * kMaxStepProducts][kCols];
-  alignas(64) std::int32_t exponent[kRows * kMaxStepProducts][kCols];
+  alignas(64) std::int16_t exponent[kRows * kMaxStepProducts][kCols];
   Accumulators accumulator;
   alignas(64) std::int32_t max_exponent[kRows][kCols];
   alignas(64) std::uint8_t special[kRows][kCols];  ///< union of SpecialFlag over the terms

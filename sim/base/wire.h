@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <boost/circular_buffer.hpp>
 #include <systemc>
 #include <utility>
 
@@ -50,7 +50,10 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
     if (!in_flight_.empty() && in_flight_.back().first > due) {
       due = in_flight_.back().first;
     }
-    in_flight_.emplace_back(due, std::move(value));
+    if (in_flight_.full()) {
+      in_flight_.set_capacity(2 * in_flight_.capacity());
+    }
+    in_flight_.push_back({due, std::move(value)});
     if (in_flight_.size() == 1) {
       readable_.notify(clock_.cycles(latency_cycles));
     }
@@ -78,7 +81,7 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
  private:
   const Clock& clock_;
   int latency_;
-  std::deque<std::pair<std::int64_t, T>> in_flight_;
+  boost::circular_buffer<std::pair<std::int64_t, T>> in_flight_{2};  ///< with the cycle it is due
   sc_core::sc_event readable_;
   std::function<void(T&)> tap_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/cta_scheduler.h"
 
-#include <algorithm>
-
 #include "models/base/shape.h"
 
 namespace sptc::sim {
@@ -12,23 +10,23 @@ CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const Clock& clo
     : Module(name, clock),
       done_in("done_in", static_cast<std::size_t>(sms_built)),
       launch_out("launch_out", static_cast<std::size_t>(sms_built)),
-      sms_built_(sms_built),
-      sms_total_(sms_total) {
+      sms_total_(sms_total),
+      stride_(sms_built == sms_total ? 1 : sms_total) {
+  ensure(sms_built == sms_total || sms_built == 1, "all SMs are built, or one for all");
   run_on();
   for (auto& port : done_in) {
     sensitive << port;
   }
 }
 
-void CtaScheduler::start(const KernelLaunch& kernel) {
+void CtaScheduler::start(const KernelLaunch& kernel, int sm) {
   ensure(left_ == 0, "a grid was started before the one before it ended");
   kernel_ = &kernel;
-  launched_ = 0;
-  launched_on_sm_.assign(static_cast<std::size_t>(sms_built_), 0);
-  left_ = ctas_of_built_sms();
+  next_ = stride_ == 1 ? 0 : sm;
+  left_ = next_ < kernel.ctas ? ceil_div(kernel.ctas - next_, stride_) : 0;
   for (int slot = 0; slot < kernel.ctas_per_sm; ++slot) {
-    for (std::size_t sm = 0; sm < launch_out.size(); ++sm) {
-      launch_next(sm);
+    for (std::size_t built = 0; built < launch_out.size(); ++built) {
+      launch_next(built);
     }
   }
 }
@@ -43,27 +41,11 @@ void CtaScheduler::on_event() {
   }
 }
 
-void CtaScheduler::launch_next(std::size_t sm) {
-  const bool all_built = sms_built_ == sms_total_;
-  const std::int64_t cta =
-      all_built ? launched_ : static_cast<std::int64_t>(sm) + launched_on_sm_[sm] * sms_total_;
-  if (cta >= kernel_->ctas) {
-    return;
+void CtaScheduler::launch_next(std::size_t built_sm) {
+  if (next_ < kernel_->ctas) {
+    launch_out[built_sm]->write({kernel_, next_});
+    next_ += stride_;
   }
-  ++launched_;
-  ++launched_on_sm_[sm];
-  launch_out[sm]->write({kernel_, cta});
-}
-
-std::int64_t CtaScheduler::ctas_of_built_sms() const {
-  if (sms_built_ == sms_total_) {
-    return kernel_->ctas;
-  }
-  std::int64_t count = 0;
-  for (int sm = 0; sm < sms_built_; ++sm) {
-    count += std::max<std::int64_t>(ceil_div(kernel_->ctas - sm, sms_total_), 0);
-  }
-  return count;
 }
 
 }  // namespace sptc::sim

@@ -10,19 +10,20 @@
 
 namespace sptc::sim {
 
-/// Hands CTAs to SMs in order: one per SM in turn until the SMs are full, then one for each that ends. Where fewer SMs
-/// are built than the GPU has, the ones that are built get the CTAs that they would get among all.
+/// Hands CTAs to SMs in order: one per SM in turn until the SMs are full, then one for each that ends. Where one SM is
+/// built for all, it gets the CTAs that one of the SMs would get.
 class CtaScheduler : public Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<WireIn<CtaDone>>> done_in;
   sc_core::sc_vector<sc_core::sc_port<WireOut<CtaLaunch>>> launch_out;
 
-  /// `sms_built` of the `sms_total` SMs exist.
+  /// `sms_built` SMs exist, all of the `sms_total` or one.
   CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built,
                int sms_total);
 
-  /// Starts a grid. Call between simulations, when the one before has ended.
-  void start(const KernelLaunch& kernel);
+  /// Starts a grid. Call between simulations, when the one before has ended. Where one SM is built, it plays the part
+  /// of SM `sm`.
+  void start(const KernelLaunch& kernel, int sm);
 
   std::int64_t ctas_left() const { return left_; }
 
@@ -30,14 +31,12 @@ class CtaScheduler : public Module {
   void on_event() override;
 
  private:
-  void launch_next(std::size_t sm);
-  std::int64_t ctas_of_built_sms() const;
+  void launch_next(std::size_t built_sm);
 
-  int sms_built_;
-  int sms_total_;
   const KernelLaunch* kernel_ = nullptr;
-  std::int64_t launched_ = 0;                 ///< all SMs built: CTAs handed out
-  std::vector<std::int64_t> launched_on_sm_;  ///< fewer built: per SM
+  std::int64_t sms_total_;
+  std::int64_t next_ = 0;    ///< CTA to hand out
+  std::int64_t stride_ = 1;  ///< to the one after it: 1 where all SMs are built
   std::int64_t left_ = 0;
 };
 

@@ -11,8 +11,8 @@ namespace {
 constexpr std::int64_t kTileStride = 4;
 // k-tiles that fill the pipeline, first try and second.
 constexpr std::array<std::int64_t, 2> kWarmUpTiles{8, 24};
-// Rounds that are simulated: one to start, two to compare.
-constexpr std::int64_t kRounds = 3;
+// Rounds that are simulated: one to start, two to compare, one that keeps the SM full while they run.
+constexpr std::int64_t kRounds = 4;
 
 /// End of a grid, and of one more round of CTAs where rounds are extrapolated.
 struct Run {
@@ -24,10 +24,11 @@ std::optional<Run> measure(const CtaEnds& ends, std::int64_t resident, bool need
   Run run;
   run.end = ends.back();
   if (need_round) {
-    const std::size_t last = ends.size() - 1;
-    const auto back = static_cast<std::size_t>(resident);
-    run.round = ends[last] - ends[last - back];
-    if (run.round != ends[last - back] - ends[last - 2 * back]) {
+    const auto end_of_round = [&](std::int64_t round) {
+      return ends[static_cast<std::size_t>(round * resident - 1)];
+    };
+    run.round = end_of_round(3) - end_of_round(2);
+    if (run.round != end_of_round(2) - end_of_round(1)) {
       return std::nullopt;
     }
   }

@@ -26,7 +26,7 @@ struct ExtrapolatedCycles {
 /// Cycles of a grid of identical CTAs from runs of shorter grids. The main loop and the rounds of CTAs are periodic
 /// once the pipeline is full; a period is accepted only where it was seen to repeat:
 ///  - main loop: three depths, four k-tiles apart, must take equally much longer each time;
-///  - rounds: the last two rounds of CTAs must have taken the same time.
+///  - rounds: two rounds of CTAs on a full SM must take the same time.
 /// Where they did not, or the grid is short, the whole grid is simulated. `simulate` runs a grid of the given CTAs and
 /// k-tiles.
 ExtrapolatedCycles extrapolate_cycles(

@@ -16,7 +16,9 @@ class GemmSimulator::Impl {
       : spec_(spec),
         options_(options),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, options.all_sms ? spec.sms : 1) {}
+        gpu_("gpu", clock_, spec, options.sms == Sms::kAll ? spec.sms : 1) {
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+  }
 
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands) {
@@ -24,17 +26,17 @@ class GemmSimulator::Impl {
     const mma::StepContext context(kernel.instruction,
                                    mma::step_rules(spec_.numerics, kernel.instruction));
     const mma::RegisterMap map(kernel.instruction);
-    ensure(operands == nullptr || options_.all_sms, "values need all SMs");
+    ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    result.sampling.sms_simulated = static_cast<std::int64_t>(gpu_.sms().size());
+    result.sampling.sms_simulated = options_.sms == Sms::kSampled ? 1 : spec_.sms;
     if (operands != nullptr) {
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles =
-          gpu_.run(launch(kernel, program, context, map, kernel.ctas(), &memory)).cycles;
+      result.cycles = run_grid(launch(kernel, program, context, map, kernel.ctas(), &memory));
+      result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
       run_without_values(kernel, context, map, result);
@@ -49,11 +51,22 @@ class GemmSimulator::Impl {
     return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory};
   }
 
+  /// Cycles of the whole grid.
+  std::int64_t run_grid(const KernelLaunch& kernel) {
+    const std::int64_t turns =
+        options_.sms == Sms::kInTurn ? std::min<std::int64_t>(spec_.sms, kernel.ctas) : 1;
+    std::int64_t cycles = 0;
+    for (int sm = 0; sm < turns; ++sm) {
+      cycles = std::max(cycles, gpu_.run(kernel, sm).cycles);
+    }
+    return cycles;
+  }
+
   void run_without_values(const GemmKernel& kernel, const mma::StepContext& context,
                           const mma::RegisterMap& map, GemmRun& result) {
     if (!options_.extrapolate) {
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = gpu_.run(launch(kernel, program, context, map, kernel.ctas(), nullptr)).cycles;
+      result.cycles = run_grid(launch(kernel, program, context, map, kernel.ctas(), nullptr));
       result.sampling.cycles_simulated = result.cycles;
       return;
     }

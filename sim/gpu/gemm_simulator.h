@@ -28,10 +28,17 @@ struct GemmRun {
 /// elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
+  /// Which SMs are simulated. Memory is ideal, so SMs do not disturb each other and all three give the same cycles.
+  enum class Sms {
+    kSampled,  ///< one stands for all; no values
+    kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of the host stay warm
+    kAll,      ///< every SM built, all at once
+  };
+
   struct Options {
-    bool all_sms = false;         ///< build every SM; else one stands for all
-    bool extrapolate = true;      ///< multiply a detected period of main loop and CTA rounds
-    std::string vcd_file;         ///< without ".vcd"; empty: no waveform
+    Sms sms = Sms::kSampled;
+    bool extrapolate = true;  ///< multiply a detected period of main loop and CTA rounds; only without values
+    std::string vcd_file;     ///< without ".vcd"; empty: no waveform
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);

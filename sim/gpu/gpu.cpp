@@ -26,18 +26,17 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-GridRun Gpu::run(const KernelLaunch& kernel) {
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates, the first time
+GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
   const std::int64_t start = clock_.now();
-  scheduler_.start(kernel);
+  scheduler_.start(kernel, sm);
   sc_core::sc_start();
   if (scheduler_.ctas_left() > 0) {
     report_stuck();
   }
   GridRun result;
   std::int64_t end = start;
-  for (const auto& sm : sms_) {
-    result.ctas.push_back(sm->cta_unit.take_records());
+  for (const auto& built : sms_) {
+    result.ctas.push_back(built->cta_unit.take_records());
     for (CtaRecord& record : result.ctas.back()) {
       end = std::max(end, record.end_cycle);
       record.start_cycle -= start;
@@ -51,8 +50,8 @@ GridRun Gpu::run(const KernelLaunch& kernel) {
 void Gpu::report_stuck() const {
   std::string text = "the simulation is stuck with " + std::to_string(scheduler_.ctas_left()) +
                      " CTAs to go; resident warps:";
-  for (const auto& sm : sms_) {
-    for (const auto& partition : sm->sub_partitions) {
+  for (const auto& built : sms_) {
+    for (const auto& partition : built->sub_partitions) {
       if (partition->resident_warps() > 0) {
         text += std::string(" ") + partition->name() + "=" +
                 std::to_string(partition->resident_warps());

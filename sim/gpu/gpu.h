@@ -22,8 +22,9 @@ class Gpu : public sc_core::sc_module {
  public:
   Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec, int sms_built);
 
-  /// Runs `kernel` to its end. Throws InternalError where the simulation gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& kernel);
+  /// Runs `kernel` to its end. Where one SM is built, runs the CTAs of SM `sm`. Throws InternalError where the
+  /// simulation gets stuck, with what is resident.
+  GridRun run(const KernelLaunch& kernel, int sm = 0);
 
   const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
 

@@ -20,9 +20,9 @@ void SharedMemory::on_event() {
       const LoadRequest request = request_in[i]->read();
       ++statistics_.loads;
       statistics_.bytes += std::int64_t{request.instruction->d.count} * mma::kWarpLanes * 4;
-      std::unique_ptr<LoadedRegisters> payload;
+      Payload<LoadedRegisters> payload;
       if (request.kernel->memory != nullptr) {
-        payload = std::make_unique_for_overwrite<LoadedRegisters>();
+        payload = make_payload<LoadedRegisters>();
         request.kernel->memory->load(request.cta, request.warp, *request.instruction,
                                      request.iteration, payload->data());
       }

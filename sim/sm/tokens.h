@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
+#include "sim/base/payload.h"
 #include "sim/sm/kernel_launch.h"
 
 namespace sptc::sim {
@@ -57,7 +57,7 @@ using LoadedRegisters = std::array<mma::LaneRegister, 4>;
 /// Shared memory -> sub-partition.
 struct LoadDone {
   LoadRequest request;
-  std::unique_ptr<LoadedRegisters> payload;
+  Payload<LoadedRegisters> payload;
 };
 
 }  // namespace sptc::sim

@@ -13,7 +13,7 @@ void AlignAddStage::on_event() {
     const ProductsToken products = products_in->read();
     SumsToken sums{products.issue, products.step, products.occupied_cycles, nullptr};
     if (products.payload) {
-      sums.payload = std::make_unique_for_overwrite<mma::AlignedSums>();
+      sums.payload = make_payload<mma::AlignedSums>();
       mma::align_and_add(*products.issue.context, *products.payload, *sums.payload);
     }
     sums_out->write(std::move(sums));

@@ -42,10 +42,11 @@ SelectedToken MetadataSelector::select_next_step() {
 
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
-    token.payload = std::make_unique_for_overwrite<mma::SelectedOperands>();
+    token.payload = make_payload<mma::SelectedOperands>();
     mma::select_operands(context, *source.payload, next_step_, *token.payload);
     if (next_step_ == 0) {
-      token.accumulator = std::make_unique<mma::Accumulators>(source.payload->c);
+      token.accumulator = make_payload<mma::Accumulators>();
+      *token.accumulator = source.payload->c;
     }
   }
   if (++next_step_ == context.steps) {

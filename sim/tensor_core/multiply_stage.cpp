@@ -51,7 +51,7 @@ void MultiplyStage::start(std::size_t index) {
         std::find_if(feedback_.begin(), feedback_.end(),
                      [&](const FeedbackToken& f) { return f.id == token.issue.id; });
     if (feedback->payload) {
-      token.accumulator = std::make_unique_for_overwrite<mma::Accumulators>();
+      token.accumulator = make_payload<mma::Accumulators>();
       mma::decode_accumulators(*token.issue.context, *feedback->payload, *token.accumulator);
     }
     feedback_.erase(feedback);
@@ -69,7 +69,7 @@ void MultiplyStage::start(std::size_t index) {
 
   ProductsToken products{token.issue, token.step, dot_units_.ready_at(now()) - now(), nullptr};
   if (token.payload) {
-    products.payload = std::make_unique_for_overwrite<mma::Products>();
+    products.payload = make_payload<mma::Products>();
     mma::multiply(context, *token.payload, *token.accumulator, *products.payload);
   }
   products_out->write(std::move(products));

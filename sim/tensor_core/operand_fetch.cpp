@@ -43,7 +43,7 @@ void OperandFetch::on_event() {
     occupy_ports(*issue.instruction);
     --credits_;
     operands_read_out->write({issue});
-    std::unique_ptr<mma::FetchedOperands> payload =
+    Payload<mma::FetchedOperands> payload =
         issue.carries_values ? read_operands(issue) : nullptr;
     fetched_out->write({issue, std::move(payload)});
     waiting_.pop_front();
@@ -73,7 +73,7 @@ void OperandFetch::occupy_ports(const WarpInstruction& instruction) {
   statistics_.metadata_bytes += bytes(instruction.metadata);
 }
 
-std::unique_ptr<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
+Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
   const WarpInstruction& instruction = *issue.instruction;
   const auto at = [&](const RegisterRange& range) {
     return registers_.read(issue.warp_slot, range.base);
@@ -83,7 +83,7 @@ std::unique_ptr<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue
                            instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr,
                            instruction.selector},
                           words);
-  auto fetched = std::make_unique_for_overwrite<mma::FetchedOperands>();
+  auto fetched = make_payload<mma::FetchedOperands>();
   mma::decode_operands(*issue.context, words, *fetched);
   return fetched;
 }

@@ -37,7 +37,7 @@ class OperandFetch : public Module {
  private:
   std::int64_t ports_ready_at(const WarpInstruction& instruction) const;
   void occupy_ports(const WarpInstruction& instruction);
-  std::unique_ptr<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
+  Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;
   Throughput a_port_;

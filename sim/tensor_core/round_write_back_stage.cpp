@@ -14,9 +14,9 @@ RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, co
 void RoundWriteBackStage::on_event() {
   while (sums_in->can_read()) {
     const SumsToken sums = sums_in->read();
-    std::unique_ptr<mma::RoundedResults> results;
+    Payload<mma::RoundedResults> results;
     if (sums.payload) {
-      results = std::make_unique_for_overwrite<mma::RoundedResults>();
+      results = make_payload<mma::RoundedResults>();
       mma::round_sums(*sums.issue.context, *sums.payload, *results);
     }
     if (!sums.is_last()) {

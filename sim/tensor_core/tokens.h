@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
+#include "sim/base/payload.h"
 #include "sim/isa/warp_instruction.h"
 
 namespace sptc::sim {
@@ -27,15 +27,15 @@ struct MmaIssue {
 /// Fetch -> selector, once per instruction.
 struct FetchedToken {
   MmaIssue issue;
-  std::unique_ptr<mma::FetchedOperands> payload;
+  Payload<mma::FetchedOperands> payload;
 };
 
 /// Selector -> multipliers, once per step.
 struct SelectedToken {
   MmaIssue issue;
   int step = 0;
-  std::unique_ptr<mma::SelectedOperands> payload;
-  std::unique_ptr<mma::Accumulators> accumulator;  ///< C; step 0 only
+  Payload<mma::SelectedOperands> payload;
+  Payload<mma::Accumulators> accumulator;  ///< C; step 0 only
 
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
@@ -45,7 +45,7 @@ struct ProductsToken {
   MmaIssue issue;
   int step = 0;
   std::int64_t occupied_cycles = 0;  ///< cycles that the step kept the multipliers busy
-  std::unique_ptr<mma::Products> payload;
+  Payload<mma::Products> payload;
 };
 
 /// Alignment and addition -> rounding, once per step.
@@ -53,7 +53,7 @@ struct SumsToken {
   MmaIssue issue;
   int step = 0;
   std::int64_t occupied_cycles = 0;
-  std::unique_ptr<mma::AlignedSums> payload;
+  Payload<mma::AlignedSums> payload;
 
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
@@ -62,7 +62,7 @@ struct SumsToken {
 struct FeedbackToken {
   std::uint64_t id = 0;
   int next_step = 0;
-  std::unique_ptr<mma::RoundedResults> payload;
+  Payload<mma::RoundedResults> payload;
 };
 
 /// Multipliers -> fetch: room for one more instruction.
@@ -76,7 +76,7 @@ struct OperandsReadToken {
 /// Write-back -> scheduler: D is complete.
 struct MmaDoneToken {
   MmaIssue issue;
-  std::unique_ptr<mma::RoundedResults> payload;
+  Payload<mma::RoundedResults> payload;
 };
 
 }  // namespace sptc::sim
