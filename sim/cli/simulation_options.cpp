@@ -2,7 +2,6 @@
 #include "sim/cli/simulation_options.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
@@ -11,24 +10,13 @@
 #include "sim/run/run.h"
 #include "sim/trace/workload_text.h"
 
-#include <array>
 #include <memory>
-#include <string_view>
+#include <optional>
 
 namespace sptc::sim {
 namespace {
 
 constexpr std::int64_t kMaxStages = 64;
-
-bool parse_all_sms(const std::string& word) {
-  static constexpr std::array<std::string_view, 2> kNames{"sampled", "all"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == word) {
-      return i == 1;
-    }
-  }
-  throw InputError("unknown --sms " + unknown_name(word, kNames));
-}
 
 numerics::DataType parse_dtype(const std::string& word) {
   if (const auto type = parse_operand_type(word)) {
@@ -57,7 +45,9 @@ RunOptions checked(const SimulationOptions& given) {
     options.kernel.stages = static_cast<int>(parse_positive("--stages", given.stages, kMaxStages));
   }
   options.seed = parse_seed(given.seed);
-  options.all_sms = parse_all_sms(given.sms);
+  if (!given.sms.empty()) {
+    options.sms = parse_sms(given.sms);
+  }
   options.extrapolate = !given.no_extrapolate;
   require_consistent(options);
   return options;
@@ -106,11 +96,14 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_option("--seed", seed, "of generated operands and samples")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--sms", sms, "simulate one SM for all, or all of them")
-      ->type_name("sampled|all")
-      ->capture_default_str();
-  command.add_flag("--no-extrapolate", no_extrapolate,
-                   "simulate every cycle instead of multiplying a detected period");
+  command
+      .add_option("--sms", sms,
+                  "one SM stands for all; every SM one after the other; all at once (default: "
+                  "in-turn in datapath, sampled in timing)")
+      ->type_name("sampled|in-turn|all");
+  command.add_flag(
+      "--no-extrapolate", no_extrapolate,
+      "simulate every cycle instead of multiplying a detected period (datapath always does)");
   command.add_option("--format", format, "of the report")
       ->type_name("text|json|csv")
       ->capture_default_str();
@@ -145,16 +138,20 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
   RunResult result;
   {
     GemmSimulator::Options build;
-    build.all_sms = run_options.all_sms;
-    build.extrapolate = run_options.extrapolate;
+    build.sms = run_options.simulated_sms();
+    build.extrapolate = run_options.extrapolates();
     build.vcd_file = waveform.stem();
-    GemmSimulator simulator(architecture.gpu, build);
+    // Elaborated by the first launch: what is refused before leaves no trace of SystemC.
+    std::optional<GemmSimulator> simulator;
     ProgressBar bar(options.quiet);
     result = run_workload(
         workload, architecture, run_options, data,
         [&](const GemmProblem& problem, const KernelOverrides& overrides,
             const std::vector<GemmOperands>* operands) {
-          return simulator.run(problem, overrides, operands);
+          if (!simulator) {
+            simulator.emplace(architecture.gpu, build);
+          }
+          return simulator->run(problem, overrides, operands);
         },
         [&](std::size_t done, std::size_t total, const std::string& next) {
           bar.update(done, total, next);

@@ -24,7 +24,7 @@ struct SimulationOptions {
   std::string tile;
   std::string stages;
   std::string seed = "0";
-  std::string sms = "sampled";
+  std::string sms;
   bool no_extrapolate = false;
   std::string format = "text";
   std::string out;

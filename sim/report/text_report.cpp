@@ -16,7 +16,10 @@ namespace {
 constexpr std::size_t kWidth = 120;
 constexpr std::size_t kNameWidth = 28;
 
+// The second row of an operation has its extents where the first has name, launches and type.
 constexpr const char* kRow = "{:<28} {:>9} {:<4} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
+
+constexpr const char* kFigures = "{} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
 
 using Buffer = std::string;
 
@@ -56,11 +59,14 @@ std::string check_text(const std::optional<CheckResult>& check) {
 void append_variant(Buffer& out, const std::string& first, const std::string& launches,
                     std::string_view type, const std::string& variant,
                     const std::optional<VariantResult>& figures, const std::string& speedup) {
+  const std::string head = launches.empty()
+                               ? fmt::format("{:<43}", first)
+                               : fmt::format("{:<28} {:>9} {:<4}", first, launches, type);
   if (!figures) {
-    line(out, kRow, first, launches, type, variant, "-", "-", "-", "-", "-", "", "");
+    line(out, kFigures, head, variant, "-", "-", "-", "-", "-", "", "");
     return;
   }
-  line(out, kRow, first, launches, type, variant, figures->cycles, time_text(figures->time_us),
+  line(out, kFigures, head, variant, figures->cycles, time_text(figures->time_us),
        fmt::format("{:.1f}", figures->tflops), fmt::format("{:.1f}", 100 * figures->utilization),
        fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
 }

@@ -49,7 +49,6 @@ void require_operand_memory(const Operation& op) {
 VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
                               KernelRunner& kernels) {
-  require_operand_memory(op);
   std::vector<GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
     operands.push_back(make_operands(op, sparse, data, entry));
@@ -95,8 +94,8 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"clock", options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost"},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
-      {"sms", options.all_sms ? "all" : "sampled"},
-      {"extrapolate", options.extrapolate ? "yes" : "no"},
+      {"sms", std::string(name(options.simulated_sms()))},
+      {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
 }
 
@@ -215,6 +214,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
                                   report_progress, result.operations);
   } else {
+    if (options.fidelity == Fidelity::kDatapath) {
+      std::for_each(operations.begin(), operations.end(), require_operand_memory);
+    }
     const GeneratedData generated(DataKind::kRandom, options.seed);
     const DataSource& values = data == nullptr ? generated : *data;
     for (std::size_t i = 0; i < operations.size(); ++i) {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kFidelities{"datapath", "timing"};
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
+constexpr std::array<std::string_view, 3> kSms{"sampled", "in-turn", "all"};
 
 template <typename Enum, std::size_t kCount>
 Enum parse(std::string_view option, std::string_view word,
@@ -37,6 +38,9 @@ std::string_view name(Variants variants) {
 std::string_view name(CheckMode mode) {
   return kCheckModes[static_cast<std::size_t>(mode)];
 }
+std::string_view name(GemmSimulator::Sms sms) {
+  return kSms[static_cast<std::size_t>(sms)];
+}
 
 Fidelity parse_fidelity(std::string_view word) {
   return parse<Fidelity>("--fidelity", word, kFidelities);
@@ -48,11 +52,21 @@ CheckMode parse_check_mode(std::string_view word) {
   return parse<CheckMode>("--check", word, kCheckModes);
 }
 
+GemmSimulator::Sms parse_sms(std::string_view word) {
+  return parse<GemmSimulator::Sms>("--sms", word, kSms);
+}
+
 void require_consistent(const RunOptions& options) {
   if (options.fidelity == Fidelity::kTiming && options.check_mode() == CheckMode::kExact) {
     throw InputError(
         "--check exact compares the bits of the data path with the plain arithmetic, and "
         "--fidelity timing moves no bits: use --fidelity datapath, or --check sample");
+  }
+  if (options.fidelity == Fidelity::kDatapath &&
+      options.simulated_sms() == GemmSimulator::Sms::kSampled) {
+    throw InputError(
+        "--sms sampled computes the values of one SM only: with --fidelity datapath use in-turn "
+        "or all");
   }
 }
 

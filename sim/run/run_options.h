@@ -29,11 +29,13 @@ enum class CheckMode {
 std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
+std::string_view name(GemmSimulator::Sms sms);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 Fidelity parse_fidelity(std::string_view word);
 Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
+GemmSimulator::Sms parse_sms(std::string_view word);
 
 /// What a user may choose about a run.
 struct RunOptions {
@@ -45,8 +47,14 @@ struct RunOptions {
   std::uint64_t seed = 0;
   std::optional<double> clock_mhz;  ///< else the boost clock
   KernelOverrides kernel;
-  bool all_sms = false;
-  bool extrapolate = true;
+  std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath each in turn
+  bool extrapolate = true;                ///< only where no values travel
+
+  GemmSimulator::Sms simulated_sms() const {
+    return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kInTurn
+                                                        : GemmSimulator::Sms::kSampled);
+  }
+  bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
 
   /// `eigen` in datapath, `sample` in timing, unless chosen.
   CheckMode check_mode() const {

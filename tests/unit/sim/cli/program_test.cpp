@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program as a user meets it: exit codes, messages, and what is left on disk.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <signal.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class Program : public testing::Test {
+ protected:
+  std::filesystem::path directory =
+      std::filesystem::path(testing::TempDir()) / ("sptc_cli_" + std::to_string(::getpid()));
+
+  void SetUp() override { std::filesystem::create_directories(directory); }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  std::string path(const std::string& name) const { return (directory / name).string(); }
+
+  static std::string read(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory / name, std::ios::binary) << text;
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(directory), {}));
+  }
+
+  static pid_t start(const std::vector<std::string>& arguments, const std::string& out,
+                     const std::string& err) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+      ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      std::vector<std::string> all{SPTC_PROGRAM};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      std::vector<char*> argv;
+      for (std::string& argument : all) {
+        argv.push_back(argument.data());
+      }
+      argv.push_back(nullptr);
+      ::execv(SPTC_PROGRAM, argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  static int wait(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  Outcome run(const std::vector<std::string>& arguments) const {
+    const std::string out = directory.string() + ".out";
+    const std::string err = directory.string() + ".err";
+    Outcome outcome;
+    outcome.exit_code = wait(start(arguments, out, err));
+    outcome.out = read(out);
+    outcome.err = read(err);
+    std::filesystem::remove(out);
+    std::filesystem::remove(err);
+    return outcome;
+  }
+
+  /// Exit 2, nothing on stdout, one line on stderr that holds `part`.
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& part) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("sptcsim: error: ")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks: " << part;
+  }
+};
+
+TEST_F(Program, PrintsTheReportAloneOnStdout) {
+  const Outcome outcome = run({"gemm", "64", "64", "64", "--format", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["schema"], "sptcsim-result/0.1");
+  EXPECT_EQ(json["arch"], "a100-sxm4-80gb");
+  EXPECT_GT(json["operations"][0]["dense"]["cycles"], 0);
+  EXPECT_GT(json["operations"][0]["sparse"]["cycles"], 0);
+}
+
+TEST_F(Program, ChecksTheDatapathBitByBit) {
+  for (const char* type : {"f16", "bf16", "tf32", "s8"}) {
+    const Outcome outcome = run({"gemm", "40", "24", "70", "--fidelity", "datapath", "--check",
+                                 "exact", "--dtype", type, "--format", "json"});
+    ASSERT_EQ(outcome.exit_code, 0) << type << outcome.err << outcome.out;
+    const auto operation = nlohmann::json::parse(outcome.out)["operations"][0];
+    EXPECT_EQ(operation["dense"]["check"]["elements"], 40 * 24);
+    EXPECT_EQ(operation["sparse"]["check"]["mismatches"], 0);
+  }
+}
+
+TEST_F(Program, PrintsTheSameForTheSameSeed) {
+  const std::vector<std::string> arguments{"gemm", "96",       "64",   "64",         "--seed",
+                                           "5",    "--format", "json", "--fidelity", "datapath"};
+  EXPECT_EQ(run(arguments).out, run(arguments).out);
+}
+
+TEST_F(Program, WritesTheReportToAFile) {
+  const Outcome outcome =
+      run({"gemm", "16", "16", "16", "--format", "csv", "--out", path("x.csv")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(read(path("x.csv")).starts_with("name,m,n,k"));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Program, AnswersHelpAndVersion) {
+  EXPECT_EQ(run({"--version"}).exit_code, 0);
+  EXPECT_TRUE(run({"--version"}).out.starts_with("sptcsim "));
+  const Outcome help = run({"gemm", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.out.find("--fidelity"), std::string::npos);
+}
+
+TEST_F(Program, ListsShowsAndValidatesArchitectures) {
+  EXPECT_NE(run({"arch", "list"}).out.find("a100-sxm4-80gb\n"), std::string::npos);
+  EXPECT_NE(run({"arch", "show", "a100-sxm4-80gb"}).out.find("/sms"), std::string::npos);
+  EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
+  write("bad.json", "{\"sms\": NaN}");
+  EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
+  expect_refused({"arch", "show", "a100"}, "'a100-sxm4-80gb'");
+}
+
+TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
+  expect_refused({}, "run, gemm, arch");
+  expect_refused({"rnu"}, "'run'");
+  expect_refused({"arch", "lst"}, "'list'");
+  expect_refused({"gemm", "1", "1", "1", "--fidelty", "timing"}, "'--fidelity'");
+  expect_refused({"gemm", "1", "1", "1", "--fidelity", "datapth"}, "'datapath'");
+  expect_refused({"gemm", "1", "1", "1", "--variants", "spars"}, "'sparse'");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp16"}, "'f16'");
+  expect_refused({"gemm", "1", "1", "1", "--data", "relo"}, "'relu'");
+  expect_refused({"gemm", "1", "1", "1", "--check", "eigne"}, "'eigen'");
+  expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
+  expect_refused({"gemm", "1", "1", "1", "--sms", "al"}, "'all'");
+  expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
+}
+
+TEST_F(Program, RefusesSizesThatAreNone) {
+  expect_refused({"gemm", "0", "1", "1"}, "M must be an integer from 1 to 2147483647, not '0'");
+  expect_refused({"gemm", "1", "-5", "1"}, "-5");
+  expect_refused({"gemm", "1", "1", "2.5"}, "K must be an integer");
+  expect_refused({"gemm", "1", "1", "99999999999999999999"}, "K must be an integer");
+  expect_refused({"gemm", "1", "1"}, "K");
+  expect_refused({"gemm", "1", "1", "1", "1"}, "unexpected argument '1'");
+  expect_refused({"gemm", "1", "1", "1", "--batch", "0"}, "--batch must be");
+}
+
+TEST_F(Program, RefusesProductsBeyond64Bit) {
+  expect_refused({"gemm", "2147483647", "2147483647", "2147483647"}, "do not fit 64 bits");
+}
+
+TEST_F(Program, RefusesMoreMemoryThanTheMachineHas) {
+  expect_refused({"gemm", "4000000", "4000000", "64", "--fidelity", "datapath"}, "memory");
+}
+
+TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
+  expect_refused({"gemm", "1", "1", "1", "--seed", "-5"}, "--seed must be");
+  expect_refused({"gemm", "1", "1", "1", "--seed", "18446744073709551616"}, "--seed must be");
+  expect_refused({"gemm", "1", "1", "1", "--clock", "nan"}, "--clock must be");
+  expect_refused({"gemm", "1", "1", "1", "--clock", "-1410"}, "--clock must be");
+  expect_refused({"gemm", "1", "1", "1", "--clock", "1e999"}, "--clock must be");
+  expect_refused({"gemm", "1", "1", "1", "--tile", "128x128"}, "--tile must be");
+  expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
+  expect_refused({"gemm", "1", "1", "1", "--stages", "0"}, "--stages must be");
+  expect_refused({"gemm", "1", "1", "1", "--arch"}, "--arch");
+  expect_refused({"gemm", "1", "1", "1", "--check", "exact"}, "--fidelity datapath");
+}
+
+TEST_F(Program, RefusesFilesThatAreMissingOrLie) {
+  expect_refused({"run"}, "TRACE");
+  expect_refused({"run", path("none.json")}, "none.json");
+  expect_refused({"gemm", "1", "1", "1", "--arch", path("none.json")}, "none.json");
+  expect_refused({"gemm", "1", "1", "1", "--data", path("none.safetensors")}, "none.safetensors");
+  expect_refused({"gemm", "1", "1", "1", "--a", path("a.npy")}, "--b");
+  expect_refused({"gemm", "1", "1", "1", "--a", path("a.npy"), "--b", path("b.npy")}, "a.npy");
+  write("short.safetensors", "abc");
+  expect_refused({"gemm", "1", "1", "1", "--data", path("short.safetensors")}, "short.safetensors");
+  write("w.json", "{\"schema\": \"gemm-workload/0.1\", \"nme\": \"x\"}");
+  expect_refused({"run", path("w.json")}, "nme");
+  write("w.csv", "m,n,k\n4,-4,4\n");
+  expect_refused({"run", path("w.csv")}, "-4");
+}
+
+TEST_F(Program, LeavesNoFileBehindWhereItFails) {
+  expect_refused({"gemm", "1", "1", "1", "--tile", "1", "--out", path("x.json")}, "--tile");
+  expect_refused({"gemm", "4000000", "4000000", "64", "--fidelity", "datapath", "--out",
+                  path("x.json"), "--vcd", path("x.vcd")},
+                 "memory");
+  expect_refused({"run", path("none.json"), "--out", path("x.json")}, "none.json");
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
+  expect_refused({"gemm", "1", "1", "1", "--out", path("no/such/x.json")}, "no directory");
+  expect_refused({"gemm", "1", "1", "1", "--vcd", path("no/such/x.vcd")}, "no directory");
+  expect_refused({"gemm", "1", "1", "1", "--out", "/dev/null"}, "not a regular file");
+  expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
+}
+
+TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
+  const std::string out = directory.string() + ".out";
+  const std::string err = directory.string() + ".err";
+  // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
+  const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
+                             path("x.json"), "--vcd", path("x.vcd")},
+                            out, err);
+  ::usleep(700'000);
+  ::kill(child, SIGINT);
+  EXPECT_EQ(wait(child), 130);
+  EXPECT_EQ(files(), 0u);
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+}
+
+TEST_F(Program, RunsAWorkloadFromCsv) {
+  write("w.csv", "m,n,k,dtype,sparsity,batch,count,name\n64,32,128,f16,2:4,1,3,first\n");
+  const Outcome outcome = run({"run", path("w.csv"), "--format", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["operations"][0]["count"], 3);
+}
+
+TEST_F(Program, ClassifiesWithARealNetwork) {
+  const Outcome outcome = run({"run", SPTC_SOURCE_DIR "/traces/digits/mlp.json", "--fidelity",
+                               "datapath", "--format", "json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["accuracy"]["samples"], 899);
+  EXPECT_GT(json["accuracy"]["sparse"]["simulated"], 0.93);
+}
+
+}  // namespace

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/report.h"
+
+#include "models/base/error.h"
+#include "sim/report/progress.h"
+#include "sim/report/version.h"
+#include "tests/unit/sim/report/synthetic_result.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+std::set<std::string> keys(const nlohmann::json& object) {
+  std::set<std::string> result;
+  for (const auto& [key, value] : object.items()) {
+    result.insert(key);
+  }
+  return result;
+}
+
+TEST(TextReport, LooksLikeThis) {
+  const std::string expected =
+      "sptcsim " + std::string(program_version()) + R"(: synthetic on test-gpu
+options: fidelity datapath, check eigen, seed 42
+bound_by: compute (memory not modelled). TFLOP/s are effective: skipped zeros count. util = useful executed MACs.
+
+operation, m x n x k         batch*cnt type variant       cycles      time us  TFLOP/s util % pad % speed-up check
+ffn.intermediate                  1x24 f16  dense         141000      100.000    193.3   61.9   3.1          ok
+  4096 x 3072 x 768                         2:4            70500       50.000    386.5   61.9   3.1    2.00x FAIL
+attention scores, "softmax..    128x24 f16  dense         141000      100.000    193.3   61.9   3.1          -
+  384 x 384 x 64                            2:4                -            -        -      -     -
+total, GEMMs only                           dense                    4800.000    190.5
+                                            sparse                   3600.000    254.0                 1.33x FAIL
+Operations without a sparse variant enter the sparse total with their dense time.
+
+accuracy on 899 samples, layers computed by the simulated tensor cores:
+  dense    simulated  94.66 %   float64  94.66 %   classified differently: 0
+  sparse   simulated  94.22 %   float64  94.33 %   classified differently: 1
+
+check eigen (Eigen in double precision, proved error bound): 6144 elements compared, 2 mismatches
+  worst error 0.5, bound there 0.00025 (ffn.intermediate, sparse); largest error/bound 2e+03
+  first violation: ffn.intermediate, sparse, batch 0, D[3, 17]: got 0x3f800000, expected about 0x3f000000
+note: a note
+assumed, not measured or cited: /sm/barrier_latency_cycles = 4 cycles
+)";
+  EXPECT_EQ(text_report(synthetic_result()), expected);
+}
+
+TEST(TextReport, FitsIn120Columns) {
+  RunResult result = synthetic_result();
+  result.workload = std::string(300, 'w');
+  result.options.emplace_back("data", std::string(300, 'd'));
+  OperationResult& op = result.operations[0];
+  op.name = std::string(300, 'n');
+  op.shape = {2147483647, 2147483647, 2147483647};
+  op.batch = 12345;
+  op.count = 999;
+  op.dense->cycles = 999'999'999'999;
+  op.dense->time_us = 12'345'678'901.5;
+  op.dense->tflops = 12345.6;
+  op.sparse = op.dense;
+  for (int i = 0; i < 50; ++i) {
+    result.assumed.push_back("/a/parameter/with/a/name/" + std::to_string(i) + " = 1 cycles");
+  }
+  std::istringstream lines(text_report(result));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 120u) << line;
+  }
+}
+
+TEST(TextReport, DoesNotPassControlCharactersOfNamesOn) {
+  RunResult result = synthetic_result();
+  result.operations[0].name = "red\033[31m";
+  EXPECT_EQ(text_report(result).find('\033'), std::string::npos);
+}
+
+TEST(TextReport, SaysThatNothingWasChecked) {
+  RunResult result = synthetic_result();
+  result.operations[0].dense->check.reset();
+  result.operations[0].sparse->check.reset();
+  EXPECT_NE(text_report(result).find("values were not checked"), std::string::npos);
+}
+
+TEST(TextReport, NamesUndecidedElements) {
+  RunResult result = synthetic_result();
+  result.operations[0].dense->check->undecided = 5;
+  EXPECT_NE(text_report(result).find("5 elements are undecided"), std::string::npos);
+}
+
+TEST(JsonReport, HasTheKeysOfTheSchema) {
+  const auto json = nlohmann::json::parse(json_report(synthetic_result()));
+  EXPECT_EQ(keys(json),
+            (std::set<std::string>{"schema", "version", "workload", "arch", "options", "seed",
+                                   "operations", "totals", "accuracy", "notes", "assumed"}));
+  const auto& op = json["operations"][0];
+  EXPECT_EQ(keys(op), (std::set<std::string>{"name", "m", "n", "k", "batch", "count", "dtype",
+                                             "prunable", "dense", "sparse", "speedup"}));
+  EXPECT_EQ(keys(op["dense"]),
+            (std::set<std::string>{"kernel", "cycles", "time_us", "clock_mhz", "tflops",
+                                   "utilization", "padding", "bound_by", "sampling", "check"}));
+  EXPECT_EQ(keys(op["dense"]["kernel"]),
+            (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k", "ctas",
+                                   "ctas_per_sm", "waves"}));
+  EXPECT_EQ(keys(op["dense"]["check"]),
+            (std::set<std::string>{"mode", "elements", "worst_error", "bound", "worst_ratio",
+                                   "mismatches", "undecided"}));
+  EXPECT_EQ(keys(json["totals"]), (std::set<std::string>{"scope", "dense", "sparse", "speedup"}));
+}
+
+TEST(JsonReport, KeepsTheFigures) {
+  const auto json = nlohmann::json::parse(json_report(synthetic_result()));
+  EXPECT_EQ(json["seed"], 42);
+  const auto& op = json["operations"][0];
+  EXPECT_EQ(op["dense"]["kernel"]["tile"], "128x128x32");
+  EXPECT_EQ(op["dense"]["cycles"], 141000);
+  EXPECT_EQ(op["dense"]["bound_by"], "compute");
+  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["got"], "0x3f800000");
+  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["col"], 17);
+  EXPECT_EQ(json["totals"]["scope"], "GEMMs only");
+  EXPECT_EQ(json["accuracy"]["sparse"]["disagreements"], 1);
+}
+
+TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
+  RunResult result = synthetic_result();
+  result.accuracy.reset();
+  result.totals.dense.reset();
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_TRUE(json["operations"][1]["sparse"].is_null());
+  EXPECT_FALSE(json["operations"][1].contains("speedup"));
+  EXPECT_FALSE(json["operations"][1]["dense"].contains("check"));
+  EXPECT_FALSE(json.contains("accuracy"));
+  EXPECT_TRUE(json["totals"]["dense"].is_null());
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("power_w"));
+}
+
+TEST(JsonReport, StaysValidWithInfiniteErrorsAndInvalidUtf8) {
+  RunResult result = synthetic_result();
+  result.operations[0].dense->check->worst_error = std::numeric_limits<double>::infinity();
+  result.operations[0].name = "\xff\xfe";
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_TRUE(json["operations"][0]["dense"]["check"]["worst_error"].is_null());
+}
+
+TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
+  std::istringstream lines(csv_report(synthetic_result()));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("name,m,n,k,batch,count,dtype,variant,cycles,"));
+  const auto columns = std::count(line.begin(), line.end(), ',');
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,dense,141000,100,"))
+      << line;
+  EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns);
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,sparse,70500,50,")) << line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with(
+      "\"attention scores, \"\"softmax\"\" input of every head\",384,384,64,128,24,f16,dense,"))
+      << line;
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST(ReportFormat, IsRefusedWithTheNearestName) {
+  EXPECT_EQ(parse_report_format("json"), ReportFormat::kJson);
+  try {
+    parse_report_format("jsn");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("nearest valid: 'json'"), std::string::npos);
+  }
+}
+
+TEST(ProgressBar, EstimatesTheTimeLeft) {
+  EXPECT_EQ(ProgressBar::line(6, 24, 10, "fc1"), "[######..................] 6/24, 30 s left: fc1");
+  EXPECT_EQ(ProgressBar::line(0, 4, 2, "a"), "[........................] 0/4, ? left: a");
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+namespace sptc::sim {
+
+/// A small result with everything in it: dense and sparse, an operation that stays dense, a
+/// violation, accuracy.
+inline RunResult synthetic_result() {
+  VariantResult dense;
+  dense.kernel.cta_tile = {128, 128, 32};
+  dense.kernel.warp_tile = {64, 64, 32};
+  dense.kernel.instruction_name = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  dense.kernel.stages = 3;
+  dense.kernel.ctas = 192;
+  dense.kernel.ctas_per_sm = 2;
+  dense.kernel.waves = 1;
+  dense.sampling = {1, true, 1234};
+  dense.cycles = 141000;
+  dense.time_us = 100;
+  dense.clock_mhz = 1410;
+  dense.tflops = 193.2735;
+  dense.utilization = 0.6193;
+  dense.padding = 0.03125;
+  dense.bound_by = "compute";
+  CheckResult check;
+  check.mode = "eigen";
+  check.elements = 3072;
+  check.worst_error = 1.5e-5;
+  check.bound = 2.5e-4;
+  check.worst_ratio = 0.125;
+  dense.check = check;
+
+  VariantResult sparse = dense;
+  sparse.kernel.instruction_name = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
+  sparse.cycles = 70500;
+  sparse.time_us = 50;
+  sparse.tflops = 386.547;
+  sparse.check->mismatches = 2;
+  sparse.check->worst_error = 0.5;
+  sparse.check->worst_ratio = 2000;
+  sparse.check->first_violation = Violation{0, 3, 17, 0x3F800000, 0x3F000000};
+
+  OperationResult weight;
+  weight.name = "ffn.intermediate";
+  weight.shape = {4096, 3072, 768};
+  weight.count = 24;
+  weight.prunable = true;
+  weight.dense = dense;
+  weight.sparse = sparse;
+
+  OperationResult attention;
+  attention.name = "attention scores, \"softmax\" input of every head";
+  attention.shape = {384, 384, 64};
+  attention.batch = 128;
+  attention.count = 24;
+  attention.dense = dense;
+  attention.dense->check.reset();
+
+  RunResult result;
+  result.workload = "synthetic";
+  result.arch = "test-gpu";
+  result.fidelity = "datapath";
+  result.options = {{"fidelity", "datapath"}, {"check", "eigen"}};
+  result.seed = 42;
+  result.operations = {weight, attention};
+  result.totals.dense = VariantTotals{4800, 190.5, 0};
+  result.totals.sparse = VariantTotals{3600, 254, 2};
+  result.totals.speedup = 4.0 / 3;
+  result.accuracy = AccuracyResult{899, 0.9466, 0.9466, 0.9422, 0.9433, 0, 1};
+  result.notes = {"a note"};
+  result.assumed = {"/sm/barrier_latency_cycles = 4 cycles"};
+  return result;
+}
+
+}  // namespace sptc::sim
