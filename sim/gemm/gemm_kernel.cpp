@@ -20,8 +20,8 @@ struct TileCandidate {
 };
 
 // CTA and warp tiles of CUTLASS's SM80 kernels (tools/library, generator.py: GenerateSM80_TensorOp_16816 and
-// GenerateSM80_SparseTensorOp_16832), larger first.
-constexpr std::array<TileCandidate, 10> kCandidates{{
+// GenerateSM80_SparseTensorOp_16832), larger first, and below 64 x 64 tiles of the same make for small GEMMs.
+constexpr std::array<TileCandidate, 13> kCandidates{{
     {256, 128, 64, 64},
     {128, 256, 64, 64},
     {128, 128, 64, 64},
@@ -32,6 +32,9 @@ constexpr std::array<TileCandidate, 10> kCandidates{{
     {64, 64, 32, 32},
     {128, 32, 32, 32},
     {32, 128, 32, 32},
+    {64, 32, 32, 16},
+    {32, 64, 16, 32},
+    {32, 32, 16, 16},
 }};
 
 // Depth of a CTA tile: 64 bytes of (compressed) A per row, two instructions deep, as most SM80 kernels have it.
@@ -98,6 +101,17 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
     return "has " + std::to_string(kernel.warps()) + " warps, more than one SM can hold";
   }
   return std::nullopt;
+}
+
+/// The smallest extent among the candidates that covers `extent`, or the largest of all.
+int covering_extent(std::int64_t extent, int TileCandidate::* side) {
+  int covering = 0;
+  for (const TileCandidate& candidate : kCandidates) {
+    const int size = candidate.*side;
+    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
+    covering = better ? size : covering;
+  }
+  return covering;
 }
 
 GemmKernel kernel_with(const GemmProblem& problem, const TileCandidate& tile, int k_steps) {
@@ -215,7 +229,13 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::optional<GemmKernel> best;
   double best_cycles = 0;
   std::string reason;
+  // A tile that is larger than the GEMM needs would only add padding.
+  const int widest_m = covering_extent(problem.shape.m, &TileCandidate::cta_m);
+  const int widest_n = covering_extent(problem.shape.n, &TileCandidate::cta_n);
   for (const TileCandidate& candidate : kCandidates) {
+    if (candidate.cta_m > widest_m || candidate.cta_n > widest_n) {
+      continue;
+    }
     GemmKernel kernel = kernel_with(problem, candidate, kStepsPerTile);
     set_resources(kernel, overrides.stages, sm);
     if (const auto why = misfit(kernel, sm)) {

@@ -7,6 +7,7 @@
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
+#include "sim/tensor_core/waveform.h"
 
 namespace sptc::sim {
 
@@ -17,8 +18,20 @@ class GemmSimulator::Impl {
         options_(options),
         clock_(spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec, options.sms == Sms::kAll ? spec.sms : 1) {
+    if (!options.vcd_file.empty()) {
+      open_waveform();
+    }
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
+
+  ~Impl() {
+    if (vcd_ != nullptr) {
+      sc_core::sc_close_vcd_trace_file(vcd_);
+    }
+  }
+
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands) {
@@ -31,7 +44,8 @@ class GemmSimulator::Impl {
     GemmRun result;
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    result.sampling.sms_simulated = options_.sms == Sms::kSampled ? 1 : spec_.sms;
+    result.sampling.sms_simulated =
+        options_.sms == Sms::kSampled ? 1 : std::min<std::int64_t>(spec_.sms, kernel.ctas());
     if (operands != nullptr) {
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
@@ -45,6 +59,19 @@ class GemmSimulator::Impl {
   }
 
  private:
+  // The tensor cores of the first SM.
+  void open_waveform() {
+    vcd_ = sc_core::sc_create_vcd_trace_file(options_.vcd_file.c_str());
+    vcd_->set_time_unit(1, sc_core::SC_PS);
+    for (const auto& partition : gpu_.sms().front()->sub_partitions) {
+      waveforms_.push_back(std::make_unique<TensorCoreWaveform>(vcd_, partition->tensor_core,
+                                                                partition->basename()));
+      partition->mma_done.set_tap([waveform = waveforms_.back().get()](MmaDoneToken& token) {
+        waveform->show_result(token);
+      });
+    }
+  }
+
   static KernelLaunch launch(const GemmKernel& kernel, const WarpProgram& program,
                              const mma::StepContext& context, const mma::RegisterMap& map,
                              std::int64_t ctas, CtaMemory* memory) {
@@ -92,6 +119,8 @@ class GemmSimulator::Impl {
   Options options_;
   Clock clock_;
   Gpu gpu_;
+  sc_core::sc_trace_file* vcd_ = nullptr;
+  std::vector<std::unique_ptr<TensorCoreWaveform>> waveforms_;
 };
 
 GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)
