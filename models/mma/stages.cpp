@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/stages.h"
 
+#include "models/base/error.h"
+#include "models/sparsity/compress.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "models/base/error.h"
-#include "models/sparsity/compress.h"
-
-// The loops below run over eight columns and are written for the compiler's vectoriser. Where the toolchain can, each
-// stage is compiled a second time for AVX2 (per-lane shifts) and picked at load time; results are the same.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+// The loops below run over eight columns and are written for the compiler's vectoriser. Where the
+// toolchain can, each stage is compiled a second time for AVX2 (per-lane shifts) and picked at load
+// time; results are the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define SPTC_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define SPTC_VECTOR_CLONES
+#endif
+
+// GCC would unroll a loop over eight columns before its vectoriser sees it.
+#if defined(__GNUC__) && !defined(__clang__)
+#define SPTC_LANES _Pragma("GCC unroll 1")
+#else
+#define SPTC_LANES
 #endif
 
 namespace sptc::mma {
@@ -41,9 +50,9 @@ struct FloatDecoder {
     const std::uint32_t bits = word >> format_.discarded_low_bits;
     const std::uint32_t exponent_field = field(word);
     const std::uint32_t magnitude =
-        (bits & mantissa_mask_) |
-        (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
-    const bool negative = ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
+        (bits & mantissa_mask_) | (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
+    const bool negative =
+        ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
     const auto value = static_cast<std::int32_t>(magnitude);
     significand = static_cast<Lane>(negative ? -value : value);
     const std::int32_t unbiased =
@@ -70,16 +79,11 @@ struct FloatDecoder {
   std::uint32_t mantissa_mask_;
 };
 
-// Element `index` of little-endian packed words.
-inline std::uint32_t element(const std::uint32_t* words, int index, int bits) {
-  const int bit = index * bits;
-  return (words[bit / 32] >> (bit % 32)) & (bits == 32 ? ~0U : (1U << bits) - 1);
-}
-
 // Decodes words(row, col) into `numbers`. Specials become zeros with flags.
 template <typename Numbers, typename WordAt>
-inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows, int cols, WordAt word_at,
-                          Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows,
+                                                         int cols, WordAt word_at,
+                                                         Numbers& numbers) {
   const FloatDecoder decoder(format);
   bool special = false;
   for (int r = 0; r < rows; ++r) {
@@ -106,33 +110,46 @@ inline __attribute__((always_inline)) void decode_floats(const FloatFormat& form
 }
 
 template <typename Numbers, typename WordAt>
-inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols, WordAt word_at,
-                            Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols,
+                                                           WordAt word_at, Numbers& numbers) {
   for (int r = 0; r < rows; ++r) {
     for (int c = 0; c < cols; ++c) {
       const std::uint32_t word = word_at(r, c);
       using Lane = std::remove_reference_t<decltype(numbers.significand[r][c])>;
-      numbers.significand[r][c] = signed_bytes ? static_cast<std::int8_t>(word & 0xFF)
-                                               : static_cast<Lane>(word);
+      numbers.significand[r][c] =
+          signed_bytes ? static_cast<std::int8_t>(word & 0xFF) : static_cast<Lane>(word);
       numbers.exponent[r][c] = 0;
     }
   }
   numbers.has_special = false;
 }
 
-template <int Bits, typename Numbers, typename Decode>
-inline __attribute__((always_inline)) void decode_packed(int rows, int cols, const std::uint32_t* words, int row_words,
-                          bool transposed, Decode decode, Numbers& numbers) {
+// Elements of storage type Raw packed in words, `row_words` words to a line. Lines are rows, or
+// columns if `transposed`.
+template <typename Raw, typename Numbers, typename Decode>
+inline __attribute__((always_inline)) void decode_packed(int rows, int cols,
+                                                         const std::uint32_t* words, int row_words,
+                                                         bool transposed, Decode decode,
+                                                         Numbers& numbers) {
+  constexpr int kMaxLines = std::max(kRows, kCols);
+  constexpr int kLineElements = 16 * 4 / sizeof(Raw);
+  Raw lines[kMaxLines][kLineElements];
+  for (int line = 0; line < (transposed ? cols : rows); ++line) {
+    std::memcpy(lines[line], words + line * row_words, static_cast<std::size_t>(row_words) * 4);
+  }
   if (transposed) {
-    decode(rows, cols, [=](int r, int c) { return element(words + c * row_words, r, Bits); }, numbers);
+    decode(
+        rows, cols, [&](int r, int c) { return std::uint32_t{lines[c][r]}; }, numbers);
   } else {
-    decode(rows, cols, [=](int r, int c) { return element(words + r * row_words, c, Bits); }, numbers);
+    decode(
+        rows, cols, [&](int r, int c) { return std::uint32_t{lines[r][c]}; }, numbers);
   }
 }
 
 template <typename Numbers>
-inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols, const std::uint32_t* words,
-                           int row_words, bool transposed, Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols,
+                                                          const std::uint32_t* words, int row_words,
+                                                          bool transposed, Numbers& numbers) {
   const auto floats = [&](int r, int c, auto word_at, auto& out) {
     decode_floats(*numerics::info(type).format, r, c, word_at, out);
   };
@@ -141,20 +158,20 @@ inline __attribute__((always_inline)) void decode_operand(DataType type, int row
   };
   switch (numerics::storage_bits(type)) {
     case 8:
-      decode_packed<8>(rows, cols, words, row_words, transposed, integers, numbers);
+      decode_packed<std::uint8_t>(rows, cols, words, row_words, transposed, integers, numbers);
       break;
     case 16:
-      decode_packed<16>(rows, cols, words, row_words, transposed, floats, numbers);
+      decode_packed<std::uint16_t>(rows, cols, words, row_words, transposed, floats, numbers);
       break;
     default:
-      decode_packed<32>(rows, cols, words, row_words, transposed, floats, numbers);
+      decode_packed<std::uint32_t>(rows, cols, words, row_words, transposed, floats, numbers);
       break;
   }
 }
 
 template <typename Numbers>
-inline __attribute__((always_inline)) void decode_accumulator_words(DataType type, const std::uint32_t (*words)[kCols],
-                              Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_accumulator_words(
+    DataType type, const std::uint32_t (*words)[kCols], Numbers& numbers) {
   const auto word_at = [words](int r, int c) { return words[r][c]; };
   if (numerics::info(type).is_float()) {
     decode_floats(*numerics::info(type).format, kRows, kCols, word_at, numbers);
@@ -162,6 +179,22 @@ inline __attribute__((always_inline)) void decode_accumulator_words(DataType typ
     decode_integers(false, kRows, kCols, word_at, numbers);
   }
 }
+
+// The selector's truth table: the position inside its group that each slot of each nibble selects.
+struct SelectedPositions {
+  explicit SelectedPositions(const sparsity::Pattern& pattern)
+      : log2_kept(std::countr_zero(static_cast<unsigned>(pattern.kept))) {
+    for (int nibble = 0; nibble < 16; ++nibble) {
+      for (int slot = 0; slot < pattern.kept; ++slot) {
+        of[nibble][slot] = static_cast<std::uint8_t>(
+            sparsity::selected_position(static_cast<std::uint8_t>(nibble), slot, pattern));
+      }
+    }
+  }
+
+  int log2_kept;  ///< kept is a power of two for every pattern of the hardware
+  std::uint8_t of[16][4];
+};
 
 // |value| * 2^left, then cut to the right by `right` (any size), sign put back.
 inline std::int32_t cut_magnitude(std::int32_t value, int left, std::int32_t right) {
@@ -190,7 +223,8 @@ void mark_specials(const StepContext& context, const SelectedOperands& selected,
       for (int t = 0; t < width; ++t) {
         const std::uint8_t a = selected.a.has_special ? selected.a.flags[i][t] : std::uint8_t{0};
         const int b_index = i * width + t;
-        const std::uint8_t b = selected.b.has_special ? selected.b.flags[b_index][j] : std::uint8_t{0};
+        const std::uint8_t b =
+            selected.b.has_special ? selected.b.flags[b_index][j] : std::uint8_t{0};
         if ((a | b) != 0) {
           const std::int32_t a_value = selected.a.significand[i][t];
           const std::int32_t b_value = selected.b.significand[b_index][j];
@@ -219,8 +253,8 @@ inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatF
   if (magnitude == 0) {
     return 0;
   }
-  const int exponent =
-      std::max(static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent, output.min_exponent());
+  const int exponent = std::max(static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent,
+                                output.min_exponent());
   const int dropped = exponent - output.mantissa_bits - unit_exponent;
   std::uint64_t kept = 0;
   if (dropped <= 0) {
@@ -239,8 +273,7 @@ inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatF
   const std::uint64_t word =
       kept + (static_cast<std::uint64_t>(exponent - output.min_exponent()) << output.mantissa_bits);
   const std::uint32_t sign = sum < 0 ? 1U << (output.storage_bits() - 1) : 0U;
-  return sign | static_cast<std::uint32_t>(
-                    std::min<std::uint64_t>(word, infinity));
+  return sign | static_cast<std::uint32_t>(std::min<std::uint64_t>(word, infinity));
 }
 
 }  // namespace
@@ -256,9 +289,9 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
   if (!rules.is_integer()) {
     const FloatFormat& operand = *numerics::info(instruction.a_type).format;
     product_shift = rules.fraction_bits - 2 * operand.mantissa_bits;
-    accumulator_shift =
-        rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
-    // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit lanes.
+    accumulator_shift = rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
+    // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit
+    // lanes.
     ensure(product_shift >= 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
            "StepContext: operands or products do not fit their wires");
   }
@@ -291,6 +324,7 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
   const int first = step * width;
   const bool sparse = context.instruction.sparse;
   const sparsity::Pattern pattern = sparsity::hardware_pattern(context.instruction.a_type);
+  const SelectedPositions positions(pattern);
   selected.a.has_special = fetched.a.has_special;
   selected.b.has_special = fetched.b.has_special;
   for (int i = 0; i < kRows; ++i) {
@@ -298,9 +332,9 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
       const int k = first + t;
       int b_row = k;
       if (sparse) {
-        const int group = k / pattern.kept;
-        b_row = group * pattern.group +
-                sparsity::selected_position(fetched.nibbles[i][group], k % pattern.kept, pattern);
+        const int group = k >> positions.log2_kept;
+        const int slot = k & (pattern.kept - 1);
+        b_row = group * pattern.group + positions.of[fetched.nibbles[i][group]][slot];
       }
       selected.b_row[i][t] = static_cast<std::uint8_t>(b_row);
       selected.a.significand[i][t] = fetched.a.significand[i][k];
@@ -327,6 +361,7 @@ void multiply(const StepContext& context, const SelectedOperands& selected,
       context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());
   for (int i = 0; i < kRows; ++i) {
     std::int32_t largest[kCols];
+    SPTC_LANES
     for (int j = 0; j < kCols; ++j) {
       largest[j] = std::max(accumulator.exponent[i][j], floor);
     }
@@ -334,6 +369,7 @@ void multiply(const StepContext& context, const SelectedOperands& selected,
       const std::int32_t a = selected.a.significand[i][t];
       const std::int32_t a_exponent = selected.a.exponent[i][t];
       const int index = i * width + t;
+      SPTC_LANES
       for (int j = 0; j < kCols; ++j) {
         const std::int32_t exponent = a_exponent + selected.b.exponent[index][j];
         products.significand[index][j] = a * selected.b.significand[index][j];
@@ -363,6 +399,7 @@ void align_and_add(const StepContext& context, const Products& products, Aligned
     const std::int32_t* largest = products.max_exponent[i];
     std::int64_t sum[kCols];
     std::int32_t* c_addend = sums.addend[i * (kMaxStepProducts + 1) + width];
+    SPTC_LANES
     for (int j = 0; j < kCols; ++j) {
       const std::int32_t distance = largest[j] - products.accumulator.exponent[i][j] + c_right;
       c_addend[j] = cut_magnitude(products.accumulator.significand[i][j], c_left, distance);
@@ -371,6 +408,7 @@ void align_and_add(const StepContext& context, const Products& products, Aligned
     for (int t = 0; t < width; ++t) {
       const int index = i * width + t;
       std::int32_t* addend = sums.addend[i * (kMaxStepProducts + 1) + t];
+      SPTC_LANES
       for (int j = 0; j < kCols; ++j) {
         const std::int32_t distance = largest[j] - products.exponent[index][j];
         addend[j] = cut_magnitude(products.significand[index][j], product_shift, distance);

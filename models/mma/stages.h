@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
+#include <cstdint>
+
 namespace sptc::mma {
 
-// What the stages of a tensor core do, each alone: decode, select, multiply, align and add, round. A stage sees what the
-// stage before it put on the wire and nothing else. All work on the 16 x 8 results of one step at a time, eight columns
-// side by side.
+// What the stages of a tensor core do, each alone: decode, select, multiply, align and add, round.
+// A stage sees what the stage before it put on the wire and nothing else. All work on the 16 x 8
+// results of one step at a time, eight columns side by side.
 
 inline constexpr int kRows = 16;             ///< rows of A and D of an instruction
 inline constexpr int kCols = 8;              ///< columns of B and D
@@ -19,8 +19,8 @@ inline constexpr int kMaxStepProducts = 16;  ///< largest L (s8)
 inline constexpr int kMaxCompressedK = 32;   ///< elements of A per row of an instruction (s8)
 inline constexpr int kMaxLogicalK = 64;      ///< rows of B of an instruction (sparse s8)
 
-/// Exponent of a zero operand: so far down that no product with it wins the maximum. With it the zero rule of the
-/// arithmetic (zeros never take part) needs no special case.
+/// Exponent of a zero operand: so far down that no product with it wins the maximum. With it the
+/// zero rule of the arithmetic (zeros never take part) needs no special case.
 inline constexpr std::int16_t kZeroExponent = -(1 << 13);
 
 /// Classes that a significand and an exponent cannot express.
@@ -30,8 +30,8 @@ enum SpecialFlag : std::uint8_t {
   kFlagNegativeInfinity = 4,
 };
 
-/// A rows x cols array of numbers: (signed significand) * 2^(exponent - fraction bits of the format). Operands of up to
-/// 11 significand bits fit 16-bit lanes; accumulators need 32.
+/// A rows x cols array of numbers: (signed significand) * 2^(exponent - fraction bits of the
+/// format). Operands of up to 11 significand bits fit 16-bit lanes; accumulators need 32.
 template <int Rows, int Cols, typename Lane = std::int16_t>
 struct Numbers {
   alignas(64) Lane significand[Rows][Cols];
@@ -47,19 +47,20 @@ using Accumulators = Numbers<kRows, kCols, std::int32_t>;
 struct StepContext {
   MmaInstruction instruction;
   StepRules rules;
-  int steps = 0;             ///< steps of one instruction
-  int product_shift = 0;     ///< left shift that brings a product at the largest exponent to F fraction bits
-  int accumulator_shift = 0; ///< the same for the accumulator; negative: right
+  int steps = 0;  ///< steps of one instruction
+  int product_shift =
+      0;  ///< left shift that brings a product at the largest exponent to F fraction bits
+  int accumulator_shift = 0;  ///< the same for the accumulator; negative: right
 
   StepContext(const MmaInstruction& instruction, const StepRules& rules);
 };
 
 /// Raw registers of one instruction, put in matrix order: 32-bit words along K.
 struct OperandWords {
-  std::uint32_t a[kRows][8];           ///< row-major; 16 or 32 bytes per row
-  std::uint32_t b[kCols][16];          ///< column-major; 16, 32 or 64 bytes per column
-  std::uint32_t c[kRows][kCols];       ///< one accumulator per word
-  std::uint8_t nibbles[kRows][16];     ///< metadata per row and group; sparse only
+  std::uint32_t a[kRows][8];        ///< row-major; 16 or 32 bytes per row
+  std::uint32_t b[kCols][16];       ///< column-major; 16, 32 or 64 bytes per column
+  std::uint32_t c[kRows][kCols];    ///< one accumulator per word
+  std::uint8_t nibbles[kRows][16];  ///< metadata per row and group; sparse only
 };
 
 /// Wire fetch -> selector: decoded operands of one instruction.
@@ -73,11 +74,13 @@ struct FetchedOperands {
 /// Wire selector -> multipliers: the operands of one step, one B operand per multiplier.
 struct SelectedOperands {
   Numbers<kRows, kMaxStepProducts> a;
-  Numbers<kRows * kMaxStepProducts, kCols> b;  ///< [row * L + t][column]
-  std::uint8_t b_row[kRows][kMaxStepProducts]; ///< which row of B each multiplier got: the selector's decision
+  Numbers<kRows * kMaxStepProducts, kCols> b;   ///< [row * L + t][column]
+  std::uint8_t b_row[kRows][kMaxStepProducts];  ///< which row of B each multiplier got: the
+                                                ///< selector's decision
 };
 
-/// Wire multipliers -> alignment: exact products, the accumulator, and the largest exponent of each result.
+/// Wire multipliers -> alignment: exact products, the accumulator, and the largest exponent of each
+/// result.
 struct Products {
   alignas(64) std::int32_t significand[kRows * kMaxStepProducts][kCols];
   alignas(64) std::int16_t exponent[kRows * kMaxStepProducts][kCols];
@@ -87,8 +90,8 @@ struct Products {
   bool has_special = false;
 };
 
-/// Wire adders -> rounding: aligned addends in units of 2^(max_exponent - F) and their exact sum. Addend L is the
-/// accumulator.
+/// Wire adders -> rounding: aligned addends in units of 2^(max_exponent - F) and their exact sum.
+/// Addend L is the accumulator.
 struct AlignedSums {
   alignas(64) std::int32_t addend[kRows * (kMaxStepProducts + 1)][kCols];
   alignas(64) std::int64_t sum[kRows][kCols];
@@ -110,8 +113,8 @@ void decode_operands(const StepContext& context, const OperandWords& words,
 void decode_accumulators(const StepContext& context, const RoundedResults& words,
                          Accumulators& accumulators);
 
-/// Step `step`: hands every multiplier its element of A and the element of B that the metadata names (dense: the one at
-/// the same k).
+/// Step `step`: hands every multiplier its element of A and the element of B that the metadata
+/// names (dense: the one at the same k).
 void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
                      SelectedOperands& selected);
 
@@ -119,7 +122,8 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
 void multiply(const StepContext& context, const SelectedOperands& selected,
               const Accumulators& accumulator, Products& products);
 
-/// Aligns every addend to the largest exponent, cuts its magnitude toward zero at F fraction bits, adds exactly.
+/// Aligns every addend to the largest exponent, cuts its magnitude toward zero at F fraction bits,
+/// adds exactly.
 void align_and_add(const StepContext& context, const Products& products, AlignedSums& sums);
 
 /// Rounds every sum once to the accumulator format; integers wrap mod 2^32.
