@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three statements of the same arithmetic agree bit for bit: the stages of the data path, the plain
+// step arithmetic, and exact integers of any size that share no code with either.
+#include "models/base/random.h"
+#include "models/mma/stages.h"
+#include "tests/support/contract_oracle.h"
+#include "tests/support/mma_operands.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sptc::mma {
+namespace {
+
+constexpr int kCasesPerKind = 8;
+
+struct Counts {
+  int words = 0;
+  int nan = 0, infinite = 0, subnormal = 0, zero = 0;
+
+  void add(numerics::Word word, numerics::DataType type) {
+    ++words;
+    const auto& format = numerics::info(type).format;
+    if (!format) {
+      return;
+    }
+    const auto value = numerics::unpack(word, *format);
+    nan += value.kind == numerics::Unpacked::Class::kNan ? 1 : 0;
+    infinite += value.kind == numerics::Unpacked::Class::kInfinity ? 1 : 0;
+    zero += value.is_zero() ? 1 : 0;
+    subnormal += value.kind == numerics::Unpacked::Class::kFinite && !value.is_zero() &&
+                         (value.significand >> format->mantissa_bits) == 0
+                     ? 1
+                     : 0;
+  }
+};
+
+numerics::Word oracle_element(const StepContext& context, const MmaOperands& operands,
+                              std::size_t row, std::size_t col) {
+  std::vector<std::uint32_t> b;
+  for (std::size_t t = 0; t < operands.a.cols(); ++t) {
+    const std::size_t k =
+        context.instruction.sparse
+            ? oracle::logical_k(context.instruction.a_type, operands.nibbles.row(row), t)
+            : t;
+    b.push_back(operands.b(k, col));
+  }
+  return oracle::dot(operands.a.row(row), b, operands.c(row, col), context.instruction);
+}
+
+Counts expect_agreement(const MmaInstruction& instruction) {
+  const StepContext context(instruction, step_rules("ampere", instruction));
+  const RandomStream random = RandomStream(20261121).fork(instruction.ptx_name());
+  Counts counts;
+  std::uint64_t number = 0;
+  for (const WordKind kind : kWordKinds) {
+    for (const WordKind c_kind : kWordKinds) {
+      for (int i = 0; i < kCasesPerKind; ++i, ++number) {
+        const MmaOperands operands =
+            random_operands(instruction, kind, c_kind, random.fork(std::to_string(number)));
+        const Matrix<numerics::Word> stages =
+            run_stages(context, operand_words(instruction, operands));
+        EXPECT_EQ(stages, run_plain(context, operands)) << instruction.ptx_name() << " " << number;
+        for (std::size_t row = 0; row < kRows; ++row) {
+          const std::size_t col = (row + number) % kCols;
+          EXPECT_EQ(stages(row, col), oracle_element(context, operands, row, col))
+              << instruction.ptx_name() << " case " << number << " at " << row << "," << col;
+          counts.add(stages(row, col), instruction.accumulator);
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+TEST(StagesProperty, StagesPlainArithmeticAndExactIntegersAgreeForEveryInstruction) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    const Counts counts = expect_agreement(instruction);
+    EXPECT_EQ(counts.words, 5 * 5 * kCasesPerKind * kRows) << instruction.ptx_name();
+    if (numerics::info(instruction.a_type).is_float()) {
+      EXPECT_GT(counts.nan, 100) << instruction.ptx_name();
+      EXPECT_GT(counts.infinite, 10) << instruction.ptx_name();
+      // f16 products are never below 2^-48, far from the subnormals of f32.
+      EXPECT_GT(counts.subnormal, instruction.a_type == numerics::DataType::kF16 &&
+                                          instruction.accumulator != numerics::DataType::kF16
+                                      ? -1
+                                      : 20)
+          << instruction.ptx_name();
+    }
+  }
+}
+
+TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    const StepContext context(instruction, step_rules("ampere", instruction));
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      MmaOperands operands = random_operands(
+          instruction, WordKind::kNarrow, WordKind::kNarrow,
+          RandomStream(7).fork(instruction.ptx_name()).fork(std::to_string(number)));
+      // Neighbours along k meet the same B with opposite signs, but for the last place of one.
+      const int sign = numerics::storage_bits(instruction.a_type) - 1;
+      for (std::size_t row = 0; row < kRows; ++row) {
+        for (std::size_t t = 0; t + 1 < operands.a.cols(); t += 2) {
+          operands.a(row, t + 1) = operands.a(row, t) ^ (1U << sign) ^ (row % 2);
+        }
+      }
+      const Matrix<numerics::Word> stages =
+          run_stages(context, operand_words(instruction, operands));
+      ASSERT_EQ(stages, run_plain(context, operands));
+      for (std::size_t row = 0; row < kRows; ++row) {
+        ASSERT_EQ(stages(row, row % kCols), oracle_element(context, operands, row, row % kCols));
+      }
+    }
+  }
+}
+
+TEST(StagesProperty, TheOrderOfTheProductsOfAStepDoesNotMatter) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    if (instruction.sparse) {
+      continue;
+    }
+    const StepContext context(instruction, step_rules("ampere", instruction));
+    const auto width = static_cast<std::size_t>(context.rules.products_per_step);
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      const MmaOperands operands =
+          random_operands(instruction, WordKind::kSprinkled, WordKind::kNarrow,
+                          RandomStream(11).fork(std::to_string(number)));
+      MmaOperands turned = operands;
+      for (std::size_t k = 0; k < operands.a.cols(); ++k) {
+        const std::size_t from = k / width * width + (k + 1 + number) % width;
+        for (std::size_t row = 0; row < kRows; ++row) {
+          turned.a(row, k) = operands.a(row, from);
+        }
+        for (std::size_t col = 0; col < kCols; ++col) {
+          turned.b(k, col) = operands.b(from, col);
+        }
+      }
+      EXPECT_EQ(run_stages(context, operand_words(instruction, operands)),
+                run_stages(context, operand_words(instruction, turned)));
+    }
+  }
+}
+
+TEST(StagesProperty, ElementsOfBThatAreNotSelectedAreNeverLookedAt) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    if (!instruction.sparse || !numerics::info(instruction.a_type).is_float()) {
+      continue;
+    }
+    const StepContext context(instruction, step_rules("ampere", instruction));
+    MmaOperands operands =
+        random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, RandomStream(13));
+    // All rows select the same elements; everything else in B becomes NaN.
+    std::vector<bool> selected(operands.b.rows(), false);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t g = 0; g < operands.nibbles.cols(); ++g) {
+        operands.nibbles(row, g) = operands.nibbles(0, g);
+      }
+    }
+    for (std::size_t t = 0; t < operands.a.cols(); ++t) {
+      selected[oracle::logical_k(instruction.a_type, operands.nibbles.row(0), t)] = true;
+    }
+    MmaOperands poisoned = operands;
+    for (std::size_t k = 0; k < operands.b.rows(); ++k) {
+      for (std::size_t col = 0; col < kCols; ++col) {
+        if (!selected[k]) {
+          poisoned.b(k, col) = numerics::canonical_nan(*numerics::info(instruction.b_type).format);
+        }
+      }
+    }
+    EXPECT_NE(operands.b, poisoned.b);
+    EXPECT_EQ(run_stages(context, operand_words(instruction, operands)),
+              run_stages(context, operand_words(instruction, poisoned)))
+        << instruction.ptx_name();
+  }
+}
+
+}  // namespace
+}  // namespace sptc::mma
