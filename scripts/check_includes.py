@@ -20,10 +20,6 @@ LAYERS = {
     "sim": ["base", "isa", "tensor_core", "sm", "memory", "gemm", "gpu", "config", "trace", "run", "report", "cli"],
 }
 
-# (including folder, included file): why it is allowed although it points upward.
-EXCEPTIONS = {
-}
-
 IMPURE = re.compile(
     r"(systemc|systemc\.h|tlm.*|nlohmann/.*|CLI/.*|fmt/(color|os|ostream|std)\.h|"
     r"iostream|fstream|ostream|istream|cstdio|stdio\.h|print|syncstream|unistd\.h|fcntl\.h)"
@@ -62,8 +58,7 @@ def check_include(source, quoted, system):
         return f"{'/'.join(target)} is not a layer known to scripts/check_includes.py"
     if tree == "models" and target[0] == "sim":
         return "models/ must not include sim/"
-    upward = tree == target[0] and LAYERS[tree].index(target[1]) > LAYERS[tree].index(folder)
-    if upward and (f"{tree}/{folder}", quoted) not in EXCEPTIONS:
+    if tree == target[0] and LAYERS[tree].index(target[1]) > LAYERS[tree].index(folder):
         return f"points upward: {'/'.join(target)} stands above {tree}/{folder}"
     return None
 
@@ -101,17 +96,6 @@ def check_tree(root):
     return files, problems
 
 
-def unused_exceptions(root):
-    """Declared exceptions that no file needs any more."""
-    used = set()
-    for folder, included in EXCEPTIONS:
-        for path in (root / folder).rglob("*"):
-            if path.suffix in SUFFIXES and f'#include "{included}"' in path.read_text(encoding="utf-8"):
-                used.add((folder, included))
-    return [f"scripts/check_includes.py: the exception for {folder} and {included} is not used: remove it"
-            for folder, included in EXCEPTIONS if (folder, included) not in used]
-
-
 # (file, content, line of the problem or None)
 SELF_TEST = [
     ("models/mma/good.cpp", '#include "models/numerics/codec.h"\n#include "models/mma/x.h"\n#include <vector>\n', None),
@@ -125,7 +109,6 @@ SELF_TEST = [
     ("models/base/format.cpp", "#include <fmt/format.h>\n", None),
     ("sim/tensor_core/good.cpp", '#include "models/mma/dot.h"\n#include "sim/isa/i.h"\n#include <systemc>\n', None),
     ("sim/tensor_core/up.h", '#include "sim/isa/i.h"\n  #  include "sim/sm/sm_spec.h"\n', 2),
-    ("sim/gpu/allowed.h", '#include "sim/run/run_result.h"\n', None),
     ("sim/gpu/forbidden.h", '#include "sim/run/runner.h"\n', 1),
     ("sim/base/relative.cpp", '#include "clock.h"\n', 1),
     ("sim/base/tests.cpp", '#include "tests/support/a.h"\n', 1),
@@ -159,13 +142,12 @@ def main():
         return self_test()
     root = pathlib.Path(__file__).resolve().parent.parent
     files, problems = check_tree(root)
-    problems += unused_exceptions(root)
     for problem in problems:
         print(problem, file=sys.stderr)
     if not files:
         print("check_includes.py: no sources found", file=sys.stderr)
         return 1
-    print(f"Includes: {files} files, {len(problems)} wrong, {len(EXCEPTIONS)} declared exception(s).")
+    print(f"Includes: {files} files, {len(problems)} wrong.")
     return 1 if problems else 0
 
 
