@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two primitives that all timing is made of: limiter and wire.
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/base/module.h"
+#include "sim/base/throughput.h"
+#include "sim/base/wire.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+TEST(Throughput, CarriesFractionsOfCyclesOver) {
+  Throughput port(20.6);
+  std::vector<std::int64_t> starts;
+  std::int64_t now = 0;
+  for (int i = 0; i < 104; ++i) {
+    now = port.ready_at(now);
+    starts.push_back(now);
+    port.take(now, 128);
+  }
+  // 128 bytes take 6.2136 cycles; 103 of them 640 cycles exactly.
+  EXPECT_EQ(starts[103], 640);
+  for (std::size_t i = 1; i < starts.size(); ++i) {
+    EXPECT_GE(starts[i] - starts[i - 1], 6);
+    EXPECT_LE(starts[i] - starts[i - 1], 7);
+  }
+  EXPECT_NEAR(port.busy_cycles(), 104 * 128 / 20.6, 1e-9);
+}
+
+TEST(Throughput, IsReadyInTheCycleInWhichTheRequestBeforeEnds) {
+  Throughput port(128);
+  port.take(10, 512);
+  EXPECT_FALSE(port.ready(13));
+  EXPECT_TRUE(port.ready(14));
+  EXPECT_EQ(port.ready_at(11), 14);
+  EXPECT_EQ(port.ready_at(20), 20);
+}
+
+TEST(Throughput, TakesSeveralSmallRequestsInOneCycle) {
+  Throughput port(128);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(port.ready(0));
+    port.take(0, 32);
+  }
+  EXPECT_FALSE(port.ready(0));
+  EXPECT_TRUE(port.ready(1));
+}
+
+TEST(Throughput, DoesNotSaveUpIdleCycles) {
+  Throughput port(1);
+  port.take(0, 1);
+  port.take(100, 1);
+  EXPECT_FALSE(port.ready(100));
+}
+
+TEST(Throughput, RefusesABusyUnitAndARateOfNothing) {
+  Throughput port(1);
+  port.take(0, 2);
+  EXPECT_THROW(port.take(1, 1), InternalError);
+  EXPECT_THROW(Throughput(0), InternalError);
+  EXPECT_THROW(Throughput(-4), InternalError);
+}
+
+/// Writes (cycle, latency, value) triples to a wire and notes when each value is read.
+struct Planned {
+  std::int64_t cycle = 0;
+  std::int64_t latency = 0;  ///< 0: that of the wire
+  int value = 0;
+};
+
+class Writer : public Module {
+ public:
+  sc_core::sc_port<WireOut<int>> out{"out"};
+  Writer(const sc_core::sc_module_name& name, const Clock& clock, std::vector<Planned> plan)
+      : Module(name, clock), plan_(std::move(plan)) {
+    run_on();
+  }
+  void start_of_simulation() override { wake_at(0); }
+
+ protected:
+  void on_event() override {
+    while (next_ < plan_.size() && plan_[next_].cycle <= now()) {
+      const Planned& planned = plan_[next_++];
+      planned.latency > 0 ? out->write_after(planned.value, planned.latency)
+                          : out->write(planned.value);
+    }
+    if (next_ < plan_.size()) {
+      wake_at(plan_[next_].cycle);
+    }
+  }
+
+ private:
+  std::vector<Planned> plan_;
+  std::size_t next_ = 0;
+};
+
+class Reader : public Module {
+ public:
+  sc_core::sc_port<WireIn<int>> in{"in"};
+  Reader(const sc_core::sc_module_name& name, const Clock& clock) : Module(name, clock) {
+    run_on(in);
+  }
+  std::vector<std::pair<std::int64_t, int>> read;
+
+ protected:
+  void on_event() override {
+    while (in->can_read()) {
+      read.emplace_back(now(), in->read());
+    }
+  }
+};
+
+using Reads = std::vector<std::pair<std::int64_t, int>>;
+
+Reads reads_of(int latency, std::vector<Planned> plan) {
+  const Clock clock(1000);
+  Wire<int> wire("wire", clock, latency);
+  Writer writer("writer", clock, std::move(plan));
+  Reader reader("reader", clock);
+  writer.out(wire);
+  reader.in(wire);
+  sc_core::sc_start();
+  return reader.read;
+}
+
+TEST(Wire, DeliversAfterItsLatencyInOrder) {
+  EXPECT_EQ(reads_of(3, {{0, 0, 1}, {1, 0, 2}, {1, 0, 3}, {9, 0, 4}}),
+            (Reads{{3, 1}, {4, 2}, {4, 3}, {12, 4}}));
+}
+
+TEST(Wire, AValueNeverOvertakesTheOneBefore) {
+  EXPECT_EQ(reads_of(1, {{0, 10, 1}, {2, 1, 2}, {20, 1, 3}}), (Reads{{10, 1}, {10, 2}, {21, 3}}));
+}
+
+TEST(Wire, HoldsAsManyValuesAsAreUnderWay) {
+  std::vector<Planned> plan;
+  Reads expected;
+  for (int i = 0; i < 100; ++i) {
+    plan.push_back({i, 0, i});
+    expected.emplace_back(i + 50, i);
+  }
+  EXPECT_EQ(reads_of(50, plan), expected);
+}
+
+TEST(Wire, NeedsAtLeastOneCycle) {
+  const Clock clock(1000);
+  EXPECT_THROW(Wire<int>("wire", clock, 0), InternalError);
+}
+
+TEST(Wire, IsRefusedToReadWhereNothingIsDue) {
+  const Clock clock(1000);
+  Wire<int> wire("wire", clock, 2);
+  EXPECT_FALSE(wire.can_read());
+  EXPECT_THROW(wire.read(), InternalError);
+}
+
+TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
+  const Clock clock(1000);
+  Wire<int> wire("wire", clock, 1);
+  Writer writer("writer", clock, {{0, 0, 1}, {5, 0, 2}});
+  Reader reader("reader", clock);
+  writer.out(wire);
+  reader.in(wire);
+  wire.set_tap([](int& value) { value += 100; });
+  sc_core::sc_start();
+  EXPECT_EQ(reader.read, (Reads{{1, 101}, {6, 102}}));
+}
+
+// Blocks that pass tokens around a ring, several in the same cycle. With wires of at least one
+// cycle the result cannot depend on which block is evaluated first; SystemC evaluates them in the
+// order of construction.
+class RingBlock : public Module {
+ public:
+  sc_core::sc_port<WireIn<int>> left{"left"}, right{"right"};
+  sc_core::sc_port<WireOut<int>> next{"next"}, previous{"previous"};
+  RingBlock(const sc_core::sc_module_name& name, const Clock& clock, int seed)
+      : Module(name, clock), state_(static_cast<std::uint64_t>(seed)) {
+    run_on(left, right);
+  }
+  void start_of_simulation() override { wake_at(0); }
+  std::uint64_t state() const { return state_; }
+
+ protected:
+  void on_event() override {
+    while (left->can_read()) {
+      state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(left->read()));
+    }
+    while (right->can_read()) {
+      state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(right->read()) ^ 0x5555);
+    }
+    state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(now()));
+    if (++events_ < 200) {
+      next->write(static_cast<int>(state_ & 0xFFFF));
+      previous->write_after(static_cast<int>((state_ >> 16) & 0xFFFF),
+                            1 + static_cast<std::int64_t>((state_ >> 32) & 3));
+    }
+  }
+
+ private:
+  std::uint64_t state_;
+  int events_ = 0;
+};
+
+struct Ring {
+  Ring(const std::string& name, const Clock& clock, std::vector<int> order) : blocks(order.size()) {
+    const std::size_t count = order.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      clockwise.push_back(
+          std::make_unique<Wire<int>>((name + "c" + std::to_string(i)).c_str(), clock, 1));
+      counter.push_back(
+          std::make_unique<Wire<int>>((name + "a" + std::to_string(i)).c_str(), clock, 1));
+    }
+    for (const int i : order) {
+      const auto at = static_cast<std::size_t>(i);
+      blocks[at] = std::make_unique<RingBlock>((name + std::to_string(i)).c_str(), clock, i);
+      blocks[at]->left(*clockwise[at]);
+      blocks[at]->next(*clockwise[(at + 1) % count]);
+      blocks[at]->right(*counter[(at + 1) % count]);
+      blocks[at]->previous(*counter[at]);
+    }
+  }
+  std::vector<std::uint64_t> states() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& block : blocks) {
+      all.push_back(block->state());
+    }
+    return all;
+  }
+  std::vector<std::unique_ptr<Wire<int>>> clockwise, counter;
+  std::vector<std::unique_ptr<RingBlock>> blocks;
+};
+
+TEST(Wire, TheOrderInWhichBlocksAreEvaluatedDoesNotMatter) {
+  const Clock clock(1000);
+  const Ring forward("f", clock, {0, 1, 2, 3, 4});
+  const Ring backward("b", clock, {4, 3, 2, 1, 0});
+  const Ring mixed("m", clock, {2, 0, 4, 1, 3});
+  sc_core::sc_start();
+  EXPECT_EQ(forward.states(), backward.states());
+  EXPECT_EQ(forward.states(), mixed.states());
+}
+
+}  // namespace
+}  // namespace sptc::sim

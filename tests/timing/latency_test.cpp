@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latencies and rates of the tensor core, the scheduler and the SM, to the cycle. The targets are
+// the A100 measurements of Sun et al., arXiv 2206.02874, that configs/CALIBRATION.md explains.
+#include "tests/timing/sm_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+/// Cycles between the issues of two instructions of which the second needs the result of the first.
+std::int64_t completion_latency(SmHarness& harness, const mma::MmaInstruction& instruction) {
+  const KernelParts parts(instruction);
+  const WarpProgram program = dependent_mmas(parts, 2);
+  harness.run(parts.launch(program));
+  return harness.issued()[1].cycle - harness.issued()[0].cycle;
+}
+
+TEST(CompletionLatency, IsEighteenCyclesForOneStepAndTwentyFiveForTwo) {
+  SmHarness harness("gpu", one_sub_partition());
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 8)), 18);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 16)), 25);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kBf16, 16)), 25);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kTf32, 4)), 18);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kTf32, 8)), 25);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kS8, 32)), 25);
+  // Sparse instructions of the same compressed depth take the same way.
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 16, true)), 18);
+  EXPECT_EQ(completion_latency(harness, instruction(DataType::kF16, 32, true)), 25);
+}
+
+TEST(CompletionLatency, OfADependentChainAddsUp) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const WarpProgram program = dependent_mmas(parts, 21);
+  harness.run(parts.launch(program));
+  ASSERT_EQ(harness.issued().size(), 21U);
+  for (std::size_t i = 1; i < 21; ++i) {
+    EXPECT_EQ(harness.issued()[i].cycle - harness.issued()[i - 1].cycle, 25);
+  }
+}
+
+TEST(CompletionLatency, DIsNotWrittenACycleEarly) {
+  SmHarness harness("gpu", one_sub_partition());
+  // A store of D may issue in the cycle in which D is complete, and not in the one before.
+  const KernelParts parts(instruction(DataType::kF16, 8));
+  RecordingMemory memory(harness);
+  const Registers registers(parts.map);
+  const WarpProgram program = program_of({mma_into(parts, 0), store_of(registers.accumulator(0))});
+  harness.run(parts.launch(program, &memory));
+  ASSERT_EQ(memory.stores().size(), 1U);
+  EXPECT_EQ(memory.stores()[0].cycle - harness.issued()[0].cycle, 18);
+}
+
+TEST(IssueInterval, IsTheTimeThatTheMultipliersNeed) {
+  SmHarness harness("gpu", one_sub_partition());
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 8)), 4);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 8);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 4)), 4);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 8)), 8);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 16)), 4);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 32)), 8);
+}
+
+TEST(IssueInterval, OfSparseWithLargeKIsThatOfDenseWithHalfTheWork) {
+  SmHarness harness("gpu", one_sub_partition());
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 32, true)), 8);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kTf32, 16, true)), 8);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kS8, 64, true)), 8);
+}
+
+TEST(IssueInterval, OfSparseWithSmallKIsBoundByTheMetadataPort) {
+  SmHarness harness("gpu", one_sub_partition());
+  // 128 bytes of metadata at 20.6 bytes per cycle: 6.214 cycles, and not the 4 of the multipliers.
+  const double interval = issue_interval(harness, instruction(DataType::kF16, 16, true));
+  EXPECT_NEAR(interval, 128 / 20.6, 0.011);
+  EXPECT_NEAR(issue_interval(harness, instruction(DataType::kTf32, 8, true)), 128 / 20.6, 0.011);
+}
+
+// --- one width at a time
+// ---------------------------------------------------------------------------------------------
+
+struct Intervals {
+  double dense, sparse;
+};
+
+Intervals intervals_of(SmHarness& harness) {
+  return {issue_interval(harness, instruction(DataType::kF16, 16)),
+          issue_interval(harness, instruction(DataType::kF16, 32, true))};
+}
+
+TEST(OperandPorts, AHalvedBPortSlowsTheInstructionThatReadsTwiceTheB) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.operand_b_port_bytes_per_cycle = 51.2;
+  SmHarness harness("gpu", one_sub_partition());
+  SmHarness narrowed("narrow", narrow);
+  const Intervals before = intervals_of(harness);
+  const Intervals after = intervals_of(narrowed);
+  EXPECT_DOUBLE_EQ(before.sparse, 8);
+  EXPECT_DOUBLE_EQ(after.sparse, 10);  // 512 bytes of B at 51.2 per cycle
+  EXPECT_DOUBLE_EQ(after.dense, before.dense);
+}
+
+TEST(OperandPorts, ANarrowMetadataPortSlowsSparseAndLeavesDenseAlone) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.metadata_port_bytes_per_cycle = 8;
+  SmHarness harness("gpu", one_sub_partition());
+  SmHarness narrowed("narrow", narrow);
+  const Intervals before = intervals_of(harness);
+  const Intervals after = intervals_of(narrowed);
+  EXPECT_DOUBLE_EQ(after.sparse, 16);  // 128 bytes at 8 per cycle
+  EXPECT_DOUBLE_EQ(before.sparse, 8);
+  EXPECT_DOUBLE_EQ(after.dense, before.dense);
+}
+
+TEST(OperandPorts, AndAWideMetadataPortLiftsTheBoundOfSmallK) {
+  GpuSpec wide = one_sub_partition();
+  wide.sm.tensor_core.metadata_port_bytes_per_cycle = 128;
+  SmHarness harness("wide", wide);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16, true)), 4);
+}
+
+TEST(OperandPorts, AHalvedAccumulatorPortSlowsSmallInstructions) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.accumulator_port_bytes_per_cycle = 64;
+  SmHarness harness("narrow", narrow);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 8)), 8);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 8);
+}
+
+TEST(Selector, HalfTheBytesPerCycleHalveTheRate) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.selector_bytes_per_cycle /= 2;
+  SmHarness harness("narrow", narrow);
+  const Intervals after = intervals_of(harness);
+  EXPECT_DOUBLE_EQ(after.sparse, 16);
+  EXPECT_DOUBLE_EQ(after.dense, 16);
+}
+
+TEST(Selector, AnInstructionThatNeedsMoreInputsThanItHasIsRefused) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.selector_inputs = 2;
+  SmHarness harness("narrow", narrow);
+  EXPECT_NO_THROW(issue_interval(harness, instruction(DataType::kTf32, 16, true)));
+  // SystemC hands an exception of a process on as a report.
+  EXPECT_THROW(issue_interval(harness, instruction(DataType::kF16, 32, true)), sc_core::sc_report);
+}
+
+TEST(MultiplierArray, HalfTheDotUnitsDoubleTheInterval) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.dot_units /= 2;
+  SmHarness harness("narrow", narrow);
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 16);
+}
+
+TEST(InstructionWindow, OfOneSerialisesTheTensorCore) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.instruction_window = 1;
+  SmHarness harness("narrow", narrow);
+  // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to the second
+  // step, 1 back.
+  EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 11);
+}
+
+// --- scheduler and SM
+// ---------------------------------------------------------------------------------------------
+
+TEST(Barrier, ReleasesAfterItsLatency) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const WarpProgram straight = program_of({mma_into(parts, 0)});
+  const WarpProgram with_barrier = program_of({barrier(), mma_into(parts, 0)});
+  harness.run(parts.launch(straight));
+  const std::int64_t first = harness.issued()[0].cycle;
+  harness.run(parts.launch(with_barrier));
+  EXPECT_EQ(harness.issued()[0].cycle - first, 4);
+}
+
+TEST(Barrier, HoldsEveryWarpUntilTheLastArrives) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const WarpProgram program = program_of({barrier(), mma_into(parts, 0)});
+  harness.run(parts.launch(program, nullptr, 6));
+  const std::int64_t all_six = harness.issued()[0].cycle;
+  harness.run(parts.launch(program, nullptr, 1));
+  // One warp arrives per cycle, so the sixth five cycles later than the first.
+  EXPECT_EQ(all_six - harness.issued()[0].cycle, 5);
+}
+
+TEST(LoadMatrix, DeliversAfterItsLatency) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  RecordingMemory memory(harness);
+  const Registers registers(parts.map);
+  const WarpProgram program = program_of({load_into(registers.a()), mma_into(parts, 0)});
+  harness.run(parts.launch(program, &memory));
+  // Shared memory sees the load one cycle after its issue.
+  EXPECT_EQ(harness.issued()[0].cycle - (memory.loads()[0].cycle - 1), 29);
+}
+
+TEST(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  RecordingMemory memory(harness);
+  const Registers registers(parts.map);
+  const WarpProgram program =
+      program_of({load_into(registers.a()), load_into(registers.b()), load_into(registers.a())});
+  harness.run(parts.launch(program, &memory));
+  EXPECT_EQ(memory.loads()[1].cycle - memory.loads()[0].cycle, 1);
+  EXPECT_EQ(memory.loads()[2].cycle - memory.loads()[0].cycle, 29);
+}
+
+TEST(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const Registers registers(parts.map);
+  RecordingMemory memory(harness);
+  const WarpProgram program = program_of(
+      {mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4}), load_into(registers.a())});
+  harness.run(parts.launch(program, &memory));
+  const std::int64_t issue = harness.issued()[0].cycle;
+  EXPECT_EQ(memory.loads()[0].cycle - 1 - issue, 1);  // the next cycle: independent
+  EXPECT_EQ(memory.loads()[1].cycle - 1 - issue,
+            2);  // fetched one cycle after issue, heard of one later
+}
+
+TEST(ScoreboardTiming, WriteAfterReadWaitsLongerBehindABusyPort) {
+  GpuSpec narrow = one_sub_partition();
+  narrow.sm.tensor_core.operand_a_port_bytes_per_cycle = 8;  // 64 cycles for A of one instruction
+  SmHarness harness("gpu", narrow);
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const Registers registers(parts.map);
+  RecordingMemory memory(harness);
+  const WarpProgram program =
+      program_of({mma_into(parts, 0), mma_into(parts, 1), load_into(registers.a())});
+  harness.run(parts.launch(program, &memory));
+  EXPECT_EQ(memory.loads()[0].cycle - 1 - harness.issued()[0].cycle, 64 + 2);
+}
+
+TEST(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const Registers registers(parts.map);
+  RecordingMemory memory(harness);
+  const WarpProgram program =
+      program_of({load_into(registers.a()), load_into(registers.b()), mma_into(parts, 0),
+                  load_into({kHarnessRegisters - 8, 4})});
+  harness.run(parts.launch(program, &memory, 3));
+  std::string order;
+  for (const auto& load : memory.loads()) {
+    order += std::to_string(load.warp);
+  }
+  // Greedy: both loads of a warp, then the next warp. Each issues its last load right behind its
+  // mma.
+  EXPECT_EQ(order, "001122012");
+  std::string mmas;
+  for (const auto& issued : harness.issued()) {
+    mmas += std::to_string(issued.warp_slot);
+  }
+  EXPECT_EQ(mmas, "012");
+}
+
+TEST(WarpScheduler, RunsAWarpToItsEndAsLongAsItCanIssue) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  RecordingMemory memory(harness);
+  std::vector<WarpInstruction> code{load_into({0, 4})};
+  WarpInstruction dependent = load_into({0, 4});
+  code.push_back(dependent);
+  for (int i = 1; i < 30; ++i) {
+    code.push_back(load_into({4 * i, 4}));
+  }
+  const WarpProgram program = program_of(code);
+  harness.run(parts.launch(program, &memory, 2));
+  // Both start with one load and stall on it; warp 0's arrives first and warp 0 then runs to its
+  // end.
+  std::string order;
+  for (const auto& load : memory.loads()) {
+    order += std::to_string(load.warp);
+  }
+  EXPECT_EQ(order, "01" + std::string(30, '0') + std::string(30, '1'));
+}
+
+TEST(WarpScheduler, IssuesOneInstructionPerCycle) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  RecordingMemory memory(harness);
+  std::vector<WarpInstruction> code;
+  for (int i = 0; i < 8; ++i) {
+    code.push_back(load_into({4 * i, 4}));
+  }
+  const WarpProgram program = program_of(code);
+  harness.run(parts.launch(program, &memory, 4));
+  ASSERT_EQ(memory.loads().size(), 32U);
+  for (std::size_t i = 1; i < 32; ++i) {
+    EXPECT_EQ(memory.loads()[i].cycle - memory.loads()[i - 1].cycle, 1);
+  }
+}
+
+TEST(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const WarpProgram program = dependent_mmas(parts, 40);
+  const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
+  const std::int64_t two = harness.run(parts.launch(program, nullptr, 2)).cycles;
+  const std::int64_t six = harness.run(parts.launch(program, nullptr, 6)).cycles;
+  // Two warps hide in the latency of the first; six are bound by the multipliers.
+  EXPECT_LT(static_cast<double>(two), 1.05 * static_cast<double>(one));
+  EXPECT_NEAR(static_cast<double>(six), 40 * 6 * 8, 40);
+}
+
+}  // namespace
+}  // namespace sptc::sim
