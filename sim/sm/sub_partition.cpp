@@ -108,11 +108,11 @@ bool SubPartition::issue_one() {
   if (slot < 0) {
     return false;
   }
+  last_warp_ = slot;
   issue_from(slot);
   issue_cycle_ = now();
   ++issued_in_cycle_;
   ++statistics_.issued;
-  last_warp_ = slot;
   return true;
 }
 
@@ -179,6 +179,9 @@ void SubPartition::exit_if_done(int slot) {
   Warp& warp = warp_at(slot);
   if (warp.resident && warp.cursor.done() && warp.scoreboard.idle()) {
     warp.resident = false;
+    if (last_warp_ == slot) {
+      last_warp_ = -1;  // the next warp in this slot is another one
+    }
     report_out->write({WarpReport::Kind::kExited, warp.name});
   }
 }
