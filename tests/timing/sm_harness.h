@@ -52,7 +52,9 @@ class SmHarness {
   }
 
   GridRun run(const KernelLaunch& kernel) {
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates on the first run
+    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) {
+      sc_core::sc_start(sc_core::SC_ZERO_TIME);  // ports are bound from here on
+    }
     issued_.clear();
     start_ = clock_.now();
     return gpu_.run(kernel);

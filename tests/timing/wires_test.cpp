@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bits on the wires between the stages are the ones that make D: changing one of them changes
+// D, as far as it should and no further.
+#include "tests/support/mma_operands.h"
+#include "tests/timing/sm_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+/// Registers of one instruction with random operands, and D taken from the store.
+class OneInstruction : public CtaMemory {
+ public:
+  OneInstruction(const KernelParts& parts, const mma::MmaOperands& operands)
+      : parts_(parts), words_(mma::operand_words(parts.context.instruction, operands)) {}
+
+  void load(std::int64_t, int, const WarpInstruction& instruction, std::int64_t,
+            mma::LaneRegister* registers) const override {
+    if (instruction.operand == Operand::kA) {
+      parts_.map.load_a([&](int row, int word) { return words_.a[row][word]; }, registers);
+    } else if (instruction.operand == Operand::kB) {
+      parts_.map.load_b([&](int col, int word) { return words_.b[col][word]; }, registers);
+    } else {
+      // Selector 0 of m16n8k32: lanes 0 and 1 of each quad, rows q (low half) and q + 8 (high
+      // half), four groups each (PTX ISA, sparse matrix storage).
+      for (int lane = 0; lane < mma::kWarpLanes; ++lane) {
+        std::uint32_t word = 0;
+        for (int nibble = 0; lane % 4 < 2 && nibble < 8; ++nibble) {
+          const int row = lane / 4 + (nibble < 4 ? 0 : 8);
+          word |= static_cast<std::uint32_t>(words_.nibbles[row][lane % 4 * 4 + nibble % 4])
+                  << (4 * nibble);
+        }
+        registers[0][static_cast<std::size_t>(lane)] = word;
+      }
+    }
+  }
+  void store(std::int64_t, int, const WarpInstruction&,
+             const mma::LaneRegister* registers) override {
+    parts_.map.gather_accumulators(registers, d_);
+  }
+  Matrix<Word> d() const {
+    Matrix<Word> matrix(mma::kRows, mma::kCols);
+    for (std::size_t i = 0; i < mma::kRows; ++i) {
+      for (std::size_t j = 0; j < mma::kCols; ++j) {
+        matrix(i, j) = d_[i][j];
+      }
+    }
+    return matrix;
+  }
+
+ private:
+  const KernelParts& parts_;
+  mma::OperandWords words_;
+  std::uint32_t d_[mma::kRows][mma::kCols] = {};
+};
+
+/// Everything that a test of one wire needs.
+struct Fixture {
+  Fixture()
+      : parts(instruction(DataType::kF16, 32, true)),
+        operands(mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
+                                      mma::WordKind::kNarrow, RandomStream(3))),
+        harness("gpu", one_sub_partition()) {
+    // The accumulator starts at zero.
+    operands.c = Matrix<Word>(mma::kRows, mma::kCols);
+  }
+
+  Matrix<Word> run() {
+    const Registers registers(parts.map);
+    const RegisterRange a = registers.a();
+    const RegisterRange b = registers.b();
+    const WarpProgram program =
+        program_of({load_into(a, Operand::kA), load_into(b, Operand::kB),
+                    load_into(registers.metadata(), Operand::kMetadata), mma_into(parts, 0),
+                    store_of(registers.accumulator(0))});
+    OneInstruction memory(parts, operands);
+    harness.run(parts.launch(program, &memory));
+    return memory.d();
+  }
+
+  KernelParts parts;
+  mma::MmaOperands operands;
+  SmHarness harness;
+};
+
+/// Elements in which two results differ.
+std::vector<std::pair<std::size_t, std::size_t>> differences(const Matrix<Word>& x,
+                                                             const Matrix<Word>& y) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    for (std::size_t j = 0; j < x.cols(); ++j) {
+      if (x(i, j) != y(i, j)) {
+        all.emplace_back(i, j);
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Wires, CarryWhatThePlainArithmeticComputes) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.run(), mma::run_plain(fixture.parts.context, fixture.operands));
+}
+
+TEST(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  mma::MmaOperands other = fixture.operands;
+  other.nibbles(5, 3) = other.nibbles(5, 3) == 0b0100 ? 0b1110 : 0b0100;
+  fixture.harness.core().fetched.set_tap(
+      [&](FetchedToken& token) { token.payload->nibbles[5][3] = other.nibbles(5, 3); });
+  const Matrix<Word> after = fixture.run();
+  EXPECT_EQ(after, mma::run_plain(fixture.parts.context, other));
+  ASSERT_FALSE(differences(before, after).empty());
+  for (const auto& [row, col] : differences(before, after)) {
+    EXPECT_EQ(row, 5U);
+  }
+}
+
+TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  // Row 9, second step, third multiplier gets another row of B than the metadata names.
+  mma::FetchedOperands fetched;
+  fixture.harness.core().fetched.set_tap([&](FetchedToken& token) { fetched = *token.payload; });
+  int wanted = 0;
+  fixture.harness.core().selected.set_tap([&](SelectedToken& token) {
+    if (token.step != 1) {
+      return;
+    }
+    mma::SelectedOperands& selected = *token.payload;
+    const int group_first = selected.b_row[9][2] / 4 * 4;
+    const int partner = selected.b_row[9][3];
+    wanted = group_first;
+    while (wanted == selected.b_row[9][2] || wanted == partner) {
+      ++wanted;
+    }
+    const int index = 9 * fixture.parts.context.rules.products_per_step + 2;
+    for (int j = 0; j < mma::kCols; ++j) {
+      selected.b.significand[index][j] = fetched.b.significand[wanted][j];
+      selected.b.exponent[index][j] = fetched.b.exponent[wanted][j];
+    }
+  });
+  const Matrix<Word> after = fixture.run();
+  mma::MmaOperands other = fixture.operands;
+  const std::uint8_t nibble = other.nibbles(9, 5);  // group of compressed elements 10 and 11
+  other.nibbles(9, 5) = static_cast<std::uint8_t>((nibble & 0b1100) | (wanted & 3));
+  EXPECT_EQ(after, mma::run_plain(fixture.parts.context, other));
+  ASSERT_FALSE(differences(before, after).empty());
+  for (const auto& [row, col] : differences(before, after)) {
+    EXPECT_EQ(row, 9U);
+  }
+}
+
+TEST(Wires, AProductChangesItsElementOfDAlone) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  fixture.harness.core().products.set_tap([&](ProductsToken& token) {
+    if (token.step == 0) {
+      token.payload->significand[4 * fixture.parts.context.rules.products_per_step + 1][6] *= -1;
+    }
+  });
+  EXPECT_EQ(differences(before, fixture.run()),
+            (std::vector<std::pair<std::size_t, std::size_t>>{{4, 6}}));
+}
+
+TEST(Wires, TheLargestExponentDecidesWhatTheAlignmentCuts) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  fixture.harness.core().products.set_tap(
+      [](ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
+  EXPECT_EQ(differences(before, fixture.run()),
+            (std::vector<std::pair<std::size_t, std::size_t>>{{2, 3}}));
+}
+
+TEST(Wires, ASumChangesItsElementByWhatWasAdded) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  double unit = 0;
+  fixture.harness.core().sums.set_tap([&](SumsToken& token) {
+    if (token.is_last()) {
+      token.payload->sum[11][7] += std::int64_t{1} << 24;
+      unit = std::ldexp(1.0, token.payload->max_exponent[11][7]);
+    }
+  });
+  const Matrix<Word> after = fixture.run();
+  EXPECT_EQ(differences(before, after),
+            (std::vector<std::pair<std::size_t, std::size_t>>{{11, 7}}));
+  const double added = numerics::to_double(after(11, 7), DataType::kF32) -
+                       numerics::to_double(before(11, 7), DataType::kF32);
+  EXPECT_NEAR(added, unit, unit * 1e-5);
+}
+
+TEST(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  int seen = 0;
+  fixture.harness.core().feedback.set_tap([&](FeedbackToken& token) {
+    ++seen;
+    EXPECT_EQ(token.next_step, 1);
+    token.payload->word[0][0] = 0x7F800000;
+  });
+  const Matrix<Word> after = fixture.run();
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(differences(before, after), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}}));
+  EXPECT_EQ(after(0, 0), 0x7F800000U);
+}
+
+TEST(Wires, ARoundedWordIsTheWordThatIsStored) {
+  Fixture fixture;
+  const Matrix<Word> before = fixture.run();
+  fixture.harness.partition().mma_done.set_tap(
+      [](MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
+  const Matrix<Word> after = fixture.run();
+  EXPECT_EQ(differences(before, after),
+            (std::vector<std::pair<std::size_t, std::size_t>>{{15, 1}}));
+  EXPECT_EQ(after(15, 1), before(15, 1) ^ 1U);
+}
+
+TEST(Wires, CarryNothingButTimeWithoutValues) {
+  Fixture fixture;
+  int tokens = 0;
+  const auto expect_empty = [&](auto& token) {
+    ++tokens;
+    EXPECT_EQ(token.payload, nullptr);
+  };
+  fixture.harness.core().fetched.set_tap([&](FetchedToken& token) { expect_empty(token); });
+  fixture.harness.core().selected.set_tap([&](SelectedToken& token) { expect_empty(token); });
+  fixture.harness.core().products.set_tap([&](ProductsToken& token) { expect_empty(token); });
+  fixture.harness.core().sums.set_tap([&](SumsToken& token) { expect_empty(token); });
+  const WarpProgram program = independent_mmas(fixture.parts, 4);
+  fixture.harness.run(fixture.parts.launch(program));
+  EXPECT_EQ(tokens, 4 + 8 + 8 + 8);
+}
+
+}  // namespace
+}  // namespace sptc::sim
