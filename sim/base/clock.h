@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <systemc>
+
 #include <cmath>
 #include <cstdint>
-#include <systemc>
 
 namespace sptc::sim {
 
-/// A clock domain as a value. Blocks count whole cycles; time appears only here, where a period multiplies them. The
-/// period is a whole number of picoseconds (SystemC's resolution); reported times use the exact frequency.
+/// A clock domain as a value. Blocks count whole cycles; time appears only here, where a period
+/// multiplies them. The period is a whole number of picoseconds (SystemC's resolution); reported
+/// times use the exact frequency.
 class Clock {
  public:
   explicit Clock(double mhz)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include "sim/base/clock.h"
+
 #include <systemc>
 
-#include "sim/base/clock.h"
+#include <cstdint>
 
 namespace sptc::sim {
 
-/// Base of every block: a clock domain and one process, on_event(), that runs when an input arrives or when the block
-/// asked to be woken.
+/// Base of every block: a clock domain and one process, on_event(), that runs when an input arrives
+/// or when the block asked to be woken.
 class Module : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Module);
@@ -20,7 +21,8 @@ class Module : public sc_core::sc_module {
  protected:
   virtual void on_event() = 0;
 
-  /// Declares on_event() as the block's process, sensitive to its wake-ups and to `inputs` (ports bound to wires).
+  /// Declares on_event() as the block's process, sensitive to its wake-ups and to `inputs` (ports
+  /// bound to wires).
   template <typename... Inputs>
   void run_on(Inputs&... inputs) {
     SC_METHOD(on_event);

@@ -6,8 +6,8 @@
 
 namespace sptc::sim {
 
-/// The bits that a token carries, or nothing. Payloads are tens of kilobytes and live for a few cycles, so their memory
-/// is kept and used again, the latest first while it is still in cache.
+/// The bits that a token carries, or nothing. Payloads are tens of kilobytes and live for a few
+/// cycles, so their memory is kept and used again, the latest first while it is still in cache.
 template <typename T>
 struct RecyclePayload {
   void operator()(T* payload) const { pool().emplace_back(payload); }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+
 #include <cmath>
 #include <cstdint>
 
-#include "models/base/error.h"
-
 namespace sptc::sim {
 
-/// The one limiter behind every port and unit: `rate` items per cycle, which may be a fraction. A request may start in
-/// the cycle in which the one before it ends; fractions of cycles carry over, so 128 bytes at 20.6 bytes per cycle take
-/// 6.21 cycles on average and not 7.
+/// The one limiter behind every port and unit: `rate` items per cycle, which may be a fraction. A
+/// request may start in the cycle in which the one before it ends; fractions of cycles carry over,
+/// so 128 bytes at 20.6 bytes per cycle take 6.21 cycles on average and not 7.
 class Throughput {
  public:
-  explicit Throughput(double items_per_cycle)
-      : rate_(std::llround(items_per_cycle * kScale)) {
+  explicit Throughput(double items_per_cycle) : rate_(std::llround(items_per_cycle * kScale)) {
     ensure(rate_ > 0, "a throughput must be positive");
   }
 

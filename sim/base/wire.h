@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <boost/circular_buffer.hpp>
-#include <systemc>
-#include <utility>
-
 #include "models/base/error.h"
 #include "sim/base/clock.h"
+
+#include <boost/circular_buffer.hpp>
+#include <systemc>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -28,9 +29,10 @@ class WireOut : virtual public sc_core::sc_interface {
   virtual void write_after(T value, std::int64_t latency_cycles) = 0;
 };
 
-/// A pipelined connection between two blocks: what is written becomes readable `latency` cycles later, in order. The
-/// latency is at least one cycle, so nobody sees in a cycle what another block writes in the same cycle, and the order
-/// in which blocks are evaluated cannot matter. A wire never refuses: flow control is by credits on a wire back.
+/// A pipelined connection between two blocks: what is written becomes readable `latency` cycles
+/// later, in order. The latency is at least one cycle, so nobody sees in a cycle what another block
+/// writes in the same cycle, and the order in which blocks are evaluated cannot matter. A wire
+/// never refuses: flow control is by credits on a wire back.
 template <typename T>
 class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
  public:
@@ -75,7 +77,8 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
 
   const sc_core::sc_event& default_event() const override { return readable_; }
 
-  /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that corrupt a wire.
+  /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that
+  /// corrupt a wire.
   void set_tap(std::function<void(T&)> tap) { tap_ = std::move(tap); }
 
  private:

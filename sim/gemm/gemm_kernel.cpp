@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/gemm_kernel.h"
 
+#include "models/base/error.h"
+#include "models/sparsity/metadata_register.h"
+#include "sim/gemm/register_allocation.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "models/base/error.h"
-#include "models/sparsity/metadata_register.h"
-#include "sim/gemm/register_allocation.h"
 
 namespace sptc::sim {
 namespace {
@@ -19,8 +19,9 @@ struct TileCandidate {
   int warp_m, warp_n;
 };
 
-// CTA and warp tiles of CUTLASS's SM80 kernels (tools/library, generator.py: GenerateSM80_TensorOp_16816 and
-// GenerateSM80_SparseTensorOp_16832), larger first, and below 64 x 64 tiles of the same make for small GEMMs.
+// CTA and warp tiles of CUTLASS's SM80 kernels (tools/library, generator.py:
+// GenerateSM80_TensorOp_16816 and GenerateSM80_SparseTensorOp_16832), larger first, and below 64 x
+// 64 tiles of the same make for small GEMMs.
 constexpr std::array<TileCandidate, 13> kCandidates{{
     {256, 128, 64, 64},
     {128, 256, 64, 64},
@@ -37,7 +38,8 @@ constexpr std::array<TileCandidate, 13> kCandidates{{
     {32, 32, 16, 16},
 }};
 
-// Depth of a CTA tile: 64 bytes of (compressed) A per row, two instructions deep, as most SM80 kernels have it.
+// Depth of a CTA tile: 64 bytes of (compressed) A per row, two instructions deep, as most SM80
+// kernels have it.
 constexpr int kStepsPerTile = 2;
 constexpr int kMaxStages = 4;
 // Addresses, loop counters and predicates beside the fragments (CUTLASS kernels: 20 to 30).
@@ -45,8 +47,9 @@ constexpr int kAddressRegisters = 24;
 constexpr int kThreadsPerWarp = 32;
 constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
 
-// What the choice of a tile assumes of the memory side, because a library's heuristic knows it; the simulated time does
-// not use these. Shared memory: 128 bytes per cycle and SM. L2: 5120 bytes per cycle for 108 SMs (A100 whitepaper).
+// What the choice of a tile assumes of the memory side, because a library's heuristic knows it; the
+// simulated time does not use these. Shared memory: 128 bytes per cycle and SM. L2: 5120 bytes per
+// cycle for 108 SMs (A100 whitepaper).
 constexpr double kSharedMemoryBytesPerCycle = 128;
 constexpr double kL2BytesPerCycleAndSm = 47;
 
@@ -104,7 +107,7 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
 }
 
 /// The smallest extent among the candidates that covers `extent`, or the largest of all.
-int covering_extent(std::int64_t extent, int TileCandidate::* side) {
+int covering_extent(std::int64_t extent, int TileCandidate::*side) {
   int covering = 0;
   for (const TileCandidate& candidate : kCandidates) {
     const int size = candidate.*side;
@@ -123,7 +126,8 @@ GemmKernel kernel_with(const GemmProblem& problem, const TileCandidate& tile, in
   return kernel;
 }
 
-/// Estimated cycles on the busiest SM: the slowest of tensor cores, shared memory and L2 for the tiles it gets.
+/// Estimated cycles on the busiest SM: the slowest of tensor cores, shared memory and L2 for the
+/// tiles it gets.
 double estimated_cycles(const GemmKernel& kernel, const SmSpec& sm, std::int64_t sms) {
   const TensorCoreSpec& core = sm.tensor_core;
   const auto type = kernel.problem.dtype;
@@ -142,13 +146,13 @@ double estimated_cycles(const GemmKernel& kernel, const SmSpec& sm, std::int64_t
   return tiles * std::max({tensor, shared, l2});
 }
 
-/// Warp tile for a CTA tile that the user gave: the largest that divides it and fits the registers, four warps or more
-/// where the tile allows it.
+/// Warp tile for a CTA tile that the user gave: the largest that divides it and fits the registers,
+/// four warps or more where the tile allows it.
 GemmKernel forced_kernel(const GemmProblem& problem, const GemmShape& tile,
                          const KernelOverrides& overrides, const SmSpec& sm) {
   const mma::MmaInstruction instruction = mma::gemm_instruction(problem.dtype, problem.sparse);
-  const std::string name = std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
-                           std::to_string(tile.k);
+  const std::string name =
+      std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const int depth = 2 * instruction.shape.k;
   if (tile.m <= 0 || tile.m % instruction.shape.m != 0 || tile.n <= 0 ||
       tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 || tile.m > 1024 ||
@@ -165,9 +169,9 @@ GemmKernel forced_kernel(const GemmProblem& problem, const GemmShape& tile,
           (tile.m / warp_m) * (tile.n / warp_n) > kMaxWarpsPerCta) {
         continue;
       }
-      GemmKernel kernel = kernel_with(
-          problem, {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n},
-          static_cast<int>(tile.k) / instruction.shape.k);
+      GemmKernel kernel =
+          kernel_with(problem, {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n},
+                      static_cast<int>(tile.k) / instruction.shape.k);
       set_resources(kernel, overrides.stages, sm);
       if (const auto why = misfit(kernel, sm)) {
         reason = *why;

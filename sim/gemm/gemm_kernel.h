@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "models/mma/instruction.h"
 #include "sim/gemm/gemm_problem.h"
 #include "sim/gemm/kernel_result.h"
 #include "sim/sm/sm_spec.h"
+
+#include <cstdint>
 
 namespace sptc::sim {
 
@@ -44,16 +44,17 @@ struct GemmKernel {
   /// Multiply-accumulates that the tensor cores execute for the whole launch, padding included.
   std::int64_t issued_macs() const;
 
-  /// Rasterisation: tile of CTA `cta`. Down a column of tiles, in groups of 8 columns side by side (the thread block
-  /// swizzle of CUTLASS), so that CTAs that run together share operand tiles.
+  /// Rasterisation: tile of CTA `cta`. Down a column of tiles, in groups of 8 columns side by side
+  /// (the thread block swizzle of CUTLASS), so that CTAs that run together share operand tiles.
   CtaTile rasterise(std::int64_t cta) const;
 
   KernelResult result(std::int64_t sms) const;
 };
 
-/// The kernel for `problem` on `sms` SMs of kind `sm`: the candidate tile with the least estimated time on the busiest
-/// SM, or what `overrides` say. Throws InputError for an override that is no multiple of the instruction, does not fit
-/// the registers or shared memory of an SM, or for a type without matrix instruction.
+/// The kernel for `problem` on `sms` SMs of kind `sm`: the candidate tile with the least estimated
+/// time on the busiest SM, or what `overrides` say. Throws InputError for an override that is no
+/// multiple of the instruction, does not fit the registers or shared memory of an SM, or for a type
+/// without matrix instruction.
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const SmSpec& sm, std::int64_t sms);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "models/base/matrix.h"
 #include "models/base/shape.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+
+#include <cstdint>
+#include <optional>
 
 namespace sptc::sim {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
+
 #include <cstdint>
 #include <string>
-
-#include "models/base/shape.h"
 
 namespace sptc::sim {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/packed_gemm.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
+
+#include <algorithm>
+#include <functional>
 
 namespace sptc::sim {
 namespace {
@@ -76,23 +76,22 @@ PackedGemm::PackedOperands PackedGemm::pack(const GemmOperands& operands) const 
 
 std::vector<mma::LaneRegister> PackedGemm::pack_metadata(
     const sparsity::CompressedMatrix& a) const {
-  const auto format = sparsity::metadata_register_format(kernel_.instruction.a_type,
-                                                         kernel_.instruction.shape.k);
+  const auto format =
+      sparsity::metadata_register_format(kernel_.instruction.a_type, kernel_.instruction.shape.k);
   const std::int64_t warp_rows = kernel_.tiles_m() * kernel_.warps_m();
   const std::int64_t per_warp = metadata_registers_per_warp();
   std::vector<mma::LaneRegister> words(static_cast<std::size_t>(warp_rows * per_warp * k_steps_));
   for (std::int64_t r = 0; r < warp_rows * per_warp; ++r) {
     // Fragment rows of one warp share a register; those of two warps never do.
     const std::int64_t first_fragment = r % per_warp * rows_per_metadata_register_;
-    const std::int64_t fragments = std::min<std::int64_t>(rows_per_metadata_register_,
-                                                          kernel_.fragments_m() - first_fragment);
+    const std::int64_t fragments =
+        std::min<std::int64_t>(rows_per_metadata_register_, kernel_.fragments_m() - first_fragment);
     for (std::int64_t step = 0; step < k_steps_; ++step) {
       mma::LaneRegister& word = words[static_cast<std::size_t>(r * k_steps_ + step)];
       word.fill(0);
       for (int selector = 0; selector < fragments; ++selector) {
-        const std::int64_t first_row =
-            r / per_warp * kernel_.warp_tile.m +
-            (first_fragment + selector) * kernel_.instruction.shape.m;
+        const std::int64_t first_row = r / per_warp * kernel_.warp_tile.m +
+                                       (first_fragment + selector) * kernel_.instruction.shape.m;
         const auto lanes = sparsity::gather_metadata(
             format, selector, a.nibbles, static_cast<std::size_t>(first_row),
             static_cast<std::size_t>(step * format.groups()));
@@ -122,7 +121,8 @@ void PackedGemm::load(std::int64_t cta, int warp, const WarpInstruction& instruc
   const std::int64_t step = iteration * kernel_.k_steps_per_tile() + instruction.where.k_step;
   switch (instruction.operand) {
     case Operand::kA: {
-      const std::int64_t row = warp_origin.row + instruction.where.row * kernel_.instruction.shape.m;
+      const std::int64_t row =
+          warp_origin.row + instruction.where.row * kernel_.instruction.shape.m;
       const auto depth = static_cast<std::int64_t>(source.a.cols()) / k_steps_;
       map_.load_a([&](int r, int w) { return word_or_zero(source.a, row + r, step * depth + w); },
                   registers);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "models/base/matrix.h"
 #include "models/mma/register_map.h"
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/register_allocation.h"
 #include "sim/sm/kernel_launch.h"
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 namespace sptc::sim {
 
-/// The memory of a GEMM kernel: operands packed as the hardware holds them (elements of the storage type along K, zero
-/// beyond the edges), metadata as the register words of mma.sp, and D.
+/// The memory of a GEMM kernel: operands packed as the hardware holds them (elements of the storage
+/// type along K, zero beyond the edges), metadata as the register words of mma.sp, and D.
 class PackedGemm : public CtaMemory {
  public:
   /// `operands`: one per GEMM of the batch. They are packed here and not needed afterwards.

@@ -6,8 +6,9 @@
 
 namespace sptc::sim {
 
-/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, and two buffers of operand fragments, so
-/// that the loads of one k-step run under the matrix instructions of the step before.
+/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, and two buffers of
+/// operand fragments, so that the loads of one k-step run under the matrix instructions of the step
+/// before.
 class RegisterAllocation {
  public:
   RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/warp_program.h"
 
+#include "sim/gemm/register_allocation.h"
+
 #include <utility>
 #include <vector>
-
-#include "sim/gemm/register_allocation.h"
 
 namespace sptc::sim {
 namespace {
@@ -24,7 +24,8 @@ class ProgramBuilder {
     for (int step = 0; step < steps; ++step) {
       const bool crosses_tile = step + 1 == steps;
       if (crosses_tile) {
-        // The next tile's stage must have arrived, and this one's may be overwritten: one barrier per k-tile.
+        // The next tile's stage must have arrived, and this one's may be overwritten: one barrier
+        // per k-tile.
         WarpInstruction barrier;
         barrier.opcode = Opcode::kBarrier;
         program.loop.push_back(barrier);
@@ -87,8 +88,7 @@ class ProgramBuilder {
         mma.c = registers_.accumulator(row, col);
         mma.d = mma.c;
         mma.metadata = registers_.metadata(buffer, row);
-        mma.selector =
-            static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
+        mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
         code.push_back(mma);
       }
     }

@@ -6,8 +6,9 @@
 
 namespace sptc::sim {
 
-/// The instruction stream of a warp of `kernel`, `k_tiles` main loop iterations long: a multistage main loop with
-/// double-buffered fragments, dense or sparse, then the epilogue that hands out the accumulators.
+/// The instruction stream of a warp of `kernel`, `k_tiles` main loop iterations long: a multistage
+/// main loop with double-buffered fragments, dense or sparse, then the epilogue that hands out the
+/// accumulators.
 WarpProgram gemm_warp_program(const GemmKernel& kernel, std::int64_t k_tiles);
 
 }  // namespace sptc::sim

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/sm/tokens.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace sptc::sim {
 
-/// Hands CTAs to SMs in order: one per SM in turn until the SMs are full, then one for each that ends. Where one SM is
-/// built for all, it gets the CTAs that one of the SMs would get.
+/// Hands CTAs to SMs in order: one per SM in turn until the SMs are full, then one for each that
+/// ends. Where one SM is built for all, it gets the CTAs that one of the SMs would get.
 class CtaScheduler : public Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<WireIn<CtaDone>>> done_in;
@@ -21,8 +21,8 @@ class CtaScheduler : public Module {
   CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built,
                int sms_total);
 
-  /// Starts a grid. Call between simulations, when the one before has ended. Where one SM is built, it plays the part
-  /// of SM `sm`.
+  /// Starts a grid. Call between simulations, when the one before has ended. Where one SM is built,
+  /// it plays the part of SM `sm`.
   void start(const KernelLaunch& kernel, int sm);
 
   std::int64_t ctas_left() const { return left_; }

@@ -9,9 +9,9 @@ namespace sptc::sim {
 
 /// A grid on one SM, as far as its length matters.
 struct GridExtent {
-  std::int64_t ctas = 0;     ///< that this SM executes
-  std::int64_t k_tiles = 0;  ///< main loop iterations of each
-  std::int64_t resident = 1; ///< CTAs at once
+  std::int64_t ctas = 0;      ///< that this SM executes
+  std::int64_t k_tiles = 0;   ///< main loop iterations of each
+  std::int64_t resident = 1;  ///< CTAs at once
 };
 
 /// Cycle at which each CTA ended, in order.
@@ -23,12 +23,12 @@ struct ExtrapolatedCycles {
   std::int64_t cycles_simulated = 0;  ///< of all runs that were made
 };
 
-/// Cycles of a grid of identical CTAs from runs of shorter grids. The main loop and the rounds of CTAs are periodic
-/// once the pipeline is full; a period is accepted only where it was seen to repeat:
+/// Cycles of a grid of identical CTAs from runs of shorter grids. The main loop and the CTAs are
+/// periodic once the pipeline is full; a period is accepted only where it was seen to repeat:
 ///  - main loop: three depths, four k-tiles apart, must take equally much longer each time;
-///  - rounds: two rounds of CTAs on a full SM must take the same time.
-/// Where they did not, or the grid is short, the whole grid is simulated. `simulate` runs a grid of the given CTAs and
-/// k-tiles.
+///  - CTAs: on a full SM they must end in a pattern that repeats every 1 .. `resident` CTAs.
+/// Where they did not, or the grid is short, the whole grid is simulated. `simulate` runs a grid of
+/// the given CTAs and k-tiles.
 ExtrapolatedCycles extrapolate_cycles(
     const GridExtent& extent,
     const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gemm_simulator.h"
 
-#include <algorithm>
-
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/tensor_core/waveform.h"
+
+#include <algorithm>
 
 namespace sptc::sim {
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "models/base/matrix.h"
 #include "models/base/shape.h"
 #include "models/numerics/codec.h"
@@ -14,38 +8,49 @@
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gpu_spec.h"
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace sptc::sim {
 
 struct GemmRun {
   KernelResult kernel;
   SamplingResult sampling;
   std::int64_t cycles = 0;
-  std::int64_t issued_macs = 0;                  ///< executed multiply-accumulates of all CTAs, padding included
-  std::vector<Matrix<numerics::Word>> d;         ///< per batch [m, n], accumulator words; empty without operands
+  std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
+  std::vector<Matrix<numerics::Word>>
+      d;  ///< per batch [m, n], accumulator words; empty without operands
 };
 
-/// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same hardware. SystemC
-/// elaborates once per process: one GemmSimulator per process.
+/// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same
+/// hardware. SystemC elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
-  /// Which SMs are simulated. Memory is ideal, so SMs do not disturb each other and all three give the same cycles.
+  /// Which SMs are simulated. Memory is ideal, so SMs do not disturb each other and all three give
+  /// the same cycles.
   enum class Sms {
     kSampled,  ///< one stands for all; no values
-    kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of the host stay warm
+    kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of
+               ///< the host stay warm
     kAll,      ///< every SM built, all at once
   };
 
   struct Options {
     Sms sms = Sms::kSampled;
-    bool extrapolate = true;  ///< multiply a detected period of main loop and CTA rounds; only without values
-    std::string vcd_file;     ///< without ".vcd"; empty: no waveform
+    bool extrapolate =
+        true;  ///< multiply a detected period of main loop and CTA rounds; only without values
+    std::string vcd_file;  ///< without ".vcd"; empty: no waveform
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);
   ~GemmSimulator();
 
-  /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the SystemC data path of all
-  /// CTAs and D is returned; without them the same events happen and no payload moves.
+  /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the
+  /// SystemC data path of all CTAs and D is returned; without them the same events happen and no
+  /// payload moves.
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands);
 

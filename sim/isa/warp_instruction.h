@@ -24,25 +24,28 @@ enum class Operand : std::uint8_t { kA, kB, kMetadata };
 
 /// Where a fragment lies: tile coordinates inside the CTA tile, in units of fragments.
 struct FragmentPosition {
-  int row = 0;     ///< A, metadata, D: fragment row of the CTA tile (16 rows each)
-  int col = 0;     ///< B, D: fragment column of the CTA tile (8 columns each)
-  int k_step = 0;  ///< A, B, metadata: instruction depth within the CTA tile; may reach into the next tile
+  int row = 0;  ///< A, metadata, D: fragment row of the CTA tile (16 rows each)
+  int col = 0;  ///< B, D: fragment column of the CTA tile (8 columns each)
+  int k_step =
+      0;  ///< A, B, metadata: instruction depth within the CTA tile; may reach into the next tile
 };
 
-/// One instruction of a warp, at the level of PTX: registers are those of one thread, the same in all 32 lanes.
+/// One instruction of a warp, at the level of PTX: registers are those of one thread, the same in
+/// all 32 lanes.
 struct WarpInstruction {
   Opcode opcode = Opcode::kMma;
   Operand operand = Operand::kA;
   FragmentPosition where;
   bool skip_in_last_iteration = false;  ///< loads for a main loop iteration that does not come
 
-  RegisterRange d;  ///< written
+  RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read
-  std::uint8_t selector = 0;  ///< mma.sp: which lanes of a quad supply the metadata
+  std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
 };
 
-/// The instruction stream of one warp of a kernel: prologue, main loop over k-tiles, epilogue. The stream is stored
-/// once and shared by the same warp of all CTAs; a warp walks it with a WarpCursor.
+/// The instruction stream of one warp of a kernel: prologue, main loop over k-tiles, epilogue. The
+/// stream is stored once and shared by the same warp of all CTAs; a warp walks it with a
+/// WarpCursor.
 struct WarpProgram {
   std::vector<WarpInstruction> prologue;
   std::vector<WarpInstruction> loop;

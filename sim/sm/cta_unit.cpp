@@ -67,6 +67,8 @@ void CtaUnit::release_barrier(int slot_index) {
   }
 }
 
-std::vector<CtaRecord> CtaUnit::take_records() { return std::exchange(records_, {}); }
+std::vector<CtaRecord> CtaUnit::take_records() {
+  return std::exchange(records_, {});
+}
 
 }  // namespace sptc::sim

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -18,7 +18,8 @@ struct CtaRecord {
   std::int64_t end_cycle = 0;
 };
 
-/// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the CTA is done.
+/// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the
+/// CTA is done.
 class CtaUnit : public Module {
  public:
   sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
 #include "sim/isa/warp_instruction.h"
 
+#include <cstdint>
+
 namespace sptc::sim {
 
-/// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves; they take no
-/// simulated time themselves.
+/// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves;
+/// they take no simulated time themselves.
 class CtaMemory {
  public:
   virtual ~CtaMemory() = default;
 
-  /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop iteration `iteration`.
+  /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop
+  /// iteration `iteration`.
   virtual void load(std::int64_t cta, int warp, const WarpInstruction& instruction,
                     std::int64_t iteration, mma::LaneRegister* registers) const = 0;
 
@@ -30,9 +31,9 @@ struct KernelLaunch {
   const mma::StepContext* mma_context = nullptr;
   const mma::RegisterMap* register_map = nullptr;
   int warps_per_cta = 0;
-  int ctas_per_sm = 0;           ///< resident at once
+  int ctas_per_sm = 0;  ///< resident at once
   std::int64_t ctas = 0;
-  CtaMemory* memory = nullptr;   ///< absent: only time is simulated
+  CtaMemory* memory = nullptr;  ///< absent: only time is simulated
 };
 
 }  // namespace sptc::sim

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "models/base/error.h"
 #include "sim/tensor_core/operand_registers.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace sptc::sim {
 
-/// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. Without values nothing is
-/// stored.
+/// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. Without
+/// values nothing is stored.
 class RegisterFile : public OperandRegisters {
  public:
   explicit RegisterFile(int warp_slots) : warps_(static_cast<std::size_t>(warp_slots)) {}
 
-  /// Gives the warp in `slot` its registers, all zero (a GEMM kernel clears its accumulators first).
+  /// Gives the warp in `slot` its registers, all zero (a GEMM kernel clears its accumulators
+  /// first).
   void allocate(int slot, int registers) {
     warps_[static_cast<std::size_t>(slot)].assign(static_cast<std::size_t>(registers), {});
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+#include "sim/isa/warp_instruction.h"
+
 #include <array>
 #include <bitset>
 #include <cstdint>
 
-#include "models/base/error.h"
-#include "sim/isa/warp_instruction.h"
-
 namespace sptc::sim {
 
-/// Register dependences of one warp: an instruction may issue when nothing that it reads or writes is still being
-/// written, and nothing that it writes is still to be read.
+/// Register dependences of one warp: an instruction may issue when nothing that it reads or writes
+/// is still being written, and nothing that it writes is still to be read.
 class Scoreboard {
  public:
   static constexpr int kRegisters = 256;
@@ -67,7 +67,8 @@ class Scoreboard {
     }
     return true;
   }
-  // D may be the C of the same instruction: its own pending read does not count, and has not been entered yet.
+  // D may be the C of the same instruction: its own pending read does not count, and has not been
+  // entered yet.
   bool none_read(const RegisterRange& range) const {
     for (int r = range.base; r < range.base + range.count; ++r) {
       if (pending_reads_[index(r)] != 0) {

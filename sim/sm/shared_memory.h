@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
 
+#include <memory>
+#include <vector>
+
 namespace sptc::sim {
 
-/// Shared memory of an SM, ideal: every load takes `load_matrix_latency_cycles`, any number at a time, and the data of a
-/// tile is always there. One pair of ports per sub-partition.
+/// Shared memory of an SM, ideal: every load takes `load_matrix_latency_cycles`, any number at a
+/// time, and the data of a tile is always there. One pair of ports per sub-partition.
 class SharedMemory : public Module {
  public:
   struct Statistics {

@@ -6,7 +6,9 @@
 namespace sptc::sim {
 namespace {
 
-std::string indexed(const char* name, int index) { return name + std::to_string(index); }
+std::string indexed(const char* name, int index) {
+  return name + std::to_string(index);
+}
 
 }  // namespace
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "sim/sm/cta_unit.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/sub_partition.h"
+
+#include <memory>
+#include <vector>
 
 namespace sptc::sim {
 

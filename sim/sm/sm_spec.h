@@ -6,19 +6,20 @@
 
 namespace sptc::sim {
 
-/// One streaming multiprocessor: sub-partitions, each with a warp scheduler, a register file and a tensor core.
+/// One streaming multiprocessor: sub-partitions, each with a warp scheduler, a register file and a
+/// tensor core.
 struct SmSpec {
   int sub_partitions = 0;
-  int max_warps = 0;                    ///< resident warps per SM
-  int max_ctas = 0;                     ///< resident CTAs per SM
-  int registers = 0;                    ///< 32-bit registers per SM
-  Bytes shared_memory;                  ///< usable by CTAs
+  int max_warps = 0;    ///< resident warps per SM
+  int max_ctas = 0;     ///< resident CTAs per SM
+  int registers = 0;    ///< 32-bit registers per SM
+  Bytes shared_memory;  ///< usable by CTAs
   Bytes max_shared_memory_per_cta;
   int max_registers_per_thread = 0;
 
-  int issue_per_cycle = 0;              ///< warp instructions per sub-partition and cycle
-  int load_matrix_latency_cycles = 0;   ///< ldmatrix, no bank conflict
-  int barrier_latency_cycles = 0;       ///< last arrival to release
+  int issue_per_cycle = 0;             ///< warp instructions per sub-partition and cycle
+  int load_matrix_latency_cycles = 0;  ///< ldmatrix, no bank conflict
+  int barrier_latency_cycles = 0;      ///< last arrival to release
 
   TensorCoreSpec tensor_core;
 };

@@ -6,8 +6,8 @@
 namespace sptc::sim {
 namespace {
 
-// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch busy: one that waits for
-// its ports while another is on its way.
+// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch busy:
+// one that waits for its ports while another is on its way.
 constexpr int kDispatchQueue = 2;
 
 }  // namespace
@@ -87,8 +87,8 @@ void SubPartition::take_inputs() {
 }
 
 void SubPartition::launch(const WarpCommand& command) {
-  const auto free = std::find_if(warps_.begin(), warps_.end(),
-                                 [](const Warp& warp) { return !warp.resident; });
+  const auto free =
+      std::find_if(warps_.begin(), warps_.end(), [](const Warp& warp) { return !warp.resident; });
   ensure(free != warps_.end(), "a warp was launched and no slot is free");
   *free = Warp{};
   free->resident = true;
@@ -157,8 +157,8 @@ void SubPartition::issue_from(int slot) {
     case Opcode::kLoadMatrix:
       ++statistics_.loads_issued;
       warp.scoreboard.issue(instruction);
-      load_out->write({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
-                       warp.name.warp, slot});
+      load_out->write(
+          {&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(), warp.name.warp, slot});
       break;
     case Opcode::kStoreAccumulator:
       if (kernel.memory != nullptr) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/sm/register_file.h"
@@ -11,10 +9,13 @@
 #include "sim/sm/tokens.h"
 #include "sim/tensor_core/tensor_core.h"
 
+#include <vector>
+
 namespace sptc::sim {
 
-/// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle, and a tensor core.
-/// The scheduler is greedy-then-oldest: it stays with a warp as long as it can issue, then takes the oldest that can.
+/// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
+/// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
+/// issue, then takes the oldest that can.
 class SubPartition : public Module {
  public:
   struct Statistics {

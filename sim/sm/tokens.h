@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "sim/base/payload.h"
 #include "sim/sm/kernel_launch.h"
+
+#include <array>
+#include <cstdint>
 
 namespace sptc::sim {
 
@@ -30,8 +30,8 @@ struct CtaDone {
 struct WarpCommand {
   enum class Kind { kLaunch, kReleaseBarrier };
   Kind kind = Kind::kLaunch;
-  WarpName warp;      ///< kReleaseBarrier: all warps of the CTA slot
-  CtaLaunch launch;   ///< kLaunch only
+  WarpName warp;     ///< kReleaseBarrier: all warps of the CTA slot
+  CtaLaunch launch;  ///< kLaunch only
 };
 
 /// Sub-partition -> CTA unit.

@@ -7,8 +7,8 @@
 
 namespace sptc::sim {
 
-/// Fourth stage: shifts products and accumulator to the largest exponent, cuts them at F fraction bits and adds them
-/// exactly. Fully pipelined: it takes what the multipliers send.
+/// Fourth stage: shifts products and accumulator to the largest exponent, cuts them at F fraction
+/// bits and adds them exactly. Fully pipelined: it takes what the multipliers send.
 class AlignAddStage : public Module {
  public:
   sc_core::sc_port<WireIn<ProductsToken>> products_in{"products_in"};

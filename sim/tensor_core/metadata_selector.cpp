@@ -15,8 +15,8 @@ void MetadataSelector::on_event() {
   while (fetched_in->can_read()) {
     FetchedToken token = fetched_in->read();
     const mma::MmaInstruction& instruction = token.issue.context->instruction;
-    ensure(!instruction.sparse || sparsity::hardware_pattern(instruction.a_type).candidates() <=
-                                      spec_.selector_inputs,
+    ensure(!instruction.sparse ||
+               sparsity::hardware_pattern(instruction.a_type).candidates() <= spec_.selector_inputs,
            "the selector has too few inputs for this pattern");
     waiting_.push_back(std::move(token));
   }

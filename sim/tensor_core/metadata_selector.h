@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
+#include <deque>
+
 namespace sptc::sim {
 
-/// Second stage: hands every multiplier one element of B, step by step. For a sparse instruction it reads the metadata
-/// and picks, for each kept element of A, the element of B that it meets; dense instructions pass straight through.
-/// Its output is `selector_bytes_per_cycle` wide.
+/// Second stage: hands every multiplier one element of B, step by step. For a sparse instruction it
+/// reads the metadata and picks, for each kept element of A, the element of B that it meets; dense
+/// instructions pass straight through. Its output is `selector_bytes_per_cycle` wide.
 class MetadataSelector : public Module {
  public:
   struct Statistics {
     std::int64_t steps = 0;
-    std::int64_t selected = 0;      ///< operands of B handed on
-    std::int64_t by_metadata = 0;   ///< of those, picked by metadata
+    std::int64_t selected = 0;     ///< operands of B handed on
+    std::int64_t by_metadata = 0;  ///< of those, picked by metadata
     double busy_cycles = 0;
   };
 

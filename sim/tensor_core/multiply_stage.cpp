@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/multiply_stage.h"
 
-#include <algorithm>
-
 #include "models/base/shape.h"
+
+#include <algorithm>
 
 namespace sptc::sim {
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-#include <vector>
-
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
+#include <deque>
+#include <vector>
+
 namespace sptc::sim {
 
-/// Third stage: the multiplier array. It forms the exact products of one step and finds the largest exponent of each
-/// result. A step that continues an instruction needs the rounded accumulator of the step before, so steps of several
-/// instructions wait here and the oldest one that has its accumulator goes first.
+/// Third stage: the multiplier array. It forms the exact products of one step and finds the largest
+/// exponent of each result. A step that continues an instruction needs the rounded accumulator of
+/// the step before, so steps of several instructions wait here and the oldest one that has its
+/// accumulator goes first.
 class MultiplyStage : public Module {
  public:
   struct Statistics {

@@ -43,16 +43,15 @@ void OperandFetch::on_event() {
     occupy_ports(*issue.instruction);
     --credits_;
     operands_read_out->write({issue});
-    Payload<mma::FetchedOperands> payload =
-        issue.carries_values ? read_operands(issue) : nullptr;
+    Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
     fetched_out->write({issue, std::move(payload)});
     waiting_.pop_front();
   }
 }
 
 std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction) const {
-  std::int64_t ready = std::max({a_port_.ready_at(now()), b_port_.ready_at(now()),
-                                 accumulator_port_.ready_at(now())});
+  std::int64_t ready = std::max(
+      {a_port_.ready_at(now()), b_port_.ready_at(now()), accumulator_port_.ready_at(now())});
   if (instruction.metadata.count > 0) {
     ready = std::max(ready, metadata_port_.ready_at(now()));
   }
@@ -79,10 +78,10 @@ Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue)
     return registers_.read(issue.warp_slot, range.base);
   };
   mma::OperandWords words;
-  issue.registers->gather({at(instruction.a), at(instruction.b), at(instruction.c),
-                           instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr,
-                           instruction.selector},
-                          words);
+  issue.registers->gather(
+      {at(instruction.a), at(instruction.b), at(instruction.c),
+       instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr, instruction.selector},
+      words);
   auto fetched = make_payload<mma::FetchedOperands>();
   mma::decode_operands(*issue.context, words, *fetched);
   return fetched;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
@@ -10,10 +8,13 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
+#include <deque>
+
 namespace sptc::sim {
 
-/// First stage: reads A, B, C and metadata of an instruction through one register-file port each, and puts them in
-/// matrix order. An instruction starts when all ports it needs are free and the multipliers have room for it.
+/// First stage: reads A, B, C and metadata of an instruction through one register-file port each,
+/// and puts them in matrix order. An instruction starts when all ports it needs are free and the
+/// multipliers have room for it.
 class OperandFetch : public Module {
  public:
   struct Statistics {

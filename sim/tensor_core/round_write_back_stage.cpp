@@ -23,8 +23,8 @@ void RoundWriteBackStage::on_event() {
       feedback_out->write_after({sums.issue.id, sums.step + 1, std::move(results)}, round_latency_);
       continue;
     }
-    // The first results of a step are there `round_latency` after its sums; its last ones follow as many cycles later
-    // as the step kept the multipliers busy.
+    // The first results of a step are there `round_latency` after its sums; its last ones follow as
+    // many cycles later as the step kept the multipliers busy.
     const std::int64_t last_result = round_latency_ + sums.occupied_cycles - 1;
     done_out->write_after({sums.issue, std::move(results)}, last_result + write_back_latency_);
     ++statistics_.instructions;

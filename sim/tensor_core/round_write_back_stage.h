@@ -8,8 +8,8 @@
 
 namespace sptc::sim {
 
-/// Last stage: rounds each sum once. The result is the accumulator of the instruction's next step, or, after the last
-/// step, D on its way to the register file.
+/// Last stage: rounds each sum once. The result is the accumulator of the instruction's next step,
+/// or, after the last step, D on its way to the register file.
 class RoundWriteBackStage : public Module {
  public:
   struct Statistics {

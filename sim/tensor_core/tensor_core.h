@@ -14,12 +14,13 @@ namespace sptc::sim {
 
 /// One tensor core: five stages and the wires between them.
 ///
-///   issue -> [operand fetch] -> fetched -> [metadata selector] -> selected -> [multiply] -> products
+///   issue -> [operand fetch] -> fetched -> [metadata selector] -> selected -> [multiply] ->
+///   products
 ///         -> [align, add] -> sums -> [round, write back] -> done
 ///              ^ credit from multiply to fetch        feedback from round to multiply ^
 ///
-/// Dense and sparse instructions take the same way. The latency of a stage is the latency of the wire behind it. Wires
-/// are public so that a waveform or a test can tap them.
+/// Dense and sparse instructions take the same way. The latency of a stage is the latency of the
+/// wire behind it. Wires are public so that a waveform or a test can tap them.
 class TensorCore : public sc_core::sc_module {
  public:
   sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};

@@ -5,10 +5,11 @@
 
 namespace sptc::sim {
 
-/// Widths and latencies of one tensor core. Latencies are whole cycles, widths are bytes per cycle and may be
-/// fractions. The values of a GPU and where they come from stand in configs/<name>.json.
+/// Widths and latencies of one tensor core. Latencies are whole cycles, widths are bytes per cycle
+/// and may be fractions. The values of a GPU and where they come from stand in configs/<name>.json.
 struct TensorCoreSpec {
-  // Multiplier array: every cycle `dot_units` dot products advance, each over `dot_width_bytes` of operand A.
+  // Multiplier array: every cycle `dot_units` dot products advance, each over `dot_width_bytes` of
+  // operand A.
   int dot_units = 0;
   int dot_width_bytes = 0;
 

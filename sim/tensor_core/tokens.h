@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
 #include "sim/base/payload.h"
 #include "sim/isa/warp_instruction.h"
 
+#include <cstdint>
+
 namespace sptc::sim {
 
-// What travels on the wires of a tensor core. Every token carries the instruction it belongs to; the payload (the bits)
-// is absent when only time is simulated, and no block looks at it to decide *when*.
+// What travels on the wires of a tensor core. Every token carries the instruction it belongs to;
+// the payload (the bits) is absent when only time is simulated, and no block looks at it to decide
+// *when*.
 
 /// A matrix instruction on its way: what the scheduler sends.
 struct MmaIssue {

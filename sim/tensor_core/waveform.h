@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/tensor_core/tensor_core.h"
+
+#include <systemc>
+
 #include <array>
 #include <cstdint>
 #include <string>
-#include <systemc>
-
-#include "sim/tensor_core/tensor_core.h"
 
 namespace sptc::sim {
 
-/// Shows one element of D, (row 0, column 0) of every fragment, on its way through a tensor core, as signals of a VCD
-/// file: the metadata of its row, which rows of B it selects, the operands that meet, their products and largest
-/// exponent, the aligned addends and their sum, the rounded word. A signal changes when its stage has worked and holds
-/// until the stage works again.
+/// Shows one element of D, (row 0, column 0) of every fragment, on its way through a tensor core,
+/// as signals of a VCD file: the metadata of its row, which rows of B it selects, the operands that
+/// meet, their products and largest exponent, the aligned addends and their sum, the rounded word.
+/// A signal changes when its stage has worked and holds until the stage works again.
 class TensorCoreWaveform {
  public:
   /// Adds the signals of `core` to `file` under `prefix`. Both must outlive the simulation.
@@ -39,12 +40,12 @@ class TensorCoreWaveform {
   static void set(StageSignals& stage, const MmaIssue& issue, int step);
 
   StageSignals fetch_, select_, multiply_, add_, round_;
-  std::array<std::uint8_t, kProducts> metadata_{};        ///< nibbles of the row's groups
-  std::array<std::uint8_t, kProducts> selected_row_{};    ///< row of B that each multiplier got
-  std::array<std::int32_t, kProducts> a_{}, b_{};         ///< significands that meet
+  std::array<std::uint8_t, kProducts> metadata_{};      ///< nibbles of the row's groups
+  std::array<std::uint8_t, kProducts> selected_row_{};  ///< row of B that each multiplier got
+  std::array<std::int32_t, kProducts> a_{}, b_{};       ///< significands that meet
   std::array<std::int32_t, kProducts> product_{}, product_exponent_{};
   std::int32_t max_exponent_ = 0;
-  std::array<std::int32_t, kProducts + 1> addend_{};      ///< the last one is the accumulator
+  std::array<std::int32_t, kProducts + 1> addend_{};  ///< the last one is the accumulator
   std::int64_t sum_ = 0;
   std::uint32_t word_ = 0;
 };
