@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/dot_step.h"
 
+#include "models/base/error.h"
+#include "models/mma/integer_dot.h"
+#include "models/mma/lowered_fp8.h"
+#include "models/sparsity/compress.h"
+
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
 #include <vector>
-
-#include "models/base/error.h"
-#include "models/sparsity/compress.h"
 
 namespace sptc::mma {
 namespace {
@@ -17,8 +19,8 @@ using numerics::FloatFormat;
 using numerics::Unpacked;
 using numerics::Word;
 
-// One addend of a step: (-1)^negative * significand * 2^(exponent - fraction_bits). A product of two numbers in [1,2)
-// lies in [1,4): it is not normalised.
+// One addend of a step: (-1)^negative * significand * 2^(exponent - fraction_bits). A product of
+// two numbers in [1,2) lies in [1,4): it is not normalised.
 struct Term {
   bool negative;
   std::uint64_t significand;
@@ -34,7 +36,7 @@ struct StepTerms {
 
   void add_infinity(bool negative) { (negative ? negative_infinity : positive_infinity) = true; }
 
-  void add_product(const Unpacked& a, const Unpacked& b, int fraction_bits) {
+  void add_product(const Unpacked& a, const Unpacked& b, int fraction_bits, int scale) {
     using Class = Unpacked::Class;
     const bool infinite = a.kind == Class::kInfinity || b.kind == Class::kInfinity;
     if (a.kind == Class::kNan || b.kind == Class::kNan ||
@@ -44,7 +46,7 @@ struct StepTerms {
       add_infinity(a.negative != b.negative);
     } else {
       finite.push_back({a.negative != b.negative, std::uint64_t{a.significand} * b.significand,
-                        a.exponent + b.exponent, fraction_bits});
+                        a.exponent + b.exponent + scale, fraction_bits});
     }
   }
 
@@ -59,6 +61,16 @@ struct StepTerms {
   }
 };
 
+// MMA-Sim gives a zero of any format the exponent -126.
+Unpacked operand(Word bits, const FloatFormat& format, ZeroRule zero_rule) {
+  constexpr int kMmaSimZeroExponent = -126;
+  Unpacked value = unpack(bits, format);
+  if (zero_rule == ZeroRule::kMmaSim && value.is_zero()) {
+    value.exponent = kMmaSimZeroExponent;
+  }
+  return value;
+}
+
 // NaN, 0*Inf and Inf-Inf give the canonical NaN; else any infinity wins.
 std::optional<Word> special_result(const StepTerms& terms, const FloatFormat& output) {
   if (terms.nan || (terms.positive_infinity && terms.negative_infinity)) {
@@ -70,11 +82,10 @@ std::optional<Word> special_result(const StepTerms& terms, const FloatFormat& ou
   return std::nullopt;
 }
 
-// Zeros take no part in the choice of the largest exponent.
 std::optional<int> largest_exponent(const StepTerms& terms, const StepRules& rules) {
   std::optional<int> largest = std::nullopt;
   for (const Term& term : terms.finite) {
-    if (term.significand != 0) {
+    if (term.significand != 0 || rules.zero_rule == ZeroRule::kMmaSim) {
       largest = std::max(largest.value_or(term.exponent), term.exponent);
     }
   }
@@ -97,7 +108,8 @@ std::int64_t aligned(const Term& term, int largest, int fraction_bits) {
                        : static_cast<std::int64_t>(magnitude);
 }
 
-// sum * 2^unit_exponent in the output format, rounded once; gradual underflow, overflow to infinity, zero is +0.
+// sum * 2^unit_exponent in the output format, rounded once; gradual underflow, overflow to
+// infinity, zero is +0.
 Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
              OutputRounding rounding) {
   if (sum == 0) {
@@ -123,31 +135,38 @@ Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
   if (quotient == 0) {
     return 0;  // a negative sum that underflows gives +0 too
   }
-  // The exponent field stands above the mantissa field, so a carry out of the quotient renormalises by itself.
+  // The exponent field stands above the mantissa field, so a carry out of the quotient renormalises
+  // by itself.
   const auto field_base = static_cast<std::uint64_t>(exponent - output.min_exponent());
-  const std::uint64_t word = (field_base << output.mantissa_bits) + quotient;
+  const std::uint64_t word = ((field_base << output.mantissa_bits) + quotient)
+                             << output.discarded_low_bits;
   const Word infinity = numerics::infinity(output, false);
   const Word sign = Word{negative} << (output.storage_bits() - 1);
   return sign | static_cast<Word>(std::min<std::uint64_t>(word, infinity));
 }
 
-Word integer_step(std::span<const Word> a, std::span<const Word> b, Word c) {
-  std::uint32_t sum = c;  // exact mod 2^32
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    const int product = static_cast<std::int8_t>(a[k] & 0xFF) * static_cast<std::int8_t>(b[k] & 0xFF);
-    sum += static_cast<std::uint32_t>(product);
-  }
-  return sum;
+// What the step rounds to: e8m13 is f32 without its low fraction bits.
+FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
+  FloatFormat format = output;
+  format.mantissa_bits -= cleared_bits;
+  format.discarded_low_bits += cleared_bits;
+  return format;
+}
+
+// C as a word of the accumulator: an f16 beside an f32 D is widened, exactly.
+Word accumulator_word(Word c, const MmaInstruction& instruction) {
+  const numerics::DataType type = instruction.c_type();
+  return type == instruction.accumulator
+             ? c
+             : numerics::from_double(numerics::to_double(c, type), instruction.accumulator);
 }
 
 }  // namespace
 
-Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
-              const MmaInstruction& instruction, const StepRules& rules) {
-  ensure(a.size() == b.size(), "dot_step: a and b differ in length");
-  if (rules.is_integer()) {
-    return integer_step(a, b, c);
-  }
+StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
+                     const MmaInstruction& instruction, const StepRules& rules, int scale) {
+  ensure(a.size() == b.size(), "trace_step: a and b differ in length");
+  ensure(!rules.is_integer() && !rules.is_f64(), "trace_step: neither integers nor f64");
   const FloatFormat& a_format = *numerics::info(instruction.a_type).format;
   const FloatFormat& b_format = *numerics::info(instruction.b_type).format;
   const FloatFormat& output = *numerics::info(rules.output).format;
@@ -155,28 +174,42 @@ Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
   StepTerms terms;
   terms.finite.reserve(a.size() + 1);
   for (std::size_t k = 0; k < a.size(); ++k) {
-    terms.add_product(unpack(a[k], a_format), unpack(b[k], b_format),
-                      a_format.mantissa_bits + b_format.mantissa_bits);
+    terms.add_product(operand(a[k], a_format, rules.zero_rule),
+                      operand(b[k], b_format, rules.zero_rule),
+                      a_format.mantissa_bits + b_format.mantissa_bits, scale);
   }
-  terms.add_accumulator(unpack(c, output), output.mantissa_bits);
+  terms.add_accumulator(operand(c, output, rules.zero_rule), output.mantissa_bits);
 
+  StepTrace trace;
   if (const auto special = special_result(terms, output)) {
-    return *special;
+    trace.result = *special;
+    return trace;
   }
-  const auto largest = largest_exponent(terms, rules);
-  if (!largest) {
-    return 0;
+  trace.largest_exponent = largest_exponent(terms, rules);
+  if (!trace.largest_exponent) {
+    return trace;
   }
-  std::int64_t sum = 0;
   for (const Term& term : terms.finite) {
-    sum += aligned(term, *largest, rules.fraction_bits);
+    trace.sum += aligned(term, *trace.largest_exponent, rules.fraction_bits);
   }
-  return rounded(sum, *largest - rules.fraction_bits, output, rules.rounding);
+  trace.result = rounded(trace.sum, *trace.largest_exponent - rules.fraction_bits,
+                         rounding_format(output, rules.cleared_output_bits), rules.rounding);
+  return trace;
+}
+
+Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
+              const MmaInstruction& instruction, const StepRules& rules) {
+  return rules.is_integer() ? integer_dot(a, b, c, instruction)
+                            : trace_step(a, b, c, instruction, rules).result;
 }
 
 Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
                const MmaInstruction& instruction, const StepRules& rules) {
   ensure(a_row.size() == b_column.size(), "dense_dot: row and column differ in length");
+  if (rules.lowered_fp8) {
+    return lowered_fp8_dot(a_row, b_column, c, instruction, rules);
+  }
+  c = accumulator_word(c, instruction);
   const auto step = static_cast<std::size_t>(rules.products_per_step);
   for (std::size_t k = 0; k < a_row.size(); k += step) {
     const std::size_t count = std::min(step, a_row.size() - k);
@@ -201,6 +234,28 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
     selected[t] = b_column[g * group + static_cast<std::size_t>(position)];
   }
   return dense_dot(a_row, selected, c, instruction, rules);
+}
+
+Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_column,
+                      std::span<const Word> a_scales, std::span<const Word> b_scales, Word c,
+                      const MmaInstruction& instruction, const StepRules& rules) {
+  ensure(rules.products_per_step == kScaleBlock, "block_scaled_dot: a step has one scale");
+  ensure(a_row.size() == b_column.size() && a_row.size() == a_scales.size() * kScaleBlock &&
+             a_scales.size() == b_scales.size(),
+         "block_scaled_dot: rows, columns and scales do not fit together");
+  for (std::size_t block = 0; block < a_scales.size(); ++block) {
+    const auto a_scale = numerics::scale_exponent(a_scales[block]);
+    const auto b_scale = numerics::scale_exponent(b_scales[block]);
+    if (!a_scale || !b_scale) {
+      c = numerics::canonical_nan(*numerics::info(rules.output).format);
+      continue;
+    }
+    const std::size_t k = block * kScaleBlock;
+    c = trace_step(a_row.subspan(k, kScaleBlock), b_column.subspan(k, kScaleBlock), c, instruction,
+                   rules, *a_scale + *b_scale)
+            .result;
+  }
+  return c;
 }
 
 }  // namespace sptc::mma

@@ -1,34 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
+#include <cstdint>
+#include <optional>
+#include <span>
+
 namespace sptc::mma {
 
-// The plain arithmetic: short, readable, one element at a time. It is the oracle of every faster implementation.
+// The plain arithmetic: short, readable, one element at a time. It is the oracle of every faster
+// implementation. f64 has its own functions (f64_dot.h).
 
-/// One step: D = A B + C over the products of one rounding. `a` and `b` hold the same number of elements (at most L) of
-/// the instruction's operand types, `c` is an accumulator word; all are storage words.
+/// What one step did: enough to see where two implementations part.
+struct StepTrace {
+  std::optional<int> largest_exponent;  ///< nothing: no term was finite and non-zero, or a special
+  std::int64_t sum = 0;                 ///< in units of 2^(largest_exponent - F)
+  numerics::Word result = 0;
+};
+
+/// One step: D = A B + C over the products of one rounding. `a` and `b` hold the same number of
+/// elements (at most L) of the instruction's operand types, `c` is an accumulator word; all are
+/// storage words. `scale` is added to the exponent of every product (block scales). Not for
+/// integers.
+StepTrace trace_step(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
+                     numerics::Word c, const MmaInstruction& instruction, const StepRules& rules,
+                     int scale = 0);
+
+/// The result alone. Integers too: exact mod 2^32, or clamped with satfinite; elements of b1 are
+/// words of packed bits.
 numerics::Word dot_step(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
                         numerics::Word c, const MmaInstruction& instruction,
                         const StepRules& rules);
 
-/// One element of D of a whole GEMM: steps over K in increasing k, as a kernel without split-K executes them. `a_row`
-/// and `b_column` have the same length k; a last step that is not full is padded with zeros.
+/// One element of D of a whole GEMM: steps over K in increasing k, as a kernel without split-K
+/// executes them. `a_row` and `b_column` have the same length k; a last step that is not full is
+/// padded with zeros. `c` is a word of instruction.c_type().
 numerics::Word dense_dot(std::span<const numerics::Word> a_row,
                          std::span<const numerics::Word> b_column, numerics::Word c,
                          const MmaInstruction& instruction, const StepRules& rules);
 
-/// The same with A compressed: `a_row` holds compressed_k values, `nibbles` the metadata of the row's groups, and
-/// `b_column` logical_k elements. Elements of B that are not selected are never looked at.
+/// The same with A compressed: `a_row` holds compressed_k values, `nibbles` the metadata of the
+/// row's groups, and `b_column` logical_k elements. Elements of B that are not selected are never
+/// looked at.
 numerics::Word sparse_dot(std::span<const numerics::Word> a_row,
                           std::span<const std::uint8_t> nibbles,
                           std::span<const numerics::Word> b_column, numerics::Word c,
                           const MmaInstruction& instruction, const StepRules& rules);
+
+/// The same with ue8m0 scales (PTX .block_scale, scale_vec::1X): `a_scales` and `b_scales` hold one
+/// for every 32 elements of the row and the column. A scale that is NaN makes its step NaN.
+numerics::Word block_scaled_dot(std::span<const numerics::Word> a_row,
+                                std::span<const numerics::Word> b_column,
+                                std::span<const numerics::Word> a_scales,
+                                std::span<const numerics::Word> b_scales, numerics::Word c,
+                                const MmaInstruction& instruction, const StepRules& rules);
+
+/// Products that one scale of a block-scaled instruction covers.
+inline constexpr int kScaleBlock = 32;
 
 }  // namespace sptc::mma

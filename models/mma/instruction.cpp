@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 
+#include <string_view>
+
 namespace sptc::mma {
 namespace {
 
@@ -16,13 +18,59 @@ MmaInstruction instruction_with(DataType operand, DataType accumulator, bool spa
   return {{16, 8, sparse ? 2 * compressed_k : compressed_k}, operand, operand, accumulator, sparse};
 }
 
+/// What PTX calls the group of types that share a data path.
+std::string_view kind(const MmaInstruction& instruction) {
+  const int bits = numerics::storage_bits(instruction.a_type);
+  if (instruction.block_scaled) {
+    return "mxf8f6f4";
+  }
+  if (!numerics::info(instruction.a_type).is_float()) {
+    return "i8";
+  }
+  return bits == 32 ? "tf32" : bits == 16 ? "f16" : "f8f6f4";
+}
+
+/// What stands between the name and the shape.
+std::string prefix(const MmaInstruction& instruction) {
+  const std::string sp = instruction.sparse ? ".sp" : "";
+  if (instruction.family == MmaFamily::kWgmma) {
+    return "wgmma.mma_async" + sp + ".sync.aligned";
+  }
+  if (instruction.family == MmaFamily::kTcgen05) {
+    return "tcgen05.mma" + sp + ".kind::" + std::string(kind(instruction)) +
+           (instruction.block_scaled ? ".block_scale" : "");
+  }
+  const auto is_fp6_or_fp4 = [](DataType type) {
+    return numerics::info(type).is_float() && numerics::storage_bits(type) < 8;
+  };
+  std::string text = "mma" + sp + ".sync.aligned";
+  if (instruction.block_scaled) {
+    text += ".kind::mxf8f6f4.block_scale.scale_vec::1X";
+  } else if (is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type)) {
+    text += ".kind::f8f6f4";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string MmaInstruction::ptx_name() const {
   const auto type = [](DataType t) { return "." + std::string(numerics::name(t)); };
-  return std::string(sparse ? "mma.sp" : "mma") + ".sync.aligned.m" + std::to_string(shape.m) +
-         "n" + std::to_string(shape.n) + "k" + std::to_string(shape.k) + ".row.col" +
-         type(accumulator) + type(a_type) + type(b_type) + type(accumulator);
+  const bool is_warp_wide = family == MmaFamily::kMma;
+  std::string text = prefix(*this) + ".m" + std::to_string(shape.m) + "n" +
+                     std::to_string(shape.n) + "k" + std::to_string(shape.k) +
+                     (is_warp_wide ? ".row.col" : "") + (satfinite ? ".satfinite" : "") +
+                     type(accumulator) + type(a_type) + type(b_type);
+  if (is_warp_wide) {
+    text += type(c_type());
+  }
+  if (is_warp_wide && block_scaled) {
+    text += ".ue8m0";
+  }
+  if (bit_operation) {
+    text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
+  }
+  return text;
 }
 
 MmaInstruction gemm_instruction(DataType operand, bool sparse) {
@@ -37,7 +85,8 @@ std::vector<MmaInstruction> ampere_instructions() {
   std::vector<MmaInstruction> all;
   for (const bool sparse : {false, true}) {
     for (const int a_bytes : kBytesOfAPerRow) {
-      for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
+      for (const DataType type :
+           {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
         all.push_back(instruction_with(type, numerics::accumulator_type(type), sparse, a_bytes));
       }
       all.push_back(instruction_with(DataType::kF16, DataType::kF16, sparse, a_bytes));

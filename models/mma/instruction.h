@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/numerics/data_type.h"
+
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/numerics/data_type.h"
-
 namespace sptc::mma {
 
-/// Rows, columns and logical depth of one warp-wide matrix instruction.
+/// Rows, columns and logical depth of one matrix instruction.
 struct MmaShape {
   int m = 0;
   int n = 0;
@@ -17,17 +18,33 @@ struct MmaShape {
   bool operator==(const MmaShape&) const = default;
 };
 
-/// One warp-wide matrix instruction D[m,n] = A[m,k] B[k,n] + C[m,n] (PTX mma.sync, mma.sp.sync). With `sparse`, A holds
-/// k/2 elements per row and a metadata operand selects the rows of B that they meet.
+/// The PTX instructions that run on tensor cores.
+enum class MmaFamily {
+  kMma,      ///< mma.sync, mma.sp.sync
+  kWgmma,    ///< wgmma.mma_async (sm_90a)
+  kTcgen05,  ///< tcgen05.mma (sm_100a): shape and types stand in its instruction descriptor
+};
+
+/// What b1 elements are combined with before their bits are counted.
+enum class BitOperation { kXor, kAnd };
+
+/// One matrix instruction D[m,n] = A[m,k] B[k,n] + C[m,n]. With `sparse`, A holds k/2 elements per
+/// row and a metadata operand selects the rows of B that they meet.
 struct MmaInstruction {
   MmaShape shape;
   numerics::DataType a_type;
   numerics::DataType b_type;
-  numerics::DataType accumulator;
+  numerics::DataType accumulator;  ///< type of D, and of C unless `addend` says otherwise
   bool sparse = false;
+  MmaFamily family = MmaFamily::kMma;
+  std::optional<numerics::DataType> addend = std::nullopt;  ///< C of m8n8k4: f16 beside an f32 D
+  bool satfinite = false;     ///< integers: one clamp of the exact sum instead of wrapping
+  bool block_scaled = false;  ///< a ue8m0 scale per 32 products (mxf8f6f4)
+  std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
 
   bool operator==(const MmaInstruction&) const = default;
 
+  numerics::DataType c_type() const { return addend.value_or(accumulator); }
   /// Elements of A per row: k, or k/2 where sparse.
   int compressed_k() const { return sparse ? shape.k / 2 : shape.k; }
   int macs() const { return shape.m * shape.n * compressed_k(); }  ///< executed
@@ -35,11 +52,12 @@ struct MmaInstruction {
   std::string ptx_name() const;
 };
 
-/// The instructions that GEMM kernels for `operand` are built from on Ampere: m16n8 with 32 bytes of A per row. Throws
-/// InputError where the type has none.
+/// The instructions that GEMM kernels for `operand` are built from on Ampere: m16n8 with 32 bytes
+/// of A per row. Throws InputError where the type has none.
 MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse);
 
-/// All m16n8 instructions of sm_80 for the operand types of the table, dense and sparse.
+/// All m16n8 instructions of sm_80 for the operand types that the data path (models/mma/stages)
+/// takes, dense and sparse.
 std::vector<MmaInstruction> ampere_instructions();
 
 }  // namespace sptc::mma

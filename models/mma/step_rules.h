@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/instruction.h"
+#include "models/numerics/float_format.h"
+
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include "models/mma/instruction.h"
-#include "models/numerics/float_format.h"
 
 namespace sptc::mma {
 
@@ -15,25 +15,71 @@ enum class OutputRounding {
   kNearestEven,  ///< RNE, directly from the exact sum
 };
 
-/// The arithmetic of one *step*: L products and the accumulator, aligned to the largest exponent with F fraction bits,
-/// truncated by magnitude, summed exactly and rounded once. An instruction of depth K is K/L steps in increasing k, for
-/// sparse instructions counted in compressed elements (hypothesis H1 of the numerical contract).
-///
-/// Sources: the published hardware words and models of Khattak and Mikaitis (arXiv 2512.07004, MATLAB-tensor-core),
-/// MMA-Sim (arXiv 2511.10909), Fasi, Higham, Mikaitis and Pranesh (2021).
-struct StepRules {
-  int products_per_step = 0;               ///< L
-  int fraction_bits = 0;                   ///< F; integers: 0
-  OutputRounding rounding = OutputRounding::kTowardZero;
-  std::optional<int> exponent_floor;       ///< the largest exponent never counts as less than this
-  numerics::DataType output = numerics::DataType::kF32;
-
-  bool is_integer() const { return output == numerics::DataType::kS32; }
+/// Which exponent a zero operand and a zero accumulator bring to the choice of the largest.
+enum class ZeroRule {
+  kIgnore,  ///< none: zeros take no part (Khattak and Mikaitis; raw B200 words of tcgen05-model)
+  kMmaSim,  ///< -126 for each zero operand, whatever its format (MMA-Sim)
 };
 
-/// The rules of `instruction` on the row set `architecture` ("ampere": A100, A2, A30, A40, RTX 30). Throws InputError
-/// for an unknown row set or an instruction that has no row.
-StepRules step_rules(std::string_view architecture, const MmaInstruction& instruction);
+/// What a step of a sparse instruction counts. Measured on B200 only (kCompressed).
+enum class SparseGrouping {
+  kCompressed,  ///< hypothesis H1: L elements of A as stored, the width of the dense step
+  kLogical,     ///< hypothesis H2: L logical k, hence L/2 products
+};
+
+/// How well a row of the table is known.
+enum class Evidence {
+  kHardware,  ///< equal to published words of real GPUs
+  kModel,     ///< as published models of the generation compute it
+  kInferred,  ///< from a neighbouring generation or instruction
+  kAssumed,   ///< nobody measured it
+};
+std::string_view name(Evidence evidence);
+
+/// The arithmetic of one *step*: L products and the accumulator, aligned to the largest exponent
+/// with F fraction bits, truncated by magnitude, summed exactly and rounded once. An instruction of
+/// depth K is K/L steps in increasing k.
+///
+/// Sources: the published hardware words and models of Khattak and Mikaitis (arXiv 2512.07004,
+/// MATLAB-tensor-core), MMA-Sim (arXiv 2511.10909), Fasi, Higham, Mikaitis and Pranesh (2021).
+struct StepRules {
+  int products_per_step = 0;  ///< L; an integer instruction that saturates is one step
+  int fraction_bits = 0;      ///< F; integers, f64: 0
+  OutputRounding rounding = OutputRounding::kTowardZero;
+  std::optional<int> exponent_floor;  ///< the largest exponent never counts as less than this
+  numerics::DataType output = numerics::DataType::kF32;
+  int cleared_output_bits = 0;  ///< low fraction bits of the output that every step leaves zero;
+                                ///< f32 with 10 of them is "e8m13"
+  /// An fp8 instruction of depth 2L that runs as two f16 steps and an IEEE addition: t1 =
+  /// step(products with k mod 4 in {0,1}, 0), t2 = step(the others, t1), D = t2 + C (RNE).
+  bool lowered_fp8 = false;
+  ZeroRule zero_rule = ZeroRule::kIgnore;
+  Evidence evidence = Evidence::kModel;
+  std::string_view source = {};  ///< of the row, in words
+
+  bool is_integer() const { return output == numerics::DataType::kS32; }
+  bool is_f64() const { return output == numerics::DataType::kF64; }
+};
+
+/// A way to settle what the sources disagree about.
+enum class Profile {
+  kHardware,  ///< floors and zero rule of the models tuned against hardware (the default)
+  kMmaSim,    ///< no floor, ZeroRule::kMmaSim: reproduces MMA-Sim word for word
+};
+/// "hardware", "mma-sim". Throws InputError with the nearest of them.
+Profile parse_profile(std::string_view name);
+StepRules with_profile(StepRules rules, Profile profile);
+
+/// The rules of `instruction` on the row set `architecture`: volta, turing, ampere (A100, A2, A30,
+/// A40, RTX 30), ada, hopper, blackwell (B200), rtx-blackwell. Throws InputError for an unknown row
+/// set or an instruction that has no row.
+StepRules step_rules(std::string_view architecture, const MmaInstruction& instruction,
+                     SparseGrouping grouping = SparseGrouping::kCompressed);
+
+/// The same, or nothing where no row fits.
+std::optional<StepRules> find_step_rules(std::string_view architecture,
+                                         const MmaInstruction& instruction,
+                                         SparseGrouping grouping = SparseGrouping::kCompressed);
 
 /// Names that step_rules knows.
 std::vector<std::string_view> step_rule_sets();

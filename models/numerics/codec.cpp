@@ -5,13 +5,17 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 namespace sptc::numerics {
 namespace {
 
 Word mask(int bits) {
   return (Word{1} << bits) - 1;
+}
+
+/// The same for up to 32 bits.
+Word low_bits(int bits) {
+  return static_cast<Word>((std::uint64_t{1} << bits) - 1);
 }
 
 Word pack_float(double value, const FloatFormat& format) {
@@ -51,15 +55,14 @@ double power_of_two(int exponent) {
                                << kDoubleMantissaBits);
 }
 
-template <typename Integer>
-Word pack_integer(double value) {
+Word pack_integer(double value, const DataTypeInfo& type) {
   if (std::isnan(value)) {
     return 0;
   }
-  constexpr double kMin = std::numeric_limits<Integer>::min();
-  constexpr double kMax = std::numeric_limits<Integer>::max();
-  const auto rounded = static_cast<Integer>(std::clamp(std::nearbyint(value), kMin, kMax));
-  return static_cast<std::make_unsigned_t<Integer>>(rounded);
+  const double min = type.is_signed ? -std::ldexp(1.0, type.storage_bits - 1) : 0.0;
+  const double max = std::ldexp(1.0, type.storage_bits - (type.is_signed ? 1 : 0)) - 1;
+  const auto rounded = static_cast<std::int64_t>(std::clamp(std::nearbyint(value), min, max));
+  return static_cast<Word>(rounded) & low_bits(type.storage_bits);
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ Unpacked unpack(Word bits, const FloatFormat& format) {
     result.kind = mantissa == 0 ? Unpacked::Class::kInfinity : Unpacked::Class::kNan;
     return result;
   }
-  if (all_ones && mantissa == mask(format.mantissa_bits)) {
+  if (all_ones && format.special == SpecialEncoding::kNanOnly &&
+      mantissa == mask(format.mantissa_bits)) {
     result.kind = Unpacked::Class::kNan;
     return result;
   }
@@ -90,7 +94,6 @@ Word canonical_nan(const FloatFormat& format) {
 }
 
 Word infinity(const FloatFormat& format, bool negative) {
-  // A format without infinity overflows to its NaN.
   const Word magnitude = format.special == SpecialEncoding::kIeee
                              ? mask(format.exponent_bits) << format.mantissa_bits
                              : mask(format.exponent_bits + format.mantissa_bits);
@@ -98,11 +101,26 @@ Word infinity(const FloatFormat& format, bool negative) {
   return (sign | magnitude) << format.discarded_low_bits;
 }
 
+std::optional<int> scale_exponent(Word ue8m0) {
+  constexpr int kBias = 127;
+  constexpr Word kNan = 0xFF;
+  if ((ue8m0 & kNan) == kNan) {
+    return std::nullopt;
+  }
+  return static_cast<int>(ue8m0 & kNan) - kBias;
+}
+
+std::int64_t to_integer(Word bits, DataType type) {
+  const DataTypeInfo& row = info(type);
+  const std::int64_t value = bits & low_bits(row.storage_bits);
+  const std::int64_t sign = std::int64_t{row.is_signed} << (row.storage_bits - 1);
+  return (value ^ sign) - sign;
+}
+
 double to_double(Word bits, DataType type) {
   const DataTypeInfo& row = info(type);
   if (!row.is_float()) {
-    return type == DataType::kS8 ? static_cast<double>(static_cast<std::int8_t>(bits & 0xFF))
-                                 : static_cast<double>(static_cast<std::int32_t>(bits));
+    return static_cast<double>(to_integer(bits, type));
   }
   const Unpacked value = unpack(bits, *row.format);
   const double sign = value.negative ? -1.0 : 1.0;
@@ -123,8 +141,7 @@ Word from_double(double value, DataType type) {
   if (row.is_float()) {
     return pack_float(value, *row.format);
   }
-  return type == DataType::kS8 ? pack_integer<std::int8_t>(value)
-                               : pack_integer<std::int32_t>(value);
+  return pack_integer(value, row);
 }
 
 }  // namespace sptc::numerics

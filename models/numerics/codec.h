@@ -5,11 +5,13 @@
 #include "models/numerics/float_format.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace sptc::numerics {
 
-/// Raw storage bits of one element, in the low bits. f16 and bf16 use 16, tf32, f32 and s32 32,
-/// s8 8.
+/// Raw storage bits of one element, in the low bits: 16 for f16 and bf16, 32 for tf32, f32 and s32,
+/// 8 for the 8-bit types, and so on. f64 does not fit: it has functions of its own
+/// (models/mma/f64_dot).
 using Word = std::uint32_t;
 
 /// A float taken apart. Finite values are (-1)^negative * significand * 2^(exponent -
@@ -27,9 +29,18 @@ struct Unpacked {
 
 Unpacked unpack(Word bits, const FloatFormat& format);
 
-/// The canonical NaN of a tensor core: sign 0, all other bits one (0x7FFFFFFF, 0x7FFF).
+/// The canonical NaN of a tensor core: sign 0, all other bits one (0x7FFFFFFF, 0x7FFF). A format
+/// without NaN has its largest number there.
 Word canonical_nan(const FloatFormat& format);
+/// What overflow becomes: infinity; in a format without one its NaN (e4m3), or else its largest
+/// number.
 Word infinity(const FloatFormat& format, bool negative);
+
+/// The exponent that a ue8m0 scale stands for (its value is 2^exponent); nothing for its NaN, 0xFF.
+std::optional<int> scale_exponent(Word ue8m0);
+
+/// The value of an integer element; bits above its storage are ignored.
+std::int64_t to_integer(Word bits, DataType type);
 
 /// The exact value of an element (every format here fits a double). NaN and infinity map to
 /// themselves.

@@ -6,13 +6,23 @@
 namespace sptc::numerics {
 namespace {
 
-constexpr std::array<DataTypeInfo, 6> kDataTypes{{
+constexpr std::array<DataTypeInfo, 16> kDataTypes{{
     {DataType::kF16, "f16", 16, kF16Format},
     {DataType::kBf16, "bf16", 16, kBf16Format},
     {DataType::kTf32, "tf32", 32, kTf32Format},
     {DataType::kF32, "f32", 32, kF32Format},
     {DataType::kS8, "s8", 8, std::nullopt},
     {DataType::kS32, "s32", 32, std::nullopt},
+    {DataType::kF64, "f64", 64, kF64Format},
+    {DataType::kE4m3, "e4m3", 8, kE4m3Format},
+    {DataType::kE5m2, "e5m2", 8, kE5m2Format},
+    {DataType::kE3m2, "e3m2", 6, kE3m2Format},
+    {DataType::kE2m3, "e2m3", 6, kE2m3Format},
+    {DataType::kE2m1, "e2m1", 4, kE2m1Format},
+    {DataType::kU8, "u8", 8, std::nullopt, false},
+    {DataType::kS4, "s4", 4, std::nullopt},
+    {DataType::kU4, "u4", 4, std::nullopt, false},
+    {DataType::kB1, "b1", 1, std::nullopt, false},
 }};
 
 }  // namespace
@@ -45,6 +55,9 @@ std::vector<std::string_view> operand_type_names() {
 }
 
 DataType accumulator_type(DataType operand) {
+  if (operand == DataType::kF64) {
+    return DataType::kF64;
+  }
   return info(operand).is_float() ? DataType::kF32 : DataType::kS32;
 }
 

@@ -11,14 +11,32 @@
 namespace sptc::numerics {
 
 /// Element types of tensor core operands and results, by their PTX names.
-enum class DataType { kF16, kBf16, kTf32, kF32, kS8, kS32 };
+enum class DataType {
+  kF16,
+  kBf16,
+  kTf32,
+  kF32,
+  kS8,
+  kS32,
+  kF64,
+  kE4m3,
+  kE5m2,
+  kE3m2,
+  kE2m3,
+  kE2m1,
+  kU8,
+  kS4,
+  kU4,
+  kB1,
+};
 
 /// One row of the table of types.
 struct DataTypeInfo {
   DataType type;
-  std::string_view name;              ///< PTX name: f16, bf16, tf32, f32, s8, s32
-  int storage_bits;                   ///< bits of one element in memory
+  std::string_view name;              ///< PTX name: f16, e4m3, s8, ...
+  int storage_bits;                   ///< bits of one element
   std::optional<FloatFormat> format;  ///< nothing for integers
+  bool is_signed = true;              ///< of integers
 
   bool is_float() const { return format.has_value(); }
 };
@@ -31,6 +49,10 @@ inline std::string_view name(DataType type) {
 inline int storage_bits(DataType type) {
   return info(type).storage_bits;
 }
+/// Whether `type` is e4m3 or e5m2.
+inline bool is_fp8(DataType type) {
+  return type == DataType::kE4m3 || type == DataType::kE5m2;
+}
 
 /// The type called `name`, or nothing.
 std::optional<DataType> parse_data_type(std::string_view name);
@@ -41,8 +63,8 @@ std::vector<std::string_view> operand_type_names();
 /// Whether `type` can be an A or B operand (f32 and s32 are accumulators only).
 bool is_operand_type(DataType type);
 
-/// The accumulator that a GEMM over `operand` uses by default: f32 for floating point, s32 for
-/// integers.
+/// The accumulator that a GEMM over `operand` uses by default: f32 for floating point, f64 for f64,
+/// s32 for integers.
 DataType accumulator_type(DataType operand);
 
 }  // namespace sptc::numerics

@@ -9,6 +9,7 @@ namespace sptc::numerics {
 enum class SpecialEncoding {
   kIeee,     ///< infinities and NaNs (f16, bf16, tf32, f32, e5m2)
   kNanOnly,  ///< one NaN pattern, no infinity (e4m3: OCP FP8, section 5)
+  kNone,     ///< ordinary numbers (e2m1, e2m3, e3m2: OCP Microscaling, section 5.3)
 };
 
 /// A binary floating-point format as data: sign, exponent field, mantissa field.
@@ -37,5 +38,12 @@ inline constexpr FloatFormat kF16Format{5, 10};
 inline constexpr FloatFormat kBf16Format{8, 7};
 inline constexpr FloatFormat kTf32Format{8, 10, SpecialEncoding::kIeee, 13};
 inline constexpr FloatFormat kF32Format{8, 23};
+/// Does not fit a Word: only models/mma/f64_dot reads it.
+inline constexpr FloatFormat kF64Format{11, 52};
+inline constexpr FloatFormat kE4m3Format{4, 3, SpecialEncoding::kNanOnly};
+inline constexpr FloatFormat kE5m2Format{5, 2};
+inline constexpr FloatFormat kE3m2Format{3, 2, SpecialEncoding::kNone};
+inline constexpr FloatFormat kE2m3Format{2, 3, SpecialEncoding::kNone};
+inline constexpr FloatFormat kE2m1Format{2, 1, SpecialEncoding::kNone};
 
 }  // namespace sptc::numerics

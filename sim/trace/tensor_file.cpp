@@ -43,7 +43,7 @@ double short_float(const std::byte* bytes) {
   return numerics::to_double(load<std::uint16_t>(bytes), kType);
 }
 
-constexpr std::array<ElementType, 11> kElementTypes = {{
+constexpr std::array<ElementType, 12> kElementTypes = {{
     {"F16", "f2", 2, short_float<DataType::kF16>},
     {"BF16", "", 2, short_float<DataType::kBf16>},
     {"F32", "f4", 4, number<float>},
@@ -55,6 +55,7 @@ constexpr std::array<ElementType, 11> kElementTypes = {{
     {"I32", "i4", 4, number<std::int32_t>},
     {"U32", "u4", 4, number<std::uint32_t>},
     {"I64", "i8", 8, number<std::int64_t>},
+    {"U64", "u8", 8, number<std::uint64_t>},
 }};
 
 /// The row of a tensor that a reader or make_tensor made.
@@ -103,6 +104,8 @@ const ElementType& stored_type(DataType type) {
       return *find_element_type("I8");
     case DataType::kS32:
       return *find_element_type("I32");
+    default:
+      break;
   }
   throw InternalError("data type without a stored form");
 }

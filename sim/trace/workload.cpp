@@ -6,6 +6,10 @@
 #include "sim/config/text_file.h"
 #include "sim/trace/workload_text.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace sptc::sim {
 
 Workload read_workload(const std::filesystem::path& path) {
@@ -19,13 +23,21 @@ Workload read_workload(const std::filesystem::path& path) {
   return extension == ".json" ? parse_workload_json(text, path) : parse_workload_csv(text, path);
 }
 
+namespace {
+
+// Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
+constexpr std::array<std::string_view, 4> kKernelTypes{"f16", "bf16", "tf32", "s8"};
+
+}  // namespace
+
 std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
-  const std::optional<numerics::DataType> type = numerics::parse_data_type(name);
-  return type && numerics::is_operand_type(*type) ? type : std::nullopt;
+  const bool known =
+      std::find(kKernelTypes.begin(), kKernelTypes.end(), name) != kKernelTypes.end();
+  return known ? numerics::parse_data_type(name) : std::nullopt;
 }
 
 std::string unknown_operand_type(std::string_view name) {
-  return "unknown operand type " + unknown_name(printable(name), numerics::operand_type_names());
+  return "unknown operand type " + unknown_name(printable(name), kKernelTypes);
 }
 
 std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {

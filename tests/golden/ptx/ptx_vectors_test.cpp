@@ -162,16 +162,33 @@ std::pair<std::map<std::string, int>, std::map<std::string, int>> count_types(
 
 using Counts = std::map<std::string, int>;
 
-TEST(PtxVectors, CoverTheTypesOfTheTableAndNameTheOthers) {
+TEST(PtxVectors, CoverTheTypesOfTheTable) {
   const auto [dense, no_dense] = count_types(kDense);
-  EXPECT_EQ(dense, (Counts{{"f16", 2}, {"bf16", 2}, {"tf32", 2}, {"s8", 2}}));
-  EXPECT_EQ(no_dense, (Counts{{"u8", 2}, {"s4", 2}, {"u4", 2}, {"e4m3", 2}, {"e5m2", 2}}));
+  EXPECT_EQ(dense, (Counts{{"f16", 2},
+                           {"bf16", 2},
+                           {"tf32", 2},
+                           {"s8", 2},
+                           {"u8", 2},
+                           {"s4", 2},
+                           {"u4", 2},
+                           {"e4m3", 2},
+                           {"e5m2", 2}}));
+  EXPECT_EQ(no_dense, Counts{});
   const auto [sparse, no_sparse] = count_types(kSparse);
-  EXPECT_EQ(sparse, (Counts{{"f16", 4}, {"bf16", 4}, {"tf32", 4}, {"s8", 4}}));
-  EXPECT_EQ(no_sparse, (Counts{{"u8", 4}, {"s4", 4}, {"u4", 4}, {"e4m3", 2}, {"e5m2", 2}}));
+  EXPECT_EQ(sparse, (Counts{{"f16", 4},
+                            {"bf16", 4},
+                            {"tf32", 4},
+                            {"s8", 4},
+                            {"u8", 4},
+                            {"s4", 4},
+                            {"u4", 4},
+                            {"e4m3", 2},
+                            {"e5m2", 2}}));
+  EXPECT_EQ(no_sparse, Counts{});
   const auto [matrices, no_matrices] = count_types(kMatrices);
-  EXPECT_EQ(matrices, (Counts{{"f16", 4}, {"bf16", 2}, {"tf32", 4}, {"s8", 6}}));
-  EXPECT_EQ(no_matrices, (Counts{{"s4", 2}, {"e4m3", 2}}));
+  EXPECT_EQ(matrices,
+            (Counts{{"f16", 4}, {"bf16", 2}, {"tf32", 4}, {"s8", 6}, {"s4", 2}, {"e4m3", 2}}));
+  EXPECT_EQ(no_matrices, Counts{});
 }
 
 TEST(DenseMmaVectors, RegistersOfEveryOperandAreEqualAsWords) {
@@ -241,7 +258,8 @@ TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
       ++words;
     }
   }
-  EXPECT_EQ(words, 4 * 4 + 4 * 2 + 2 * 4 + 2 * 2 + 2 * 2 + 2 * 1);
+  // f16 and bf16, tf32, then s8, u8, s4, u4 in both depths and fp8 in the deep one.
+  EXPECT_EQ(words, 4 * 4 + 4 * 2 + 2 * 4 + 2 * 2 + 4 * (2 * 2 + 2 * 1) + 2 * 2 * 1);
 }
 
 TEST(SparseMmaVectors, SelectingRowsOfBByTheMetadataGivesExactlyD) {
@@ -296,7 +314,7 @@ TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
       ++full;
     }
   }
-  EXPECT_EQ(full, 8);
+  EXPECT_EQ(full, 10);
 }
 
 TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFilledUp) {
@@ -339,11 +357,13 @@ struct RegisterTile {
 };
 
 RegisterTile register_tile(DataType type) {
-  switch (type) {
-    case DataType::kTf32:
+  switch (numerics::storage_bits(type)) {
+    case 32:
       return {32, 16};
-    case DataType::kS8:
+    case 8:
       return {16, 64};
+    case 4:
+      return {16, 128};
     default:
       return {32, 32};
   }
@@ -369,7 +389,7 @@ TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
     }
     EXPECT_EQ(sparsity::to_canonical(lanes), canonical);
   }
-  EXPECT_EQ(tiles, 2 * (2 + 8) + 2 * 6 + 2 * (2 + 16 + 2) + 2 * (2 + 8));
+  EXPECT_EQ(tiles, 2 * (2 + 8) + 2 * 6 + 2 * (2 + 16 + 2) + 2 * (2 + 8) + 2 * 4 + 2 * 4);
 }
 
 }  // namespace

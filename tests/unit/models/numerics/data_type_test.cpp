@@ -6,8 +6,10 @@
 namespace sptc::numerics {
 namespace {
 
-constexpr DataType kAll[] = {DataType::kF16, DataType::kBf16, DataType::kTf32,
-                             DataType::kF32, DataType::kS8,   DataType::kS32};
+constexpr DataType kAll[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32, DataType::kF32,
+                             DataType::kS8,   DataType::kS32,  DataType::kF64,  DataType::kE4m3,
+                             DataType::kE5m2, DataType::kE3m2, DataType::kE2m3, DataType::kE2m1,
+                             DataType::kU8,   DataType::kS4,   DataType::kU4,   DataType::kB1};
 
 TEST(DataTypeTable, HasARowForEveryTypeInItsPlace) {
   for (const DataType type : kAll) {
@@ -35,13 +37,17 @@ TEST(DataTypeTable, RefusesUnknownNames) {
 TEST(DataTypeTable, AccumulatorsAreNoOperands) {
   EXPECT_FALSE(is_operand_type(DataType::kF32));
   EXPECT_FALSE(is_operand_type(DataType::kS32));
-  EXPECT_EQ(operand_type_names(), (std::vector<std::string_view>{"f16", "bf16", "tf32", "s8"}));
+  EXPECT_EQ(operand_type_names(),
+            (std::vector<std::string_view>{"f16", "bf16", "tf32", "s8", "f64", "e4m3", "e5m2",
+                                           "e3m2", "e2m3", "e2m1", "u8", "s4", "u4", "b1"}));
 }
 
 TEST(DataTypeTable, AccumulatesFloatsInF32AndIntegersInS32) {
   EXPECT_EQ(accumulator_type(DataType::kF16), DataType::kF32);
   EXPECT_EQ(accumulator_type(DataType::kTf32), DataType::kF32);
   EXPECT_EQ(accumulator_type(DataType::kS8), DataType::kS32);
+  EXPECT_EQ(accumulator_type(DataType::kU4), DataType::kS32);
+  EXPECT_EQ(accumulator_type(DataType::kF64), DataType::kF64);
 }
 
 TEST(FloatFormat, KnowsItsRange) {

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/catalogue.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "models/mma/catalogue_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+namespace sptc::mma {
+namespace {
+
+using numerics::DataType;
+
+struct TargetRow {
+  Target target;
+  std::size_t sass_column;
+};
+
+constexpr std::array kTargets{
+    TargetRow{{"sm_70", "volta", "V100"}, 0},
+    TargetRow{{"sm_75", "turing", "T4, RTX 20"}, 1},
+    TargetRow{{"sm_80", "ampere", "A100, A30"}, 2},
+    TargetRow{{"sm_86", "ampere", "A2, A10, A40, RTX 30"}, 2},
+    TargetRow{{"sm_87", "ampere", "Orin"}, 2},
+    TargetRow{{"sm_89", "ada", "Ada, L4, L40, L40S, RTX 40, RTX-1000 Ada, Ada Lovelace"}, 3},
+    TargetRow{{"sm_90", "hopper", "H100, H200"}, 4},
+    TargetRow{{"sm_100", "blackwell", "B200, B100"}, 5},
+    TargetRow{{"sm_120", "rtx-blackwell", "RTX 50, RTX Blackwell"}, 6},
+};
+
+constexpr std::array<Target, kTargets.size()> kTargetList = [] {
+  std::array<Target, kTargets.size()> list{};
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    list[i] = kTargets[i].target;
+  }
+  return list;
+}();
+
+/// Lower case; blanks, hyphens and underscores gone.
+std::string plain(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (c != ' ' && c != '-' && c != '_') {
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string_view> names_of(const Target& target) {
+  std::vector<std::string_view> names{target.name, target.architecture};
+  std::string_view rest = target.gpus;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(", ");
+    names.push_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 2);
+  }
+  return names;
+}
+
+std::vector<std::pair<DataType, DataType>> all_pairs(std::initializer_list<DataType> types) {
+  std::vector<std::pair<DataType, DataType>> pairs;
+  for (const DataType a : types) {
+    for (const DataType b : types) {
+      pairs.emplace_back(a, b);
+    }
+  }
+  return pairs;
+}
+
+std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
+  using enum DataType;
+  switch (types) {
+    case TypePairs::kF16:
+      return {{kF16, kF16}};
+    case TypePairs::kBf16:
+      return {{kBf16, kBf16}};
+    case TypePairs::kTf32:
+      return {{kTf32, kTf32}};
+    case TypePairs::kF64:
+      return {{kF64, kF64}};
+    case TypePairs::kEightBit:
+      return all_pairs({kS8, kU8});
+    case TypePairs::kFourBit:
+      return all_pairs({kS4, kU4});
+    case TypePairs::kXor:
+    case TypePairs::kAnd:
+      return {{kB1, kB1}};
+    case TypePairs::kFp8:
+      return all_pairs({kE4m3, kE5m2});
+    case TypePairs::kScaled:
+      return all_pairs({kE4m3, kE5m2, kE3m2, kE2m3, kE2m1});
+    case TypePairs::kNarrow: {
+      auto pairs = all_pairs({kE4m3, kE5m2, kE3m2, kE2m3, kE2m1});
+      std::erase_if(pairs, [](const auto& pair) {
+        return numerics::is_fp8(pair.first) && numerics::is_fp8(pair.second);
+      });
+      return pairs;
+    }
+  }
+  throw InternalError("catalogue row without types");
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+/// "S4" -> "S8": what ptxas widens 4-bit operands to.
+std::string eight_bit(DataType type) {
+  return numerics::info(type).is_signed ? "S8" : "U8";
+}
+
+std::string sass_name(std::string_view pattern, const CatalogueEntry& entry) {
+  const MmaInstruction& instruction = entry.instruction;
+  if (pattern == "+" || pattern == "software") {
+    return "";
+  }
+  std::string text(pattern);
+  const auto replace = [&](std::string_view what, const std::string& with) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what)) {
+      text.replace(at, what.size(), with);
+    }
+  };
+  replace("{A}", upper(numerics::name(instruction.a_type)));
+  replace("{B}", upper(numerics::name(instruction.b_type)));
+  replace("{A8}", eight_bit(instruction.a_type));
+  replace("{B8}", eight_bit(instruction.b_type));
+  replace("{N}", entry.max_n == instruction.shape.n ? std::to_string(instruction.shape.n) : "N");
+  if (instruction.satfinite) {
+    text.insert(text.ends_with(" x2") ? text.size() - 3 : text.size(), ".SAT");
+  }
+  return text;
+}
+
+CatalogueEntry make_entry(const CatalogueRow& row, std::pair<DataType, DataType> types,
+                          bool satfinite, std::string_view sass) {
+  CatalogueEntry entry;
+  entry.instruction = {.shape = row.shape,
+                       .a_type = types.first,
+                       .b_type = types.second,
+                       .accumulator = row.accumulator,
+                       .sparse = row.sparse,
+                       .family = row.family,
+                       .satfinite = satfinite,
+                       .block_scaled = row.types == TypePairs::kScaled};
+  if (row.addend != row.accumulator) {
+    entry.instruction.addend = row.addend;
+  }
+  if (row.types == TypePairs::kXor || row.types == TypePairs::kAnd) {
+    entry.instruction.bit_operation =
+        row.types == TypePairs::kAnd ? BitOperation::kAnd : BitOperation::kXor;
+  }
+  entry.max_n = row.max_n;
+  entry.n_step = row.n_step;
+  entry.is_software = sass == "software";
+  entry.sass = sass_name(sass, entry);
+  return entry;
+}
+
+std::size_t sass_column(const Target& target) {
+  const auto row = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& candidate) {
+    return candidate.target.name == target.name;
+  });
+  ensure(row != kTargets.end(), "a target without a row");
+  return row->sass_column;
+}
+
+std::optional<CatalogueEntry> lookup(const Target& target, const MmaInstruction& instruction) {
+  for (const CatalogueEntry& entry : instructions(target)) {
+    if (entry.covers(instruction)) {
+      return entry;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Sentence for an instruction that `target` has not: the nearest names, and who has it.
+std::string missing(const Target& target, const MmaInstruction& instruction) {
+  constexpr std::size_t kNear = 3;
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : instructions(target)) {
+    names.push_back(entry.instruction.ptx_name());
+  }
+  std::string text =
+      std::string(target.name) + " has no " + instruction.ptx_name() + "; near ones: ";
+  for (std::size_t i = 0; i < kNear && !names.empty(); ++i) {
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string nearest(nearest_name(instruction.ptx_name(), views));
+    text += (i == 0 ? "" : ", ") + nearest;
+    std::erase(names, nearest);
+  }
+  std::string who;
+  for (const Target& other : targets()) {
+    if (lookup(other, instruction)) {
+      who += (who.empty() ? "" : ", ") + std::string(other.name);
+    }
+  }
+  return text + (who.empty() ? "; no target has it" : "; it exists on " + who);
+}
+
+}  // namespace
+
+std::string CatalogueEntry::ptx_name() const {
+  std::string text = instruction.ptx_name();
+  if (max_n != instruction.shape.n) {
+    const std::string n = "n" + std::to_string(instruction.shape.n) + "k";
+    text.replace(text.find(n), n.size(), "nNk");
+    text += " (N = " + std::to_string(instruction.shape.n) + ", " +
+            std::to_string(instruction.shape.n + n_step) + " .. " + std::to_string(max_n) + ")";
+  }
+  return text;
+}
+
+bool CatalogueEntry::covers(const MmaInstruction& wanted) const {
+  MmaInstruction same_n = wanted;
+  same_n.shape.n = instruction.shape.n;
+  const int beyond = wanted.shape.n - instruction.shape.n;
+  return same_n == instruction && beyond >= 0 && wanted.shape.n <= max_n && beyond % n_step == 0;
+}
+
+std::span<const Target> targets() {
+  return kTargetList;
+}
+
+const Target& find_target(std::string_view name) {
+  std::string wanted = plain(name);
+  if (wanted.starts_with("sm") && wanted.ends_with("a")) {
+    wanted.pop_back();  // sm_90a: the features of one architecture only
+  }
+  std::vector<std::string_view> allowed;
+  for (const Target& target : targets()) {
+    for (const std::string_view candidate : names_of(target)) {
+      if (plain(candidate) == wanted) {
+        return target;
+      }
+      if (std::find(allowed.begin(), allowed.end(), candidate) == allowed.end()) {
+        allowed.push_back(candidate);
+      }
+    }
+  }
+  throw InputError("unknown architecture " + unknown_name(name, allowed));
+}
+
+std::vector<CatalogueEntry> instructions(const Target& target) {
+  const std::size_t column = sass_column(target);
+  std::vector<CatalogueEntry> entries;
+  for (const CatalogueRow& row : catalogue_rows()) {
+    if (row.sass[column] == "-") {
+      continue;
+    }
+    for (const auto& types : type_pairs(row.types)) {
+      entries.push_back(make_entry(row, types, false, row.sass[column]));
+      if (row.saturates) {
+        entries.push_back(make_entry(row, types, true, row.sass[column]));
+      }
+    }
+  }
+  return entries;
+}
+
+CatalogueEntry find_instruction(const Target& target, const MmaInstruction& instruction) {
+  if (const auto entry = lookup(target, instruction)) {
+    return *entry;
+  }
+  throw InputError(missing(target, instruction));
+}
+
+StepRules instruction_rules(const Target& target, const MmaInstruction& instruction,
+                            SparseGrouping grouping) {
+  if (find_instruction(target, instruction).is_software) {
+    throw InputError(instruction.ptx_name() + " is a software routine on " +
+                     std::string(target.name) + ", whose arithmetic is not modelled");
+  }
+  return step_rules(target.architecture, instruction, grouping);
+}
+
+}  // namespace sptc::mma

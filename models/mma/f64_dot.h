@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace sptc::mma {
+
+/// One element of D of an f64 mma: a chain of IEEE fused multiply-adds in increasing k, each
+/// rounded to nearest even (PTX ISA, mma .f64; MMA-Sim). `a_row` and `b_column` have the same
+/// length; all are binary64 bits. The payload of a NaN is not known: any NaN gives the canonical
+/// 0x7FFFFFFFFFFFFFFF, and only its class means something.
+std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
+                      std::uint64_t c);
+
+}  // namespace sptc::mma

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/lowered_fp8.h"
+
+#include "models/mma/dot_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace sptc::mma {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+Word to_f16(Word fp8, DataType type) {
+  return numerics::from_double(numerics::to_double(fp8, type), DataType::kF16);
+}
+
+// IEEE addition to nearest even. The sum in double is exact enough to be rounded once more: double
+// has more than twice the bits of f32, plus two (Figueroa 1995).
+Word ieee_add(Word x, Word y, DataType type) {
+  return numerics::from_double(numerics::to_double(x, type) + numerics::to_double(y, type), type);
+}
+
+}  // namespace
+
+LoweredTrace trace_lowered_fp8(std::span<const Word> a, std::span<const Word> b, Word c,
+                               const MmaInstruction& instruction, const StepRules& rules) {
+  MmaInstruction step = instruction;
+  step.a_type = DataType::kF16;
+  step.b_type = DataType::kF16;
+  LoweredTrace trace{};
+  Word partial = 0;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::vector<Word> a_half, b_half;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if ((k % 4) / 2 == half) {
+        a_half.push_back(to_f16(a[k], instruction.a_type));
+        b_half.push_back(to_f16(b[k], instruction.b_type));
+      }
+    }
+    partial = trace_step(a_half, b_half, partial, step, rules).result;
+    trace.partial[half] = partial;
+  }
+  trace.result = ieee_add(partial, c, rules.output);
+  return trace;
+}
+
+Word lowered_fp8_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
+                     const MmaInstruction& instruction, const StepRules& rules) {
+  const std::size_t depth = 2 * static_cast<std::size_t>(rules.products_per_step);
+  for (std::size_t k = 0; k < a_row.size(); k += depth) {
+    const std::size_t count = std::min(depth, a_row.size() - k);
+    c = trace_lowered_fp8(a_row.subspan(k, count), b_column.subspan(k, count), c, instruction,
+                          rules)
+            .result;
+  }
+  return c;
+}
+
+}  // namespace sptc::mma

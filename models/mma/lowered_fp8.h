@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/numerics/codec.h"
+
+#include <array>
+#include <span>
+
+namespace sptc::mma {
+
+/// What an fp8 mma.sync did on a GPU without an fp8 data path.
+struct LoweredTrace {
+  std::array<numerics::Word, 2> partial;  ///< results of the two f16 steps
+  numerics::Word result = 0;
+};
+
+/// One fp8 mma.sync of depth 2L (L = rules.products_per_step) on Hopper and B200, which run it as
+/// two f16 steps: operands convert exactly to f16; the first step takes the products with k mod 4
+/// in {0,1} and no C, the second the others; C is added by an IEEE addition, nearest even. For a
+/// sparse instruction k counts elements of A as stored. Source: the published words of H100, H200
+/// and B200 (MATLAB-tensor-core).
+LoweredTrace trace_lowered_fp8(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
+                               numerics::Word c, const MmaInstruction& instruction,
+                               const StepRules& rules);
+
+/// The same over any K, instruction after instruction.
+numerics::Word lowered_fp8_dot(std::span<const numerics::Word> a_row,
+                               std::span<const numerics::Word> b_column, numerics::Word c,
+                               const MmaInstruction& instruction, const StepRules& rules);
+
+}  // namespace sptc::mma
