@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycles that were multiplied out of a detected period against the whole simulation, and what must
+// hold of any cycles.
+#include "sim/config/architecture.h"
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gpu/gemm_simulator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+constexpr int kSms =
+    8;  // few, so that whole grids are simulated in seconds; SMs do not disturb each other
+
+GpuSpec small_gpu() {
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sms = kSms;
+  return spec;
+}
+
+std::vector<GemmProblem> shapes() {
+  std::vector<GemmProblem> all;
+  const auto both = [&](std::int64_t m, std::int64_t n, std::int64_t k,
+                        DataType type = DataType::kF16, std::int64_t batch = 1) {
+    all.push_back({{m, n, k}, batch, type, false});
+    all.push_back({{m, n, k}, batch, type, true});
+  };
+  both(1024, 1024, 4096);  // deep
+  both(3072, 2048, 512);   // many rounds
+  both(2048, 3000, 1000);  // edges in every direction
+  both(64, 64, 16384);     // one CTA, very deep
+  both(4096, 768, 768);    // as in BERT-Base
+  both(1536, 1536, 2048, DataType::kTf32);
+  both(2048, 2048, 2048, DataType::kS8);
+  both(1024, 512, 1536, DataType::kBf16, 3);
+  both(997, 1009, 1013 * 4);
+  both(1, 4096, 4096);
+  both(4096, 1, 4096);
+  both(4096, 4096, 4);
+  both(1, 1, 4096 * 5);
+  return all;
+}
+
+std::string describe(const GemmProblem& problem) {
+  return std::to_string(problem.batch) + "x" + std::to_string(problem.shape.m) + "x" +
+         std::to_string(problem.shape.n) + "x" + std::to_string(problem.shape.k) + " " +
+         std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
+}
+
+struct Measured {
+  std::int64_t cycles = 0;
+  std::int64_t simulated = 0;
+  bool extrapolated = false;
+};
+
+std::vector<Measured> measure(GemmSimulator::Options options,
+                              const std::vector<GemmProblem>& problems) {
+  GemmSimulator simulator(small_gpu(), options);
+  std::vector<Measured> all;
+  for (const GemmProblem& problem : problems) {
+    const GemmRun run = simulator.run(problem, {}, nullptr);
+    all.push_back({run.cycles, run.sampling.cycles_simulated, run.sampling.extrapolated});
+  }
+  return all;
+}
+
+/// measure() in a child, because SystemC elaborates once per process.
+std::vector<Measured> measure_in_child(GemmSimulator::Options options,
+                                       const std::vector<GemmProblem>& problems) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const std::size_t bytes = problems.size() * sizeof(Measured);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::vector<Measured> all = measure(options, problems);
+    _exit(write(ends[1], all.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::vector<Measured> all(problems.size());
+  EXPECT_EQ(read(ends[0], all.data(), bytes), static_cast<ssize_t>(bytes));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return all;
+}
+
+TEST(Extrapolation, StaysWithinTwoPercentOfTheWholeSimulation) {
+  const std::vector<GemmProblem> problems = shapes();
+  ASSERT_GE(problems.size(), 25U);
+  const auto whole = measure_in_child({GemmSimulator::Sms::kSampled, false, ""}, problems);
+  const auto short_runs = measure({GemmSimulator::Sms::kSampled, true, ""}, problems);
+  std::printf("%-36s %12s %12s %9s %7s\n", "GEMM", "whole", "extrapolated", "deviation", "saved");
+  int extrapolated = 0;
+  double worst = 0;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const auto expected = static_cast<double>(whole[i].cycles);
+    const double deviation =
+        100 * (static_cast<double>(short_runs[i].cycles) - expected) / expected;
+    std::printf("%-36s %12lld %12lld %8.3f%% %6.1fx%s\n", describe(problems[i]).c_str(),
+                static_cast<long long>(whole[i].cycles),
+                static_cast<long long>(short_runs[i].cycles), deviation,
+                expected / static_cast<double>(short_runs[i].simulated),
+                short_runs[i].extrapolated ? "" : "  (simulated whole)");
+    EXPECT_LE(std::abs(deviation), 2.0) << describe(problems[i]);
+    worst = std::max(worst, std::abs(deviation));
+    extrapolated += short_runs[i].extrapolated ? 1 : 0;
+    if (!short_runs[i].extrapolated) {
+      EXPECT_EQ(short_runs[i].cycles, whole[i].cycles) << describe(problems[i]);
+    }
+  }
+  std::printf("worst deviation %.3f %%, %d of %zu extrapolated\n", worst, extrapolated,
+              problems.size());
+  EXPECT_GE(extrapolated, 10);
+}
+
+// --- what holds of any cycles
+// ----------------------------------------------------------------------------------------
+
+/// Multiply-accumulates per cycle of one SM at the type's rate.
+double peak_macs_per_cycle(const SmSpec& sm, DataType type) {
+  return sm.sub_partitions * sm.tensor_core.dot_units * sm.tensor_core.dot_width_bytes * 8.0 /
+         numerics::storage_bits(type);
+}
+
+void expect_invariants(GemmSimulator& simulator, const GpuSpec& spec, GemmProblem problem) {
+  const std::int64_t useful = problem.batch * problem.shape.m * problem.shape.n * problem.shape.k;
+  problem.sparse = false;
+  const GemmRun dense = simulator.run(problem, {}, nullptr);
+  problem.sparse = true;
+  const GemmRun sparse = simulator.run(problem, {}, nullptr);
+  const std::string name = describe(problem);
+  const double peak = kSms * peak_macs_per_cycle(spec.sm, problem.dtype);
+  for (const GemmRun* run : {&dense, &sparse}) {
+    const auto cycles = static_cast<double>(run->cycles);
+    // The bound of the busiest SM is at least that of an even spread.
+    EXPECT_GE(cycles * peak, static_cast<double>(run->issued_macs)) << name;
+    const std::int64_t rounds = ceil_div(run->kernel.ctas, std::int64_t{kSms});
+    const double busiest =
+        static_cast<double>(rounds * (run->issued_macs / run->kernel.ctas)) / (peak / kSms);
+    EXPECT_GE(cycles, busiest) << name;
+  }
+  EXPECT_GE(dense.issued_macs, useful) << name;
+  EXPECT_GE(2 * sparse.issued_macs, useful) << name;
+  // Twice the rate, a smaller tile's worth of wave quantisation aside.
+  const double speed_up = static_cast<double>(dense.cycles) / static_cast<double>(sparse.cycles);
+  const double padding =
+      static_cast<double>(dense.issued_macs) / static_cast<double>(2 * sparse.issued_macs);
+  EXPECT_LE(speed_up, 2.0 * std::max(1.0, padding) * 1.02) << name;
+  EXPECT_GT(speed_up, 0.5) << name;
+}
+
+TEST(Invariants, CyclesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {
+  const GpuSpec spec = small_gpu();
+  GemmSimulator simulator(spec, {GemmSimulator::Sms::kSampled, true, ""});
+  for (const GemmProblem& problem : shapes()) {
+    if (!problem.sparse) {
+      expect_invariants(simulator, spec, problem);
+    }
+  }
+  for (const std::int64_t m : {1, 7, 13, 127, 257}) {
+    for (const std::int64_t n : {1, 11, 131}) {
+      for (const std::int64_t k : {4, 52, 508}) {
+        expect_invariants(simulator, spec, {{m, n, k}, 1, DataType::kF16, false});
+      }
+    }
+  }
+}
+
+TEST(Invariants, MoreDepthRowsColumnsOrBatchNeverTakeLess) {
+  GemmSimulator simulator(small_gpu(), {GemmSimulator::Sms::kSampled, true, ""});
+  const KernelOverrides fixed{GemmShape{128, 128, 64}, 3};
+  for (const bool sparse : {false, true}) {
+    std::int64_t last = 0;
+    for (const std::int64_t k : {64, 128, 256, 512, 1024, 4096, 16384}) {
+      const std::int64_t cycles =
+          simulator.run({{512, 512, k}, 1, DataType::kF16, sparse}, fixed, nullptr).cycles;
+      EXPECT_GT(cycles, last) << k;
+      last = cycles;
+    }
+    last = 0;
+    for (const std::int64_t m : {128, 512, 1024, 4096, 8192}) {
+      const std::int64_t cycles =
+          simulator.run({{m, 512, 512}, 1, DataType::kF16, sparse}, fixed, nullptr).cycles;
+      EXPECT_GE(cycles, last) << m;
+      last = cycles;
+    }
+  }
+}
+
+TEST(Invariants, ALargeGemmComesNearThePeakDenseAndSparse) {
+  const GpuSpec spec = small_gpu();
+  GemmSimulator simulator(spec, {GemmSimulator::Sms::kSampled, true, ""});
+  for (const bool sparse : {false, true}) {
+    const GemmRun run = simulator.run({{4096, 4096, 8192}, 1, DataType::kF16, sparse}, {}, nullptr);
+    const double utilisation =
+        static_cast<double>(run.issued_macs) /
+        (static_cast<double>(run.cycles) * kSms * peak_macs_per_cycle(spec.sm, DataType::kF16));
+    std::printf("%s: %.1f %% of the peak\n", sparse ? "sparse" : "dense", 100 * utilisation);
+    EXPECT_GT(utilisation, 0.85);
+    EXPECT_LE(utilisation, 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
