@@ -12,6 +12,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace sptc::sim {
 namespace {
@@ -23,6 +25,15 @@ numerics::DataType parse_dtype(const std::string& word) {
     return *type;
   }
   throw InputError("--dtype: " + unknown_operand_type(word));
+}
+
+/// "f16|bf16|...", from the table of types.
+std::string operand_types() {
+  std::string names;
+  for (const std::string_view name : numerics::operand_type_names()) {
+    names += (names.empty() ? "" : "|") + std::string(name);
+  }
+  return names;
 }
 
 RunOptions checked(const SimulationOptions& given) {
@@ -77,7 +88,7 @@ void SimulationOptions::add_to(CLI::App& command) {
       ->type_name("dense|sparse|both")
       ->capture_default_str();
   command.add_option("--dtype", dtype, "replaces the operand type of every operation")
-      ->type_name("f16|bf16|tf32|s8");
+      ->type_name(operand_types());
   command
       .add_option("--data", data,
                   "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "

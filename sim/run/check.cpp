@@ -194,6 +194,10 @@ reference::Findings check_against_reference(const GemmOperands& operands, const 
                                             const Arithmetic& arithmetic) {
   const mma::StepRules& rules = arithmetic.rules;
   const mma::MmaInstruction& instruction = arithmetic.instruction;
+  // The bound is derived for this arithmetic and no other.
+  ensure(rules.is_integer() || (rules.rounding == mma::OutputRounding::kTowardZero &&
+                                rules.output == numerics::DataType::kF32),
+         "the error bound covers f32 accumulators that are rounded toward zero");
   reference::BlockFma block_fma{rules.products_per_step, rules.fraction_bits, rules.exponent_floor,
                                 rules.products_per_step};
   reference::GemmInputs inputs{instruction.a_type, &operands.a, &operands.b_columns, nullptr};

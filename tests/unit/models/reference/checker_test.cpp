@@ -127,6 +127,37 @@ TEST(Checker, AcceptsThePlainArithmeticOnSubnormalOperandsAndResults) {
   }
 }
 
+TEST(Checker, HasABoundThatTheWorstCaseNearlyReaches) {
+  // The accumulator stays 1; in every step all eight products lose nearly one unit of 2^-24 each to
+  // the alignment, and the rounding takes the unit that is left. The bound allows (8 + 1) + 2
+  // units.
+  const Generator a = [](std::uint64_t k) {
+    const double below_one = 2047.0 / 2048;
+    return k == 0 ? 1.0 : (k < 8 ? 0.0 : (k % 8 == 0 ? 2 : 1) * below_one * 0x1p-12);
+  };
+  const Generator b = [](std::uint64_t k) { return k == 0 ? 1.0 : 0x1p-12; };
+  const Gemm gemm(DataType::kF16, 1, 1, 4096, a, b);
+  EXPECT_EQ(gemm.d(0, 0), 0x3F800000u);
+  const Findings findings = gemm.check();
+  EXPECT_EQ(findings.mismatches, 0);
+  EXPECT_NEAR(findings.worst_ratio, 9.0 / 11, 0.01);
+}
+
+TEST(Checker, KnowsThatSubnormalOperandsRaiseTheWindow) {
+  // 2^-24 is a subnormal of exponent -14: times 2^15 the product is 2^-9, but the window sits at
+  // 2^1, and the other seven products vanish below its last bit 2^-23.
+  const Generator subnormal_side = [](std::uint64_t k) {
+    return k == 0 ? 0x1p-24 : 2047.0 / 2048 * 0x1p-12;
+  };
+  const Generator large_side = [](std::uint64_t k) { return k == 0 ? 0x1p15 : 0x1p-11; };
+  for (const bool swapped : {false, true}) {
+    const Gemm gemm(DataType::kF16, 1, 1, 8, swapped ? large_side : subnormal_side,
+                    swapped ? subnormal_side : large_side);
+    EXPECT_EQ(numerics::to_double(gemm.d(0, 0), DataType::kF32), 0x1p-9);
+    EXPECT_EQ(gemm.check().mismatches, 0);
+  }
+}
+
 TEST(Checker, FindsOneWrongProduct) {
   for (const DataType type : kFloats) {
     for (const std::size_t k : {64, 4096}) {
