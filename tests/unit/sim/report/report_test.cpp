@@ -120,7 +120,7 @@ TEST(JsonReport, KeepsTheFigures) {
   const auto& op = json["operations"][0];
   EXPECT_EQ(op["dense"]["kernel"]["tile"], "128x128x32");
   EXPECT_EQ(op["dense"]["cycles"], 141000);
-  EXPECT_EQ(op["dense"]["bound_by"], "compute");
+  EXPECT_EQ(op["dense"]["bound_by"], "compute (memory not modelled)");
   EXPECT_EQ(op["sparse"]["check"]["first_violation"]["got"], "0x3f800000");
   EXPECT_EQ(op["sparse"]["check"]["first_violation"]["col"], 17);
   EXPECT_EQ(json["totals"]["scope"], "GEMMs only");
