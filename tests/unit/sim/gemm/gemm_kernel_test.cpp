@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/gemm_kernel.h"
+
+#include "models/mma/register_map.h"
+#include "sim/config/architecture.h"
+#include "sim/gemm/register_allocation.h"
+#include "sim/gemm/warp_program.h"
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+const GpuSpec& a100() {
+  static const GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  return spec;
+}
+
+GemmKernel kernel_for(const GemmProblem& problem, const KernelOverrides& overrides = {}) {
+  return choose_kernel(problem, overrides, a100().sm, a100().sms);
+}
+
+GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, bool sparse = false,
+                    DataType type = DataType::kF16, std::int64_t batch = 1) {
+  return {{m, n, k}, batch, type, sparse};
+}
+
+TEST(Rasterise, GivesEveryTileOfEveryGemmToExactlyOneCta) {
+  for (const auto& [m, n] : {std::pair{1, 1}, {64, 5000}, {5000, 64}, {2048, 2048}, {1111, 3333}}) {
+    const GemmKernel kernel = kernel_for(problem(m, n, 64, false, DataType::kF16, 3));
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
+    for (std::int64_t cta = 0; cta < kernel.ctas(); ++cta) {
+      const CtaTile tile = kernel.rasterise(cta);
+      EXPECT_GE(tile.tile_m, 0);
+      EXPECT_LT(tile.tile_m, kernel.tiles_m());
+      EXPECT_GE(tile.tile_n, 0);
+      EXPECT_LT(tile.tile_n, kernel.tiles_n());
+      EXPECT_LT(tile.batch, 3);
+      seen.insert({tile.batch, tile.tile_m, tile.tile_n});
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(seen.size()), kernel.ctas()) << m << "x" << n;
+    EXPECT_EQ(kernel.ctas(), 3 * kernel.tiles_m() * kernel.tiles_n());
+  }
+}
+
+TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
+  const SmSpec& sm = a100().sm;
+  for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
+    for (const bool sparse : {false, true}) {
+      for (const std::int64_t size : {1, 100, 1000, 10000}) {
+        const GemmKernel kernel = kernel_for(problem(size, 2 * size, 1024, sparse, type));
+        EXPECT_LE(kernel.registers_per_thread, sm.max_registers_per_thread);
+        EXPECT_LE(kernel.shared_memory_per_cta.count(), sm.max_shared_memory_per_cta.count());
+        EXPECT_GE(kernel.ctas_per_sm, 1);
+        EXPECT_LE(kernel.ctas_per_sm * kernel.warps(), sm.max_warps);
+        EXPECT_LE(std::int64_t{kernel.ctas_per_sm} * kernel.warps() * 32 *
+                      round_up(kernel.registers_per_thread, 8),
+                  sm.registers);
+        EXPECT_LE(kernel.ctas_per_sm * kernel.shared_memory_per_cta.count(),
+                  sm.shared_memory.count());
+        EXPECT_EQ(kernel.cta_tile.m % kernel.warp_tile.m, 0);
+        EXPECT_EQ(kernel.cta_tile.n % kernel.warp_tile.n, 0);
+        EXPECT_GE(kernel.stages, 1);
+        EXPECT_EQ(kernel.instruction, mma::gemm_instruction(type, sparse));
+      }
+    }
+  }
+}
+
+TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
+  const KernelOverrides tile{GemmShape{128, 128, 64}, 3};
+  const GemmKernel dense = kernel_for(problem(129, 1, 65), tile);
+  EXPECT_EQ(dense.tiles_m(), 2);
+  EXPECT_EQ(dense.tiles_n(), 1);
+  EXPECT_EQ(dense.k_tiles(), 2);
+  EXPECT_EQ(dense.issued_macs(), 2 * 128 * 128 * 128);
+  const GemmKernel sparse = kernel_for(problem(129, 1, 68, true), tile);
+  EXPECT_EQ(sparse.issued_macs(), 2 * 128 * 128 * 64);
+  EXPECT_EQ(kernel_for(problem(128, 128, 64, false, DataType::kF16, 5), tile).issued_macs(),
+            5 * 128 * 128 * 64);
+}
+
+TEST(ForcedTile, IsTakenAsGiven) {
+  const GemmKernel kernel = kernel_for(problem(512, 512, 512), {GemmShape{64, 32, 32}, 2});
+  EXPECT_EQ(kernel.cta_tile.m, 64);
+  EXPECT_EQ(kernel.cta_tile.n, 32);
+  EXPECT_EQ(kernel.cta_tile.k, 32);
+  EXPECT_EQ(kernel.stages, 2);
+}
+
+TEST(ForcedTile, ThatNoKernelCanHaveIsRefusedWithTheReason) {
+  const auto forced = [](GemmShape tile, std::optional<int> stages = std::nullopt) {
+    return input_error_of([&] { kernel_for(problem(512, 512, 512), {tile, stages}); });
+  };
+  EXPECT_NE(forced({100, 128, 64}).find("100x128x64"), std::string::npos);
+  EXPECT_FALSE(forced({128, 100, 64}).empty());
+  EXPECT_FALSE(forced({128, 128, 17}).empty());
+  EXPECT_FALSE(forced({0, 128, 64}).empty());
+  EXPECT_FALSE(forced({128, -8, 64}).empty());
+  EXPECT_NE(forced({256, 256, 512}, 4).find("shared memory"), std::string::npos);
+  EXPECT_FALSE(forced({128, 128, 64}, 0).empty());
+  EXPECT_FALSE(forced({128, 128, 64}, 17).empty());
+}
+
+TEST(RegisterAllocation, NeverGivesOneRegisterTwoMeanings) {
+  for (const bool sparse : {false, true}) {
+    for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+      const RegisterAllocation registers(mma::gemm_instruction(type, sparse), 4, 4);
+      std::map<int, std::string> owner;
+      const auto claim = [&](const RegisterRange& range, const std::string& name) {
+        for (int r = range.base; r < range.base + range.count; ++r) {
+          EXPECT_EQ(owner.emplace(r, name).first->second, name) << r;
+          EXPECT_LT(r, registers.count());
+        }
+      };
+      for (int row = 0; row < 4; ++row) {
+        for (int col = 0; col < 4; ++col) {
+          claim(registers.accumulator(row, col),
+                "d" + std::to_string(row) + "," + std::to_string(col));
+        }
+        for (int buffer = 0; buffer < 2; ++buffer) {
+          const std::string suffix = std::to_string(buffer) + "," + std::to_string(row);
+          claim(registers.a(buffer, row), "a" + suffix);
+          claim(registers.b(buffer, row), "b" + suffix);
+          if (sparse) {
+            claim(registers.metadata(buffer, row),
+                  "e" + std::to_string(buffer) + "," +
+                      std::to_string(row / registers.rows_per_metadata_register()));
+          }
+        }
+      }
+      EXPECT_EQ(static_cast<int>(owner.size()), registers.count());
+    }
+  }
+}
+
+// --- the instruction stream
+// ------------------------------------------------------------------------------------------
+
+/// Walks the program as the hardware would, with the coordinates of a fragment in place of its
+/// bits.
+struct StreamCheck {
+  explicit StreamCheck(const GemmKernel& which) : kernel(which) {}
+
+  void walk(const WarpProgram& program) {
+    for (WarpCursor cursor(program); !cursor.done(); cursor.advance()) {
+      const WarpInstruction& instruction = cursor.instruction();
+      const std::int64_t step =
+          cursor.iteration() * kernel.k_steps_per_tile() + instruction.where.k_step;
+      if (instruction.opcode == Opcode::kLoadMatrix) {
+        load(instruction, step);
+      } else if (instruction.opcode == Opcode::kMma) {
+        execute(instruction);
+      } else if (instruction.opcode == Opcode::kBarrier) {
+        ++barriers;
+      } else {
+        ++stores[{instruction.where.row, instruction.where.col}];
+      }
+    }
+  }
+
+  void load(const WarpInstruction& instruction, std::int64_t step) {
+    EXPECT_LE(instruction.d.count, 4);
+    EXPECT_LT(step, kernel.k_tiles() * kernel.k_steps_per_tile());
+    const int first =
+        instruction.operand == Operand::kB ? instruction.where.col : instruction.where.row;
+    const int per_fragment = instruction.operand == Operand::kB
+                                 ? mma::RegisterMap(kernel.instruction).b_registers()
+                                 : instruction.d.count;
+    for (int r = 0; r < instruction.d.count; ++r) {
+      contents[instruction.d.base + r] = {instruction.operand, first + r / per_fragment, step};
+    }
+  }
+
+  void execute(const WarpInstruction& instruction) {
+    const auto& [a_operand, row, step] = contents.at(instruction.a.base);
+    const auto& [b_operand, col, b_step] = contents.at(instruction.b.base);
+    EXPECT_EQ(a_operand, Operand::kA);
+    EXPECT_EQ(b_operand, Operand::kB);
+    EXPECT_EQ(step, b_step);
+    EXPECT_EQ(row, instruction.where.row);
+    EXPECT_EQ(col, instruction.where.col);
+    EXPECT_EQ(instruction.c.base, instruction.d.base);
+    if (kernel.instruction.sparse) {
+      const RegisterAllocation registers(kernel.instruction, 1, 1);
+      const auto& [e_operand, e_row, e_step] = contents.at(instruction.metadata.base);
+      EXPECT_EQ(e_operand, Operand::kMetadata);
+      EXPECT_EQ(e_step, step);
+      EXPECT_EQ(e_row + instruction.selector, row);
+      EXPECT_LT(instruction.selector, registers.rows_per_metadata_register());
+    }
+    // Accumulation goes in increasing k.
+    EXPECT_EQ((executed[{row, col}]), step) << row << "," << col;
+    executed[{row, col}] = step + 1;
+  }
+
+  const GemmKernel& kernel;
+  std::map<int, std::tuple<Operand, int, std::int64_t>> contents;
+  std::map<std::pair<int, int>, std::int64_t> executed;
+  std::map<std::pair<int, int>, int> stores;
+  int barriers = 0;
+};
+
+void expect_complete(const GemmKernel& kernel) {
+  StreamCheck check(kernel);
+  check.walk(gemm_warp_program(kernel, kernel.k_tiles()));
+  const auto fragments = static_cast<std::size_t>(kernel.fragments_m()) *
+                         static_cast<std::size_t>(kernel.fragments_n());
+  EXPECT_EQ(check.executed.size(), fragments);
+  EXPECT_EQ(check.stores.size(), fragments);
+  for (const auto& [where, steps] : check.executed) {
+    EXPECT_EQ(steps, kernel.k_tiles() * kernel.k_steps_per_tile());
+    EXPECT_EQ(check.stores[where], 1);
+  }
+  EXPECT_EQ(check.barriers, kernel.k_tiles());
+}
+
+TEST(WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
+  for (const bool sparse : {false, true}) {
+    for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+      for (const std::int64_t k : {4, 128, 1000}) {
+        expect_complete(kernel_for(problem(300, 300, k, sparse, type)));
+      }
+    }
+  }
+}
+
+TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
+  for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+    const int k = 2 * mma::gemm_instruction(type, true).shape.k;
+    const GemmKernel kernel =
+        kernel_for(problem(300, 300, 512, true, type), {GemmShape{16, 64, k}, std::nullopt});
+    EXPECT_EQ(kernel.fragments_m(), 1);
+    expect_complete(kernel);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim

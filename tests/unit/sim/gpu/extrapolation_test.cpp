@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The detection of periods on grids whose length is a formula.
+#include "sim/gpu/extrapolation.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace sptc::sim {
+namespace {
+
+/// A grid on one SM that takes `start` cycles and then, per round of CTAs, what `round` says of its
+/// depth.
+std::function<CtaEnds(std::int64_t, std::int64_t)> grid(
+    std::int64_t resident, std::int64_t start, std::function<std::int64_t(std::int64_t)> round) {
+  return [=](std::int64_t ctas, std::int64_t k_tiles) {
+    CtaEnds ends;
+    for (std::int64_t cta = 0; cta < ctas; ++cta) {
+      ends.push_back(start + (cta / resident + 1) * round(k_tiles));
+    }
+    return ends;
+  };
+}
+
+std::int64_t whole(const GridExtent& extent,
+                   const std::function<CtaEnds(std::int64_t, std::int64_t)>& simulate) {
+  return simulate(extent.ctas, extent.k_tiles).back();
+}
+
+TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
+  for (const std::int64_t resident : {1, 2, 3}) {
+    const auto simulate = grid(resident, 17, [](std::int64_t k) { return 40 + 130 * k; });
+    for (const std::int64_t ctas : {1, 2, 5, 6, 7, 40, 41, 1000}) {
+      for (const std::int64_t k_tiles : {1, 2, 15, 16, 17, 18, 19, 20, 100, 4097}) {
+        const GridExtent extent{ctas, k_tiles, resident};
+        const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+        EXPECT_EQ(result.cycles, whole(extent, simulate)) << ctas << " " << k_tiles;
+      }
+    }
+  }
+}
+
+TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
+  const auto simulate = grid(1, 5, [](std::int64_t k) { return 100 * k + (k % 4) * 7; });
+  for (std::int64_t k_tiles = 30; k_tiles < 50; ++k_tiles) {
+    const GridExtent extent{3, k_tiles, 1};
+    const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+    EXPECT_TRUE(result.extrapolated);
+    EXPECT_EQ(result.cycles, whole(extent, simulate)) << k_tiles;
+  }
+}
+
+TEST(ExtrapolateCycles, SimulatesTheWholeGridWhereTheDepthIsNotPeriodic) {
+  const auto simulate = grid(1, 5, [](std::int64_t k) { return k * k; });
+  const GridExtent extent{2, 200, 1};
+  const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+  EXPECT_FALSE(result.extrapolated);
+  EXPECT_EQ(result.cycles, whole(extent, simulate));
+  EXPECT_GE(result.cycles_simulated, result.cycles);
+}
+
+TEST(ExtrapolateCycles, SimulatesTheWholeGridWhereRoundsDiffer) {
+  const auto simulate = [](std::int64_t ctas, std::int64_t k_tiles) {
+    CtaEnds ends;
+    for (std::int64_t cta = 0; cta < ctas; ++cta) {
+      ends.push_back((cta + 1) * (cta + 1) * k_tiles);  // every round is longer
+    }
+    return ends;
+  };
+  const ExtrapolatedCycles result = extrapolate_cycles({50, 40, 1}, simulate);
+  EXPECT_FALSE(result.extrapolated);
+  EXPECT_EQ(result.cycles, 50 * 50 * 40);
+}
+
+TEST(ExtrapolateCycles, UsesRoundsAloneWhereOnlyTheyArePeriodic) {
+  const auto simulate = grid(2, 9, [](std::int64_t k) { return k * k; });
+  const GridExtent extent{100, 30, 2};
+  const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+  EXPECT_TRUE(result.extrapolated);
+  EXPECT_EQ(result.cycles, whole(extent, simulate));
+}
+
+TEST(ExtrapolateCycles, NeedsALongerWarmUpWhereThePipelineFillsSlowly) {
+  const auto simulate =
+      grid(1, 0, [](std::int64_t k) { return k < 20 ? 50 * k * k : 20000 + 100 * k; });
+  const GridExtent extent{1, 500, 1};
+  const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+  EXPECT_TRUE(result.extrapolated);
+  EXPECT_EQ(result.cycles, whole(extent, simulate));
+}
+
+TEST(ExtrapolateCycles, SimulatesShortGridsWhole) {
+  const auto simulate = grid(2, 3, [](std::int64_t k) { return 10 * k; });
+  const ExtrapolatedCycles result = extrapolate_cycles({2, 8, 2}, simulate);
+  EXPECT_FALSE(result.extrapolated);
+  EXPECT_EQ(result.cycles, 83);
+  EXPECT_EQ(result.cycles_simulated, 83);
+}
+
+TEST(ExtrapolateCycles, SimulatesFarLessThanTheWholeOfALargeGrid) {
+  const auto simulate = grid(2, 17, [](std::int64_t k) { return 40 + 130 * k; });
+  const ExtrapolatedCycles result = extrapolate_cycles({1000, 1000, 2}, simulate);
+  EXPECT_LT(result.cycles_simulated, result.cycles / 1000);
+}
+
+}  // namespace
+}  // namespace sptc::sim
