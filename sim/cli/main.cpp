@@ -124,6 +124,7 @@ int run(int argc, char** argv) {
   Command chosen;
   sptc::sim::add_run_command(app, chosen);
   sptc::sim::add_gemm_command(app, chosen);
+  sptc::sim::add_verify_command(app, chosen);
   sptc::sim::add_arch_command(app, chosen);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
