@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 LAYERS = {
-    "models": ["base", "numerics", "sparsity", "mma", "reference", "energy", "roofline"],
+    "models": ["base", "numerics", "sparsity", "mma", "engine", "reference", "energy", "roofline"],
     "sim": ["base", "isa", "tensor_core", "sm", "memory", "gemm", "gpu", "config", "trace", "run", "report", "cli"],
 }
 
