@@ -119,7 +119,7 @@ HWY_INLINE FloatVector round_to_half(FloatVector v) {
   for (float& lane : lanes) {
     lane = round_to_half_scalar(lane);
   }
-  return hn::Load(df, lanes);
+  return hn::Load(df, lanes) + hn::Zero(df);
 #endif
 }
 
