@@ -156,6 +156,7 @@ constexpr std::array kRows{
     Row{"", kMma, kInteger, exact(DataType::kS32, 16, "exact: PTX ISA")},
     Row{"", kMma, kB1, exact(DataType::kS32, 16, "exact: PTX ISA")},
     Row{"", kWgmma, kInteger, exact(DataType::kS32, 16, "exact: PTX ISA")},
+    Row{"", kWgmma, kB1, exact(DataType::kS32, 16, "exact: PTX ISA")},
     Row{"", kTcgen05, kInteger, exact(DataType::kS32, 16, "exact: PTX ISA")},
 };
 
@@ -267,6 +268,9 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
   StepRules rules = row->rules;
   if (instruction.sparse) {
     apply_sparse(rules, instruction.family, grouping);
+  }
+  if (instruction.compressed_k() < rules.products_per_step && rules.evidence == kHardware) {
+    rules.evidence = kModel;  // the words are of the full depth
   }
   rules.products_per_step = instruction.satfinite
                                 ? instruction.compressed_k()

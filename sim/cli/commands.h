@@ -16,9 +16,11 @@ using Command = std::function<int()>;
 void add_run_command(CLI::App& app, Command& chosen);
 /// sptcsim gemm M N K
 void add_gemm_command(CLI::App& app, Command& chosen);
-/// sptcsim verify DIR
-void add_verify_command(CLI::App& app, Command& chosen);
 /// sptcsim arch list|show|validate
 void add_arch_command(CLI::App& app, Command& chosen);
+/// sptcsim verify DIR
+void add_verify_command(CLI::App& app, Command& chosen);
+/// sptcsim mma
+void add_mma_command(CLI::App& app, Command& chosen);
 
 }  // namespace sptc::sim

@@ -124,8 +124,9 @@ int run(int argc, char** argv) {
   Command chosen;
   sptc::sim::add_run_command(app, chosen);
   sptc::sim::add_gemm_command(app, chosen);
-  sptc::sim::add_verify_command(app, chosen);
   sptc::sim::add_arch_command(app, chosen);
+  sptc::sim::add_verify_command(app, chosen);
+  sptc::sim::add_mma_command(app, chosen);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {

@@ -7,6 +7,7 @@
 #include "sim/trace/tensor_layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 #include <functional>
@@ -52,10 +53,9 @@ BitArray read_bit_array(const std::filesystem::path& path) {
 }
 
 void write_bit_array(const std::filesystem::path& path, const BitArray& array) {
-  std::string shape;
-  for (const std::size_t extent : array.shape) {
-    shape += std::to_string(extent) + ", ";
-  }
+  // A tuple of one is written "(5,)".
+  const std::string shape =
+      fmt::format("{}{}", fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
   std::string header =
       fmt::format("{{'descr': '{}u{}', 'fortran_order': False, 'shape': ({}), }}",
                   array.element_bytes == 1 ? "|" : "<", array.element_bytes, shape);

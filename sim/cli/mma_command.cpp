@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "models/mma/catalogue.h"
+#include "models/mma/step_rules.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/text_file.h"
+#include "sim/verify/bit_array.h"
+#include "sim/verify/diagnosis.h"
+#include "sim/verify/identify.h"
+#include "sim/verify/metadata_input.h"
+#include "sim/verify/mma_batch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+namespace {
+
+struct Arguments {
+  std::string arch;
+  std::string instruction;
+  std::string a, b, c, a_scales, b_scales;
+  std::string metadata;
+  std::string layout = "canonical";
+  std::string selector = "0";
+  std::string grouping = "H1";
+  std::string profile = "hardware";
+  std::string out, expect;
+  std::string format = "text";
+  bool list = false;
+  bool identify = false;
+};
+
+// --list ------------------------------------------------------------------------------------------
+
+std::string describe_rules(const mma::StepRules& rules) {
+  if (rules.is_integer()) {
+    return "exact";
+  }
+  if (rules.is_f64()) {
+    return "FMA chain";
+  }
+  return fmt::format("L {:>2} F {:>2} {}{}{}", rules.products_per_step, rules.fraction_bits,
+                     rules.rounding == mma::OutputRounding::kTowardZero ? "RZ" : "RNE",
+                     rules.cleared_output_bits > 0 ? " e8m13" : "",
+                     rules.lowered_fp8 ? " lowered" : "");
+}
+
+std::string list_of(const mma::Target& target) {
+  std::string text = fmt::format("{} ({}: {})\n", target.name, target.architecture, target.gpus);
+  for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
+    const auto rules = entry.is_software
+                           ? std::nullopt
+                           : mma::find_step_rules(target.architecture, entry.instruction);
+    text += fmt::format("  {:<78} {:<36} {:<22} {}\n", entry.ptx_name(),
+                        entry.is_software ? "software routine" : entry.sass,
+                        rules ? describe_rules(*rules) : "not known",
+                        rules ? mma::name(rules->evidence) : "");
+  }
+  return text;
+}
+
+int list(const Arguments& arguments) {
+  std::string text;
+  if (!arguments.arch.empty()) {
+    text = list_of(mma::find_target(arguments.arch));
+  } else {
+    for (const mma::Target& target : mma::targets()) {
+      text += list_of(target);
+    }
+  }
+  write_result(arguments.out, text);
+  return 0;
+}
+
+// Operands ----------------------------------------------------------------------------------------
+
+/// A matrix stands for a batch of one.
+BitArray read_batched(const std::string& file) {
+  BitArray array = read_bit_array(file);
+  if (array.shape.size() == 2) {
+    array.shape.insert(array.shape.begin(), 1);
+  }
+  if (array.shape.size() != 3) {
+    throw InputError(fmt::format("{}: must have two axes, or three with the case first, not [{}]",
+                                 printable(file), fmt::join(array.shape, ", ")));
+  }
+  return array;
+}
+
+MmaOperands read_operands(const Arguments& arguments) {
+  if (arguments.a.empty() || arguments.b.empty()) {
+    throw InputError("mma: --a and --b are needed");
+  }
+  MmaOperands operands;
+  operands.a = read_batched(arguments.a);
+  operands.b = read_batched(arguments.b);
+  if (!arguments.c.empty()) {
+    operands.c = read_batched(arguments.c);
+  }
+  if (!arguments.a_scales.empty()) {
+    operands.a_scales = read_batched(arguments.a_scales);
+  }
+  if (!arguments.b_scales.empty()) {
+    operands.b_scales = read_batched(arguments.b_scales);
+  }
+  return operands;
+}
+
+std::optional<MetadataInput> read_metadata(const Arguments& arguments) {
+  if (arguments.metadata.empty()) {
+    return std::nullopt;
+  }
+  MetadataInput metadata{read_bit_array(arguments.metadata),
+                         parse_metadata_layout(arguments.layout), 0};
+  if (arguments.selector != "0") {
+    metadata.selector = static_cast<int>(parse_positive("--selector", arguments.selector, 3));
+  }
+  return metadata;
+}
+
+// Execution ---------------------------------------------------------------------------------------
+
+/// Compares, and says where the first difference is. Returns the exit code.
+int compare(const Arguments& arguments, const MmaOperands& operands,
+            const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+            const BitArray& d) {
+  const BitArray expected = read_batched(arguments.expect);
+  if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
+    throw InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
+                                 printable(arguments.expect), fmt::join(d.shape, ", "),
+                                 d.element_bytes, fmt::join(expected.shape, ", "),
+                                 expected.element_bytes));
+  }
+  std::size_t mismatches = 0;
+  std::string first;
+  for (std::size_t i = 0; i < d.bits.size(); ++i) {
+    if (same_result(d.bits[i], expected.bits[i], rules)) {
+      continue;
+    }
+    if (mismatches++ == 0) {
+      const std::size_t column = i % d.shape[2];
+      const std::size_t row = i / d.shape[2] % d.shape[1];
+      const std::size_t index = i / d.shape[2] / d.shape[1];
+      const Diagnosis why = diagnose(dot_operands(operands, instruction, index, row, column),
+                                     instruction, rules, expected.bits[i]);
+      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
+                          row, column, hex_bits(expected.bits[i], d.element_bytes),
+                          hex_bits(d.bits[i], d.element_bytes), why.step);
+      for (const std::string& line : why.trace) {
+        first += "  " + line + "\n";
+      }
+    }
+  }
+  write_result({}, fmt::format("{}{} of {} elements differ\n", first, mismatches, d.bits.size()));
+  return mismatches == 0 ? 0 : 1;
+}
+
+int execute_one(const Arguments& arguments) {
+  if (arguments.arch.empty() || arguments.instruction.empty()) {
+    throw InputError("mma: --arch and --instruction are needed (or --list, or --identify)");
+  }
+  if (arguments.out.empty() && arguments.expect.empty()) {
+    throw InputError("mma: --out or --expect is needed, else nothing is seen of the result");
+  }
+  if (!arguments.out.empty()) {
+    require_writable("--out", arguments.out);
+  }
+  const mma::Target& target = mma::find_target(arguments.arch);
+  const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
+  const mma::StepRules rules = mma::with_profile(
+      mma::instruction_rules(target, instruction, parse_grouping(arguments.grouping)),
+      mma::parse_profile(arguments.profile));
+  MmaOperands operands = read_operands(arguments);
+  if (operands.c.shape.empty()) {
+    operands.c = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                element_bytes(instruction.c_type()));
+  }
+  if (const auto metadata = read_metadata(arguments)) {
+    operands.indices =
+        element_indices(*metadata, instruction, operands.a.shape, printable(arguments.metadata));
+  }
+  require_operands(operands, instruction, "mma");
+  const BitArray d = execute(operands, instruction, rules);
+  if (!arguments.out.empty()) {
+    write_bit_array(arguments.out, d);
+  }
+  return arguments.expect.empty() ? 0 : compare(arguments, operands, instruction, rules, d);
+}
+
+int identify_one(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
+  const bool is_json = arguments.format == kFormats[1];
+  if (!is_json && arguments.format != kFormats[0]) {
+    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
+  }
+  if (arguments.expect.empty()) {
+    throw InputError("mma --identify: --expect names the D whose arithmetic is looked for");
+  }
+  const Identification found =
+      identify(read_operands(arguments), read_metadata(arguments), read_batched(arguments.expect),
+               mma::parse_profile(arguments.profile));
+  write_result(arguments.out, is_json ? identify_json(found) : identify_text(found));
+  return found.matches.empty() ? 1 : 0;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.list) {
+    return list(arguments);
+  }
+  return arguments.identify ? identify_one(arguments) : execute_one(arguments);
+}
+
+void add_operands(CLI::App& command, Arguments& arguments) {
+  const auto file = [&](const char* name, std::string& value, const char* description) {
+    command.add_option(name, value, description)->type_name("FILE");
+  };
+  file("--a", arguments.a, "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]");
+  file("--b", arguments.b, "B [case, K, N]");
+  file("--c", arguments.c, "C [case, M, N] (default: zeros)");
+  file("--metadata", arguments.metadata, "places of the elements of a sparse A");
+  command.add_option("--metadata-layout", arguments.layout, "of --metadata")
+      ->type_name("canonical|reordered|lanes|indices")
+      ->capture_default_str();
+  command.add_option("--selector", arguments.selector, "of lanes: which of a quad count")
+      ->type_name("0..3")
+      ->capture_default_str();
+  file("--a-scales", arguments.a_scales, "ue8m0 scales of A [case, M, K/32]");
+  file("--b-scales", arguments.b_scales, "ue8m0 scales of B [case, K/32, N]");
+}
+
+}  // namespace
+
+void add_mma_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "mma", "execute one matrix instruction bit for bit, list them, or identify one");
+  command->add_option("--arch", arguments->arch, "sm_80, ampere, A100, ...")->type_name("NAME");
+  command
+      ->add_option("--instruction", arguments->instruction,
+                   "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32")
+      ->type_name("NAME");
+  add_operands(*command, *arguments);
+  command
+      ->add_option("--grouping", arguments->grouping,
+                   "what a sparse step counts: stored elements (H1) or logical k (H2)")
+      ->type_name("H1|H2")
+      ->capture_default_str();
+  command
+      ->add_option("--profile", arguments->profile,
+                   "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word")
+      ->type_name("hardware|mma-sim")
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "D as bits, .npy (with --list, --identify: text)")
+      ->type_name("FILE");
+  command->add_option("--expect", arguments->expect, "compare D with this; exit 1 on a difference")
+      ->type_name("FILE");
+  command->add_flag("--list", arguments->list, "instructions of --arch, or of all");
+  command->add_flag("--identify", arguments->identify,
+                    "which instructions make --expect of A, B and C");
+  command->add_option("--format", arguments->format, "of --identify")
+      ->type_name("text|json")
+      ->capture_default_str();
+  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sptc::sim
