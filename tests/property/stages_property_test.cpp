@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -107,6 +108,43 @@ TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
           operands.a(row, t + 1) = operands.a(row, t) ^ (1U << sign) ^ (row % 2);
         }
       }
+      const Matrix<numerics::Word> stages =
+          run_stages(context, operand_words(instruction, operands));
+      ASSERT_EQ(stages, run_plain(context, operands));
+      for (std::size_t row = 0; row < kRows; ++row) {
+        ASSERT_EQ(stages(row, row % kCols), oracle_element(context, operands, row, row % kCols));
+      }
+    }
+  }
+}
+
+TEST(StagesProperty, SumsBelowTheFloorOfTheLargestExponentAgree) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    const StepContext context(instruction, step_rules("ampere", instruction));
+    if (context.rules.is_integer() ||
+        (instruction.a_type == numerics::DataType::kF16 && *context.rules.exponent_floor < -48)) {
+      continue;  // products of f16 never come near the floor of f32
+    }
+    // Products of exponents around the floor and no accumulator above it.
+    const numerics::FloatFormat& format = *numerics::info(instruction.a_type).format;
+    const int low_bits = format.mantissa_bits + format.discarded_low_bits;
+    const numerics::Word fields = ((1U << format.exponent_bits) - 1) << low_bits;
+    for (std::uint64_t number = 0; number < 60; ++number) {
+      const RandomStream random = RandomStream(23).fork(std::to_string(number));
+      MmaOperands operands =
+          random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, random);
+      std::uint64_t index = 1 << 20;
+      for (auto* matrix : {&operands.a, &operands.b}) {
+        for (std::size_t i = 0; i < matrix->size(); ++i) {
+          const int below = static_cast<int>(random.below(index++, 8));
+          const int exponent =
+              std::max(*context.rules.exponent_floor / 2 - below, format.min_exponent());
+          const int field = exponent + format.bias();
+          matrix->data()[i] = (matrix->data()[i] & ~fields) | static_cast<numerics::Word>(field)
+                                                                  << low_bits;
+        }
+      }
+      operands.c = Matrix<numerics::Word>(kRows, kCols);
       const Matrix<numerics::Word> stages =
           run_stages(context, operand_words(instruction, operands));
       ASSERT_EQ(stages, run_plain(context, operands));
