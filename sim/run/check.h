@@ -48,8 +48,11 @@ GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& d
 GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
                            std::int64_t batch);
 
-/// D by the plain arithmetic.
+/// D by the plain arithmetic, the oracle.
 Matrix<numerics::Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmetic);
+
+/// The same D by the batched engine.
+Matrix<numerics::Word> batched_gemm(const GemmOperands& operands, const Arithmetic& arithmetic);
 
 /// D against the double-precision reference (Eigen) and the proved bound of the arithmetic.
 reference::Findings check_against_reference(const GemmOperands& operands,
@@ -63,7 +66,7 @@ void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<n
                     CheckResult& result);
 
 /// Checks the arithmetic of an operation whose values do not travel (fidelity `timing`): elements
-/// of D at full K, by the plain arithmetic, against the reference. `eigen` computes all elements
+/// of D at full K, by the batched engine, against the reference. `eigen` computes all elements
 /// and throws InputError where that is too much work; `exact` has nothing to compare with and
 /// throws InputError.
 CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,

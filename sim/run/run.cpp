@@ -140,8 +140,8 @@ void add_notes(const Workload& workload, const RunOptions& options, bool network
   }
   if (options.check_mode() != CheckMode::kNone && options.fidelity == Fidelity::kTiming) {
     result.notes.push_back(
-        "checked elements are computed by the plain arithmetic: no values travel in "
-        "--fidelity timing");
+        "checked elements are computed by the batched engine: no values travel in --fidelity "
+        "timing");
   }
 }
 
