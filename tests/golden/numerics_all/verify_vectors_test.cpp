@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Published and derived words of every generation, through the reader and the comparison of
+// `sptcsim verify`.
+#include "sim/verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <unistd.h>
+
+namespace sptc::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using mma::Profile;
+
+const fs::path kVectors = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics_all";
+
+TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
+  const VerifyResult result = verify(kVectors, Profile::kHardware);
+  for (const VerifiedSet& set : result.sets) {
+    EXPECT_EQ(set.mismatches, 0U) << verify_text(result);
+    EXPECT_GT(set.elements, 0U) << set.file;
+    // Only what the models disagree about may be left out.
+    EXPECT_LT(set.contested * 10, set.elements) << set.file;
+  }
+  EXPECT_EQ(result.sets.size(), 51U);
+}
+
+TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutException) {
+  const VerifyResult result = verify(kVectors, Profile::kMmaSim);
+  std::size_t elements = 0;
+  for (const VerifiedSet& set : result.sets) {
+    EXPECT_EQ(set.mismatches, 0U) << set.file;
+    EXPECT_EQ(set.contested, 0U) << set.file;
+    elements += set.elements;
+  }
+  EXPECT_EQ(elements, 71504U + 472U);
+}
+
+TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
+  std::set<std::string> families;
+  for (const VerifiedSet& set : verify(kVectors, Profile::kHardware).sets) {
+    families.insert(set.family);
+  }
+  EXPECT_EQ(families, (std::set<std::string>{"hw", "mma", "mma_fp8_lowered", "mmasp", "tcgen05mma",
+                                             "wgmma"}));
+}
+
+class TamperedVectors : public testing::Test {
+ protected:
+  const fs::path directory =
+      fs::path(testing::TempDir()) / ("sptc_tampered_" + std::to_string(::getpid()));
+
+  void SetUp() override { fs::copy(kVectors, directory, fs::copy_options::recursive); }
+  void TearDown() override { fs::remove_all(directory); }
+
+  /// Flips the lowest bit of the last element of a file.
+  static void flip(const fs::path& file, std::streamoff element_bytes) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(-element_bytes, std::ios::end);
+    const int byte = stream.get();
+    stream.seekp(-element_bytes, std::ios::end);
+    stream.put(static_cast<char>(byte ^ 1));
+  }
+};
+
+TEST_F(TamperedVectors, AreCaughtInEveryResultArray) {
+  std::size_t results = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(kVectors)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".D") != std::string::npos && entry.path().extension() == ".npy") {
+      const bool is_f64 = name.find("f64") != std::string::npos;
+      const bool is_f16 =
+          name.find(".D_f16") != std::string::npos || name.find("k16.f16.") != std::string::npos ||
+          name.find("k32.f16.") != std::string::npos || name.find("k8.f16.") != std::string::npos;
+      flip(directory / fs::relative(entry.path(), kVectors), is_f64 ? 8 : is_f16 ? 2 : 4);
+      ++results;
+    }
+  }
+  const VerifyResult result = verify(directory, Profile::kMmaSim);
+  EXPECT_EQ(result.mismatches(), results);
+  for (const VerifiedSet& set : result.sets) {
+    ASSERT_TRUE(set.first) << set.file;
+    EXPECT_FALSE(set.first->diagnosis.step.empty()) << set.file;
+    EXPECT_FALSE(set.first->diagnosis.trace.empty()) << set.file;
+    EXPECT_NE(set.first->expected, set.first->computed);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/mma/catalogue.h"
+
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace sptc::mma {
+namespace {
+
+using numerics::DataType;
+
+std::string sass(std::string_view target, std::string_view instruction) {
+  return find_instruction(find_target(target), parse_instruction(instruction)).sass;
+}
+
+TEST(Catalogue, KnowsTheSassNameOfEachTarget) {
+  EXPECT_EQ(sass("sm_75", "m16n8k8.f32.f16.f16.f32"), "HMMA.1688.F32");
+  EXPECT_EQ(sass("sm_80", "mma.sp.m16n8k32.f32.bf16.bf16.f32"), "HMMA.SP.16832.F32.BF16");
+  EXPECT_EQ(sass("sm_89", "m16n8k32.f32.e5m2.e4m3.f32"), "QMMA.16832.F32.E5M2.E4M3");
+  EXPECT_EQ(sass("sm_90", "m16n8k32.f32.e5m2.e4m3.f32"), "HMMA.16816.F32 x2");
+  EXPECT_EQ(sass("sm_80", "m16n8k64.s32.u4.s4.s32"), "IMMA.16864.U4.S4");
+  EXPECT_EQ(sass("sm_90", "m16n8k64.s32.u4.s4.s32"), "IMMA.16832.U8.S8 x2");
+  EXPECT_EQ(sass("sm_80", "m16n8k32.satfinite.s32.s8.s8.s32"), "IMMA.16832.S8.S8.SAT");
+  EXPECT_EQ(sass("sm_90", "m16n8k256.s32.b1.b1.s32.xor.popc"), "BMMA.168256.AND.POPC x2");
+  EXPECT_EQ(sass("sm_90", "wgmma.m64n128k16.f32.f16.f16"), "HGMMA.64xNx16.F32");
+  EXPECT_EQ(sass("sm_80", "m8n8k4.f64.f64.f64.f64"), "DMMA.884");
+}
+
+TEST(Catalogue, NamesTheNearOnesOfWhatATargetLacks) {
+  expect_input_error([] { sass("V100", "m16n8k16.f32.f16.f16.f32"); },
+                     {"sm_70 has no", "m8n8k4.row.col.f32.f16.f16.f32", "exists on sm_80"});
+  expect_input_error([] { sass("A100", "m16n8k32.f32.e4m3.e4m3.f32"); },
+                     {"sm_80 has no", "it exists on sm_89, sm_90, sm_100, sm_120"});
+  expect_input_error([] { sass("H100", "m16n8k12.f32.f16.f16.f32"); },
+                     {"m16n8k12", "m16n8k16", "no target has it"});
+}
+
+TEST(Catalogue, RefusesAnUnknownArchitecture) {
+  expect_input_error([] { find_target("A10O"); }, {"'A10O'", "nearest valid: 'A100'"});
+}
+
+TEST(Catalogue, FindsTargetsByGpuArchitectureAndFeatureSet) {
+  EXPECT_EQ(find_target("h200").name, "sm_90");
+  EXPECT_EQ(find_target("sm_90a").name, "sm_90");
+  EXPECT_EQ(find_target("Ada Lovelace").name, "sm_89");
+  EXPECT_EQ(find_target("RTX Blackwell").architecture, "rtx-blackwell");
+  EXPECT_EQ(find_target("RTX-1000 Ada").architecture, "ada");
+}
+
+TEST(Catalogue, LetsNRunInTheStepsOfTheInstruction) {
+  const Target& hopper = find_target("H100");
+  MmaInstruction instruction = parse_instruction("wgmma.m64n248k16.f32.f16.f16");
+  EXPECT_NO_THROW(find_instruction(hopper, instruction));
+  for (const int n : {0, 4, 12, 264}) {
+    instruction.shape.n = n;
+    EXPECT_THROW(find_instruction(hopper, instruction), InputError) << n;
+  }
+}
+
+TEST(Catalogue, SpellsEveryNameAsItReadsIt) {
+  std::set<std::string> names;
+  for (const Target& target : targets()) {
+    for (const CatalogueEntry& entry : instructions(target)) {
+      const std::string name = entry.instruction.ptx_name();
+      EXPECT_EQ(parse_instruction(name), entry.instruction) << name;
+      names.insert(name);
+    }
+  }
+  EXPECT_GT(names.size(), 200U);
+  EXPECT_TRUE(names.contains("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"));
+}
+
+TEST(Catalogue, HasEveryInstructionOfTheDataPath) {
+  for (const MmaInstruction& instruction : ampere_instructions()) {
+    EXPECT_NO_THROW(instruction_rules(find_target("A100"), instruction)) << instruction.ptx_name();
+  }
+}
+
+TEST(Catalogue, KnowsTheArithmeticOfAllButWhatNobodyMeasured) {
+  std::set<std::string> unknown;
+  for (const Target& target : targets()) {
+    for (const CatalogueEntry& entry : instructions(target)) {
+      if (!entry.is_software && !find_step_rules(target.architecture, entry.instruction)) {
+        unknown.insert(std::string(target.name) + " m" + std::to_string(entry.instruction.shape.m) +
+                       "k" + std::to_string(entry.instruction.shape.k));
+      }
+    }
+  }
+  // fp8 mma of depth 16 on GPUs that lower it.
+  EXPECT_EQ(unknown, (std::set<std::string>{"sm_90 m16k16", "sm_100 m16k16"}));
+}
+
+TEST(Catalogue, RefusesTheArithmeticOfSoftwareRoutines) {
+  expect_input_error(
+      [] { instruction_rules(find_target("A100"), parse_instruction("m8n8k4.f32.f16.f16.f32")); },
+      {"software routine", "sm_80"});
+}
+
+TEST(ParseInstruction, RefusesWhatIsNoInstruction) {
+  expect_input_error([] { parse_instruction("m16n8k16.f32.f17.f16.f32"); }, {"'f17'"});
+  expect_input_error([] { parse_instruction("mma.sync.f32.f16.f16.f32"); }, {"shape"});
+  expect_input_error([] { parse_instruction("m16n8k16.f32.f16"); }, {"not 2"});
+  expect_input_error([] { parse_instruction(""); }, {"''"});
+  expect_input_error([] { parse_instruction("m99999999999n8k16.f32.f16.f16.f32"); }, {"m9999"});
+}
+
+TEST(ParseInstruction, KeepsAnAddendOfAnotherType) {
+  const MmaInstruction instruction = parse_instruction("m8n8k4.f32.f16.f16.f16");
+  EXPECT_EQ(instruction.c_type(), DataType::kF16);
+  EXPECT_EQ(instruction.accumulator, DataType::kF32);
+}
+
+}  // namespace
+}  // namespace sptc::mma

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Directed cases that tell the generations apart, worked out by hand from the arithmetic contract.
+#include "models/mma/catalogue.h"
+#include "models/mma/dot_step.h"
+#include "models/mma/f64_dot.h"
+#include "models/mma/lowered_fp8.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace sptc::mma {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+struct Instruction {
+  MmaInstruction instruction;
+  StepRules rules;
+
+  Instruction(std::string_view arch, std::string_view name, Profile profile = Profile::kHardware)
+      : instruction(parse_instruction(name)),
+        rules(with_profile(instruction_rules(find_target(arch), instruction), profile)) {}
+
+  /// D of one element; operands by value, zeros where the vectors are shorter than K.
+  Word operator()(const std::vector<double>& a, const std::vector<double>& b, Word c) const {
+    const auto words = [&](const std::vector<double>& values, DataType type) {
+      std::vector<Word> result(static_cast<std::size_t>(instruction.compressed_k()));
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        result[k] = numerics::from_double(values[k], type);
+      }
+      return result;
+    };
+    return dense_dot(words(a, instruction.a_type), words(b, instruction.b_type), c, instruction,
+                     rules);
+  }
+};
+
+Word f32(double value) {
+  return numerics::from_double(value, DataType::kF32);
+}
+double value_of(Word word) {
+  return numerics::to_double(word, DataType::kF32);
+}
+
+// Khattak and Mikaitis: the same real products in another factorisation.
+TEST(Volta, DoesNotNormaliseProducts) {
+  const Instruction volta("V100", "m8n8k4.f32.f16.f16.f32");
+  const std::vector<Word> b{0x3e00, 0x0c00, 0x0c00, 0};
+  const std::vector<Word> a{0x3e00, 0x1000, 0x1000, 0};
+  EXPECT_EQ(dense_dot(a, b, 0, volta.instruction, volta.rules), 0x40100001U);
+  const std::vector<Word> a2{0x3c00, 0x1000, 0x1000, 0};
+  const std::vector<Word> b2{0x4080, 0x0c00, 0x0c00, 0};
+  EXPECT_EQ(dense_dot(a2, b2, 0, volta.instruction, volta.rules), 0x40100000U);
+}
+
+TEST(Generations, KeepZeroOneOrTwoBitsBelowF32) {
+  // 1 and twice 2^-24, or four times 2^-25: each alone is below the last place of f32.
+  const std::vector<double> twice{1, 0x1p-12, 0x1p-12};
+  const std::vector<double> twice_b{1, 0x1p-12, 0x1p-12};
+  const std::vector<double> four{1, 0x1p-12, 0x1p-12, 0x1p-12, 0x1p-12};
+  const std::vector<double> four_b{1, 0x1p-13, 0x1p-13, 0x1p-13, 0x1p-13};
+  const Instruction volta("V100", "m8n8k4.f32.f16.f16.f32");
+  const Instruction turing("T4", "m16n8k8.f32.f16.f16.f32");
+  const Instruction ampere("A100", "m16n8k8.f32.f16.f16.f32");
+  const Instruction hopper("H100", "m16n8k8.f32.f16.f16.f32");
+  EXPECT_EQ(value_of(volta(twice, twice_b, 0)), 1);
+  EXPECT_EQ(value_of(turing(twice, twice_b, 0)), 1 + 0x1p-23);
+  EXPECT_EQ(value_of(ampere(twice, twice_b, 0)), 1 + 0x1p-23);
+  EXPECT_EQ(value_of(ampere(four, four_b, 0)), 1);
+  EXPECT_EQ(value_of(hopper(four, four_b, 0)), 1 + 0x1p-23);
+}
+
+TEST(Generations, RoundAfterFourEightOrSixteenProducts) {
+  // 2^24 + 1 - 2^24: the 1 is lost where a rounding stands between.
+  std::vector<double> a(16), ones(16, 1.0);
+  a[0] = 2048;
+  ones[0] = 8192;
+  a[1] = 1;
+  a[8] = -2048;
+  ones[8] = 8192;
+  const double c = 0;
+  const Instruction ampere("A100", "m16n8k16.f32.f16.f16.f32");
+  const Instruction hopper("H100", "m16n8k16.f32.f16.f16.f32");
+  EXPECT_EQ(value_of(ampere(a, ones, f32(c))), 0);
+  EXPECT_EQ(value_of(hopper(a, ones, f32(c))), 1);
+}
+
+TEST(Volta, WidensAnF16Addend) {
+  const Instruction volta("V100", "m8n8k4.f32.f16.f16.f16");
+  EXPECT_EQ(volta({}, {}, 0x0001), f32(0x1p-24));
+  EXPECT_EQ(volta({2}, {1}, 0x3C00), f32(3));
+  EXPECT_EQ(volta({}, {}, 0xFC00), 0xFF800000U);
+}
+
+TEST(AdaFp8, CutsEvenAnUntouchedAccumulatorToThirteenBits) {
+  const Instruction ada("L40S", "m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(ada({}, {}, 0x3FFFFFFFU), 0x3FFFFC00U);
+  const Instruction blackwell("sm_120", "m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(blackwell({}, {}, 0x3FFFFFFFU), 0x3FFFFFFFU);
+}
+
+TEST(AdaFp8, SeesTheNanOfAnAccumulatorWhosePayloadIsInTheBitsItCuts) {
+  const Instruction ada("L40S", "m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(ada({}, {}, 0x7F800001U), 0x7FFFFFFFU);
+  EXPECT_EQ(ada({}, {}, 0xFF800000U), 0xFF800000U);
+}
+
+TEST(LoweredFp8, AddsCByAnIeeeAddition) {
+  // 1 + 2^-24 is a tie: to even gives 1; a truncation of 1 + 1.5 * 2^-24 would give 1 too.
+  const Instruction hopper("H100", "m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(value_of(hopper({0x1p-6}, {0x1p-6}, f32(0x1p12 + 0x1p-11))), 0x1p12 + 2 * 0x1p-11);
+  EXPECT_EQ(value_of(hopper({0x1p-6}, {0x1p-6}, f32(0x1p12))), 0x1p12);
+  EXPECT_EQ(hopper({}, {}, 0x80000000U), 0U) << "+0 + -0";
+}
+
+TEST(LoweredFp8, TakesPairsOfKInTwoSteps) {
+  const Instruction hopper("H200", "m16n8k32.f16.e5m2.e5m2.f16");
+  std::vector<Word> a(32), b(32, numerics::from_double(1, DataType::kE5m2));
+  a[0] = numerics::from_double(3, DataType::kE5m2);
+  a[5] = numerics::from_double(5, DataType::kE5m2);
+  a[2] = numerics::from_double(7, DataType::kE5m2);
+  const LoweredTrace trace = trace_lowered_fp8(a, b, 0, hopper.instruction, hopper.rules);
+  EXPECT_EQ(numerics::to_double(trace.partial[0], DataType::kF16), 8);
+  EXPECT_EQ(numerics::to_double(trace.partial[1], DataType::kF16), 15);
+}
+
+TEST(Profiles, DifferInTheFloorAndInTheZeroRule) {
+  // A zero times 2^100 beside 2^-60.
+  const Instruction hardware("A100", "m16n8k8.f32.bf16.bf16.f32");
+  const Instruction mma_sim("A100", "m16n8k8.f32.bf16.bf16.f32", Profile::kMmaSim);
+  EXPECT_EQ(value_of(hardware({0, 1.5}, {0x1p100, 0x1p-60}, 0)), 1.5 * 0x1p-60);
+  EXPECT_EQ(value_of(mma_sim({0, 1.5}, {0x1p100, 0x1p-60}, 0)), 0);
+  // Half the smallest f16 subnormal and 2^-48: the floor makes it a tie.
+  const Instruction floored("A100", "m16n8k8.f16.f16.f16.f16");
+  const Instruction exact("A100", "m16n8k8.f16.f16.f16.f16", Profile::kMmaSim);
+  EXPECT_EQ(floored({0x1p-12, 0x1p-24}, {0x1p-13, 0x1p-24}, 0), 0U);
+  EXPECT_EQ(exact({0x1p-12, 0x1p-24}, {0x1p-13, 0x1p-24}, 0), 1U);
+}
+
+TEST(SparseGrouping, CountsStoredElementsOrLogicalK) {
+  const MmaInstruction sparse = parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
+  const StepRules stored = step_rules("ampere", sparse);
+  const StepRules logical = step_rules("ampere", sparse, SparseGrouping::kLogical);
+  EXPECT_EQ(stored.products_per_step, 8);
+  EXPECT_EQ(logical.products_per_step, 4);
+  EXPECT_EQ(stored.evidence, Evidence::kInferred);
+  EXPECT_EQ(logical.evidence, Evidence::kAssumed);
+}
+
+TEST(BlockScaled, AddsTheExponentsOfTheScales) {
+  const Instruction scaled("RTX 50", "m16n8k32.block_scale.f32.e2m1.e3m2.f32");
+  const std::vector<Word> a(32, numerics::from_double(1.5, DataType::kE2m1));
+  const std::vector<Word> b(32, numerics::from_double(0.25, DataType::kE3m2));
+  const auto run = [&](Word a_scale, Word b_scale, Word c) {
+    return block_scaled_dot(a, b, std::vector{a_scale}, std::vector{b_scale}, c, scaled.instruction,
+                            scaled.rules);
+  };
+  EXPECT_EQ(value_of(run(127, 127, f32(1))), 13);
+  EXPECT_EQ(value_of(run(130, 125, f32(1))), 25);
+  EXPECT_EQ(value_of(run(0, 0, f32(1))), 1) << "2^-254";
+  EXPECT_EQ(run(255, 127, f32(1)), 0x7FFFFFFFU);
+  EXPECT_EQ(run(254, 254, f32(1)), 0x7F800000U);
+}
+
+TEST(Integers, WrapOrSaturateOnceAtTheEnd) {
+  const auto run = [](std::string_view name, Word element, Word c) {
+    const Instruction instruction("A100", name);
+    const std::vector<Word> a(32, element);
+    return dense_dot(a, a, c, instruction.instruction, instruction.rules);
+  };
+  EXPECT_EQ(run("m16n8k32.s32.s8.s8.s32", 0x80, 0x7FFFFFFF), 0x7FFFFFFFU + 32 * 16384);
+  EXPECT_EQ(run("m16n8k32.satfinite.s32.s8.s8.s32", 0x80, 0x7FFFFFFF), 0x7FFFFFFFU);
+  EXPECT_EQ(run("m16n8k32.s32.u8.u8.s32", 0xFF, 0), 32U * 255 * 255);
+  EXPECT_EQ(run("m16n8k32.s32.s4.s4.s32", 0xF8, 5), 32U * 64 + 5) << "bits above the nibble";
+  EXPECT_EQ(run("m16n8k32.s32.u4.u4.s32", 0xFF, 0), 32U * 225);
+  // A partial sum beyond the range that comes back is not clamped.
+  const Instruction saturating("A100", "m16n8k32.satfinite.s32.s8.s8.s32");
+  std::vector<Word> a(32, 0x7F), b(32, 0x7F);
+  std::fill(b.begin() + 16, b.end(), 0x81);
+  EXPECT_EQ(dense_dot(a, b, 0x7FFFFFFF, saturating.instruction, saturating.rules), 0x7FFFFFFFU);
+}
+
+TEST(Bits, AreCombinedAndCounted) {
+  const auto run = [](std::string_view name) {
+    const Instruction instruction("A100", name);
+    const std::vector<Word> a(32, 0xF0), b(32, 0x30);
+    return dense_dot(a, b, 0xFFFFFFFF, instruction.instruction, instruction.rules);
+  };
+  EXPECT_EQ(run("m16n8k256.s32.b1.b1.s32.and.popc"), 63U);
+  EXPECT_EQ(run("m16n8k256.s32.b1.b1.s32.xor.popc"), 63U);
+}
+
+TEST(F64, IsAChainOfFusedMultiplyAdds) {
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  const double tiny = 0x1p-27;
+  const std::vector<std::uint64_t> a{bits(1 + tiny), bits(-1)};
+  const std::vector<std::uint64_t> b{bits(1 - tiny), bits(1)};
+  // The first product is rounded to 1 only together with C.
+  EXPECT_EQ(f64_dot(a, b, bits(0)), bits(std::fma(1 + tiny, 1 - tiny, 0.0) - 1));
+  EXPECT_EQ(f64_dot(std::vector{a[0]}, std::vector{b[0]}, bits(-1)), bits(-0x1p-54));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(f64_dot(std::vector{bits(infinity)}, std::vector{bits(0)}, bits(1)),
+            0x7FFFFFFFFFFFFFFFULL);
+}
+
+}  // namespace
+}  // namespace sptc::mma
