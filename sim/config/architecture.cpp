@@ -167,6 +167,17 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors
                             sm.sub_partitions));
     }
   });
+  const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {
+    errors.collect([&] {
+      if (cycles < 2) {
+        where.fail(fmt::format("{} is less than 2: the request alone takes a cycle", cycles));
+      }
+    });
+  };
+  needs_two_cycles(place / "load_matrix_latency_cycles", sm.load_matrix_latency_cycles);
+  needs_two_cycles(place / "barrier_latency_cycles", sm.barrier_latency_cycles);
+  needs_two_cycles(place / "tensor_core" / "operand_fetch_latency_cycles",
+                   sm.tensor_core.operand_fetch_latency_cycles);
 }
 
 Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Errors& errors) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gemm_simulator.h"
 
+#include "models/base/error.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/extrapolation.h"
@@ -35,6 +36,7 @@ class GemmSimulator::Impl {
 
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands) {
+    require_selector(problem);
     const GemmKernel kernel = choose_kernel(problem, overrides, spec_.sm, spec_.sms);
     const mma::StepContext context(kernel.instruction,
                                    mma::step_rules(spec_.numerics, kernel.instruction));
@@ -69,6 +71,17 @@ class GemmSimulator::Impl {
       partition->mma_done.set_tap([waveform = waveforms_.back().get()](MmaDoneToken& token) {
         waveform->show_result(token);
       });
+    }
+  }
+
+  void require_selector(const GemmProblem& problem) const {
+    const int inputs = spec_.sm.tensor_core.selector_inputs;
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(problem.dtype);
+    if (problem.sparse && pattern.candidates() > inputs) {
+      throw InputError("architecture '" + spec_.name + "' cannot run " + pattern.name() + " " +
+                       std::string(numerics::name(problem.dtype)) + ": its selector has " +
+                       std::to_string(inputs) + " inputs and the pattern needs " +
+                       std::to_string(pattern.candidates()));
     }
   }
 

@@ -63,7 +63,7 @@ void CtaUnit::release_barrier(int slot_index) {
   for (auto& port : command_out) {
     // The report took the first cycle of the barrier's latency.
     port->write_after({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}},
-                      std::max(barrier_latency_ - 1, 1));
+                      barrier_latency_ - 1);
   }
 }
 

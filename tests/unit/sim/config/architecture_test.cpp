@@ -168,6 +168,18 @@ TEST(Architecture, RefusesNumbersThatContradictEachOther) {
                  {"/sm/max_warps: 63 is no multiple of sub_partitions, 4"});
 }
 
+TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
+  expect_refused([](json& document) { document["sm"]["load_matrix_latency_cycles"]["value"] = 1; },
+                 {"/sm/load_matrix_latency_cycles: 1 is less than 2"});
+  expect_refused([](json& document) { document["sm"]["barrier_latency_cycles"]["value"] = 1; },
+                 {"/sm/barrier_latency_cycles: 1 is less than 2"});
+  expect_refused(
+      [](json& document) {
+        document["sm"]["tensor_core"]["operand_fetch_latency_cycles"]["value"] = 1;
+      },
+      {"/sm/tensor_core/operand_fetch_latency_cycles: 1 is less than 2"});
+}
+
 TEST(Architecture, ListsTheNearestNameForAnUnknownOne) {
   expect_input_error([] { load_architecture("a100-sxm4-80g"); },
                      {"unknown architecture 'a100-sxm4-80g'", "nearest valid: 'a100-sxm4-80gb'"});

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/gemm_simulator.h"
+
+#include "models/sparsity/compress.h"
+#include "sim/config/architecture.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+/// A [m, k] whose groups keep elements 1 and 3, and B all ones.
+GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k) {
+  const numerics::Word one = numerics::from_double(1, DataType::kF16);
+  Matrix<numerics::Word> a(m, k);
+  for (std::size_t row = 0; row < m; ++row) {
+    for (std::size_t col = 1; col < k; col += 2) {
+      a(row, col) = one;
+    }
+  }
+  GemmOperands operands;
+  operands.compressed_a = sparsity::compress(a, DataType::kF16);
+  operands.b_columns = Matrix<numerics::Word>(n, k, one);
+  return operands;
+}
+
+/// Last value of every signal of a VCD file, by hierarchical name.
+std::map<std::string, std::uint64_t> last_values(const std::string& file) {
+  std::ifstream in(file);
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::uint64_t> values;
+  std::vector<std::string> scopes;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first, second, third, fourth, fifth;
+    words >> first >> second >> third >> fourth >> fifth;
+    if (first == "$scope") {
+      scopes.push_back(third);
+    } else if (first == "$upscope") {
+      scopes.pop_back();
+    } else if (first == "$var") {
+      std::string name;
+      for (const std::string& scope : scopes) {
+        name += scope + ".";
+      }
+      names[fourth] = name + fifth;
+    } else if (!first.empty() && first[0] == 'b' && names.contains(second)) {
+      values[names[second]] = std::stoull(first.substr(1), nullptr, 2);
+    }
+  }
+  return values;
+}
+
+TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sm.tensor_core.selector_inputs = 2;
+  GemmSimulator simulator(spec, {});
+  expect_input_error(
+      [&] {
+        simulator.run({{64, 64, 64}, 1, DataType::kF16, true}, {}, nullptr);
+      },
+      {"2:4 f16", "selector has 2 inputs", "needs 4"});
+  EXPECT_GT(simulator.run({{64, 64, 64}, 1, DataType::kTf32, true}, {}, nullptr).cycles, 0);
+}
+
+TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / "wave").string();
+  const std::vector<GemmOperands> operands{second_and_fourth(16, 8, 64)};
+  {
+    GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+                            {GemmSimulator::Sms::kInTurn, true, file});
+    simulator.run({{16, 8, 64}, 1, DataType::kF16, true}, {}, &operands);
+  }
+  const auto values = last_values(file + ".vcd");
+  const std::string core = "SystemC.sub_partition0.";
+  // Indices 1 and 3 of every group: nibble 0b1101. The last step of the instruction, compressed
+  // elements 8 to 15, meets rows 17, 19, 21, ... of B.
+  EXPECT_EQ(values.at(core + "fetch.metadata_0"), 0b1101U);
+  for (std::uint64_t t = 0; t < 8; ++t) {
+    EXPECT_EQ(values.at(core + "select.row_of_b_" + std::to_string(t)), 17 + 2 * t);
+    EXPECT_EQ(values.at(core + "select.a_" + std::to_string(t)), 1024U);
+    EXPECT_EQ(values.at(core + "multiply.product_" + std::to_string(t)), 1024U * 1024);
+  }
+  EXPECT_EQ(values.at(core + "round.word"), numerics::from_double(32, DataType::kF32));
+}
+
+}  // namespace
+}  // namespace sptc::sim
