@@ -45,7 +45,7 @@ void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t 
 
 #else
 
-constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockRows = 512;
 
 /// The rounding mode of this thread while it lives.
 class RoundingMode {
@@ -81,7 +81,8 @@ class RowsGemm {
                                                        : Output::kFloat;
     const float largest_b = 2.0F - std::ldexp(1.0F, -b_format_.mantissa_bits);
     narrow_sum_ = (std::ldexp(1.0F, 31 - rules.fraction_bits) - 2.0F) / largest_b;
-    depth_ = kBlockDepth;  // a multiple of every step
+    // A multiple of every step, and the panel of B in the first level of the cache.
+    depth_ = is_sparse() ? kBlockDepth / 2 : kBlockDepth;
   }
 
   void run(std::size_t row_begin, std::size_t row_end) {
@@ -109,6 +110,7 @@ class RowsGemm {
       logical_end = end / selection_.kept * selection_.group;
     }
     for (std::size_t i = row; i < row_end; ++i) {
+      prefetch_words(*gemm_.a, i + kPrefetchRows, begin, end);
       pack_row_of_a(i, logical_begin, rows_[i - row]);
     }
     const std::size_t padded =
@@ -117,6 +119,7 @@ class RowsGemm {
       pack_panel<kPanelColumns>(*gemm_.b_columns, column, logical_begin, logical_end, padded,
                                 b_format_, *panel_);
       for (std::size_t i = row; i < row_end; i += kRowsAtOnce) {
+        prefetch_state(i + kRowsAtOnce, row_end, column);
         run_rows(i, std::min(kRowsAtOnce, row_end - i), &rows_[i - row], column);
       }
     }
@@ -131,6 +134,18 @@ class RowsGemm {
     }
     packed.wide = static_cast<float>(2 * constants_.step) > narrow_sum_ &&
                   largest_step_sum(packed, depth, constants_.step) >= narrow_sum_;
+  }
+
+  /// Rows of D are far apart, often by a power of two: nothing else fetches them in time.
+  void prefetch_state(std::size_t row, std::size_t row_end, std::size_t column) const {
+    constexpr std::size_t kLine = 64 / sizeof(Word);
+    for (std::size_t i = row; i < std::min(row + kRowsAtOnce, row_end); ++i) {
+      const Word* state = gemm_.state->row(i).data();
+      const std::size_t end = std::min(column + kPanelColumns, gemm_.state->cols());
+      for (std::size_t j = column; j < end; j += kLine) {
+        __builtin_prefetch(state + j, 1);
+      }
+    }
   }
 
   /// `count` rows against one panel: the kernel on all lanes, then again, plainly, the lanes that
@@ -191,11 +206,25 @@ class RowsGemm {
   }
 
   HWY_NOINLINE void redo_unsafe_lanes(std::size_t row, std::size_t column, std::size_t columns,
-                                      const std::uint32_t* unsafe, const std::uint32_t* before,
+                                      std::uint32_t* unsafe, const std::uint32_t* before,
                                       std::uint32_t* state) {
+    const UintTag du;
+    auto any = hn::Zero(du);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      auto mask = hn::Load(du, unsafe + v * kLanes);
+      if (output_ == Output::kHalf) {
+        const auto d = hn::LoadU(du, state + v * kLanes);
+        mask = hn::Or(mask, hn::VecFromMask(du, d == hn::Set(du, kOverflowed)));
+        hn::Store(mask, du, unsafe + v * kLanes);
+      }
+      any = hn::Or(any, mask);
+    }
+    if (hn::AllTrue(du, any == hn::Zero(du))) {
+      return;
+    }
     const RoundingMode nearest(FE_TONEAREST);
     for (std::size_t j = 0; j < columns; ++j) {
-      if (unsafe[j] != 0 || (output_ == Output::kHalf && state[j] == kOverflowed)) {
+      if (unsafe[j] != 0) {
         state[j] = slow_state(row, column + j, before[j]);
       }
     }
@@ -302,9 +331,8 @@ bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRul
                               ((2.0 - std::ldexp(1.0, -b->mantissa_bits)) / 2) +
                           2.0;
   return (is_float || is_half) && step >= 2 && step <= 32 &&
-         std::has_single_bit(static_cast<unsigned>(step)) &&
-         rules.fraction_bits >= 11 && rules.fraction_bits <= kMaxFractionBits &&
-         rules.exponent_floor.value_or(-127) < 100 &&
+         std::has_single_bit(static_cast<unsigned>(step)) && rules.fraction_bits >= 11 &&
+         rules.fraction_bits <= kMaxFractionBits && rules.exponent_floor.value_or(-127) < 100 &&
          std::ldexp(half_sum, rules.fraction_bits) < std::ldexp(1.0, 31);
 }
 

@@ -25,11 +25,13 @@ namespace sptc::engine::HWY_NAMESPACE {
 
 inline constexpr std::size_t kBlockDepth = 128;  // elements of a row of A in one block, at most
 
+inline constexpr std::size_t kPadding = HWY_MAX_BYTES / sizeof(float);  // whole vectors are stored
+
 /// Elements of one row or column: exact values, exponents as bytes, and whether all are finite and
 /// inside the window.
 struct DecodedRun {
-  float value[2 * kBlockDepth];
-  std::uint8_t exponent[2 * kBlockDepth];
+  float value[2 * kBlockDepth + kPadding];
+  std::uint8_t exponent[2 * kBlockDepth + kPadding];
   bool safe;
 };
 
@@ -62,29 +64,52 @@ struct Decoding {
   std::uint32_t first_special;
 };
 
-// Rows and columns differ only in how the exponent becomes a byte.
+// Rows and columns differ only in how the exponent becomes a byte. Reads and writes whole vectors:
+// `words` is copied to a padded buffer first.
 template <bool kIsColumn>
 HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, const Decoding& format,
                              DecodedRun& run) {
-  const std::uint32_t magnitude_mask = (1U << format.magnitude_bits) - 1;
-  const int to_float = 23 - format.mantissa_bits;
-  std::uint32_t unsafe = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t word = static_cast<std::uint32_t>(words[i]) >> format.drop;
-    const std::uint32_t magnitude = word & magnitude_mask;
-    const std::uint32_t sign = (word >> format.magnitude_bits) << 31;
-    const int field = static_cast<int>(magnitude >> format.mantissa_bits);
-    const int exponent = std::max(field, 1) - format.bias;
-    const float absolute = std::bit_cast<float>(magnitude << to_float) * format.rescale;
-    run.value[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(absolute) | sign);
-    const int byte = kIsColumn ? kByteOffset - 127 - exponent : kByteOffset + exponent;
-    constexpr int kZero = kIsColumn ? kColumnZeroByte : kRowZeroByte;
-    run.exponent[i] = static_cast<std::uint8_t>(magnitude == 0 ? kZero : byte);
-    const bool outside =
-        (magnitude != 0) & ((exponent < kMinOperandExponent) | (exponent > kMaxOperandExponent));
-    unsafe |= static_cast<std::uint32_t>(outside | (magnitude >= format.first_special));
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<float> df;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::Rebind<std::uint8_t, decltype(df)> db;
+  const std::size_t lanes = hn::Lanes(df);
+  const auto magnitude_mask = hn::Set(du, (1U << format.magnitude_bits) - 1);
+  const auto last_finite = hn::Set(di, static_cast<std::int32_t>(format.first_special) - 1);
+  const auto rescale = hn::Set(df, format.rescale);
+  const auto bias = hn::Set(di, format.bias);
+  const auto one = hn::Set(di, 1);
+  const auto offset = hn::Set(di, kIsColumn ? kByteOffset - 127 : kByteOffset);
+  const auto zero_byte = hn::Set(du, kIsColumn ? kColumnZeroByte : kRowZeroByte);
+  const auto lowest = hn::Set(di, kMinOperandExponent);
+  const auto highest = hn::Set(di, kMaxOperandExponent);
+  auto unsafe = hn::Zero(du);
+  numerics::Word tail[HWY_MAX_BYTES / sizeof(numerics::Word)] = {};
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const numerics::Word* source = words + i;
+    if (count - i < lanes) {
+      std::copy(source, words + count, tail);
+      source = tail;
+    }
+    const auto word = hn::ShiftRightSame(hn::LoadU(du, source), format.drop);
+    const auto magnitude = hn::And(word, magnitude_mask);
+    const auto sign = hn::ShiftLeft<31>(hn::ShiftRightSame(word, format.magnitude_bits));
+    const auto field = hn::BitCast(di, hn::ShiftRightSame(magnitude, format.mantissa_bits));
+    const auto exponent = hn::Max(field, one) - bias;
+    const auto absolute =
+        hn::BitCast(df, hn::ShiftLeftSame(magnitude, 23 - format.mantissa_bits)) * rescale;
+    hn::StoreU(hn::BitCast(df, hn::Or(hn::BitCast(du, absolute), sign)), df, run.value + i);
+    const auto byte = hn::BitCast(du, kIsColumn ? offset - exponent : offset + exponent);
+    const auto is_zero = magnitude == hn::Zero(du);
+    const auto kept = hn::And(hn::IfThenElse(is_zero, zero_byte, byte), hn::Set(du, 0xFF));
+    hn::StoreU(hn::U8FromU32(kept), db, run.exponent + i);
+    const auto outside =
+        hn::Or(hn::VecFromMask(di, exponent < lowest), hn::VecFromMask(di, exponent > highest));
+    const auto special = hn::VecFromMask(di, hn::BitCast(di, magnitude) > last_finite);
+    unsafe = hn::Or(unsafe, hn::IfThenZeroElse(is_zero, hn::BitCast(du, hn::Or(outside, special))));
   }
-  run.safe = unsafe == 0;
+  run.safe = hn::AllTrue(du, unsafe == hn::Zero(du));
 }
 
 /// A row of A ready for the kernel. `exponent` holds the byte four times, `offset` where the row of
@@ -148,6 +173,18 @@ struct PackedPanel {
   alignas(64) std::uint32_t unsafe[kColumns];  // all ones where the lane must not be trusted
 };
 
+/// Rows of A and columns of B are far apart in memory: nothing else fetches the next one in time.
+HWY_INLINE void prefetch_words(const Matrix<numerics::Word>& matrix, std::size_t row,
+                               std::size_t begin, std::size_t end) {
+  if (row < matrix.rows()) {
+    const numerics::Word* words = matrix.row(row).data();
+    for (std::size_t i = begin; i < end; i += 64 / sizeof(numerics::Word)) {
+      __builtin_prefetch(words + i);
+    }
+  }
+}
+inline constexpr std::size_t kPrefetchRows = 6;
+
 template <std::size_t kColumns>
 HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_t first_column,
                              std::size_t begin, std::size_t end, std::size_t depth,
@@ -159,6 +196,7 @@ HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_
     const std::size_t byte = j % kLanes * 4 + j / kLanes;
     std::size_t filled = 0;
     panel.unsafe[j] = 0;
+    prefetch_words(b_columns, first_column + j + kPrefetchRows, begin, end);
     if (first_column + j < b_columns.rows()) {
       decode_run<true>(b_columns.row(first_column + j).data() + begin, count, format, run);
       panel.unsafe[j] = run.safe ? 0U : ~0U;

@@ -64,6 +64,17 @@ HWY_INLINE IntVector truncate_to_int(FloatVector v) {
 #endif
 }
 
+/// GCC would rather load again than share a vector among rows.
+HWY_INLINE FloatVector in_register(FloatVector v) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  auto raw = v.raw;
+  asm("" : "+v"(raw));
+  return FloatVector{raw};
+#else
+  return v;
+#endif
+}
+
 /// In the rounding mode of the thread, which run_float_gemm sets to toward zero.
 HWY_INLINE FloatVector int_to_float(IntVector v) {
   return hn::ConvertTo(FloatTag(), v);
@@ -171,14 +182,17 @@ HWY_INLINE UintVector largest_fields(const PackedRow& row, const std::uint8_t* e
                                      std::size_t first, const StepConstants& constants) {
   const ByteTag db;
   const UintTag du;
-  auto largest = hn::BitCast(db, hn::Set(du, constants.floor_field * 0x01010101U));
-  for (std::size_t t = first; t < first + constants.step; ++t) {
+  const auto field = [&](std::size_t t) HWY_ATTR {
     const std::uint8_t* column = exponents + (kSparse ? row.offset[t] : t * kPanelColumns);
-    const auto sum =
-        hn::SaturatedSub(hn::BitCast(db, hn::Set(du, row.exponent[t])), hn::Load(db, column));
-    largest = hn::Max(largest, sum);
+    return hn::SaturatedSub(hn::BitCast(db, hn::Set(du, row.exponent[t])), hn::Load(db, column));
+  };
+  auto even = hn::BitCast(db, hn::Set(du, constants.floor_field * 0x01010101U));
+  auto odd = even;
+  for (std::size_t t = first; t < first + constants.step; t += 2) {  // a step is even
+    even = hn::Max(even, field(t));
+    odd = hn::Max(odd, field(t + 1));
   }
-  return hn::BitCast(du, largest);
+  return hn::BitCast(du, hn::Max(even, odd));
 }
 
 /// 2^(F - emax) of each lane, emax over the products and the accumulator.
@@ -216,12 +230,18 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
                         HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(r, v); }); });
   };
   const auto add_product = [&](std::size_t t) HWY_ATTR {
+    FloatVector b[kVectors];
     unrolled<kRows>([&](auto r) HWY_ATTR {
-      const float* column = panel.value + (kSparse ? rows[r].offset[t] : t * kPanelColumns);
+      if constexpr (kSparse || r == 0) {
+        const float* column = panel.value + (kSparse ? rows[r].offset[t] : t * kPanelColumns);
+        unrolled<kVectors>([&](auto v) HWY_ATTR { b[v] = hn::Load(df, column + v * kLanes); });
+        if constexpr (kRows > 1 && !kSparse) {
+          unrolled<kVectors>([&](auto v) HWY_ATTR { b[v] = in_register(b[v]); });
+        }
+      }
       const FloatVector a = hn::Set(df, rows[r].value[t]);
       unrolled<kVectors>([&](auto v) HWY_ATTR {
-        const FloatVector product = a * hn::Load(df, column + v * kLanes);
-        sum[r][v] = sum[r][v] + truncate_to_int(product * scale[r][v]);
+        sum[r][v] = sum[r][v] + truncate_to_int(a * b[v] * scale[r][v]);
       });
     });
   };
