@@ -76,11 +76,11 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
 TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();
-  const std::vector<GemmOperands> operands{second_and_fourth(16, 8, 64)};
+  const std::vector<GemmOperands> operands{second_and_fourth(16, 16, 64)};
   {
     GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
                             {GemmSimulator::Sms::kInTurn, true, file});
-    simulator.run({{16, 8, 64}, 1, DataType::kF16, true}, {}, &operands);
+    simulator.run({{16, 16, 64}, 1, DataType::kF16, true}, {}, &operands);
   }
   const auto values = last_values(file + ".vcd");
   const std::string core = "SystemC.sub_partition0.";
