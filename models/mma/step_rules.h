@@ -46,7 +46,8 @@ struct StepRules {
   int products_per_step = 0;  ///< L; an integer instruction that saturates is one step
   int fraction_bits = 0;      ///< F; integers, f64: 0
   OutputRounding rounding = OutputRounding::kTowardZero;
-  std::optional<int> exponent_floor;  ///< the largest exponent never counts as less than this
+  /// The largest exponent never counts as less than this.
+  std::optional<int> exponent_floor = std::nullopt;
   numerics::DataType output = numerics::DataType::kF32;
   int cleared_output_bits = 0;  ///< low fraction bits of the output that every step leaves zero;
                                 ///< f32 with 10 of them is "e8m13"

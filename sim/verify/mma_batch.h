@@ -17,12 +17,13 @@ namespace sptc::sim {
 /// instruction's (rows are independent); K may be any multiple of its depth, executed in increasing
 /// k.
 struct MmaOperands {
-  BitArray a;                        ///< [case, M, compressed K]; b1: 8 per byte, bit 0 first
-  BitArray b;                        ///< [case, K, N]; b1: [case, K/8, N]
-  BitArray c;                        ///< [case, M, N]
-  std::optional<BitArray> indices;   ///< sparse: [case, M, compressed K], the k that each meets
-  std::optional<BitArray> a_scales;  ///< block-scaled: ue8m0 [case, M, K/32]
-  std::optional<BitArray> b_scales;  ///< [case, K/32, N]
+  BitArray a;  ///< [case, M, compressed K]; b1: 8 per byte, bit 0 first
+  BitArray b;  ///< [case, K, N]; b1: [case, K/8, N]
+  BitArray c;  ///< [case, M, N]
+  std::optional<BitArray> indices =
+      std::nullopt;  ///< sparse: [case, M, compressed K], the k that each meets
+  std::optional<BitArray> a_scales = std::nullopt;  ///< block-scaled: ue8m0 [case, M, K/32]
+  std::optional<BitArray> b_scales = std::nullopt;  ///< [case, K/32, N]
 
   std::size_t cases() const { return a.shape[0]; }
   std::size_t rows() const { return a.shape[1]; }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim verify and sptcsim mma as a user meets them.
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <sys/wait.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics_all";
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class MmaProgram : public testing::Test {
+ protected:
+  const sptc::TemporaryDirectory temporary;
+
+  static std::string read(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string command =
+        std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out")), read(path("err"))};
+  }
+
+  void expect_refused(const std::string& arguments, const std::string& part) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("sptcsim: error: ")) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+
+  /// "--a X.A.npy --b X.B.npy --c X.C.npy" of a set.
+  static std::string operands(const std::string& set) {
+    const std::string stem = (kGolden / set).string();
+    return " --a " + stem + ".A.npy --b " + stem + ".B.npy --c " + stem + ".C.npy";
+  }
+  static std::string array(const std::string& set, const std::string& name) {
+    return (kGolden / (set + "." + name + ".npy")).string();
+  }
+};
+
+const std::string kAda = "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32";
+const std::string kSparse = "AdaLovelace/mmasp.m16n8k64.f32.e4m3.e4m3.f32";
+
+TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
+  for (const char* profile : {"hardware", "mma-sim"}) {
+    const Outcome outcome =
+        run("verify " + kGolden.string() + " --format json --profile " + profile);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json["totals"]["files"], 51);
+    EXPECT_EQ(json["totals"]["mismatches"], 0);
+    EXPECT_EQ(json["files"].size(), 51U);
+    EXPECT_TRUE(json["files"][0]["first"].is_null());
+  }
+}
+
+TEST_F(MmaProgram, ShowsTheFirstWordThatDiffers) {
+  fs::copy(kGolden / "hw_V100", temporary.path() / "hw_V100");
+  {
+    std::fstream file(path("hw_V100/f16.D_f32.npy"),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-4, std::ios::end);
+    file.put('\x55');
+  }
+  const Outcome text = run("verify " + temporary.path().string());
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  EXPECT_NE(text.out.find("first: D_f32[599, 0, 0]: expected 0x"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("differs in: "), std::string::npos);
+  const auto json =
+      nlohmann::json::parse(run("verify " + temporary.path().string() + " --format json").out);
+  EXPECT_EQ(json["totals"]["mismatches"], 1);
+  EXPECT_EQ(json["files"][0]["first"]["case"], 599);
+}
+
+TEST_F(MmaProgram, RefusesToVerifyWhatItCannotRead) {
+  expect_refused("verify " + path("none"), "no such directory");
+  expect_refused("verify " + temporary.path().string(), "no array set");
+  expect_refused("verify " + kGolden.string() + " --profile mmasim", "'mma-sim'");
+  expect_refused("verify " + kGolden.string() + " --format csv", "text, json");
+}
+
+TEST_F(MmaProgram, ExecutesAnInstructionAndComparesIt) {
+  const std::string command =
+      "mma --arch L40S --profile mma-sim --instruction m16n8k32.f32.e4m3.e5m2.f32" +
+      operands(kAda) + " --expect " + array(kAda, "D");
+  const Outcome outcome = run(command + " --out " + path("d.npy"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+  EXPECT_EQ(read(path("d.npy")), read(array(kAda, "D")));
+  const Outcome other =
+      run("mma --arch RTX50 --profile mma-sim --instruction m16n8k32.f32.e4m3.e5m2.f32" +
+          operands(kAda) + " --expect " + array(kAda, "D"));
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_NE(other.out.find("first: D["), std::string::npos);
+}
+
+TEST_F(MmaProgram, ExecutesASparseInstructionUnderBothHypotheses) {
+  const std::string command =
+      "mma --arch ada --profile mma-sim --instruction mma.sp.m16n8k64.f32.e4m3.e4m3.f32" +
+      operands(kSparse) + " --metadata " + array(kSparse, "idx") + " --metadata-layout indices";
+  EXPECT_EQ(run(command + " --expect " + array(kSparse, "D_H1")).exit_code, 0);
+  EXPECT_EQ(run(command + " --expect " + array(kSparse, "D_H2")).exit_code, 1);
+  EXPECT_EQ(run(command + " --grouping H2 --expect " + array(kSparse, "D_H2")).exit_code, 0);
+}
+
+TEST_F(MmaProgram, IdentifiesWhoseArithmeticMadeAResult) {
+  const Outcome outcome = run("mma --identify --profile mma-sim --format json" + operands(kAda) +
+                              " --expect " + array(kAda, "D"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  ASSERT_FALSE(json["matches"].empty());
+  for (const auto& match : json["matches"]) {
+    EXPECT_EQ(match["arch"], "ada") << match;
+  }
+  const Outcome none = run("mma --identify" + operands(kAda) + " --expect " + array(kAda, "C"));
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_NE(none.out.find("no instruction reproduces D"), std::string::npos);
+}
+
+TEST_F(MmaProgram, ListsTheInstructionsOfATarget) {
+  const Outcome outcome = run("mma --list --arch A100");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("HMMA.SP.16832.F32"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("wgmma"), std::string::npos);
+  EXPECT_NE(run("mma --list").out.find("wgmma"), std::string::npos);
+}
+
+TEST_F(MmaProgram, RefusesInstructionsAndOperandsThatDoNotFit) {
+  const std::string out = " --out " + path("d.npy");
+  expect_refused("mma", "--arch and --instruction");
+  expect_refused("mma --arch A100 --instruction m16n8k16.f32.f16.f16.f32", "--out or --expect");
+  expect_refused("mma --arch A100 --instruction m16n8k15.f32.f16.f16.f32" + out, "near ones");
+  expect_refused("mma --arch A100 --instruction m16n8k16.f32.f16.f16.f32" + out, "--a and --b");
+  expect_refused("mma --arch A100 --instruction m16n8k16.f32.f16.f16.f32" + operands(kAda) + out,
+                 "A must be");
+  expect_refused("mma --arch H100 --instruction m16n8k16.f32.e4m3.e4m3.f32" + out,
+                 "no arithmetic is known");
+  expect_refused("mma --identify" + operands(kAda), "--expect");
+  EXPECT_FALSE(fs::exists(path("d.npy")));
+}
+
+}  // namespace
