@@ -61,6 +61,9 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   const std::size_t cases = operands.cases();
   const std::size_t rows = operands.rows();
   const std::size_t columns = operands.columns();
+  if (cases == 0 || rows == 0 || columns == 0) {
+    throw InputError(what + ": there is no element to compute");
+  }
   const std::size_t factor = instruction.sparse ? 2 : 1;
   const std::size_t stored_k = operands.a.shape[2];
   require_shape(operands.a, {cases, rows, stored_k}, element_bytes(instruction.a_type), "A", what);

@@ -157,8 +157,8 @@ class SetReader {
       set_.outputs.push_back({name, target, which, grouping, c, array(name)});
     };
     const bool is_integer = instruction.accumulator == DataType::kS32;
-    if (is_integer && !instruction.sparse) {
-      add("D_wrap", instruction, SparseGrouping::kCompressed);
+    if (is_integer && (has("D") || has("D_wrap") || !instruction.sparse)) {
+      add(has("D") ? "D" : "D_wrap", instruction, SparseGrouping::kCompressed);
       if (has("D_satfinite")) {
         MmaInstruction saturating = instruction;
         saturating.satfinite = true;
@@ -249,7 +249,8 @@ class SetReader {
     }
   }
 
-  /// The instruction of `target` that does `k` products of the set's types at once.
+  /// The instruction of `target` that `maker` ran over the set's types: the deepest that divides
+  /// `k`. wmma::mma_sync of tf32 runs as instructions of depth 4.
   MmaInstruction hardware_instruction(const mma::Target& target, const std::string& maker,
                                       DataType accumulator, std::size_t k) const {
     const bool is_wgmma = maker.starts_with("wgmma");
@@ -259,18 +260,27 @@ class SetReader {
     }
     const DataType a = type("a");
     const DataType b = type("b");
+    const bool is_shallow = maker.starts_with("wmma") && a == DataType::kTf32;
+    std::optional<MmaInstruction> deepest;
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
       const MmaInstruction& candidate = entry.instruction;
-      if (candidate.family == (is_wgmma ? MmaFamily::kWgmma : MmaFamily::kMma) &&
-          !candidate.sparse && !candidate.block_scaled && candidate.a_type == a &&
-          candidate.b_type == b && candidate.accumulator == accumulator && !candidate.addend &&
-          candidate.shape.k == static_cast<int>(k) && !entry.is_software) {
-        return candidate;
+      const auto depth = static_cast<std::size_t>(candidate.shape.k);
+      const bool fits = candidate.family == (is_wgmma ? MmaFamily::kWgmma : MmaFamily::kMma) &&
+                        !candidate.sparse && !candidate.block_scaled && candidate.a_type == a &&
+                        candidate.b_type == b && candidate.accumulator == accumulator &&
+                        !candidate.addend && !entry.is_software && k % depth == 0 &&
+                        (!is_shallow || depth == 4);
+      if (fits && (!deepest || candidate.shape.k > deepest->shape.k)) {
+        deepest = candidate;
       }
     }
-    object_.place().fail(fmt::format("{} has no {} of depth {} over {} and {} to {}", target.name,
-                                     is_wgmma ? "wgmma" : "mma", k, numerics::name(a),
-                                     numerics::name(b), numerics::name(accumulator)));
+    if (!deepest) {
+      object_.place().fail(fmt::format("{} has no {} whose depth divides {} over {} and {} to {}",
+                                       target.name, is_wgmma ? "wgmma" : "mma", k,
+                                       numerics::name(a), numerics::name(b),
+                                       numerics::name(accumulator)));
+    }
+    return *deepest;
   }
 
   /// C as the instruction takes it: f32 words rounded to nearest even.
@@ -348,16 +358,17 @@ std::vector<std::filesystem::path> find_vector_sets(const std::filesystem::path&
   }
   std::set<std::filesystem::path> sets;
   std::vector<std::filesystem::path> arrays;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory, error)) {
-    const std::filesystem::path& path = entry.path();
-    if (path.extension() == ".npy") {
-      arrays.push_back(path);
-    } else if (path.extension() == ".json" && path.filename() != "probes.json") {
-      sets.insert(path);
+  try {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+      const std::filesystem::path& path = entry.path();
+      if (path.extension() == ".npy") {
+        arrays.push_back(path);
+      } else if (path.extension() == ".json" && path.filename() != "probes.json") {
+        sets.insert(path);
+      }
     }
-  }
-  if (error) {
-    throw InputError(fmt::format("{}: cannot be listed: {}", shown, error.message()));
+  } catch (const std::filesystem::filesystem_error& failure) {
+    throw InputError(fmt::format("{}: cannot be listed: {}", shown, failure.code().message()));
   }
   for (const std::filesystem::path& array : arrays) {
     // "<stem>.<array>.npy" belongs to "<stem>.json".
