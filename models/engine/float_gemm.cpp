@@ -62,13 +62,13 @@ class RoundingMode {
 /// One thread's rows of a GEMM.
 class RowsGemm {
  public:
-  explicit RowsGemm(const GemmSlice& gemm)
+  RowsGemm(const GemmSlice& gemm, std::size_t rows)
       : gemm_(gemm),
         a_format_(*numerics::info(gemm.instruction->a_type).format),
         b_format_(*numerics::info(gemm.instruction->b_type).format),
         selection_(gemm.instruction->a_type),
-        rows_(kBlockRows),
-        panel_(std::make_unique<Panel>()) {
+        rows_(std::make_unique_for_overwrite<PackedRow[]>(std::min(rows, kBlockRows))),
+        panel_(std::make_unique_for_overwrite<Panel>()) {
     const mma::StepRules& rules = *gemm.rules;
     constants_.step = static_cast<std::size_t>(rules.products_per_step);
     constants_.fraction_bits = rules.fraction_bits;
@@ -290,7 +290,7 @@ class RowsGemm {
   std::size_t depth_ = 0;  // of a block
   std::size_t begin_ = 0;  // of the present block
   std::size_t end_ = 0;
-  std::vector<PackedRow> rows_;
+  std::unique_ptr<PackedRow[]> rows_;
   std::unique_ptr<Panel> panel_;
   alignas(64) std::uint32_t unsafe_[kRowsAtOnce][kPanelColumns];
   alignas(64) std::uint32_t before_[kRowsAtOnce][kPanelColumns];
@@ -298,7 +298,7 @@ class RowsGemm {
 };
 
 void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
-  RowsGemm(gemm).run(row_begin, row_end);
+  RowsGemm(gemm, row_end - row_begin).run(row_begin, row_end);
 }
 
 #endif  // HWY_TARGET

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace sptc::engine::HWY_NAMESPACE {
@@ -191,23 +192,25 @@ HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_
                              const Decoding& format, PackedPanel<kColumns>& panel) {
   constexpr std::size_t kLanes = kColumns / 4;
   const std::size_t count = end - begin;
+  const std::size_t columns = std::min(kColumns, b_columns.rows() - first_column);
+  if (columns < kColumns) {
+    std::memset(panel.value, 0, depth * kColumns * sizeof(float));
+    std::memset(panel.exponent, kColumnZeroByte, depth * kColumns);
+    std::memset(panel.unsafe, 0, sizeof(panel.unsafe));
+  }
   DecodedRun run;
-  for (std::size_t j = 0; j < kColumns; ++j) {
+  for (std::size_t j = 0; j < columns; ++j) {
     const std::size_t byte = j % kLanes * 4 + j / kLanes;
-    std::size_t filled = 0;
-    panel.unsafe[j] = 0;
     prefetch_words(b_columns, first_column + j + kPrefetchRows, begin, end);
-    if (first_column + j < b_columns.rows()) {
-      decode_run<true>(b_columns.row(first_column + j).data() + begin, count, format, run);
-      panel.unsafe[j] = run.safe ? 0U : ~0U;
-      for (; filled < count; ++filled) {
-        panel.value[filled * kColumns + j] = run.value[filled];
-        panel.exponent[filled * kColumns + byte] = run.exponent[filled];
-      }
+    decode_run<true>(b_columns.row(first_column + j).data() + begin, count, format, run);
+    panel.unsafe[j] = run.safe ? 0U : ~0U;
+    for (std::size_t k = 0; k < count; ++k) {
+      panel.value[k * kColumns + j] = run.value[k];
+      panel.exponent[k * kColumns + byte] = run.exponent[k];
     }
-    for (; filled < depth; ++filled) {
-      panel.value[filled * kColumns + j] = 0;
-      panel.exponent[filled * kColumns + byte] = kColumnZeroByte;
+    for (std::size_t k = count; k < depth; ++k) {
+      panel.value[k * kColumns + j] = 0;
+      panel.exponent[k * kColumns + byte] = kColumnZeroByte;
     }
   }
 }
