@@ -178,7 +178,7 @@ class RowsGemm {
     }
     for (std::size_t r = 0; r < count; ++r) {
       if (untrusted) {
-        redo_unsafe_lanes(row + r, column, columns, unsafe_[r], before_[r], state[r]);
+        redo_unsafe_lanes(row + r, column, columns, packed[r].has_nan, r, state[r]);
       }
       if (columns < kPanelColumns) {
         std::memcpy(gemm_.state->row(row + r).data() + column, edge_[r], columns * sizeof(Word));
@@ -206,8 +206,8 @@ class RowsGemm {
   }
 
   HWY_NOINLINE void redo_unsafe_lanes(std::size_t row, std::size_t column, std::size_t columns,
-                                      std::uint32_t* unsafe, const std::uint32_t* before,
-                                      std::uint32_t* state) {
+                                      bool row_has_nan, std::size_t r, std::uint32_t* state) {
+    std::uint32_t* unsafe = unsafe_[r];
     const UintTag du;
     auto any = hn::Zero(du);
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -225,16 +225,17 @@ class RowsGemm {
     const RoundingMode nearest(FE_TONEAREST);
     for (std::size_t j = 0; j < columns; ++j) {
       if (unsafe[j] != 0) {
-        state[j] = slow_state(row, column + j, before[j]);
+        // A NaN among the factors of a step, or in its accumulator, is the result from there on. Of
+        // a column that meets a sparse row it is not known whether the NaN is selected.
+        const bool nan = row_has_nan || (!is_sparse() && panel_->has_nan[j]) ||
+                         (before_[r][j] & 0x7FFFFFFFU) > 0x7F800000U;
+        state[j] = nan ? numerics::canonical_nan(numerics::kF32Format)
+                       : slow_state(row, column + j, before_[r][j]);
       }
     }
   }
 
   std::uint32_t slow_state(std::size_t row, std::size_t column, std::uint32_t c) {
-    constexpr std::uint32_t kInfinity = 0x7F800000U;
-    if ((c & 0x7FFFFFFFU) > kInfinity) {
-      return numerics::canonical_nan(numerics::kF32Format);  // for good
-    }
     if (output_ != Output::kHalf) {
       return slow_dot(gemm_, row, column, begin_, end_, c);
     }

@@ -34,6 +34,7 @@ struct DecodedRun {
   float value[2 * kBlockDepth + kPadding];
   std::uint8_t exponent[2 * kBlockDepth + kPadding];
   bool safe;
+  bool has_nan;
 };
 
 /// What decoding needs to know of a format.
@@ -48,12 +49,15 @@ struct Decoding {
     switch (format.special) {
       case numerics::SpecialEncoding::kIeee:
         first_special = ((1U << format.exponent_bits) - 1) << mantissa_bits;
+        first_nan = first_special + 1;
         break;
       case numerics::SpecialEncoding::kNanOnly:
         first_special = all;
+        first_nan = all;
         break;
       default:
         first_special = all + 1;
+        first_nan = all + 1;
     }
   }
 
@@ -62,7 +66,8 @@ struct Decoding {
   int magnitude_bits;
   int bias;
   float rescale;  // 2^(127 - bias): reads the magnitude bits as a float with the wrong bias
-  std::uint32_t first_special;
+  std::uint32_t first_special;  // magnitudes from here on are not finite
+  std::uint32_t first_nan;
 };
 
 // Rows and columns differ only in how the exponent becomes a byte. Reads and writes whole vectors:
@@ -86,6 +91,7 @@ HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, con
   const auto lowest = hn::Set(di, kMinOperandExponent);
   const auto highest = hn::Set(di, kMaxOperandExponent);
   auto unsafe = hn::Zero(du);
+  auto largest = hn::Zero(du);
   numerics::Word tail[HWY_MAX_BYTES / sizeof(numerics::Word)] = {};
   for (std::size_t i = 0; i < count; i += lanes) {
     const numerics::Word* source = words + i;
@@ -95,6 +101,7 @@ HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, con
     }
     const auto word = hn::ShiftRightSame(hn::LoadU(du, source), format.drop);
     const auto magnitude = hn::And(word, magnitude_mask);
+    largest = hn::Max(largest, magnitude);
     const auto sign = hn::ShiftLeft<31>(hn::ShiftRightSame(word, format.magnitude_bits));
     const auto field = hn::BitCast(di, hn::ShiftRightSame(magnitude, format.mantissa_bits));
     const auto exponent = hn::Max(field, one) - bias;
@@ -111,6 +118,8 @@ HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, con
     unsafe = hn::Or(unsafe, hn::IfThenZeroElse(is_zero, hn::BitCast(du, hn::Or(outside, special))));
   }
   run.safe = hn::AllTrue(du, unsafe == hn::Zero(du));
+  run.has_nan = !hn::AllTrue(
+      du, hn::Max(largest, hn::Set(du, format.first_nan - 1)) == hn::Set(du, format.first_nan - 1));
 }
 
 /// A row of A ready for the kernel. `exponent` holds the byte four times, `offset` where the row of
@@ -120,6 +129,7 @@ struct PackedRow {
   std::uint32_t exponent[kBlockDepth];
   std::uint32_t offset[kBlockDepth];
   bool safe;
+  bool has_nan;
   bool wide;  // sums may leave 32 bits
 };
 
@@ -153,6 +163,7 @@ inline void pack_row(const numerics::Word* words, std::size_t begin, std::size_t
     packed.exponent[i] = kRowZeroByte;
   }
   packed.safe = run.safe;
+  packed.has_nan = run.has_nan;
 }
 
 inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::size_t end,
@@ -172,6 +183,7 @@ struct PackedPanel {
   alignas(64) float value[2 * kBlockDepth * kColumns];
   alignas(64) std::uint8_t exponent[2 * kBlockDepth * kColumns];
   alignas(64) std::uint32_t unsafe[kColumns];  // all ones where the lane must not be trusted
+  bool has_nan[kColumns];
 };
 
 /// Rows of A and columns of B are far apart in memory: nothing else fetches the next one in time.
@@ -204,6 +216,7 @@ HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_
     prefetch_words(b_columns, first_column + j + kPrefetchRows, begin, end);
     decode_run<true>(b_columns.row(first_column + j).data() + begin, count, format, run);
     panel.unsafe[j] = run.safe ? 0U : ~0U;
+    panel.has_nan[j] = run.has_nan;
     for (std::size_t k = 0; k < count; ++k) {
       panel.value[k * kColumns + j] = run.value[k];
       panel.exponent[k * kColumns + byte] = run.exponent[k];
