@@ -34,7 +34,7 @@ struct CatalogueEntry {
 
   /// The PTX name; "m64nNk16 ... (N = 8, 16 .. 256)" where n runs.
   std::string ptx_name() const;
-  bool covers(const MmaInstruction& instruction) const;
+  bool covers(const MmaInstruction& wanted) const;
 };
 
 /// Every matrix instruction that `target` has, dense and sparse. SASS names as ptxas 13.0 makes

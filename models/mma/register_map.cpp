@@ -14,8 +14,8 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
         const FragmentCoordinate first = layout.coordinate({lane, reg, 0});
         const int line = columns ? first.col : first.row;
         const int along_k = columns ? first.row : first.col;
-        table.push_back(static_cast<std::uint16_t>(line * row_words +
-                                                   along_k * layout.element_bits / 32));
+        table.push_back(
+            static_cast<std::uint16_t>(line * row_words + along_k * layout.element_bits / 32));
       }
     }
     return table;
@@ -42,8 +42,8 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
       for (int row = 0; row < kRows; ++row) {
         for (int group = 0; group < groups_; ++group) {
           const auto slot = sparsity::metadata_slot(format, selector, {row, group});
-          table.push_back({static_cast<std::uint8_t>(slot.lane),
-                           static_cast<std::uint8_t>(4 * slot.nibble)});
+          table.push_back(
+              {static_cast<std::uint8_t>(slot.lane), static_cast<std::uint8_t>(4 * slot.nibble)});
         }
       }
     }

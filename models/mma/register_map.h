@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
 #include "models/mma/stages.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
 
 namespace sptc::mma {
 
@@ -23,8 +23,9 @@ struct MmaRegisters {
   int selector = 0;
 };
 
-/// The fragment layouts of one instruction, tabulated: which word of the operand matrices each register of each lane
-/// is. Layouts come from FragmentLayout and MetadataRegisterFormat; this only makes walking them quick.
+/// The fragment layouts of one instruction, tabulated: which word of the operand matrices each
+/// register of each lane is. Layouts come from FragmentLayout and MetadataRegisterFormat; this only
+/// makes walking them quick.
 class RegisterMap {
  public:
   explicit RegisterMap(const MmaInstruction& instruction);
@@ -71,8 +72,8 @@ class RegisterMap {
   };
 
   MmaInstruction instruction_;
-  std::vector<std::uint16_t> a_words_;  ///< [register][lane] -> row * 8 + word
-  std::vector<std::uint16_t> b_words_;  ///< [register][lane] -> column * 16 + word
+  std::vector<std::uint16_t> a_words_;      ///< [register][lane] -> row * 8 + word
+  std::vector<std::uint16_t> b_words_;      ///< [register][lane] -> column * 16 + word
   std::vector<std::uint8_t> accumulators_;  ///< [register][lane][element] -> row * 8 + column
   int accumulators_per_register_ = 1;
   int groups_ = 0;

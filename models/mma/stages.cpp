@@ -5,9 +5,11 @@
 #include "models/sparsity/compress.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 // The loops below run over eight columns and are written for the compiler's vectoriser. Where the
@@ -158,7 +160,11 @@ inline __attribute__((always_inline)) void decode_operand(DataType type, int row
   };
   switch (numerics::storage_bits(type)) {
     case 8:
-      decode_packed<std::uint8_t>(rows, cols, words, row_words, transposed, integers, numbers);
+      if (numerics::info(type).is_float()) {
+        decode_packed<std::uint8_t>(rows, cols, words, row_words, transposed, floats, numbers);
+      } else {
+        decode_packed<std::uint8_t>(rows, cols, words, row_words, transposed, integers, numbers);
+      }
       break;
     case 16:
       decode_packed<std::uint16_t>(rows, cols, words, row_words, transposed, floats, numbers);
@@ -246,6 +252,23 @@ std::uint32_t special_word(std::uint8_t flags, const FloatFormat& output) {
   return numerics::infinity(output, (flags & kFlagNegativeInfinity) != 0);
 }
 
+/// Throws InputError for arithmetic that the wires between the stages do not carry.
+void require_data_path(const MmaInstruction& instruction, const StepRules& rules) {
+  constexpr std::array kTypes{DataType::kF16,  DataType::kBf16, DataType::kTf32,
+                              DataType::kE4m3, DataType::kE5m2, DataType::kS8};
+  const bool known_type =
+      instruction.a_type == instruction.b_type &&
+      std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
+  if (!known_type || instruction.family != MmaFamily::kMma || instruction.shape.m != kRows ||
+      instruction.shape.n != kCols || instruction.block_scaled || instruction.satfinite ||
+      rules.lowered_fp8 || rules.zero_rule != ZeroRule::kIgnore ||
+      rules.products_per_step > kMaxStepProducts) {
+    throw InputError("the simulated data path does not execute " + instruction.ptx_name() +
+                     " with this arithmetic (" + std::to_string(rules.products_per_step) +
+                     " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") + ")");
+  }
+}
+
 // One sum in units of 2^unit_exponent to a word of the output format.
 inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatFormat& output,
                                std::uint32_t infinity, bool nearest_even) {
@@ -280,11 +303,11 @@ inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatF
 
 StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rules)
     : instruction(which), rules(step_rules) {
+  require_data_path(instruction, rules);
   steps = instruction.compressed_k() / rules.products_per_step;
   ensure(steps * rules.products_per_step == instruction.compressed_k(),
          "StepContext: depth is no multiple of the step");
-  ensure(rules.products_per_step <= kMaxStepProducts &&
-             instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
+  ensure(instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
          "StepContext: instruction is larger than the wires");
   if (!rules.is_integer()) {
     const FloatFormat& operand = *numerics::info(instruction.a_type).format;
@@ -434,21 +457,25 @@ void round_sums(const StepContext& context, const AlignedSums& sums, RoundedResu
     }
     return;
   }
-  const FloatFormat output = *numerics::info(context.rules.output).format;
+  const FloatFormat full = *numerics::info(context.rules.output).format;
+  // An output of fewer fraction bits is rounded as a shorter format and stored with zeros below.
+  const int cleared = context.rules.cleared_output_bits;
+  const FloatFormat output{full.exponent_bits, full.mantissa_bits - cleared};
   const std::uint32_t infinity = numerics::infinity(output, false);
   const bool nearest_even = context.rules.rounding == OutputRounding::kNearestEven;
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kCols; ++j) {
       results.word[i][j] =
           round_sum(sums.sum[i][j], sums.max_exponent[i][j] - context.rules.fraction_bits, output,
-                    infinity, nearest_even);
+                    infinity, nearest_even)
+          << cleared;
     }
   }
   if (sums.has_special) {
     for (int i = 0; i < kRows; ++i) {
       for (int j = 0; j < kCols; ++j) {
         if (sums.special[i][j] != 0) {
-          results.word[i][j] = special_word(sums.special[i][j], output);
+          results.word[i][j] = special_word(sums.special[i][j], full);
         }
       }
     }

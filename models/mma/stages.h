@@ -52,7 +52,8 @@ struct StepContext {
       0;  ///< left shift that brings a product at the largest exponent to F fraction bits
   int accumulator_shift = 0;  ///< the same for the accumulator; negative: right
 
-  StepContext(const MmaInstruction& instruction, const StepRules& rules);
+  /// Throws InputError for an instruction or rules that the stages do not execute.
+  StepContext(const MmaInstruction& which, const StepRules& step_rules);
 };
 
 /// Raw registers of one instruction, put in matrix order: 32-bit words along K.

@@ -252,13 +252,17 @@ std::vector<std::string_view> step_rule_sets() {
   return names;
 }
 
-std::optional<StepRules> find_step_rules(std::string_view architecture,
-                                         const MmaInstruction& instruction,
-                                         SparseGrouping grouping) {
+void require_rule_set(std::string_view architecture) {
   const std::vector<std::string_view> sets = step_rule_sets();
   if (std::find(sets.begin(), sets.end(), architecture) == sets.end()) {
     throw InputError("unknown numerics " + unknown_name(architecture, sets));
   }
+}
+
+std::optional<StepRules> find_step_rules(std::string_view architecture,
+                                         const MmaInstruction& instruction,
+                                         SparseGrouping grouping) {
+  require_rule_set(architecture);
   const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
     return fits(candidate, architecture, instruction);
   });

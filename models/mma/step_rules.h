@@ -82,6 +82,9 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
                                          const MmaInstruction& instruction,
                                          SparseGrouping grouping = SparseGrouping::kCompressed);
 
+/// Throws InputError with the nearest name unless `architecture` is a row set.
+void require_rule_set(std::string_view architecture);
+
 /// Names that step_rules knows.
 std::vector<std::string_view> step_rule_sets();
 

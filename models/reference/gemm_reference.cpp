@@ -25,7 +25,8 @@
 //        truncation < (L + 1) Q 2^-F.
 //   3. The sum before rounding is at most Y = |d'| + E + truncation in magnitude; rounding toward
 //   zero changes it by
-//      less than one unit in the last place: pow2_floor(max(Y, 2^-126)) 2^-23, which is 2^-149 for
+//      less than one unit in the last place: pow2_floor(max(Y, 2^-126)) 2^-f with f = 23 output
+//      fraction bits (13 for the fp8 of Ada and Hopper), which is 2^-149 for
 //      subnormals.
 //   4. The double sums: the products are exact (at most 2 x 11 bits), L of them are summed and
 //   added to d:
@@ -120,6 +121,7 @@ class RunningBound {
   RunningBound(const Operand& a, const Operand& b, const BlockFma& arithmetic)
       : truncation_((arithmetic.products_per_step + 1) *
                     std::ldexp(1.0, -arithmetic.fraction_bits)),
+        rounding_(std::ldexp(1.0, -arithmetic.output_fraction_bits)),
         reference_sum_(0x1p-52 * arithmetic.products_per_step),
         d_(Panel::Zero(a.values.rows(), b.values.rows())),
         error_(d_),
@@ -153,7 +155,7 @@ class RunningBound {
       d[i] += p[i];
       const double cut = e[i] + truncation_ * q;
       const double y = std::fabs(d[i]) + cut;
-      const double rounding = 0x1p-23 * pow2_floor(std::max(y, kSmallestNormal));
+      const double rounding = rounding_ * pow2_floor(std::max(y, kSmallestNormal));
       e[i] = (cut + rounding + reference_sum_ * s[i] + 0x1p-52 * y) * kInflation;
       largest[i] = std::max(largest[i], y);
       total[i] += s[i];
@@ -169,6 +171,7 @@ class RunningBound {
 
  private:
   double truncation_;
+  double rounding_;
   double reference_sum_;
   Panel d_, error_, largest_, magnitude_, exponent_floor_;
 };

@@ -21,6 +21,8 @@ struct BlockFma {
   std::optional<int> exponent_floor;
   /// Consecutive logical k that one step covers: L, or L * M/N where A is N:M sparse.
   int logical_k_per_step = 0;
+  /// Fraction bits that the rounded sum keeps: those of f32, or 13 for the fp8 of Ada and Hopper.
+  int output_fraction_bits = 23;
 };
 
 /// Inputs of one GEMM, as storage words. A is dense here: what an N:M matrix leaves out is zero.

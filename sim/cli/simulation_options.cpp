@@ -2,6 +2,7 @@
 #include "sim/cli/simulation_options.h"
 
 #include "models/base/error.h"
+#include "models/mma/step_rules.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
@@ -27,10 +28,10 @@ numerics::DataType parse_dtype(const std::string& word) {
   throw InputError("--dtype: " + unknown_operand_type(word));
 }
 
-/// "f16|bf16|...", from the table of types.
+/// "f16|bf16|..."
 std::string operand_types() {
   std::string names;
-  for (const std::string_view name : numerics::operand_type_names()) {
+  for (const std::string_view name : kernel_operand_types()) {
     names += (names.empty() ? "" : "|") + std::string(name);
   }
   return names;
@@ -78,6 +79,11 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
+  command
+      .add_option("--numerics", numerics,
+                  "arithmetic of another generation on this architecture (step width and with it "
+                  "the cycles change too; default: the architecture's own)")
+      ->type_name("NAME");
   command
       .add_option("--fidelity", fidelity,
                   "datapath: operand bits travel through the SystemC stages; timing: cycles only")
@@ -139,7 +145,12 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
     from_option = make_data_source(options.data, run_options.seed);
     data = from_option.get();
   }
-  const Architecture architecture = load_architecture(options.arch);
+  Architecture architecture = load_architecture(options.arch);
+  if (!options.numerics.empty()) {
+    mma::require_rule_set(options.numerics);
+    architecture.gpu.numerics = options.numerics;
+    run_options.numerics = options.numerics;
+  }
   const Workload workload = load();
   run_options.data = data != nullptr && options.data.empty()
                          ? "file"

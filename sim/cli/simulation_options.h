@@ -15,6 +15,7 @@ namespace sptc::sim {
 /// Options that `run` and `gemm` share, as the user typed them.
 struct SimulationOptions {
   std::string arch = "a100-sxm4-80gb";
+  std::string numerics;
   std::string fidelity = "timing";
   std::string variants = "both";
   std::string dtype;

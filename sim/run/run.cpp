@@ -88,6 +88,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
   return {
       {"fidelity", std::string(name(options.fidelity))},
       {"variants", std::string(name(options.variants))},
+      {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
       {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},

@@ -42,6 +42,7 @@ struct RunOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
   std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
+  std::string numerics;                     ///< for the report; empty: the architecture's own
   std::string data;                         ///< how the operands are called in the report
   std::optional<CheckMode> check;
   std::uint64_t seed = 0;

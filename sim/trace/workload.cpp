@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace sptc::sim {
@@ -26,9 +27,13 @@ Workload read_workload(const std::filesystem::path& path) {
 namespace {
 
 // Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
-constexpr std::array<std::string_view, 4> kKernelTypes{"f16", "bf16", "tf32", "s8"};
+constexpr std::array<std::string_view, 6> kKernelTypes{"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"};
 
 }  // namespace
+
+std::span<const std::string_view> kernel_operand_types() {
+  return kKernelTypes;
+}
 
 std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
   const bool known =

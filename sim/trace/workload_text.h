@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ inline constexpr std::int64_t kMaxExtent = 2147483647;
 /// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
 /// for that case.
 std::optional<numerics::DataType> parse_operand_type(std::string_view name);
+/// The names that parse_operand_type knows.
+std::span<const std::string_view> kernel_operand_types();
 std::string unknown_operand_type(std::string_view name);
 
 /// The sum of all multiply-accumulates so far, `total`, and those of `op`; nothing where it does
