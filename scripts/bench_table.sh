@@ -39,6 +39,9 @@ for name in sorted(n.split("/")[1] for n in giga if n.startswith("engine/")):
     target = TARGET.get(name)
     print(f"{name:24} {best:8.1f} {best / sgemm:7.2f} {target or '':>7} {avx2:10.1f} {avx2 / sgemm:7.2f} "
           f"{f'{target / 3:.2f}' if target else '':>7}")
+dgemm = max(giga["eigen_dgemm/avx2"], giga["eigen_dgemm/native"])
+print(f"{'f64, ratio to dgemm':24} {giga['engine_f64']:8.1f} {giga['engine_f64'] / dgemm:7.2f} {0.25:7} "
+      f"{giga['engine_f64_avx2']:10.1f} {giga['engine_f64_avx2'] / dgemm:7.2f} {'0.08':>7}   (Eigen {dgemm:.1f})")
 print()
 for name in ("a100_f16_f32", "a100_tf32", "a100_s8", "h100_f16_f32"):
     print(f"sparse, effective rate to dense, {name:14}: {2 * giga[f'engine/{name}_sparse'] / giga['engine/' + name]:.2f}"

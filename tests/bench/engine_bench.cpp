@@ -2,12 +2,14 @@
 // Rates of the batched engine against Eigen's sgemm in the same process. items_per_second counts
 // multiply-accumulates, for sparse A the executed half. scripts/bench_table.sh makes the table.
 #include "models/base/random.h"
+#include "models/engine/f64_gemm.h"
 #include "models/engine/gemm.h"
 #include "models/mma/dot_step.h"
 
 #include <benchmark/benchmark.h>
 #include <hwy/targets.h>
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -156,6 +158,22 @@ void engine_gemm(benchmark::State& state, const Case& which, int threads, std::i
   hwy::SetSupportedTargetsForTest(0);
 }
 
+void f64_gemm(benchmark::State& state, std::int64_t target) {
+  hwy::SetSupportedTargetsForTest(target);
+  const RandomStream random(5);
+  Matrix<std::uint64_t> a(kExtent, kExtent);
+  Matrix<std::uint64_t> b(kExtent, kExtent);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a.data()[i] = std::bit_cast<std::uint64_t>(random.normal(i));
+    b.data()[i] = std::bit_cast<std::uint64_t>(random.normal(i + a.size()));
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(engine::gemm_f64(a, b, nullptr).data());
+  }
+  state.SetItemsProcessed(state.iterations() * kMacs);
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 void plain_gemm(benchmark::State& state, const Case& which, Data data, std::size_t extent) {
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const Operands operands(which, extent, data);
@@ -215,6 +233,8 @@ int main(int argc, char** argv) {
     add("engine_avx2/" + which.name,
         [&](auto& state) { engine_gemm(state, which, 1, HWY_AVX2, Data::kNormal, kExtent); });
   }
+  add("engine_f64", [](auto& state) { f64_gemm(state, 0); });
+  add("engine_f64_avx2", [](auto& state) { f64_gemm(state, HWY_AVX2); });
   const Case& f16 = all.front();
   for (const int threads : {1, 2}) {
     add(
