@@ -29,7 +29,7 @@ struct MetadataInput {
 
 /// The logical k of each stored element: [case, M, compressed K], for A of shape `a_shape`. Throws
 /// InputError, with `what` in front, where extents do not fit or a group's metadata is invalid.
-BitArray element_indices(const MetadataInput& metadata, const mma::MmaInstruction& instruction,
+BitArray element_indices(const MetadataInput& input, const mma::MmaInstruction& instruction,
                          const std::vector<std::size_t>& a_shape, const std::string& what);
 
 }  // namespace sptc::sim

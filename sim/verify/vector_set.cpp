@@ -136,6 +136,7 @@ class SetReader {
     });
     if (family == kFamilies.end()) {
       std::vector<std::string_view> names;
+      names.reserve(kFamilies.size());
       for (const Family& known : kFamilies) {
         names.push_back(known.name);
       }

@@ -143,6 +143,35 @@ TEST(Profiles, DifferInTheFloorAndInTheZeroRule) {
   EXPECT_EQ(exact({0x1p-12, 0x1p-24}, {0x1p-13, 0x1p-24}, 0), 1U);
 }
 
+// Khattak and Mikaitis: no published word reaches the floors, so only this test holds them.
+TEST(Floors, AreThoseOfTheModelsTunedAgainstHardware) {
+  struct Floor {
+    std::string_view arch, instruction;
+    std::optional<int> floor;
+  };
+  for (const Floor& each :
+       {Floor{"V100", "m8n8k4.f32.f16.f16.f32", std::nullopt},
+        Floor{"V100", "m8n8k4.f16.f16.f16.f16", -19}, Floor{"T4", "m16n8k8.f32.f16.f16.f32", -132},
+        Floor{"T4", "m16n8k8.f16.f16.f16.f16", -20},
+        Floor{"A100", "m16n8k8.f32.tf32.tf32.f32", -132},
+        Floor{"A100", "m16n8k16.f16.f16.f16.f16", -20},
+        Floor{"L40S", "m16n8k16.f32.bf16.bf16.f32", -132},
+        Floor{"L40S", "m16n8k16.f16.f16.f16.f16", -20},
+        Floor{"L40S", "m16n8k32.f16.e4m3.e4m3.f16", std::nullopt},
+        Floor{"H100", "m16n8k16.f32.bf16.bf16.f32", -133},
+        Floor{"H100", "m16n8k16.f16.f16.f16.f16", -21},
+        Floor{"H100", "wgmma.m64n8k16.f16.f16.f16", -21},
+        Floor{"H100", "wgmma.m64n8k32.f32.e4m3.e4m3", std::nullopt},
+        Floor{"B200", "m16n8k8.f32.tf32.tf32.f32", -133},
+        Floor{"B200", "m16n8k16.f16.f16.f16.f16", -21},
+        Floor{"B200", "tcgen05.mma.m64n8k16.f16.f16.f16", std::nullopt}}) {
+    const Instruction hardware(each.arch, each.instruction);
+    EXPECT_EQ(hardware.rules.exponent_floor, each.floor) << each.arch << each.instruction;
+    const Instruction mma_sim(each.arch, each.instruction, Profile::kMmaSim);
+    EXPECT_EQ(mma_sim.rules.exponent_floor, std::nullopt);
+  }
+}
+
 TEST(SparseGrouping, CountsStoredElementsOrLogicalK) {
   const MmaInstruction sparse = parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
   const StepRules stored = step_rules("ampere", sparse);
