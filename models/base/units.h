@@ -41,7 +41,6 @@ class Quantity {
   std::int64_t count_ = 0;
 };
 
-using Cycles = Quantity<struct CyclesTag>;  ///< cycles of the SM clock
 using Bytes = Quantity<struct BytesTag>;
 
 }  // namespace sptc

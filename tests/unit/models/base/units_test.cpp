@@ -8,6 +8,8 @@
 namespace sptc {
 namespace {
 
+using Cycles = Quantity<struct CyclesTag>;
+
 TEST(Quantity, AddsSubtractsScalesAndCompares) {
   Cycles cycles(5);
   cycles += Cycles(3);

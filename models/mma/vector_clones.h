@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The stages are loops over eight columns, written for the compiler's vectoriser. Where the
+// toolchain can, each stage is compiled a second time for AVX2 (per-lane shifts) and picked at load
+// time; results are the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define SPTC_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define SPTC_VECTOR_CLONES
+#endif
+
+// GCC would unroll a loop over eight columns before its vectoriser sees it.
+#if defined(__GNUC__) && !defined(__clang__)
+#define SPTC_LANES _Pragma("GCC unroll 1")
+#else
+#define SPTC_LANES
+#endif
