@@ -48,6 +48,7 @@ class GemmSimulator::Impl {
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated =
         options_.sms == Sms::kSampled ? 1 : std::min<std::int64_t>(spec_.sms, kernel.ctas());
+    const Activity before = gpu_.activity();
     if (operands != nullptr) {
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
@@ -56,6 +57,11 @@ class GemmSimulator::Impl {
       result.d = memory.take_results();
     } else {
       run_without_values(kernel, context, map, result);
+    }
+    const bool whole = operands != nullptr || !options_.extrapolate;
+    if (options_.sms != Sms::kSampled && whole) {
+      result.activity = gpu_.activity();
+      *result.activity -= before;
     }
     return result;
   }

@@ -7,6 +7,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/sm/activity.h"
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,8 @@ struct GemmRun {
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
+  /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
+  std::optional<Activity> activity;
 };
 
 /// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same

@@ -47,6 +47,14 @@ GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
   return result;
 }
 
+Activity Gpu::activity() const {
+  Activity sum;
+  for (const auto& built : sms_) {
+    sum += built->activity();
+  }
+  return sum;
+}
+
 void Gpu::report_stuck() const {
   std::string text = "the simulation is stuck with " + std::to_string(scheduler_.ctas_left()) +
                      " CTAs to go; resident warps:";

@@ -26,6 +26,9 @@ class Gpu : public sc_core::sc_module {
   /// InternalError where the simulation gets stuck, with what is resident.
   GridRun run(const KernelLaunch& kernel, int sm = 0);
 
+  /// Of all built SMs, since the start of the simulation.
+  Activity activity() const;
+
   const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
 
  private:

@@ -38,6 +38,21 @@ Json check_json(const CheckResult& check) {
   return json;
 }
 
+Json activity_json(const Activity& activity) {
+  return {{"instructions", activity.instructions},
+          {"mma_instructions", activity.mma_instructions},
+          {"executed_macs", activity.executed_macs},
+          {"selected_operands", activity.selected_operands},
+          {"selected_by_metadata", activity.selected_by_metadata},
+          {"operand_a_bytes", activity.operand_a_bytes},
+          {"operand_b_bytes", activity.operand_b_bytes},
+          {"accumulator_bytes", activity.accumulator_bytes},
+          {"metadata_bytes", activity.metadata_bytes},
+          {"shared_memory_bytes", activity.shared_memory_bytes},
+          {"selector_busy_cycles", activity.selector_busy_cycles},
+          {"multiplier_busy_cycles", activity.multiplier_busy_cycles}};
+}
+
 Json variant_json(const std::optional<VariantResult>& variant) {
   if (!variant) {
     return nullptr;
@@ -63,6 +78,9 @@ Json variant_json(const std::optional<VariantResult>& variant) {
              {{"sms_simulated", variant->sampling.sms_simulated},
               {"extrapolated", variant->sampling.extrapolated},
               {"cycles_simulated", variant->sampling.cycles_simulated}}}};
+  if (variant->activity) {
+    json["activity"] = activity_json(*variant->activity);
+  }
   if (variant->check) {
     json["check"] = check_json(*variant->check);
   }

@@ -40,6 +40,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.tflops = 2 * macs / result.time_us * 1e-6;
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
+  result.activity = run.activity;
   result.bound_by = "compute (memory not modelled)";
   return result;
 }

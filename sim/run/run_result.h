@@ -5,6 +5,7 @@
 #include "models/base/units.h"
 #include "models/numerics/data_type.h"
 #include "sim/gemm/kernel_result.h"
+#include "sim/sm/activity.h"
 
 #include <cstdint>
 #include <optional>
@@ -45,6 +46,7 @@ struct VariantResult {
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
   std::string bound_by;
+  std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
   std::optional<CheckResult> check;
 };
 

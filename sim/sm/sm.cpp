@@ -43,4 +43,27 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
   }
 }
 
+Activity Sm::activity() const {
+  Activity sum;
+  sum.shared_memory_bytes = shared_memory.statistics().bytes;
+  for (const auto& partition : sub_partitions) {
+    const TensorCore& core = partition->tensor_core;
+    const OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
+    const MetadataSelector::Statistics selector = core.metadata_selector.statistics();
+    const MultiplyStage::Statistics multipliers = core.multiply.statistics();
+    sum.instructions += partition->statistics().issued;
+    sum.mma_instructions += partition->statistics().mma_issued;
+    sum.executed_macs += multipliers.macs;
+    sum.selected_operands += selector.selected;
+    sum.selected_by_metadata += selector.by_metadata;
+    sum.operand_a_bytes += fetch.a_bytes;
+    sum.operand_b_bytes += fetch.b_bytes;
+    sum.accumulator_bytes += fetch.accumulator_bytes;
+    sum.metadata_bytes += fetch.metadata_bytes;
+    sum.selector_busy_cycles += selector.busy_cycles;
+    sum.multiplier_busy_cycles += multipliers.busy_cycles;
+  }
+  return sum;
+}
+
 }  // namespace sptc::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/sm/activity.h"
 #include "sim/sm/cta_unit.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
@@ -16,6 +17,9 @@ class Sm : public sc_core::sc_module {
  public:
   sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
   sc_core::sc_port<WireOut<CtaDone>> done_out{"done_out"};
+
+  /// Of all blocks, since the start of the simulation.
+  Activity activity() const;
 
   Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 

@@ -73,6 +73,33 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
   EXPECT_GT(simulator.run({{64, 64, 64}, 1, DataType::kTf32, true}, {}, nullptr).cycles, 0);
 }
 
+TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+                          {GemmSimulator::Sms::kInTurn, false, ""});
+  const GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
+  const GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
+  const GemmRun d = simulator.run(dense, {}, nullptr);
+  const GemmRun s = simulator.run(sparse, {}, nullptr);
+  ASSERT_TRUE(d.activity && s.activity);
+  EXPECT_EQ(d.activity->executed_macs, d.issued_macs);
+  EXPECT_EQ(s.activity->executed_macs, s.issued_macs);
+  EXPECT_EQ(2 * s.activity->executed_macs, d.activity->executed_macs);
+  EXPECT_EQ(d.activity->selected_by_metadata, 0);
+  EXPECT_EQ(s.activity->selected_by_metadata, s.activity->executed_macs);
+  EXPECT_EQ(2 * s.activity->operand_a_bytes, d.activity->operand_a_bytes);
+  EXPECT_EQ(s.activity->operand_b_bytes, d.activity->operand_b_bytes);
+  EXPECT_EQ(d.activity->metadata_bytes, 0);
+  // One register of 32 lanes per instruction.
+  EXPECT_EQ(s.activity->metadata_bytes, 128 * s.activity->mma_instructions);
+  // Four cycles for the 128 dot products of each step.
+  EXPECT_EQ(s.activity->multiplier_busy_cycles, 8 * s.activity->mma_instructions);
+}
+
+TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
+}
+
 TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();

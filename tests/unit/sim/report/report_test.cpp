@@ -127,6 +127,16 @@ TEST(JsonReport, KeepsTheFigures) {
   EXPECT_EQ(json["accuracy"]["sparse"]["disagreements"], 1);
 }
 
+TEST(JsonReport, ShowsActivityWhereItWasCounted) {
+  RunResult result = synthetic_result();
+  Activity activity;
+  activity.metadata_bytes = 128;
+  result.operations[0].sparse->activity = activity;
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_EQ(json["operations"][0]["sparse"]["activity"]["metadata_bytes"], 128);
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("activity"));
+}
+
 TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
   RunResult result = synthetic_result();
   result.accuracy.reset();
