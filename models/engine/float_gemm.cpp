@@ -327,8 +327,8 @@ bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRul
       rules.output == DataType::kF16 && !toward_zero && rules.cleared_output_bits == 0;
   const int step = rules.products_per_step;
   // Half a step and the accumulator fit 32 bits with these bounds, see StepConstants.
-  const double half_sum = 4.0 * ((step + 1) / 2) *
-                              ((2.0 - std::ldexp(1.0, -a->mantissa_bits)) / 2) *
+  const int half_step = (step + 1) / 2;
+  const double half_sum = 4.0 * half_step * ((2.0 - std::ldexp(1.0, -a->mantissa_bits)) / 2) *
                               ((2.0 - std::ldexp(1.0, -b->mantissa_bits)) / 2) +
                           2.0;
   return (is_float || is_half) && step >= 2 && step <= 32 &&

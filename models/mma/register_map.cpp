@@ -69,9 +69,10 @@ void RegisterMap::gather(const MmaRegisters& registers, OperandWords& words) con
   }
   const std::vector<MetadataNibble>& table =
       metadata_[static_cast<std::size_t>(registers.selector)];
+  std::size_t i = 0;
   for (int row = 0; row < kRows; ++row) {
     for (int group = 0; group < groups_; ++group) {
-      const MetadataNibble& nibble = table[static_cast<std::size_t>(row * groups_ + group)];
+      const MetadataNibble& nibble = table[i++];
       words.nibbles[row][group] =
           static_cast<std::uint8_t>((registers.metadata[0][nibble.lane] >> nibble.shift) & 0xF);
     }
