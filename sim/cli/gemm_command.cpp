@@ -39,7 +39,7 @@ Workload one_gemm(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-  const Workload workload = one_gemm(arguments);
+  Workload workload = one_gemm(arguments);
   if (arguments.a_file.empty() != arguments.b_file.empty()) {
     throw InputError("--a and --b are given together or not at all");
   }

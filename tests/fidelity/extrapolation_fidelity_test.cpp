@@ -65,7 +65,7 @@ struct Measured {
   bool extrapolated = false;
 };
 
-std::vector<Measured> measure(GemmSimulator::Options options,
+std::vector<Measured> measure(const GemmSimulator::Options& options,
                               const std::vector<GemmProblem>& problems) {
   GemmSimulator simulator(small_gpu(), options);
   std::vector<Measured> all;
@@ -77,7 +77,7 @@ std::vector<Measured> measure(GemmSimulator::Options options,
 }
 
 /// measure() in a child, because SystemC elaborates once per process.
-std::vector<Measured> measure_in_child(GemmSimulator::Options options,
+std::vector<Measured> measure_in_child(const GemmSimulator::Options& options,
                                        const std::vector<GemmProblem>& problems) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -146,8 +146,8 @@ void expect_invariants(GemmSimulator& simulator, const GpuSpec& spec, GemmProble
     // The bound of the busiest SM is at least that of an even spread.
     EXPECT_GE(cycles * peak, static_cast<double>(run->issued_macs)) << name;
     const std::int64_t rounds = ceil_div(run->kernel.ctas, std::int64_t{kSms});
-    const double busiest =
-        static_cast<double>(rounds * (run->issued_macs / run->kernel.ctas)) / (peak / kSms);
+    const std::int64_t macs_per_cta = run->issued_macs / run->kernel.ctas;
+    const double busiest = static_cast<double>(rounds * macs_per_cta) / (peak / kSms);
     EXPECT_GE(cycles, busiest) << name;
   }
   EXPECT_GE(dense.issued_macs, useful) << name;

@@ -43,7 +43,7 @@ Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, numerics
 
 /// Operands that own their matrices.
 struct RandomGemm {
-  RandomGemm(const EngineCase& which, std::size_t m, std::size_t n, std::size_t k,
+  RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k,
              WordStyle a_style, WordStyle b_style, WordStyle c_style, std::uint64_t seed);
   GemmOperands operands() const;
   /// The element as the plain implementation computes it.
