@@ -210,7 +210,8 @@ class RingBlock : public Module {
 };
 
 struct Ring {
-  Ring(const std::string& name, const Clock& clock, std::vector<int> order) : blocks(order.size()) {
+  Ring(const std::string& name, const Clock& clock, const std::vector<int>& order)
+      : blocks(order.size()) {
     const std::size_t count = order.size();
     for (std::size_t i = 0; i < count; ++i) {
       clockwise.push_back(

@@ -72,6 +72,7 @@ TEST(IssueInterval, OfThreeIndependentChainsIsBoundByLatency) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
   std::vector<WarpInstruction> code;
+  code.reserve(240);
   for (int i = 0; i < 240; ++i) {
     code.push_back(mma_into(parts, i % 3));
   }
@@ -306,6 +307,7 @@ TEST(WarpScheduler, IssuesOneInstructionPerCycle) {
   const KernelParts parts(instruction(DataType::kF16, 16));
   RecordingMemory memory(harness);
   std::vector<WarpInstruction> code;
+  code.reserve(8);
   for (int i = 0; i < 8; ++i) {
     code.push_back(load_into({4 * i, 4}));
   }

@@ -141,6 +141,7 @@ inline WarpProgram program_of(std::vector<WarpInstruction> instructions) {
 /// `count` matrix instructions into accumulators in turn: no dependence is near enough to be seen.
 inline WarpProgram independent_mmas(const KernelParts& parts, int count) {
   std::vector<WarpInstruction> code;
+  code.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     code.push_back(mma_into(parts, i % Registers::kAccumulators));
   }
@@ -207,10 +208,10 @@ class RecordingMemory : public CtaMemory {
 
 // Any bits would do; every fourth word is made of small exponents so that sums do not all end in
 // NaN.
-inline std::uint32_t RecordingMemory::word(std::int64_t cta, int warp, int seed, int reg,
+inline std::uint32_t RecordingMemory::word(std::int64_t cta, int warp, int base, int reg,
                                            int lane) {
   const auto index =
-      static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + seed) * 256 + reg * 32 + lane);
+      static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
   const auto bits = static_cast<std::uint32_t>(RandomStream(5).bits(index));
   return (bits & 0x83FF83FFU) | 0x38003800U;  // two f16 in [0.5, 1) or their negatives
 }

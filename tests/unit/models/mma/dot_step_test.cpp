@@ -240,9 +240,9 @@ TEST(DenseDot, GoesInIncreasingK) {
 TEST(SparseDot, MultipliesWhatTheMetadataNames) {
   const MmaInstruction sparse{{16, 8, 16}, DataType::kF16, DataType::kF16, DataType::kF32, true};
   const StepRules rules = step_rules("ampere", sparse);
-  std::vector<Word> b;
+  std::vector<Word> b(8);
   for (int k = 0; k < 8; ++k) {
-    b.push_back(f16(two(k)));
+    b[static_cast<std::size_t>(k)] = f16(two(k));
   }
   const std::vector<Word> a{f16(1), f16(1), f16(1), f16(1)};
   const std::vector<std::uint8_t> nibbles{

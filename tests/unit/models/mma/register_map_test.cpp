@@ -96,11 +96,10 @@ TEST(RegisterMap, GatherAfterScatterGivesTheSameAccumulators) {
     const RegisterMap map(instruction);
     const int bits = numerics::storage_bits(instruction.accumulator);
     RoundedResults results;
+    std::uint64_t seed = 0;
     for (int i = 0; i < kRows; ++i) {
       for (int j = 0; j < kCols; ++j) {
-        results.word[i][j] =
-            static_cast<std::uint32_t>(mix_bits(static_cast<std::uint64_t>(i * kCols + j))) >>
-            (32 - bits);
+        results.word[i][j] = static_cast<std::uint32_t>(mix_bits(seed++)) >> (32 - bits);
       }
     }
     std::vector<LaneRegister> registers(static_cast<std::size_t>(map.accumulator_registers()));
