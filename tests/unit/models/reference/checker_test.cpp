@@ -92,8 +92,8 @@ TEST(Checker, AcceptsThePlainArithmeticUnderCancellationAndWideExponents) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const auto wide = [&](std::uint64_t key) -> Generator {
         return [s = RandomStream(key), range](std::uint64_t i) {
-          const auto bits = static_cast<std::uint64_t>(2 * range + 1);
-          const int exponent = static_cast<int>(s.below(2 * i, bits)) - range;
+          const std::uint64_t exponents = 2 * static_cast<std::uint64_t>(range) + 1;
+          const int exponent = static_cast<int>(s.below(2 * i, exponents)) - range;
           return std::ldexp(s.normal(2 * i + 1), exponent);
         };
       };

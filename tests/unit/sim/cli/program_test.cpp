@@ -52,6 +52,7 @@ class Program : public testing::Test {
       std::vector<std::string> all{SPTC_PROGRAM};
       all.insert(all.end(), arguments.begin(), arguments.end());
       std::vector<char*> argv;
+      argv.reserve(all.size() + 1);
       for (std::string& argument : all) {
         argv.push_back(argument.data());
       }
@@ -246,8 +247,8 @@ TEST_F(Program, RunsAWorkloadFromCsv) {
 }
 
 TEST_F(Program, ClassifiesWithARealNetwork) {
-  const Outcome outcome = run({"run", SPTC_SOURCE_DIR "/traces/digits/mlp.json", "--fidelity",
-                               "datapath", "--format", "json"});
+  const std::string workload = SPTC_SOURCE_DIR "/traces/digits/mlp.json";
+  const Outcome outcome = run({"run", workload, "--fidelity", "datapath", "--format", "json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["accuracy"]["samples"], 899);

@@ -13,7 +13,8 @@ namespace {
 /// A grid on one SM that takes `start` cycles and then, per round of CTAs, what `round` says of its
 /// depth.
 std::function<CtaEnds(std::int64_t, std::int64_t)> grid(
-    std::int64_t resident, std::int64_t start, std::function<std::int64_t(std::int64_t)> round) {
+    std::int64_t resident, std::int64_t start,
+    const std::function<std::int64_t(std::int64_t)>& round) {
   return [=](std::int64_t ctas, std::int64_t k_tiles) {
     CtaEnds ends;
     for (std::int64_t cta = 0; cta < ctas; ++cta) {

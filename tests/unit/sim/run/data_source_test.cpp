@@ -42,6 +42,7 @@ class Files : public testing::Test {
 
   static std::vector<double> values(const std::vector<Word>& words, DataType type) {
     std::vector<double> result;
+    result.reserve(words.size());
     for (const Word word : words) {
       result.push_back(numerics::to_double(word, type));
     }
