@@ -97,6 +97,9 @@ std::optional<int> largest_exponent(const StepTerms& terms, const StepRules& rul
 
 // The magnitude in units of 2^(largest - F), cut toward zero.
 std::int64_t aligned(const Term& term, int largest, int fraction_bits) {
+  if (term.significand == 0) {
+    return 0;  // zero times a large number may stand above the largest exponent: no shift
+  }
   const int shift = fraction_bits - term.fraction_bits - (largest - term.exponent);
   std::uint64_t magnitude = 0;
   if (shift >= 0) {
