@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the simulator is: executed multiply-accumulates per second of CPU time, values travelling (`datapath`) or
-// not (`timing`, every cycle simulated), dense and 2:4.
+// How fast the simulator is: executed multiply-accumulates per second of CPU time, values
+// travelling (`datapath`) or not (`timing`, every cycle simulated), dense and 2:4.
 #include "models/sparsity/compress.h"
 #include "models/sparsity/prune.h"
 #include "sim/config/architecture.h"
