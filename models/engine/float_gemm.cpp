@@ -3,6 +3,7 @@
 
 #include "models/engine/fallback.h"
 #include "models/engine/half.h"
+#include "models/engine/rounding_mode.h"
 #include "models/engine/window.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -47,18 +48,6 @@ void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t 
 
 constexpr std::size_t kBlockRows = 512;
 
-/// The rounding mode of this thread while it lives.
-class RoundingMode {
- public:
-  explicit RoundingMode(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
-  ~RoundingMode() { std::fesetround(before_); }
-  RoundingMode(const RoundingMode&) = delete;
-  RoundingMode& operator=(const RoundingMode&) = delete;
-
- private:
-  int before_;
-};
-
 /// One thread's rows of a GEMM.
 class RowsGemm {
  public:
@@ -67,20 +56,11 @@ class RowsGemm {
         a_format_(*numerics::info(gemm.instruction->a_type).format),
         b_format_(*numerics::info(gemm.instruction->b_type).format),
         selection_(gemm.instruction->a_type),
+        constants_(step_constants(*gemm.rules)),
+        output_(output_of(*gemm.rules)),
+        narrow_sum_(narrow_step_sum(*gemm.rules, b_format_)),
         rows_(std::make_unique_for_overwrite<PackedRow[]>(std::min(rows, kBlockRows))),
         panel_(std::make_unique_for_overwrite<Panel>()) {
-    const mma::StepRules& rules = *gemm.rules;
-    constants_.step = static_cast<std::size_t>(rules.products_per_step);
-    constants_.fraction_bits = rules.fraction_bits;
-    const int floor = rules.exponent_floor.value_or(-127) + 127;
-    constants_.floor_field = std::max(static_cast<std::uint32_t>(std::max(floor, 0)),
-                                      static_cast<std::uint32_t>(rules.fraction_bits + 1));
-    constants_.kept_bits = ~0U << rules.cleared_output_bits;
-    output_ = rules.output == numerics::DataType::kF16 ? Output::kHalf
-              : rules.cleared_output_bits != 0         ? Output::kShortFloat
-                                                       : Output::kFloat;
-    const float largest_b = 2.0F - std::ldexp(1.0F, -b_format_.mantissa_bits);
-    narrow_sum_ = (std::ldexp(1.0F, 31 - rules.fraction_bits) - 2.0F) / largest_b;
     // A multiple of every step, and the panel of B in the first level of the cache.
     depth_ = is_sparse() ? kBlockDepth / 2 : kBlockDepth;
   }
@@ -285,9 +265,9 @@ class RowsGemm {
   Decoding a_format_;
   Decoding b_format_;
   SelectionTable selection_;
-  StepConstants constants_{};
-  Output output_ = Output::kFloat;
-  float narrow_sum_ = 0;
+  StepConstants constants_;
+  Output output_;
+  float narrow_sum_;
   std::size_t depth_ = 0;  // of a block
   std::size_t begin_ = 0;  // of the present block
   std::size_t end_ = 0;

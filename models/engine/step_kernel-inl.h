@@ -10,10 +10,13 @@
 
 #include "models/engine/half.h"
 #include "models/engine/packing-inl.h"
+#include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -93,6 +96,26 @@ struct StepConstants {
   std::uint32_t floor_field;  // smallest exponent field of the largest term
   std::uint32_t kept_bits;    // mask of the result, kShortFloat
 };
+
+/// Of one step; `steps` is for the caller.
+inline StepConstants step_constants(const mma::StepRules& rules) {
+  const int floor = std::max(rules.exponent_floor.value_or(-127) + 127, 0);
+  return {static_cast<std::size_t>(rules.products_per_step), 0, rules.fraction_bits,
+          static_cast<std::uint32_t>(std::max(floor, rules.fraction_bits + 1)),
+          ~0U << rules.cleared_output_bits};
+}
+
+inline Output output_of(const mma::StepRules& rules) {
+  return rules.output == numerics::DataType::kF16 ? Output::kHalf
+         : rules.cleared_output_bits != 0         ? Output::kShortFloat
+                                                  : Output::kFloat;
+}
+
+/// The sums of the significands of A in a step up to which 32 bits hold the sum of its products.
+inline float narrow_step_sum(const mma::StepRules& rules, const Decoding& b_format) {
+  const float largest_b = 2.0F - std::ldexp(1.0F, -b_format.mantissa_bits);
+  return (std::ldexp(1.0F, 31 - rules.fraction_bits) - 2.0F) / largest_b;
+}
 
 /// Exponent fields, in place, of the largest product of each lane of vector `index`.
 template <std::size_t kIndex>

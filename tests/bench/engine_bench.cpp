@@ -4,6 +4,7 @@
 #include "models/base/random.h"
 #include "models/engine/f64_gemm.h"
 #include "models/engine/gemm.h"
+#include "models/engine/mma_batch.h"
 #include "models/mma/dot_step.h"
 
 #include <benchmark/benchmark.h>
@@ -206,6 +207,55 @@ void one_instruction(benchmark::State& state, const Case& which) {
   state.SetItemsProcessed(state.iterations());
 }
 
+/// Independent instructions from contiguous arrays, one call for all; items are instructions.
+void batch_of_instructions(benchmark::State& state, const Case& which, std::int64_t target) {
+  if (target != 0 && (hwy::SupportedTargets() & target) == 0) {
+    state.SkipWithError("this machine does not have the instructions");
+    return;
+  }
+  hwy::SetSupportedTargetsForTest(target);
+  const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
+  const mma::MmaShape shape = which.instruction.shape;
+  constexpr std::size_t kCases = 1024;
+  engine::MmaBatch batch;
+  batch.cases = kCases;
+  batch.m = static_cast<std::size_t>(shape.m);
+  batch.n = static_cast<std::size_t>(shape.n);
+  batch.k = static_cast<std::size_t>(shape.k);
+  batch.depth = static_cast<std::size_t>(which.instruction.compressed_k());
+  const RandomStream random(3);
+  const auto words = [&](std::size_t count, DataType type, std::uint64_t first) {
+    const double scale = numerics::info(type).is_float() ? 1.0 : 30.0;
+    std::vector<Word> result(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      result[i] = numerics::from_double(scale * random.normal(first + i), type);
+    }
+    return result;
+  };
+  const auto a = words(kCases * batch.m * batch.depth, which.instruction.a_type, 0);
+  const auto b = words(kCases * batch.k * batch.n, which.instruction.b_type, 1U << 30);
+  const auto c = words(kCases * batch.m * batch.n, rules.output, 1U << 31);
+  std::vector<std::uint32_t> indices(which.instruction.sparse ? a.size() : 0);
+  for (std::size_t i = 0; i < indices.size(); i += 2) {
+    const std::uint32_t group = static_cast<std::uint32_t>(i % batch.depth / 2 * 4);
+    const auto pair = random.below(i, 3);
+    indices[i] = group + static_cast<std::uint32_t>(pair);
+    indices[i + 1] = group + 3;
+  }
+  batch.a = a;
+  batch.b = b;
+  batch.c = c;
+  batch.indices = indices;
+  std::vector<Word> d(c.size());
+  for (auto _ : state) {
+    engine::mma_batch(which.instruction, rules, batch, d);
+    benchmark::DoNotOptimize(d.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kCases));
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 template <typename Body>
 void add(const std::string& name, Body body, bool many_threads = false) {
   auto* bench = benchmark::RegisterBenchmark(name.c_str(), body);
@@ -248,6 +298,11 @@ int main(int argc, char** argv) {
   add("engine_specials/f16",
       [&](auto& state) { engine_gemm(state, f16, 1, 0, Data::kSpecials, kSmall); });
   add("one_instruction/a100_f16_f32", [&](auto& state) { one_instruction(state, f16); });
+  for (const Case& which : all) {
+    add("batch/" + which.name, [&](auto& state) { batch_of_instructions(state, which, 0); });
+    add("batch_avx2/" + which.name,
+        [&](auto& state) { batch_of_instructions(state, which, HWY_AVX2); });
+  }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/engine/batch_run.h"
+#include "models/engine/half.h"
+#include "models/engine/rounding_mode.h"
+#include "models/engine/window.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "models/engine/float_batch.cpp"
+#include <hwy/foreach_target.h>
+// Highway's dispatch wants its own headers after foreach_target.h.
+#if HWY_TARGET != HWY_SCALAR
+#include "models/engine/lane_kernel-inl.h"
+#endif
+
+#include <hwy/aligned_allocator.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <vector>
+
+HWY_BEFORE_NAMESPACE();
+namespace sptc::engine::HWY_NAMESPACE {
+
+using numerics::Word;
+
+#if HWY_TARGET == HWY_SCALAR
+
+// No vectors: the plain arithmetic.
+void run_float_cases(const BatchRun& run, std::size_t begin, std::size_t end) {
+  run.run_plain(begin, end);
+}
+
+#else
+
+template <typename T>
+using AlignedArray = hwy::AlignedFreeUniquePtr<T[]>;
+
+/// One thread's cases.
+class FloatCases {
+ public:
+  explicit FloatCases(const BatchRun& run)
+      : run_(run),
+        batch_(run.batch),
+        a_format_(*numerics::info(run.instruction.a_type).format),
+        b_format_(*numerics::info(run.instruction.b_type).format),
+        constants_(step_constants(run.rules)),
+        output_(output_of(run.rules)),
+        is_sparse_(!batch_.indices.empty()),
+        columns_((batch_.n + kVectors - 1) / kVectors * kVectors) {
+    constants_.steps = (batch_.depth + constants_.step - 1) / constants_.step;
+    depth_ = constants_.steps * constants_.step;
+    b_rows_ = is_sparse_ ? batch_.k : depth_;
+    is_wide_ = static_cast<float>(2 * constants_.step) > narrow_step_sum(run.rules, b_format_);
+    allocate(a_words_, depth_ * kLanes);
+    allocate(a_value_, depth_ * kLanes);
+    allocate(a_bytes_, depth_ * kLanes);
+    allocate(a_exponent_, depth_ * kLanes);
+    allocate(first_of_b_row_, depth_ * kLanes);
+    allocate(b_words_, b_rows_ * columns_);
+    allocate(b_value_, b_rows_ * columns_);
+    allocate(b_exponent_, b_rows_ * columns_);
+    allocate(state_, columns_ * kLanes);
+    allocate(unsafe_, columns_ * kLanes);
+    column_flags_.resize(columns_);
+    strided_.resize(batch_.k);
+    const std::size_t longest = std::max(batch_.k, batch_.depth);
+    allocate(spare_value_, longest);
+    allocate(spare_bytes_, longest);
+  }
+
+  void run(std::size_t begin, std::size_t end) {
+    const RoundingMode toward_zero(FE_TOWARDZERO);
+    for (index_ = begin; index_ < end; ++index_) {
+      pack_b();
+      for (std::size_t row = 0; row < batch_.m; row += kLanes) {
+        run_lanes(row, std::min(kLanes, batch_.m - row));
+      }
+    }
+  }
+
+ private:
+  /// Zeros, with room for whole vectors.
+  template <typename T>
+  static void allocate(AlignedArray<T>& array, std::size_t count) {
+    array = hwy::AllocateAligned<T>(count + HWY_MAX_BYTES);
+    std::fill_n(array.get(), count + HWY_MAX_BYTES, T{});
+  }
+
+  void pack_b() {
+    const Word* source = batch_.b.data() + index_ * batch_.k * batch_.n;
+    if (columns_ != batch_.n || b_rows_ != batch_.k) {
+      for (std::size_t k = 0; k < batch_.k; ++k) {
+        std::copy_n(source + k * batch_.n, batch_.n, b_words_.get() + k * columns_);
+      }
+    }
+    const Word* words = columns_ != batch_.n || b_rows_ != batch_.k ? b_words_.get() : source;
+    const RunFlags all =
+        decode_words<true>(words, b_rows_ * columns_, b_format_, b_value_.get(), b_exponent_.get());
+    std::fill(column_flags_.begin(), column_flags_.end(), RunFlags{true, false});
+    if (!all.safe) {
+      for (std::size_t j = 0; j < batch_.n; ++j) {
+        for (std::size_t k = 0; k < batch_.k; ++k) {
+          strided_[k] = source[k * batch_.n + j];
+        }
+        column_flags_[j] = decode_words<true>(strided_.data(), batch_.k, b_format_,
+                                              spare_value_.get(), spare_bytes_.get());
+      }
+    }
+  }
+
+  void pack_a(std::size_t row, std::size_t rows) {
+    const Word* source = batch_.a.data() + (index_ * batch_.m + row) * batch_.depth;
+    if (rows < kLanes) {
+      std::fill_n(a_words_.get(), depth_ * kLanes, Word{0});
+      std::fill_n(first_of_b_row_.get(), depth_ * kLanes, 0);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t t = 0; t < batch_.depth; ++t) {
+        a_words_[t * kLanes + i] = source[i * batch_.depth + t];
+      }
+    }
+    if (is_sparse_) {
+      const std::uint32_t* k = batch_.indices.data() + (index_ * batch_.m + row) * batch_.depth;
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t t = 0; t < batch_.depth; ++t) {
+          first_of_b_row_[t * kLanes + i] =
+              static_cast<std::int32_t>(k[i * batch_.depth + t] * columns_);
+        }
+      }
+    }
+    const RunFlags all = decode_words<false>(a_words_.get(), depth_ * kLanes, a_format_,
+                                             a_value_.get(), a_bytes_.get());
+    for (std::size_t i = 0; i < depth_ * kLanes; ++i) {
+      a_exponent_[i] = a_bytes_[i] * 0x01010101U;
+    }
+    std::fill(row_flags_, row_flags_ + kLanes, RunFlags{true, false});
+    if (!all.safe) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        row_flags_[i] = decode_words<false>(source + i * batch_.depth, batch_.depth, a_format_,
+                                            spare_value_.get(), spare_bytes_.get());
+      }
+    }
+  }
+
+  /// `rows` rows from `row` on against all columns: the kernel on all lanes, then again, plainly,
+  /// the lanes that it must not be trusted with.
+  void run_lanes(std::size_t row, std::size_t rows) {
+    pack_a(row, rows);
+    const bool half = output_ == Output::kHalf;
+    for (std::size_t i = 0; i < rows && !batch_.c.empty(); ++i) {
+      const Word* c = batch_.c.data() + ((index_ * batch_.m) + row + i) * batch_.n;
+      for (std::size_t j = 0; j < batch_.n; ++j) {
+        state_[j * kLanes + i] = half ? widen_half(c[j]) : c[j];
+      }
+    }
+    if (batch_.c.empty()) {
+      std::fill_n(state_.get(), columns_ * kLanes, 0U);
+    }
+    bool untrusted = find_unsafe_lanes() || half;
+    run_kernel();
+    untrusted = untrusted && mark_overflow();
+    for (std::size_t i = 0; i < rows; ++i) {
+      Word* d = run_.d + ((index_ * batch_.m) + row + i) * batch_.n;
+      for (std::size_t j = 0; j < batch_.n; ++j) {
+        d[j] = half ? narrow_half(state_[j * kLanes + i]) : state_[j * kLanes + i];
+      }
+    }
+    if (untrusted) {
+      redo_unsafe_lanes(row, rows);
+    }
+  }
+
+  /// Marks lanes whose accumulator, row or column is outside the window.
+  bool find_unsafe_lanes() {
+    const UintTag du;
+    const auto least = hn::Set(du, kMinAccumulatorField << 23);
+    const auto range = hn::Set(du, ((kMaxAccumulatorField - kMinAccumulatorField + 1) << 23) - 1);
+    alignas(64) std::uint32_t row_mask[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      row_mask[i] = row_flags_[i].safe ? 0U : ~0U;
+    }
+    auto any = hn::Zero(du);
+    for (std::size_t j = 0; j < columns_; ++j) {
+      const auto magnitude =
+          hn::And(hn::Load(du, state_.get() + j * kLanes), hn::Set(du, 0x7FFFFFFFU));
+      const auto outside = hn::VecFromMask(du, (magnitude - least) > range);
+      auto mask = hn::IfThenZeroElse(magnitude == hn::Zero(du), outside);
+      mask = hn::Or(mask, hn::Set(du, column_flags_[j].safe ? 0U : ~0U));
+      mask = hn::Or(mask, hn::Load(du, row_mask));
+      hn::Store(mask, du, unsafe_.get() + j * kLanes);
+      any = hn::Or(any, mask);
+    }
+    return !hn::AllTrue(du, any == hn::Zero(du));
+  }
+
+  /// Adds the f16 accumulators that overflowed. Whether there is any mark.
+  bool mark_overflow() {
+    const UintTag du;
+    auto any = hn::Zero(du);
+    for (std::size_t j = 0; j < columns_; ++j) {
+      auto mask = hn::Load(du, unsafe_.get() + j * kLanes);
+      if (output_ == Output::kHalf) {
+        const auto d = hn::Load(du, state_.get() + j * kLanes);
+        mask = hn::Or(mask, hn::VecFromMask(du, d == hn::Set(du, kOverflowed)));
+        hn::Store(mask, du, unsafe_.get() + j * kLanes);
+      }
+      any = hn::Or(any, mask);
+    }
+    return !hn::AllTrue(du, any == hn::Zero(du));
+  }
+
+  HWY_NOINLINE void redo_unsafe_lanes(std::size_t row, std::size_t rows) {
+    const RoundingMode nearest(FE_TONEAREST);
+    const bool half = output_ == Output::kHalf;
+    const Word quiet = half ? numerics::canonical_nan(numerics::kF16Format)
+                            : numerics::canonical_nan(numerics::kF32Format);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < batch_.n; ++j) {
+        if (unsafe_[j * kLanes + i] != 0) {
+          // A NaN among the factors is the result. Of a column that meets a sparse row it is not
+          // known whether the NaN is selected.
+          const bool nan = row_flags_[i].has_nan || (!is_sparse_ && column_flags_[j].has_nan);
+          run_.d[(index_ * batch_.m + row + i) * batch_.n + j] =
+              nan ? quiet : run_.plain(index_, row + i, j);
+        }
+      }
+    }
+  }
+
+  void run_kernel() {
+    switch (output_) {
+      case Output::kFloat:
+        return run_kernel_of<Output::kFloat>();
+      case Output::kShortFloat:
+        return run_kernel_of<Output::kShortFloat>();
+      case Output::kHalf:
+        return run_kernel_of<Output::kHalf>();
+    }
+  }
+
+  template <Output kOutput>
+  void run_kernel_of() {
+    if (is_sparse_) {
+      is_wide_ ? run_columns<kOutput, true, true>() : run_columns<kOutput, true, false>();
+    } else {
+      is_wide_ ? run_columns<kOutput, false, true>() : run_columns<kOutput, false, false>();
+    }
+  }
+
+  template <Output kOutput, bool kSparse, bool kWide>
+  void run_columns() {
+    const LaneOperands operands{a_value_.get(),    a_exponent_.get(),     b_value_.get(),
+                                b_exponent_.get(), first_of_b_row_.get(), columns_};
+    constexpr std::size_t kAtOnce = kRowsAtOnce * kVectors;
+    std::size_t j = 0;
+    for (; j + kAtOnce <= columns_; j += kAtOnce) {
+      run_lane_steps<kRowsAtOnce, kOutput, kSparse, kWide>(operands, j, state_.get() + j * kLanes,
+                                                           constants_);
+    }
+    for (; j < columns_; j += kVectors) {
+      run_lane_steps<1, kOutput, kSparse, kWide>(operands, j, state_.get() + j * kLanes,
+                                                 constants_);
+    }
+  }
+
+  const BatchRun& run_;
+  const MmaBatch& batch_;
+  Decoding a_format_;
+  Decoding b_format_;
+  StepConstants constants_;
+  Output output_;
+  bool is_sparse_;
+  bool is_wide_ = false;        // sums may leave 32 bits
+  std::size_t columns_;         // n up to whole fours
+  std::size_t depth_ = 0;       // up to whole steps
+  std::size_t b_rows_ = 0;      // as many as the kernel reads
+  std::size_t index_ = 0;       // of the present case
+  AlignedArray<Word> a_words_;  // [depth][kLanes]
+  AlignedArray<float> a_value_;
+  AlignedArray<std::uint8_t> a_bytes_;
+  AlignedArray<std::uint32_t> a_exponent_;
+  AlignedArray<std::int32_t> first_of_b_row_;
+  AlignedArray<Word> b_words_;  // [k][columns_]
+  AlignedArray<float> b_value_;
+  AlignedArray<std::uint8_t> b_exponent_;
+  AlignedArray<std::uint32_t> state_;   // [columns_][kLanes]
+  AlignedArray<std::uint32_t> unsafe_;  // likewise, all ones where the lane must not be trusted
+  RunFlags row_flags_[kLanes] = {};
+  std::vector<RunFlags> column_flags_;
+  std::vector<Word> strided_;  // a column of B
+  AlignedArray<float> spare_value_;
+  AlignedArray<std::uint8_t> spare_bytes_;
+};
+
+void run_float_cases(const BatchRun& run, std::size_t begin, std::size_t end) {
+  FloatCases(run).run(begin, end);
+}
+
+#endif  // HWY_TARGET
+
+}  // namespace sptc::engine::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sptc::engine {
+
+HWY_EXPORT(run_float_cases);
+
+void run_float_batch(const BatchRun& run, std::size_t begin, std::size_t end) {
+  HWY_DYNAMIC_DISPATCH(run_float_cases)(run, begin, end);
+}
+
+}  // namespace sptc::engine
+#endif

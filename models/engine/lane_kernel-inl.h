@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a vector of rows against a few columns, compiled once per vector target.
+
+#if defined(SPTC_ENGINE_LANE_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SPTC_ENGINE_LANE_KERNEL_INL_H_
+#undef SPTC_ENGINE_LANE_KERNEL_INL_H_
+#else
+#define SPTC_ENGINE_LANE_KERNEL_INL_H_
+#endif
+
+#include "models/engine/step_kernel-inl.h"
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace sptc::engine::HWY_NAMESPACE {
+
+/// What the kernel reads: a lane is a row of A, and four columns of B share a pass over the
+/// exponents, a byte of a lane each.
+struct LaneOperands {
+  const float* a;                      // [depth][kLanes]
+  const std::uint32_t* a_exponent;     // [depth][kLanes], the byte four times
+  const float* b;                      // [k][columns]
+  const std::uint8_t* b_exponent;      // [k][columns]
+  const std::int32_t* first_of_b_row;  // [depth][kLanes], sparse: where in b the row stands
+  std::size_t columns;                 // n up to whole fours
+};
+
+/// All steps of kLanes rows against kFours * 4 columns from `column`; `state` [column][lane] are
+/// the accumulators. The arithmetic is that of run_steps.
+template <std::size_t kFours, Output kOutput, bool kSparse, bool kWide>
+HWY_NOINLINE void run_lane_steps(const LaneOperands& operands, std::size_t column,
+                                 std::uint32_t* state, const StepConstants& constants) {
+  const FloatTag df;
+  const UintTag du;
+  const ByteTag db;
+  const IntTag di;
+  constexpr std::size_t kCount = kFours * kVectors;
+  FloatVector c[kCount];
+  FloatVector scale[kCount];
+  IntVector sum[kCount];
+  [[maybe_unused]] IntVector first_half[kCount];
+  [[maybe_unused]] UintVector overflowed[kCount];
+  const float* b = operands.b + column;
+  const std::uint8_t* b_exponent = operands.b_exponent + column;
+  const auto field = [&](std::size_t t, std::size_t four) HWY_ATTR {
+    const auto row = hn::BitCast(db, hn::Load(du, operands.a_exponent + t * kLanes));
+    if constexpr (kSparse) {
+      const auto first = hn::Load(di, operands.first_of_b_row + t * kLanes);
+      const auto bytes = hn::GatherOffset(
+          di, reinterpret_cast<const std::int32_t*>(b_exponent + four * kVectors), first);
+      return hn::SaturatedSub(row, hn::BitCast(db, bytes));
+    } else {
+      std::uint32_t bytes;
+      std::memcpy(&bytes, b_exponent + t * operands.columns + four * kVectors, sizeof(bytes));
+      return hn::SaturatedSub(row, hn::BitCast(db, hn::Set(du, bytes)));
+    }
+  };
+  const auto add_product = [&](std::size_t t) HWY_ATTR {
+    const FloatVector row = in_register(hn::Load(df, operands.a + t * kLanes));
+    unrolled<kCount>([&](auto v) HWY_ATTR {
+      FloatVector factor;
+      if constexpr (kSparse) {
+        factor = hn::GatherIndex(df, b + v, hn::Load(di, operands.first_of_b_row + t * kLanes));
+      } else {
+        factor = hn::Set(df, b[t * operands.columns + v]);
+      }
+      sum[v] = sum[v] + truncate_to_int(row * factor * scale[v]);
+    });
+  };
+
+  unrolled<kCount>([&](auto v) HWY_ATTR {
+    c[v] = hn::BitCast(df, hn::Load(du, state + v * kLanes));
+    overflowed[v] = hn::Zero(du);
+  });
+  const std::size_t middle = kWide ? constants.step / 2 : constants.step;
+  for (std::size_t s = 0; s < constants.steps; ++s) {
+    const std::size_t first = s * constants.step;
+    unrolled<kFours>([&](auto four) HWY_ATTR {
+      auto largest = hn::BitCast(db, hn::Set(du, constants.floor_field * 0x01010101U));
+      for (std::size_t t = first; t < first + constants.step; ++t) {
+        largest = hn::Max(largest, field(t, four));
+      }
+      const UintVector bytes = hn::BitCast(du, largest);
+      unrolled<kVectors>([&](auto index) HWY_ATTR {
+        constexpr std::size_t v = four * kVectors + index;
+        scale[v] = scale_of<kOutput, index>(bytes, c[v], constants);
+        sum[v] = truncate_to_int(c[v] * scale[v]);
+      });
+    });
+    for (std::size_t t = first; t < first + middle; ++t) {
+      add_product(t);
+    }
+    if constexpr (kWide) {
+      unrolled<kCount>([&](auto v) HWY_ATTR {
+        first_half[v] = sum[v];
+        sum[v] = hn::Zero(di);
+      });
+      for (std::size_t t = first + middle; t < first + constants.step; ++t) {
+        add_product(t);
+      }
+    }
+    unrolled<kCount>([&](auto v) HWY_ATTR {
+      FloatVector unit = inverse_of(scale[v]);
+      if constexpr (kWide) {
+        sum[v] = wide_sum(first_half[v], sum[v], unit);
+      }
+      c[v] = rounded<kOutput>(sum[v], unit, constants);
+      if constexpr (kOutput == Output::kHalf) {
+        overflowed[v] = hn::Or(overflowed[v], is_infinite(c[v]));
+      }
+    });
+  }
+  unrolled<kCount>([&](auto v) HWY_ATTR {
+    hn::Store(hn::Or(hn::BitCast(du, c[v]), overflowed[v]), du, state + v * kLanes);
+  });
+}
+
+}  // namespace sptc::engine::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
