@@ -47,6 +47,9 @@ void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t 
 #else
 
 constexpr std::size_t kBlockRows = 512;
+// Sparse rows take half the work and half the bytes of a dense block, the panel of B the same: it
+// should serve more of them.
+constexpr std::size_t kSparseBlockRows = 1024;
 
 /// One thread's rows of a GEMM.
 class RowsGemm {
@@ -59,7 +62,7 @@ class RowsGemm {
         constants_(step_constants(*gemm.rules)),
         output_(output_of(*gemm.rules)),
         narrow_sum_(narrow_step_sum(*gemm.rules, b_format_)),
-        rows_(std::make_unique_for_overwrite<PackedRow[]>(std::min(rows, kBlockRows))),
+        rows_(std::make_unique_for_overwrite<PackedRow[]>(std::min(rows, block_rows()))),
         panel_(std::make_unique_for_overwrite<Panel>()) {
     // A multiple of every step, and the panel of B in the first level of the cache.
     depth_ = is_sparse() ? kBlockDepth / 2 : kBlockDepth;
@@ -67,9 +70,9 @@ class RowsGemm {
 
   void run(std::size_t row_begin, std::size_t row_end) {
     const RoundingMode toward_zero(FE_TOWARDZERO);
-    for (std::size_t row = row_begin; row < row_end; row += kBlockRows) {
+    for (std::size_t row = row_begin; row < row_end; row += block_rows()) {
       for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += depth_) {
-        run_block(row, std::min(row + kBlockRows, row_end), t,
+        run_block(row, std::min(row + block_rows(), row_end), t,
                   std::min(t + depth_, gemm_.depth_end));
       }
     }
@@ -77,6 +80,7 @@ class RowsGemm {
 
  private:
   bool is_sparse() const { return gemm_.nibbles != nullptr; }
+  std::size_t block_rows() const { return is_sparse() ? kSparseBlockRows : kBlockRows; }
 
   /// Rows [row, row_end) of elements [begin, end) against all columns.
   void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {

@@ -29,7 +29,7 @@ struct EngineOptions {
 /// The whole GEMM with the steps in the order of a kernel: increasing k, the accumulator rounded at
 /// every step, a last step that is not full padded with zeros. Bit-identical to mma::dense_dot and
 /// mma::sparse_dot of every element, and to nothing less; only quicker. Uses the vector
-/// instructions that the machine has (Highway). Memory beyond the operands and D: about 1 MB a
+/// instructions that the machine has (Highway). Memory beyond the operands and D: about 2 MB a
 /// thread, with split-K one [m, n] matrix more.
 ///
 /// Throws InputError where extents, types or options do not fit together.
