@@ -2,6 +2,7 @@
 #include "sim/verify/mma_batch.h"
 
 #include "models/base/error.h"
+#include "models/engine/mma_batch.h"
 #include "models/mma/dot_step.h"
 #include "models/mma/f64_dot.h"
 
@@ -137,10 +138,50 @@ std::uint64_t dot(const DotOperands& operands, const MmaInstruction& instruction
   return mma::dense_dot(operands.a, operands.b, c, instruction, rules);
 }
 
+namespace {
+
+std::vector<Word> words_of(const BitArray& array) {
+  std::vector<Word> words(array.bits.size());
+  std::transform(array.bits.begin(), array.bits.end(), words.begin(),
+                 [](std::uint64_t bits) { return static_cast<Word>(bits); });
+  return words;
+}
+
+/// The batched engine: bit-identical to dot of every element.
+void execute_batch(const MmaOperands& operands, const MmaInstruction& instruction,
+                   const mma::StepRules& rules, BitArray& d) {
+  const std::vector<Word> a = words_of(operands.a);
+  const std::vector<Word> b = words_of(operands.b);
+  const std::vector<Word> c = words_of(operands.c);
+  std::vector<Word> indices;
+  if (operands.indices) {
+    indices = words_of(*operands.indices);
+  }
+  engine::MmaBatch batch;
+  batch.cases = operands.cases();
+  batch.m = operands.rows();
+  batch.n = operands.columns();
+  batch.k = operands.b.shape[1];
+  batch.depth = operands.a.shape[2];
+  batch.a = a;
+  batch.b = b;
+  batch.c = c;
+  batch.indices = indices;
+  std::vector<Word> result(d.bits.size());
+  engine::mma_batch(instruction, rules, batch, result);
+  std::copy(result.begin(), result.end(), d.bits.begin());
+}
+
+}  // namespace
+
 BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction,
                  const mma::StepRules& rules) {
   BitArray d = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
                               element_bytes(instruction.accumulator));
+  if (!rules.is_f64() && !instruction.block_scaled) {
+    execute_batch(operands, instruction, rules, d);
+    return d;
+  }
   auto element = d.bits.begin();
   for (std::size_t index = 0; index < operands.cases(); ++index) {
     for (std::size_t row = 0; row < operands.rows(); ++row) {
