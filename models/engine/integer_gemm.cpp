@@ -7,10 +7,13 @@
 #define HWY_TARGET_INCLUDE "models/engine/integer_gemm.cpp"
 #include <hwy/foreach_target.h>
 // Highway's dispatch wants its own headers after foreach_target.h.
+#include "models/engine/sparse_bytes-inl.h"
+
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 HWY_BEFORE_NAMESPACE();
@@ -254,7 +257,131 @@ class IntegerRows {
   alignas(64) std::int32_t sums_[kRows][kColumns] = {};
 };
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// One thread's rows of a sparse GEMM, A as stored. Which bytes of B a row meets differs from row
+/// to row, so a signed A is the signed factor and B the unsigned one, moved up by 128 where it is
+/// signed; an unsigned A the other way around. The difference is linear in the sums of rows.
+class SparseByteRows {
+ public:
+  explicit SparseByteRows(const GemmSlice& gemm)
+      : gemm_(gemm),
+        a_value_(gemm.instruction->a_type),
+        b_value_(gemm.instruction->b_type),
+        b_offset_(a_value_.is_signed == b_value_.is_signed ? (a_value_.is_signed ? 128 : -128) : 0),
+        selection_(gemm.instruction->a_type),
+        work_(std::make_unique<Workspace>(selection_)) {}
+
+  void run(std::size_t row_begin, std::size_t row_end) {
+    for (std::size_t row = row_begin; row < row_end; row += kSparseRows) {
+      for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += kDepth) {
+        run_block(row, std::min(row + kSparseRows, row_end), t,
+                  std::min(t + kDepth, gemm_.depth_end));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSparseRows = 1024;
+  static constexpr std::size_t kOctets = kBlockDepth / kOctet;
+  static constexpr std::size_t kDepth = kOctets * kKeptOfOctet;  // as stored
+
+  struct Workspace {
+    explicit Workspace(const SelectionTable& selection) : table(selection) {}
+    OctetTable table;
+    alignas(64) std::int32_t panel[2 * kOctets * kColumns];  // [2 octet][column]
+    alignas(64) std::int32_t sums[kRows][kColumns];
+    std::int32_t rows[kSparseRows * kOctets];  // [row / kRows][octet][row % kRows]
+    std::uint8_t keys[kSparseRows * kOctets];  // likewise
+    std::int32_t row_sums[kSparseRows];
+  };
+
+  void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
+    const std::size_t octets = (end - begin + kKeptOfOctet - 1) / kKeptOfOctet;
+    pack_rows(row, row_end, begin, end, octets);
+    const std::size_t columns = gemm_.state->cols();
+    for (std::size_t column = 0; column < columns; column += kColumns) {
+      pack_columns(column, begin, end, octets);
+      for (std::size_t i = row; i < row_end; i += kRows) {
+        const std::size_t first = (i - row) * octets;
+        (a_value_.is_signed ? multiply_octets<kRows, kVectors, true>
+                            : multiply_octets<kRows, kVectors, false>)(work_->rows + first,
+                                                                       work_->keys + first,
+                                                                       work_->table, work_->panel,
+                                                                       octets, &work_->sums[0][0]);
+        for (std::size_t r = 0; r < std::min(kRows, row_end - i); ++r) {
+          Word* state = gemm_.state->row(i + r).data() + column;
+          const auto offset = static_cast<std::uint32_t>(b_offset_) *
+                              static_cast<std::uint32_t>(work_->row_sums[i + r - row]);
+          for (std::size_t j = 0; j < std::min(kColumns, columns - column); ++j) {
+            state[j] += static_cast<std::uint32_t>(work_->sums[r][j]) - offset;
+          }
+        }
+      }
+    }
+  }
+
+  void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end,
+                 std::size_t octets) {
+    for (std::size_t i = row; i < row + (row_end - row + kRows - 1) / kRows * kRows; ++i) {
+      const std::size_t first = (i - row) / kRows * kRows * octets + (i - row) % kRows;
+      std::int32_t total = 0;
+      for (std::size_t o = 0; o < octets; ++o) {
+        std::uint32_t lane = 0;
+        std::uint8_t key = 0;
+        if (i < row_end) {
+          const std::size_t t = begin + o * kKeptOfOctet;
+          const Word* words = gemm_.a->row(i).data() + t;
+          for (std::size_t slot = 0; slot < std::min(kKeptOfOctet, end - t); ++slot) {
+            const std::int32_t value = a_value_(words[slot]);
+            lane |= (static_cast<std::uint32_t>(value) & 0xFFU) << (8 * slot);
+            total += value;
+          }
+          key = octet_key(gemm_.nibbles->row(i).data(), gemm_.nibbles->cols(), t / kKeptOfOctet,
+                          selection_.kept);
+        }
+        work_->rows[first + o * kRows] = static_cast<std::int32_t>(lane);
+        work_->keys[first + o * kRows] = key;
+      }
+      work_->row_sums[i - row] = total;
+    }
+  }
+
+  void pack_columns(std::size_t column, std::size_t begin, std::size_t end, std::size_t octets) {
+    const std::size_t first = begin / kKeptOfOctet * kOctet;
+    const std::size_t count =
+        std::min(end / selection_.kept * selection_.group, gemm_.b_columns->cols()) - first;
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const bool inside = column + j < gemm_.b_columns->rows();
+      const Word* words = inside ? gemm_.b_columns->row(column + j).data() + first : nullptr;
+      for (std::size_t g = 0; g < 2 * octets; ++g) {
+        std::uint32_t lane = 0;
+        for (std::size_t k = 4 * g; inside && k < std::min(4 * g + 4, count); ++k) {
+          const auto value = static_cast<std::uint32_t>(b_value_(words[k]) + b_offset_);
+          lane |= (value & 0xFFU) << (8 * (k % 4));
+        }
+        work_->panel[g * kColumns + j] = static_cast<std::int32_t>(lane);
+      }
+    }
+  }
+
+  const GemmSlice& gemm_;
+  ByteDecoding a_value_;
+  ByteDecoding b_value_;
+  std::int32_t b_offset_;
+  SelectionTable selection_;
+  std::unique_ptr<Workspace> work_;
+};
+
+#endif
+
 void run_integer_rows(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (gemm.nibbles != nullptr) {
+    SparseByteRows(gemm).run(row_begin, row_end);
+    return;
+  }
+#endif
   IntegerRows(gemm).run(row_begin, row_end);
 }
 

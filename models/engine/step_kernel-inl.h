@@ -10,6 +10,7 @@
 
 #include "models/engine/half.h"
 #include "models/engine/packing-inl.h"
+#include "models/engine/unrolled-inl.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
@@ -19,8 +20,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace sptc::engine::HWY_NAMESPACE {
@@ -45,16 +44,6 @@ inline constexpr std::size_t kRowsAtOnce = 2;
 #else
 inline constexpr std::size_t kRowsAtOnce = 1;
 #endif
-
-/// body(0), ..., body(kCount - 1) with constants: only then does GCC keep arrays of vectors in
-/// registers.
-template <std::size_t kCount, typename Body>
-HWY_INLINE void unrolled(Body body) {
-  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) HWY_ATTR {
-    (body(std::integral_constant<std::size_t, kIndex>()), ...);
-  }
-  (std::make_index_sequence<kCount>());
-}
 
 /// Toward zero, for |v| < 2^31 (hn::ConvertTo pays for the values beyond).
 HWY_INLINE IntVector truncate_to_int(FloatVector v) {
