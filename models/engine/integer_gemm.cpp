@@ -80,6 +80,10 @@ struct ByteDecoding {
     return is_signed ? static_cast<std::int32_t>(up) >> shift
                      : static_cast<std::int32_t>(up >> shift);
   }
+  // The same in two steps, for vectors: ((word & mask) ^ sign) - sign.
+  std::uint32_t mask() const { return ~0U >> shift; }
+  std::uint32_t sign() const { return is_signed ? 1U << (31 - shift) : 0U; }
+
   int shift;
   bool is_signed;
 };
@@ -351,16 +355,31 @@ class SparseByteRows {
     const std::size_t first = begin / kKeptOfOctet * kOctet;
     const std::size_t count =
         std::min(end / selection_.kept * selection_.group, gemm_.b_columns->cols()) - first;
+    const hn::ScalableTag<std::uint32_t> du;
+    const hn::Rebind<std::uint8_t, decltype(du)> db;
+    const auto offset = hn::Set(du, static_cast<std::uint32_t>(b_offset_));
+    const auto mask = hn::Set(du, b_value_.mask());
+    const auto sign = hn::Set(du, b_value_.sign());
+    alignas(64) Word tail[kLanes] = {};
+    alignas(64) std::uint32_t lanes[kLanes / 4];
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool inside = column + j < gemm_.b_columns->rows();
       const Word* words = inside ? gemm_.b_columns->row(column + j).data() + first : nullptr;
-      for (std::size_t g = 0; g < 2 * octets; ++g) {
-        std::uint32_t lane = 0;
-        for (std::size_t k = 4 * g; inside && k < std::min(4 * g + 4, count); ++k) {
-          const auto value = static_cast<std::uint32_t>(b_value_(words[k]) + b_offset_);
-          lane |= (value & 0xFFU) << (8 * (k % 4));
+      for (std::size_t k = 0; k < octets * kOctet; k += kLanes) {
+        const std::size_t left = inside && k < count ? count - k : 0;
+        const Word* source = left != 0 ? words + k : tail;
+        if (left < kLanes) {
+          std::fill_n(tail, kLanes, Word{0});
+          std::copy_n(source, left, tail);
+          source = tail;
         }
-        work_->panel[g * kColumns + j] = static_cast<std::int32_t>(lane);
+        const auto bits = hn::And(hn::LoadU(du, source), mask);
+        const auto value = hn::Xor(bits, sign) - sign + offset;
+        hn::Store(hn::U8FromU32(hn::And(value, hn::Set(du, 0xFF))), db,
+                  reinterpret_cast<std::uint8_t*>(lanes));
+        for (std::size_t g = 0; g < std::min(kLanes / 4, 2 * octets - k / 4); ++g) {
+          work_->panel[(k / 4 + g) * kColumns + j] = static_cast<std::int32_t>(lanes[g]);
+        }
       }
     }
   }
