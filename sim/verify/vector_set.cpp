@@ -153,6 +153,10 @@ class SetReader {
     const mma::Target target = target_of(instruction);
     read_operands(instruction);
     const BitArray c = array("C");
+    if (object_.has("measured")) {
+      read_measured(instruction, target, c);
+      return;
+    }
     const auto add = [&](const std::string& name, const MmaInstruction& which,
                          SparseGrouping grouping) {
       set_.outputs.push_back({name, target, which, grouping, c, array(name)});
@@ -171,6 +175,22 @@ class SetReader {
     } else {
       add("D", instruction, SparseGrouping::kCompressed);
     }
+  }
+
+  /// A set of a capture (tests/hardware/CAPTURE.md): one D, whatever the instruction, and for
+  /// sparse ones the metadata registers beside the indices that they stand for.
+  void read_measured(const MmaInstruction& instruction, const mma::Target& target,
+                     const BitArray& c) {
+    set_.from_hardware = object_.boolean_or("measured", false);
+    if (instruction.sparse) {
+      for (const char* const name : {"E", "sel"}) {
+        const BitArray registers = array(name);
+        if (registers.shape.empty() || registers.shape.front() != set_.cases()) {
+          throw InputError(fmt::format("{}: {} must hold one entry per case", shown_, name));
+        }
+      }
+    }
+    set_.outputs.push_back({"D", target, instruction, SparseGrouping::kCompressed, c, array("D")});
   }
 
   /// Integer results are the same everywhere: such sets name no architecture.

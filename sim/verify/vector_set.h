@@ -28,7 +28,8 @@ struct VectorOutput {
 /// An array set: `<stem>.json` and `<stem>.<array>.npy`, in one of two layouts. Instructions: A
 /// [case,M,K], B [case,K,N], C, D [case,M,N]; mmasp adds idx [case,M,K/2] and has D_H1 and D_H2 in
 /// place of D, integers D_wrap and D_satfinite. Hardware words (the json has "gpu"): A, B [case,k]
-/// and C, D_f32, D_f16 [case], one dot product each.
+/// and C, D_f32, D_f16 [case], one dot product each. Sets of a capture (the json has "measured")
+/// have one D for every instruction (tests/hardware/CAPTURE.md).
 struct VectorSet {
   std::string file;    ///< of the json, relative to the directory that was asked for
   std::string family;  ///< "mma", "mmasp", "wgmma", "tcgen05mma", "mma_fp8_lowered", "hw"
