@@ -5,10 +5,8 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
-#include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/report/progress.h"
-#include "sim/run/run.h"
 #include "sim/trace/workload_text.h"
 
 #include <memory>
@@ -130,9 +128,45 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
+RunResult run_as_asked(const SimulationOptions& options, Architecture architecture,
+                       const Workload& workload, const DataSource* data,
+                       const std::string& waveform_stem, const ProgressCallback& progress) {
+  RunOptions run_options = checked(options);
+  std::unique_ptr<DataSource> from_option;
+  if (data == nullptr && !options.data.empty()) {
+    from_option = make_data_source(options.data, run_options.seed);
+    data = from_option.get();
+  }
+  if (!options.numerics.empty()) {
+    mma::require_rule_set(options.numerics);
+    architecture.gpu.numerics = options.numerics;
+    run_options.numerics = options.numerics;
+  }
+  run_options.data = data != nullptr && options.data.empty()
+                         ? "file"
+                         : data_name(options, workload, run_options.fidelity);
+
+  GemmSimulator::Options build;
+  build.sms = run_options.simulated_sms();
+  build.extrapolate = run_options.extrapolates();
+  build.vcd_file = waveform_stem;
+  // Elaborated by the first launch: what is refused before leaves no trace of SystemC.
+  std::optional<GemmSimulator> simulator;
+  return run_workload(
+      workload, architecture, run_options, data,
+      [&](const GemmProblem& problem, const KernelOverrides& overrides,
+          const std::vector<GemmOperands>* operands) {
+        if (!simulator) {
+          simulator.emplace(architecture.gpu, build);
+        }
+        return simulator->run(problem, overrides, operands);
+      },
+      progress);
+}
+
 int simulate(const SimulationOptions& options, const std::function<Workload()>& load,
              const DataSource* data) {
-  RunOptions run_options = checked(options);
+  checked(options);
   const ReportFormat format = parse_report_format(options.format);
   if (!options.out.empty()) {
     require_writable("--out", options.out);
@@ -140,44 +174,15 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
   if (!options.vcd.empty()) {
     require_writable("--vcd", options.vcd);
   }
-  std::unique_ptr<DataSource> from_option;
-  if (data == nullptr && !options.data.empty()) {
-    from_option = make_data_source(options.data, run_options.seed);
-    data = from_option.get();
-  }
-  Architecture architecture = load_architecture(options.arch);
-  if (!options.numerics.empty()) {
-    mma::require_rule_set(options.numerics);
-    architecture.gpu.numerics = options.numerics;
-    run_options.numerics = options.numerics;
-  }
   const Workload workload = load();
-  run_options.data = data != nullptr && options.data.empty()
-                         ? "file"
-                         : data_name(options, workload, run_options.fidelity);
-
   PendingFile waveform(options.vcd, ".vcd");
   RunResult result;
   {
-    GemmSimulator::Options build;
-    build.sms = run_options.simulated_sms();
-    build.extrapolate = run_options.extrapolates();
-    build.vcd_file = waveform.stem();
-    // Elaborated by the first launch: what is refused before leaves no trace of SystemC.
-    std::optional<GemmSimulator> simulator;
     ProgressBar bar(options.quiet);
-    result = run_workload(
-        workload, architecture, run_options, data,
-        [&](const GemmProblem& problem, const KernelOverrides& overrides,
-            const std::vector<GemmOperands>* operands) {
-          if (!simulator) {
-            simulator.emplace(architecture.gpu, build);
-          }
-          return simulator->run(problem, overrides, operands);
-        },
-        [&](std::size_t done, std::size_t total, const std::string& next) {
-          bar.update(done, total, next);
-        });
+    result = run_as_asked(options, load_architecture(options.arch), workload, data, waveform.stem(),
+                          [&](std::size_t done, std::size_t total, const std::string& next) {
+                            bar.update(done, total, next);
+                          });
   }
   write_result(options.out, report(result, format));
   waveform.keep();

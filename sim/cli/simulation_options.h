@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/run/data_source.h"
+#include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/trace/workload.h"
 
@@ -35,6 +37,13 @@ struct SimulationOptions {
   /// Declares all of them on `command`.
   void add_to(CLI::App& command);
 };
+
+/// Simulates `workload` on `architecture` (options.arch is not looked at) and returns the result;
+/// report options have no effect. `data` as for simulate(). `waveform_stem`: empty, or where to
+/// write a waveform, without ".vcd". SystemC elaborates, so once per process. Throws InputError.
+RunResult run_as_asked(const SimulationOptions& options, Architecture architecture,
+                       const Workload& workload, const DataSource* data,
+                       const std::string& waveform_stem, const ProgressCallback& progress);
 
 /// Checks every option, simulates, and writes the report. `data` replaces what --data says; null:
 /// --data. `load` reads the workload after the options were found valid. Returns the exit code: 0,

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/derivation.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 
@@ -197,7 +198,10 @@ Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Error
 }  // namespace
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
-  const json document = parse_json(text, file);
+  return to_architecture(complete_architecture(parse_json(text, file), file), file);
+}
+
+Architecture to_architecture(const json& document, const std::string& file) {
   const JsonObject root(document, {file, ""});
   Errors errors;
   const WireArchitecture wire = read_wire(root, errors);
@@ -205,28 +209,47 @@ Architecture parse_architecture(std::string_view text, const std::string& file) 
 }
 
 Architecture load_architecture(const std::string& name_or_path) {
+  const std::filesystem::path path = architecture_path(name_or_path);
+  return parse_architecture(read_text_file(path, kMaxFileBytes), printable(path.string()));
+}
+
+namespace {
+
+// Where named architectures stand, below the configuration directory.
+constexpr std::array<std::string_view, 2> kFolders = {"", "mig"};
+
+}  // namespace
+
+std::filesystem::path architecture_path(const std::string& name_or_path) {
   const bool is_path =
       name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
-  std::filesystem::path path = name_or_path;
-  if (!is_path) {
-    const std::vector<std::string> names = architecture_names();
-    if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
-      const std::vector<std::string_view> allowed(names.begin(), names.end());
-      throw InputError(fmt::format("unknown architecture {} in {}",
-                                   unknown_name(printable(name_or_path), allowed),
-                                   config_directory().string()));
-    }
-    path = config_directory() / (name_or_path + ".json");
+  if (is_path) {
+    return name_or_path;
   }
-  return parse_architecture(read_text_file(path, kMaxFileBytes), printable(path.string()));
+  const std::vector<std::string> names = architecture_names();
+  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
+    for (const std::string_view folder : kFolders) {
+      std::filesystem::path path = config_directory() / folder / (name_or_path + ".json");
+      if (std::filesystem::exists(path)) {
+        return path;
+      }
+    }
+  }
+  const std::vector<std::string_view> allowed(names.begin(), names.end());
+  throw InputError(fmt::format("unknown architecture {} in {}",
+                               unknown_name(printable(name_or_path), allowed),
+                               config_directory().string()));
 }
 
 std::vector<std::string> architecture_names() {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(config_directory(), error)) {
-    if (entry.path().extension() == ".json") {
-      names.push_back(entry.path().stem().string());
+  for (const std::string_view folder : kFolders) {
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(config_directory() / folder, error)) {
+      if (entry.path().extension() == ".json") {
+        names.push_back(entry.path().stem().string());
+      }
     }
   }
   std::sort(names.begin(), names.end());

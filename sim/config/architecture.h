@@ -3,6 +3,8 @@
 
 #include "sim/gpu/gpu_spec.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,17 +28,23 @@ struct Architecture {
   std::vector<Parameter> parameters;
 };
 
-/// Reads `name_or_path`: the name of a file in the configuration directory, without ".json", or a
-/// path (it contains
-/// '/' or ends in ".json"). Throws one InputError that lists every problem of the file, one line
-/// each.
+/// Reads `name_or_path`: a name of architecture_names(), or a path (it contains '/' or ends in
+/// ".json"). A file may be derived from another ("base"; see sim/config/derivation.h). Throws one
+/// InputError that lists every problem of the file, one line each.
 Architecture load_architecture(const std::string& name_or_path);
 
-/// The same from text; `file` is for messages.
+/// The same from text; `file` is for messages and for the path of a base.
 Architecture parse_architecture(std::string_view text, const std::string& file);
 
-/// Names that load_architecture() knows, sorted.
+/// The same from a complete document (no "base").
+Architecture to_architecture(const nlohmann::json& document, const std::string& file);
+
+/// Names that load_architecture() knows, sorted: the files of the configuration directory and of
+/// its folder mig/, without ".json".
 std::vector<std::string> architecture_names();
+
+/// The file that load_architecture() would read. Throws InputError for an unknown name.
+std::filesystem::path architecture_path(const std::string& name_or_path);
 
 /// $SPTCSIM_CONFIG_DIR, or configs/ of the source tree that this program was built from.
 std::filesystem::path config_directory();

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/derivation.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
+constexpr std::size_t kMaxBases = 16;
+
+bool is_number_object(const json& value) {
+  return value.is_object() && value.contains("value");
+}
+
+/// Applies the changes of a derived document and remembers those that change nothing.
+class Merge {
+ public:
+  void apply(json& base, const json& changes, const JsonPlace& place) {
+    for (const auto& [key, change] : changes.items()) {
+      apply_one(base, key, change, place / key);
+    }
+  }
+
+  std::vector<std::string> problems;
+
+ private:
+  void refuse(const JsonPlace& place, const std::string& problem) {
+    try {
+      place.fail(problem);
+    } catch (const InputError& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+
+  void apply_one(json& base, const std::string& key, const json& change, const JsonPlace& place) {
+    const auto found = base.find(key);
+    if (change.is_null()) {
+      if (found == base.end()) {
+        refuse(place, "cannot be removed: the base has no such key");
+      } else {
+        base.erase(found);
+      }
+      return;
+    }
+    if (found == base.end()) {
+      base[key] = change;  // the reader knows whether there is such a key
+      return;
+    }
+    const bool number = is_number_object(*found) || is_number_object(change);
+    if (found->is_object() && change.is_object() && !number) {
+      if (change.empty()) {
+        refuse(place, "changes nothing");
+      }
+      apply(*found, change, place);
+      return;
+    }
+    const bool same = is_number_object(*found) && is_number_object(change)
+                          ? (*found)["value"] == change["value"]
+                          : *found == change;
+    if (same) {
+      refuse(place, fmt::format("changes nothing: the base has {} already",
+                                describe(number ? change["value"] : change)));
+    }
+    *found = change;
+  }
+};
+
+/// The file that "base" names; a path is relative to the file that says so.
+std::string base_path(const std::string& base, const std::string& file) {
+  const bool is_path = base.find('/') != std::string::npos || base.ends_with(".json");
+  if (!is_path || std::filesystem::path(base).is_absolute()) {
+    return base;
+  }
+  return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
+}
+
+json complete(json document, const std::string& file, std::vector<std::string>& chain) {
+  if (!document.is_object() || !document.contains("base")) {
+    return document;
+  }
+  const JsonPlace root{file, ""};
+  const JsonObject reader(document, root);
+  const std::string base = reader.text("base");
+  reader.text("name");  // the base's name would stand over results that are not the base's
+  const std::string path = architecture_path(base_path(base, file)).string();
+  chain.push_back(path);
+  if (chain.size() > kMaxBases || std::count(chain.begin(), chain.end(), path) > 1) {
+    (root / "base")
+        .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
+                          printable(base), kMaxBases));
+  }
+  json result = complete(parse_json(read_text_file(path, kMaxFileBytes), printable(path)),
+                         printable(path), chain);
+  if (!result.is_object()) {
+    (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
+  }
+  json changes = document;
+  changes.erase("base");
+  result["name"] = std::move(changes["name"]);
+  changes.erase("name");
+  result.erase("description");
+  if (changes.contains("description")) {
+    result["description"] = std::move(changes["description"]);
+    changes.erase("description");
+  }
+  if (changes.empty()) {
+    root.fail(fmt::format("changes nothing of its base '{}'", printable(base)));
+  }
+  Merge merge;
+  merge.apply(result, changes, root);
+  if (!merge.problems.empty()) {
+    throw InputError(fmt::format("{}", fmt::join(merge.problems, "\n")));
+  }
+  return result;
+}
+
+/// Calls `visit(pointer, value)` for each parameter below `value`.
+void for_each_parameter(const json& value, const std::string& pointer,
+                        const std::function<void(const std::string&, const json&)>& visit) {
+  if (is_number_object(value)) {
+    visit(pointer, value["value"]);
+  } else if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) {
+      const bool about_the_file = pointer.empty() && (key == "name" || key == "description");
+      if (!about_the_file && key != "evidence" && key != "source") {
+        for_each_parameter(inner, (JsonPlace{"", pointer} / key).pointer, visit);
+      }
+    }
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      for_each_parameter(value[i], fmt::format("{}/{}", pointer, i), visit);
+    }
+  } else {
+    visit(pointer, value);
+  }
+}
+
+}  // namespace
+
+json complete_architecture(json document, const std::string& file) {
+  std::vector<std::string> chain;
+  return complete(std::move(document), file, chain);
+}
+
+json load_architecture_document(const std::string& name_or_path) {
+  const std::filesystem::path path = architecture_path(name_or_path);
+  const std::string file = printable(path.string());
+  return complete_architecture(parse_json(read_text_file(path, kMaxFileBytes), file), file);
+}
+
+std::string parameter_pointer(const json& document, const std::string& path,
+                              const JsonPlace& place) {
+  std::string wanted = path;
+  if (!wanted.starts_with('/')) {
+    std::replace(wanted.begin(), wanted.end(), '.', '/');
+    wanted.insert(0, "/");
+  }
+  std::vector<std::string> pointers;
+  std::vector<std::string> ending;
+  for_each_parameter(document, "", [&](const std::string& pointer, const json& /*value*/) {
+    pointers.push_back(pointer);
+    if (pointer.ends_with(wanted)) {
+      ending.push_back(pointer);
+    }
+  });
+  if (std::find(pointers.begin(), pointers.end(), wanted) != pointers.end()) {
+    return wanted;
+  }
+  if (ending.size() == 1 && !path.starts_with('/')) {
+    return ending.front();
+  }
+  if (ending.size() > 1 && !path.starts_with('/')) {
+    place.fail(fmt::format("'{}' means more than one parameter: {}", printable(path),
+                           fmt::join(ending, ", ")));
+  }
+  const std::vector<std::string_view> allowed(pointers.begin(), pointers.end());
+  place.fail("unknown parameter " + unknown_name(printable(wanted), allowed));
+}
+
+const json& parameter_value(const json& document, const std::string& pointer) {
+  const json& found = document.at(json::json_pointer(pointer));
+  return is_number_object(found) ? found["value"] : found;
+}
+
+void set_parameter(json& document, const std::string& pointer, const json& value,
+                   const std::string& source) {
+  json& found = document.at(json::json_pointer(pointer));
+  if (is_number_object(found)) {
+    found = {{"value", value}, {"evidence", "assumed"}, {"source", source}};
+  } else {
+    found = value;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> parameter_values(const json& document) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for_each_parameter(document, "", [&](const std::string& pointer, const json& value) {
+    // 108 and 108.0 are the same configuration.
+    result.emplace_back(pointer, value.is_number()
+                                     ? fmt::format("{}", value.get<double>())
+                                     : value.dump(-1, ' ', false, json::error_handler_t::replace));
+  });
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace sptc::sim

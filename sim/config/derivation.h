@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/json_reader.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+
+/// An architecture document without "base": `document` as it is, or, where it has
+///
+///     {"base": "a100-sxm4-80gb", "name": "...", "sms": {"value": 54, "evidence": ..., "source":
+///     ...}}
+///
+/// the document that "base" names (a name of architecture_names(), or a path relative to `file`),
+/// itself completed, with the changes applied at any depth. A number is replaced with its evidence
+/// and source, never in part; null removes an optional key. A derived document needs a name of its
+/// own. Throws one InputError that lists every change that has no effect.
+nlohmann::json complete_architecture(nlohmann::json document, const std::string& file);
+
+/// The completed document of `name_or_path`, as load_architecture() finds it. Not validated.
+nlohmann::json load_architecture_document(const std::string& name_or_path);
+
+/// The JSON pointer in `document` (complete) that `path` means: a pointer ("/sm/max_warps"), a
+/// dotted path ("sm.max_warps"), or a last key that occurs once ("max_warps"). It is the pointer of
+/// a number or of a word that is a parameter. Throws InputError with the nearest at `place`.
+std::string parameter_pointer(const nlohmann::json& document, const std::string& path,
+                              const JsonPlace& place);
+
+/// The value of the parameter at `pointer`.
+const nlohmann::json& parameter_value(const nlohmann::json& document, const std::string& pointer);
+
+/// Gives the parameter at `pointer` another value, with the evidence "assumed" and `source`.
+void set_parameter(nlohmann::json& document, const std::string& pointer,
+                   const nlohmann::json& value, const std::string& source);
+
+/// What a simulation depends on: pointer and value (as JSON) of every parameter, sorted by pointer.
+/// Names, descriptions, evidence and sources are no part of it.
+std::vector<std::pair<std::string, std::string>> parameter_values(const nlohmann::json& document);
+
+}  // namespace sptc::sim

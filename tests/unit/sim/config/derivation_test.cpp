@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/derivation.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+json number(double value) {
+  return {{"value", value}, {"evidence", "assumed"}, {"source", "a test"}};
+}
+
+json derived(json changes) {
+  json document = {{"base", "a100-sxm4-80gb"}, {"name", "x"}};
+  document.update(changes);
+  return document;
+}
+
+Architecture parse(const json& document, const std::string& file = "x.json") {
+  return parse_architecture(document.dump(), file);
+}
+
+void expect_refused(const json& document, std::initializer_list<std::string_view> parts) {
+  expect_input_error([&] { parse(document); }, parts);
+}
+
+TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
+  const Architecture base = load_architecture("a100-sxm4-80gb");
+  const Architecture changed = parse(
+      derived({{"sms", number(54)}, {"sm", {{"tensor_core", {{"selector_inputs", number(8)}}}}}}));
+  EXPECT_EQ(changed.gpu.name, "x");
+  EXPECT_EQ(changed.gpu.sms, 54);
+  EXPECT_EQ(changed.gpu.sm.tensor_core.selector_inputs, 8);
+  EXPECT_EQ(changed.gpu.sm.registers, base.gpu.sm.registers);
+  ASSERT_EQ(changed.parameters.size(), base.parameters.size());
+  EXPECT_EQ(changed.parameters[0].source, "a test");
+}
+
+TEST(Derivation, GoesThroughSeveralBasesRelativeToTheFileThatNamesThem) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "inner");
+  write_file(directory.path() / "one.json",
+             json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
+  write_file(
+      directory.path() / "inner" / "two.json",
+      json({{"base", "../one.json"}, {"name", "two"}, {"boost_clock_mhz", number(1000)}}).dump());
+  const Architecture two = load_architecture((directory.path() / "inner/two.json").string());
+  EXPECT_EQ(two.gpu.name, "two");
+  EXPECT_EQ(two.gpu.sms, 54);
+  EXPECT_EQ(two.gpu.boost_clock_mhz, 1000);
+}
+
+TEST(Derivation, RefusesChangesThatChangeNothing) {
+  expect_refused(derived({{"sms", number(108)}}), {"x.json: /sms: changes nothing", "108"});
+  expect_refused(derived({{"sm", {{"tensor_core", json::object()}}}}), {"/sm/tensor_core"});
+  expect_refused(derived({{"numerics", "ampere"}}), {"/numerics: changes nothing"});
+  expect_refused(derived({{"description", "only this"}}), {"changes nothing of its base"});
+  expect_refused(derived({{"sms", number(108)}, {"sm", {{"max_warps", number(64)}}}}),
+                 {"/sms", "/sm/max_warps"});
+}
+
+TEST(Derivation, RefusesUnknownKeysAndNumbersWithoutEvidence) {
+  expect_refused(derived({{"smss", number(2)}}), {"unknown key 'smss'", "'sms'"});
+  expect_refused(derived({{"sm", {{"tensor_core", {{"selector_input", number(8)}}}}}}),
+                 {"'selector_inputs'"});
+  expect_refused(derived({{"sms", {{"value", 54}}}}), {"evidence"});
+  expect_refused(derived({{"sms", 54}}), {"/sms", "must be an object"});
+  expect_refused(derived({{"sms", nullptr}}), {"'sms' is missing"});
+  expect_refused(derived({{"smss", nullptr}}), {"cannot be removed"});
+}
+
+TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
+  json unknown = derived({{"sms", number(54)}});
+  unknown["base"] = "a100";
+  expect_refused(unknown, {"unknown architecture 'a100'", "a100-sxm4-80gb"});
+  unknown["base"] = 7;
+  expect_refused(unknown, {"/base"});
+  json nameless = derived({{"sms", number(54)}});
+  nameless.erase("name");
+  expect_refused(nameless, {"'name' is missing"});
+
+  const TemporaryDirectory directory;
+  const auto file = [&](const char* name, const char* base) {
+    write_file(directory.path() / name,
+               json({{"base", base}, {"name", name}, {"sms", number(54)}}).dump());
+  };
+  file("a.json", "./b.json");
+  file("b.json", "./a.json");
+  expect_input_error([&] { load_architecture((directory.path() / "a.json").string()); },
+                     {"leads back to itself"});
+}
+
+TEST(Derivation, EveryShippedArchitectureIsValidAndMigSlicesAreShares) {
+  const Architecture whole = load_architecture("a100-sxm4-80gb");
+  int slices = 0;
+  for (const std::string& name : architecture_names()) {
+    const Architecture architecture = load_architecture(name);
+    EXPECT_EQ(architecture.gpu.name, name);
+    if (const auto at = name.find("-mig-"); at != std::string::npos) {
+      ++slices;
+      // NVIDIA gives each of the seven compute slices 14 SMs.
+      EXPECT_EQ(architecture.gpu.sms, 14 * (name[at + 5] - '0')) << name;
+      EXPECT_LT(architecture.gpu.sms, whole.gpu.sms);
+      EXPECT_EQ(architecture.gpu.sm.registers, whole.gpu.sm.registers);
+    }
+  }
+  EXPECT_EQ(slices, 5);
+}
+
+TEST(DerivedParameters, AreFoundByPointerDottedPathOrLastKey) {
+  const json document = load_architecture_document("a100-sxm4-80gb");
+  const JsonPlace place{"spec.json", "/axes/0"};
+  EXPECT_EQ(parameter_pointer(document, "/sm/max_warps", place), "/sm/max_warps");
+  EXPECT_EQ(parameter_pointer(document, "sm.max_warps", place), "/sm/max_warps");
+  EXPECT_EQ(parameter_pointer(document, "max_warps", place), "/sm/max_warps");
+  EXPECT_EQ(parameter_pointer(document, "numerics", place), "/numerics");
+  const auto refused = [&](const char* path, const char* part) {
+    expect_input_error([&] { parameter_pointer(document, path, place); },
+                       {"spec.json: /axes/0: ", part});
+  };
+  refused("/sm/max_warp", "'/sm/max_warps'");
+  refused("max_warp", "unknown parameter");
+  refused("name", "unknown parameter");
+  refused("/sm", "unknown parameter");
+  refused("/sms/value", "unknown parameter");
+  refused("", "unknown parameter");
+}
+
+TEST(DerivedParameters, SetLikeADerivedFileGiveTheSameConfiguration) {
+  json set = load_architecture_document("a100-sxm4-80gb");
+  set_parameter(set, "/sms", 54, "a sweep");
+  EXPECT_EQ(to_architecture(set, "x").gpu.sms, 54);
+  EXPECT_EQ(to_architecture(set, "x").parameters[0].evidence, "assumed");
+  const json file = complete_architecture(derived({{"sms", number(54.0)}}), "x.json");
+  EXPECT_EQ(parameter_values(set), parameter_values(file));
+  EXPECT_NE(parameter_values(set), parameter_values(load_architecture_document("a100-sxm4-80gb")));
+}
+
+}  // namespace
+}  // namespace sptc::sim
