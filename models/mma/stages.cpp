@@ -2,6 +2,7 @@
 #include "models/mma/stages.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 #include "models/mma/vector_clones.h"
 #include "models/sparsity/compress.h"
 
@@ -151,6 +152,17 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
     ensure(product_shift >= 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
            "StepContext: operands or products do not fit their wires");
   }
+}
+
+StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes) {
+  StepContext context;
+  context.instruction = which;
+  context.rules.output = which.accumulator;
+  const int products = step_bytes * 8 / numerics::storage_bits(which.a_type);
+  const bool one_pass = context.rules.is_f64() || products > which.compressed_k();
+  context.rules.products_per_step = one_pass ? which.compressed_k() : products;
+  context.steps = static_cast<int>(ceil_div(which.compressed_k(), context.rules.products_per_step));
+  return context;
 }
 
 SPTC_VECTOR_CLONES

@@ -54,6 +54,13 @@ struct StepContext {
 
   /// Throws InputError for an instruction or rules that the stages do not execute.
   StepContext(const MmaInstruction& which, const StepRules& step_rules);
+
+  /// For simulating time alone: any instruction of the mma family, in steps of `step_bytes` bytes
+  /// of A per row. The stages below do not execute it.
+  static StepContext timing_only(const MmaInstruction& which, int step_bytes);
+
+ private:
+  StepContext() = default;
 };
 
 /// Raw registers of one instruction, put in matrix order: 32-bit words along K.

@@ -33,6 +33,16 @@ class Throughput {
     busy_ += items * kScale;
   }
 
+  /// Queues `items` behind all that was taken or reserved before, from cycle `now` on at the
+  /// earliest. Returns the cycle in which the last of them is through: the first one in which a
+  /// request behind them could start, or later by less than a cycle.
+  std::int64_t reserve(std::int64_t now, std::int64_t items) {
+    const std::int64_t start = now * rate_;
+    next_free_ = (next_free_ > start ? next_free_ : start) + items * kScale;
+    busy_ += items * kScale;
+    return (next_free_ + rate_ - 1) / rate_;
+  }
+
   /// Cycles of work done so far.
   double busy_cycles() const { return static_cast<double>(busy_) / static_cast<double>(rate_); }
 

@@ -77,12 +77,14 @@ std::vector<std::string_view> keys_of(std::string_view section) {
 }
 
 double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
-  const double number = value.is_number() ? value.get<double>() : 0;
+  const double number = value.is_number() ? value.get<double>() : -1;
   const bool whole = number == std::floor(number);
-  if (!(number > 0) || number > field.max || (field.integer && !whole)) {
-    place.fail(fmt::format("must be {} and at most {}, not {}",
-                           field.integer ? "a whole number from 1" : "a number above 0", field.max,
-                           describe(value)));
+  const bool in_range = (number > 0 || (number == 0 && field.may_be_zero)) && number <= field.max;
+  if (!in_range || (field.integer && !whole)) {
+    const std::string_view lower = field.may_be_zero ? "a whole number from 0"
+                                   : field.integer   ? "a whole number from 1"
+                                                     : "a number above 0";
+    place.fail(fmt::format("must be {} and at most {}, not {}", lower, field.max, describe(value)));
   }
   return number;
 }
@@ -168,6 +170,14 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors
                             sm.sub_partitions));
     }
   });
+  const TensorCoreSpec& core = sm.tensor_core;
+  errors.collect([&] {
+    if (core.dot_units % core.f32_dot_units != 0) {
+      (place / "tensor_core" / "f32_dot_units")
+          .fail(
+              fmt::format("{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units));
+    }
+  });
   const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {
     errors.collect([&] {
       if (cycles < 2) {
@@ -175,7 +185,7 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors
       }
     });
   };
-  needs_two_cycles(place / "load_matrix_latency_cycles", sm.load_matrix_latency_cycles);
+  needs_two_cycles(place / "shared_memory_latency_cycles", sm.shared_memory_latency_cycles);
   needs_two_cycles(place / "barrier_latency_cycles", sm.barrier_latency_cycles);
   needs_two_cycles(place / "tensor_core" / "operand_fetch_latency_cycles",
                    sm.tensor_core.operand_fetch_latency_cycles);

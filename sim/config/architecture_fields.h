@@ -15,9 +15,10 @@ struct ArchitectureField {
       section;           ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
   std::string_view key;  ///< the field's name; ends with the unit
   bool integer;
-  double max;                ///< allowed: above 0, up to max (integers: from 1)
+  double max;  ///< allowed: above 0, up to max (integers: from 1; from 0 where `may_be_zero`)
   std::string_view meaning;  ///< one line, for the schema
   void (*store)(GpuSpec&, double);
+  bool may_be_zero = false;  ///< 0: the architecture has no such thing
 };
 
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.

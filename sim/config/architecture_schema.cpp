@@ -28,7 +28,8 @@ void add(ordered_json& object, std::string_view key, ordered_json schema) {
 
 ordered_json number_schema(const ArchitectureField& field) {
   ordered_json value = {{"type", field.integer ? "integer" : "number"}};
-  value[field.integer ? "minimum" : "exclusiveMinimum"] = field.integer ? 1 : 0;
+  value[field.integer ? "minimum" : "exclusiveMinimum"] =
+      field.integer && !field.may_be_zero ? 1 : 0;
   value["maximum"] = static_cast<std::int64_t>(field.max);
   ordered_json schema = object_schema();
   schema["description"] = field.meaning;

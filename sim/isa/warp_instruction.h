@@ -41,6 +41,7 @@ struct WarpInstruction {
   RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read
   std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
+  std::uint8_t conflict_ways = 1;   ///< loads: accesses to the most used bank per 128 bytes
 };
 
 /// The instruction stream of one warp of a kernel: prologue, main loop over k-tiles, epilogue. The

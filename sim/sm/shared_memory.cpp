@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sm/shared_memory.h"
 
+#include "models/base/shape.h"
+
+#include <algorithm>
+
 namespace sptc::sim {
 
 SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clock,
                            const SmSpec& spec)
     : Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
-      done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)) {
+      done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
+      wavefront_bytes_(spec.shared_memory_bytes_per_cycle().count()),
+      latency_(spec.shared_memory_latency_cycles),
+      banks_(static_cast<double>(wavefront_bytes_)),
+      pace_(static_cast<std::size_t>(spec.sub_partitions),
+            Throughput(1.0 / spec.shared_memory_wavefront_cycles)) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
@@ -18,17 +27,39 @@ void SharedMemory::on_event() {
   for (std::size_t i = 0; i < request_in.size(); ++i) {
     while (request_in[i]->can_read()) {
       const LoadRequest request = request_in[i]->read();
-      ++statistics_.loads;
-      statistics_.bytes += std::int64_t{request.instruction->d.count} * mma::kWarpLanes * 4;
+      const std::int64_t last_wavefront = access(i, request);
       Payload<LoadedRegisters> payload;
       if (request.kernel->memory != nullptr) {
         payload = make_payload<LoadedRegisters>();
         request.kernel->memory->load(request.cta, request.warp, *request.instruction,
                                      request.iteration, payload->data());
       }
-      done_out[i]->write({request, std::move(payload)});
+      // The request took the first cycle of the latency.
+      done_out[i]->write_after({request, std::move(payload)},
+                               last_wavefront + latency_ - 1 - now());
     }
   }
+}
+
+std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
+  const WarpInstruction& load = *request.instruction;
+  const std::int64_t bytes = std::int64_t{load.d.count} * mma::kWarpLanes * 4;
+  const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * load.conflict_ways;
+  ++statistics_.loads;
+  statistics_.bytes += bytes;
+  statistics_.wavefronts += wavefronts;
+  const std::int64_t through_banks = banks_.reserve(now(), wavefronts * wavefront_bytes_);
+  return std::max(through_banks, pace_[index].reserve(now(), wavefronts));
+}
+
+std::int64_t SharedMemory::claim(Bytes bytes) {
+  return banks_.reserve(now(), bytes.count());
+}
+
+SharedMemory::Statistics SharedMemory::statistics() const {
+  Statistics result = statistics_;
+  result.busy_cycles = banks_.busy_cycles();
+  return result;
 }
 
 }  // namespace sptc::sim

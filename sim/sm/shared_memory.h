@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/units.h"
 #include "sim/base/module.h"
+#include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
@@ -11,13 +13,18 @@
 
 namespace sptc::sim {
 
-/// Shared memory of an SM, ideal: every load takes `load_matrix_latency_cycles`, any number at a
-/// time, and the data of a tile is always there. One pair of ports per sub-partition.
+/// Shared memory of an SM. An access to all banks, a wavefront, moves 128 bytes in a cycle; a load
+/// of 32 lanes x 4 bytes takes as many wavefronts as lanes meet in the same bank. The wavefronts of
+/// a sub-partition follow each other at their own, slower pace; all compete for the banks, in the
+/// order in which they come. The data of a tile is always there. One pair of ports per
+/// sub-partition.
 class SharedMemory : public Module {
  public:
   struct Statistics {
     std::int64_t loads = 0;
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;       ///< loaded into registers
+    std::int64_t wavefronts = 0;  ///< of those loads
+    double busy_cycles = 0;       ///< of the banks, claims included
   };
 
   sc_core::sc_vector<sc_core::sc_port<WireIn<LoadRequest>>> request_in;
@@ -25,12 +32,24 @@ class SharedMemory : public Module {
 
   SharedMemory(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
-  const Statistics& statistics() const { return statistics_; }
+  /// Occupies the banks for `bytes` free of conflicts, behind everything that came before: writes
+  /// of cp.async and TMA, operands that wgmma reads. Returns the cycle in which the last of them is
+  /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
+  std::int64_t claim(Bytes bytes);
+
+  Statistics statistics() const;
 
  protected:
   void on_event() override;
 
  private:
+  /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
+  std::int64_t access(std::size_t index, const LoadRequest& request);
+
+  std::int64_t wavefront_bytes_;
+  std::int64_t latency_;
+  Throughput banks_;              ///< in bytes
+  std::vector<Throughput> pace_;  ///< per sub-partition, in wavefronts
   Statistics statistics_;
 };
 

@@ -12,12 +12,11 @@ std::string indexed(const char* name, int index) {
 
 }  // namespace
 
-Sm::Links::Links(int index, const Clock& clock, const SmSpec& spec)
+Sm::Links::Links(int index, const Clock& clock)
     : command(indexed("command", index).c_str(), clock, 1),
       report(indexed("report", index).c_str(), clock, 1),
       load(indexed("load", index).c_str(), clock, 1),
-      // The request took the first cycle of the load's latency.
-      load_done(indexed("load_done", index).c_str(), clock, spec.load_matrix_latency_cycles - 1) {}
+      load_done(indexed("load_done", index).c_str(), clock, 1) {}
 
 Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
@@ -28,7 +27,7 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
   for (int i = 0; i < spec.sub_partitions; ++i) {
     sub_partitions.push_back(
         std::make_unique<SubPartition>(indexed("sub_partition", i).c_str(), clock, spec));
-    links_.push_back(std::make_unique<Links>(i, clock, spec));
+    links_.push_back(std::make_unique<Links>(i, clock));
     Links& links = *links_.back();
     SubPartition& partition = *sub_partitions.back();
     const auto index = static_cast<std::size_t>(i);

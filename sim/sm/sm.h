@@ -30,7 +30,7 @@ class Sm : public sc_core::sc_module {
  private:
   /// The wires between one sub-partition and the shared blocks of the SM.
   struct Links {
-    Links(int index, const Clock& clock, const SmSpec& spec);
+    Links(int index, const Clock& clock);
     Wire<WarpCommand> command;
     Wire<WarpReport> report;
     Wire<LoadRequest> load;

@@ -17,9 +17,21 @@ struct SmSpec {
   Bytes max_shared_memory_per_cta;
   int max_registers_per_thread = 0;
 
-  int issue_per_cycle = 0;             ///< warp instructions per sub-partition and cycle
-  int load_matrix_latency_cycles = 0;  ///< ldmatrix, no bank conflict
-  int barrier_latency_cycles = 0;      ///< last arrival to release
+  int issue_per_cycle = 0;         ///< warp instructions per sub-partition and cycle
+  int barrier_latency_cycles = 0;  ///< last arrival to release
+
+  // Shared memory: a wavefront is one access to all banks.
+  int shared_memory_banks = 0;
+  int shared_memory_bank_bytes_per_cycle = 0;
+  int shared_memory_latency_cycles = 0;    ///< issue to use, without the wavefronts
+  int shared_memory_wavefront_cycles = 0;  ///< between wavefronts of one sub-partition
+
+  /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.
+  int wgmma_interval_cycles = 0;
+
+  Bytes shared_memory_bytes_per_cycle() const {
+    return Bytes(std::int64_t{shared_memory_banks} * shared_memory_bank_bytes_per_cycle);
+  }
 
   TensorCoreSpec tensor_core;
 };

@@ -33,8 +33,8 @@ void MetadataSelector::on_event() {
 SelectedToken MetadataSelector::select_next_step() {
   FetchedToken& source = waiting_.front();
   const mma::StepContext& context = *source.issue.context;
-  const std::int64_t operands =
-      std::int64_t{mma::kRows} * mma::kCols * context.rules.products_per_step;
+  const std::int64_t operands = std::int64_t{context.instruction.shape.m} *
+                                context.instruction.shape.n * context.rules.products_per_step;
   output_.take(now(), operands * numerics::storage_bits(context.instruction.b_type) / 8);
   ++statistics_.steps;
   statistics_.selected += operands;

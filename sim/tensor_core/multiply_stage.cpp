@@ -9,7 +9,7 @@ namespace sptc::sim {
 
 MultiplyStage::MultiplyStage(const sc_core::sc_module_name& name, const Clock& clock,
                              const TensorCoreSpec& spec)
-    : Module(name, clock), dot_width_bytes_(spec.dot_width_bytes), dot_units_(spec.dot_units) {
+    : Module(name, clock), spec_(spec), dot_units_(spec.dot_units * spec.dot_width_bytes) {
   run_on(selected_in, feedback_in);
 }
 
@@ -58,14 +58,10 @@ void MultiplyStage::start(std::size_t index) {
   }
 
   const mma::StepContext& context = *token.issue.context;
-  const int width = context.rules.products_per_step;
-  const std::int64_t a_bytes =
-      std::int64_t{width} * numerics::storage_bits(context.instruction.a_type) / 8;
-  const std::int64_t dot_products =
-      std::int64_t{mma::kRows} * mma::kCols * ceil_div(a_bytes, dot_width_bytes_);
-  dot_units_.take(now(), dot_products);
+  const mma::MmaShape& shape = context.instruction.shape;
+  dot_units_.take(now(), occupied_bytes(context, token.step));
   ++statistics_.steps;
-  statistics_.macs += std::int64_t{mma::kRows} * mma::kCols * width;
+  statistics_.macs += std::int64_t{shape.m} * shape.n * context.rules.products_per_step;
 
   ProductsToken products{token.issue, token.step, dot_units_.ready_at(now()) - now(), nullptr};
   if (token.payload) {
@@ -76,6 +72,27 @@ void MultiplyStage::start(std::size_t index) {
   if (token.is_last()) {
     credit_out->write({});
   }
+}
+
+std::int64_t MultiplyStage::occupied_bytes(const mma::StepContext& context, int step) const {
+  const mma::MmaInstruction& instruction = context.instruction;
+  const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
+  const std::int64_t bytes_per_cycle = std::int64_t{spec_.dot_units} * spec_.dot_width_bytes;
+  if (context.rules.is_f64()) {
+    return results * context.rules.products_per_step * bytes_per_cycle / spec_.f64_multipliers;
+  }
+  const int bits = numerics::storage_bits(instruction.a_type);
+  const std::int64_t a_bytes = std::int64_t{context.rules.products_per_step} * bits / 8;
+  if (context.rules.is_integer()) {
+    // Sums of integers are exact, so that a wide array takes several steps in one pass.
+    const bool unpacks = bits < 8 && step == 0;
+    return results * a_bytes + (unpacks ? spec_.sub_byte_extra_cycles * bytes_per_cycle : 0);
+  }
+  // A step that is narrower than the dot units leaves the rest of them idle.
+  const std::int64_t occupied = results * round_up(a_bytes, spec_.dot_width_bytes);
+  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
+  return to_f32 ? occupied * spec_.dot_units / std::min(spec_.dot_units, spec_.f32_dot_units)
+                : occupied;
 }
 
 MultiplyStage::Statistics MultiplyStage::statistics() const {

@@ -41,9 +41,11 @@ class MultiplyStage : public Module {
   /// Index in waiting_ of the oldest step whose accumulator is there; -1: none.
   int oldest_ready() const;
   void start(std::size_t index);
+  /// Bytes of operand A that the array could have taken while it worked on one step.
+  std::int64_t occupied_bytes(const mma::StepContext& context, int step) const;
 
-  int dot_width_bytes_;
-  Throughput dot_units_;
+  TensorCoreSpec spec_;
+  Throughput dot_units_;  ///< in bytes of operand A
   std::deque<SelectedToken> waiting_;
   std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not started
   Statistics statistics_;

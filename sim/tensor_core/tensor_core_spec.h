@@ -12,6 +12,11 @@ struct TensorCoreSpec {
   // operand A.
   int dot_units = 0;
   int dot_width_bytes = 0;
+  /// Of those, how many advance where the accumulator is f32: fewer on cards that sell the full
+  /// rate with f16 accumulators only.
+  int f32_dot_units = 0;
+  /// f64 multiply-accumulates per cycle; 0: no f64 instruction.
+  int f64_multipliers = 0;
 
   // Register-file ports that feed one tensor core [bytes per cycle].
   double operand_a_port_bytes_per_cycle = 0;
@@ -31,6 +36,9 @@ struct TensorCoreSpec {
   int align_add_latency_cycles = 0;
   int round_latency_cycles = 0;
   int write_back_latency_cycles = 0;
+
+  /// Cycles that an instruction on elements below a byte keeps the multipliers longer.
+  int sub_byte_extra_cycles = 0;
 
   /// Instructions that may be inside the tensor core at once.
   int instruction_window = 0;

@@ -157,7 +157,8 @@ void expect_invariants(GemmSimulator& simulator, const GpuSpec& spec, GemmProble
   const double padding =
       static_cast<double>(dense.issued_macs) / static_cast<double>(2 * sparse.issued_macs);
   EXPECT_LE(speed_up, 2.0 * std::max(1.0, padding) * 1.02) << name;
-  EXPECT_GT(speed_up, 0.5) << name;
+  // A GEMM that is all padding loads twice the B for nothing, and the metadata on top.
+  EXPECT_GT(speed_up, 1 / 2.25) << name;
 }
 
 TEST(Invariants, CyclesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {

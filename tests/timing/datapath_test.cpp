@@ -247,7 +247,7 @@ TEST(RandomStreams, EndAsIfInstructionsRanOneByOneWhereLoadsAreFastAndPortsSlow)
   // A load of two cycles overtakes the operand fetch of the instructions before it, unless the
   // scoreboard holds it.
   GpuSpec spec = one_sub_partition();
-  spec.sm.load_matrix_latency_cycles = 2;
+  spec.sm.shared_memory_latency_cycles = 2;
   spec.sm.tensor_core.operand_a_port_bytes_per_cycle = 20;
   SmHarness harness("gpu", spec);
   for (std::uint64_t number = 100; number < 160; ++number) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 
 namespace sptc::sim {
 namespace {
@@ -79,23 +80,86 @@ TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {
 
 TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   // Every number different: no two fields can be swapped without a difference in what is stored.
-  const std::string text = changed([](json& document) {
+  std::map<std::string, double, std::less<>> written;
+  const std::string text = changed([&](json& document) {
     double next = 1;
     for (const ArchitectureField& field : architecture_fields()) {
       const std::string pointer = std::string(field.section) + "/" + std::string(field.key);
       document[json::json_pointer(pointer)]["value"] = ++next;
+      written[std::string(field.key)] = next;
     }
     document["sm"]["max_warps"]["value"] = 64;
     document["sm"]["shared_memory_bytes"]["value"] = 1000;
+    document["sm"]["tensor_core"]["dot_units"]["value"] = 3 * written["f32_dot_units"];
   });
   const GpuSpec gpu = parse_architecture(text, "x.json").gpu;
-  EXPECT_EQ(gpu.sms, 2);
-  EXPECT_EQ(gpu.sm.sub_partitions, 4);
-  EXPECT_EQ(gpu.sm.registers, 7);
-  EXPECT_EQ(gpu.sm.tensor_core.dot_units, 14);
-  EXPECT_DOUBLE_EQ(gpu.sm.tensor_core.operand_a_port_bytes_per_cycle, 16);
-  EXPECT_EQ(gpu.sm.tensor_core.multiply_latency_cycles, 24);
-  EXPECT_EQ(gpu.sm.tensor_core.instruction_window, 28);
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  EXPECT_EQ(gpu.sms, written["sms"]);
+  EXPECT_EQ(gpu.sm.sub_partitions, written["sub_partitions"]);
+  EXPECT_EQ(gpu.sm.registers, written["registers"]);
+  EXPECT_EQ(gpu.sm.shared_memory_banks, written["shared_memory_banks"]);
+  EXPECT_EQ(gpu.sm.shared_memory_wavefront_cycles, written["shared_memory_wavefront_cycles"]);
+  EXPECT_EQ(core.dot_units, 3 * written["f32_dot_units"]);
+  EXPECT_EQ(core.operand_a_port_bytes_per_cycle, written["operand_a_port_bytes_per_cycle"]);
+  EXPECT_EQ(core.multiply_latency_cycles, written["multiply_latency_cycles"]);
+  EXPECT_EQ(core.sub_byte_extra_cycles, written["sub_byte_extra_cycles"]);
+  EXPECT_EQ(core.instruction_window, written["instruction_window"]);
+}
+
+TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {
+  const auto with_zero = [](const char* section, const char* key) {
+    return [=](json& document) { document[json::json_pointer(section)][key]["value"] = 0; };
+  };
+  EXPECT_EQ(parse_architecture(changed(with_zero("/sm", "wgmma_interval_cycles")), "x.json")
+                .gpu.sm.wgmma_interval_cycles,
+            0);
+  EXPECT_EQ(parse_architecture(changed(with_zero("/sm/tensor_core", "f64_multipliers")), "x.json")
+                .gpu.sm.tensor_core.f64_multipliers,
+            0);
+  expect_refused(with_zero("/sm", "shared_memory_banks"),
+                 {"/sm/shared_memory_banks/value: must be a whole number from 1"});
+}
+
+TEST(Architecture, RefusesFloat32UnitsThatDoNotDivideTheDotUnits) {
+  expect_refused(
+      [](json& document) { document["sm"]["tensor_core"]["f32_dot_units"]["value"] = 24; },
+      {"/sm/tensor_core/f32_dot_units: 24 does not divide dot_units, 32"});
+}
+
+TEST(Architecture, EveryFileInTheTreeIsValidAndNamedAsItIs) {
+  for (const std::string& name : architecture_names()) {
+    EXPECT_EQ(load_architecture(name).gpu.name, name);
+  }
+  const std::vector<std::string> names = architecture_names();
+  for (const char* expected : {"a100-sxm4-80gb", "a40", "h100-sxm5-80gb", "v100-sxm2-16gb"}) {
+    EXPECT_NE(std::ranges::find(names, expected), names.end()) << expected;
+  }
+}
+
+TEST(Architecture, PeakRatesOfTheFilesAreThoseOfTheDatasheets) {
+  // Dense FP16 with FP32 accumulators [TFLOPS]; Hopper's by wgmma.
+  const auto tflops = [](const char* name) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    const TensorCoreSpec& core = gpu.sm.tensor_core;
+    const double fma_per_clock = core.f32_dot_units * core.dot_width_bytes / 2.0;
+    return 2 * fma_per_clock * gpu.sm.sub_partitions * gpu.sms * gpu.boost_clock_mhz * 1e6 / 1e12;
+  };
+  EXPECT_NEAR(tflops("v100-sxm2-16gb"), 125, 1);
+  EXPECT_NEAR(tflops("t4"), 65, 0.5);
+  EXPECT_NEAR(tflops("a40"), 149.7, 0.5);
+  EXPECT_NEAR(tflops("rtx4090"), 165.2, 0.5);
+  EXPECT_NEAR(tflops("l40s"), 362, 5);
+  EXPECT_NEAR(tflops("h100-sxm5-80gb"), 989.4, 1);
+  EXPECT_NEAR(tflops("h200-sxm"), 989.4, 1);
+}
+
+TEST(Architecture, AFileOfAnotherGenerationSaysSo) {
+  EXPECT_EQ(load_architecture("v100-sxm2-16gb").gpu.numerics, "volta");
+  EXPECT_EQ(load_architecture("t4").gpu.numerics, "turing");
+  EXPECT_EQ(load_architecture("a40").gpu.numerics, "ampere");
+  EXPECT_EQ(load_architecture("l40s").gpu.numerics, "ada");
+  EXPECT_EQ(load_architecture("h100-sxm5-80gb").gpu.numerics, "hopper");
+  EXPECT_EQ(load_architecture("b200").gpu.numerics, "blackwell");
 }
 
 TEST(Architecture, RefusesAMisspeltKeyWithTheNearest) {
@@ -169,8 +233,9 @@ TEST(Architecture, RefusesNumbersThatContradictEachOther) {
 }
 
 TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
-  expect_refused([](json& document) { document["sm"]["load_matrix_latency_cycles"]["value"] = 1; },
-                 {"/sm/load_matrix_latency_cycles: 1 is less than 2"});
+  expect_refused(
+      [](json& document) { document["sm"]["shared_memory_latency_cycles"]["value"] = 1; },
+      {"/sm/shared_memory_latency_cycles: 1 is less than 2"});
   expect_refused([](json& document) { document["sm"]["barrier_latency_cycles"]["value"] = 1; },
                  {"/sm/barrier_latency_cycles: 1 is less than 2"});
   expect_refused(
