@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/power.h"
+
+#include "models/base/error.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::energy {
+namespace {
+
+constexpr double kPicojoulesPerJoule = 1e12;
+/// Halvings of the clock interval: 2 GHz / 2^40 is far below any clock step.
+constexpr int kBisections = 40;
+
+double square(double x) {
+  return x * x;
+}
+
+}  // namespace
+
+VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points)) {
+  if (points_.empty()) {
+    throw InputError("a voltage curve needs at least one point");
+  }
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!(points_[i].mhz > 0) || !(points_[i].volts > 0)) {
+      throw InputError("a voltage curve has clocks and voltages above 0");
+    }
+    if (i > 0 &&
+        (points_[i].mhz <= points_[i - 1].mhz || points_[i].volts < points_[i - 1].volts)) {
+      throw InputError("a voltage curve ascends in clock and does not descend in voltage");
+    }
+  }
+}
+
+double VoltageCurve::volts(double mhz) const {
+  ensure(!points_.empty(), "energy: the voltage curve has no points");
+  if (mhz <= points_.front().mhz) {
+    return points_.front().volts;
+  }
+  for (std::size_t i = 1; i < points_.size(); ++i) {
+    const Point& low = points_[i - 1];
+    const Point& high = points_[i];
+    if (mhz <= high.mhz) {
+      return low.volts + (high.volts - low.volts) * (mhz - low.mhz) / (high.mhz - low.mhz);
+    }
+  }
+  return points_.back().volts;
+}
+
+PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) {
+  const StaticPower& flow = spec.static_power;
+  const double volts = spec.curve.volts(clock_mhz);
+  PowerResult result;
+  result.clock_mhz = clock_mhz;
+  result.seconds = work.seconds_at(clock_mhz);
+  ensure(result.seconds > 0 && work.busy_share > 0, "energy: a launch without duration");
+  const double busy_sms = std::min(work.busy_sms, static_cast<double>(spec.sms));
+  const double pj_per_watt = result.seconds * kPicojoulesPerJoule;
+  // Leakage current grows with the voltage (drain-induced barrier lowering); with the voltage
+  // itself that is about a square between 0.7 and 1 V.
+  const double leakage = square(volts / flow.leakage_volts);
+  const double chip_at_rest = flow.constant_w + spec.sms * flow.leakage_per_sm_w;
+
+  EnergyBreakdown& energy = result.energy;
+  energy.dynamic = dynamic_energy(work.counts, spec.table, volts);
+  energy.leakage_pj = busy_sms * flow.leakage_per_sm_w * leakage * pj_per_watt;
+  energy.idle_sms_pj = (spec.sms - busy_sms) * flow.idle_sm_w * leakage * pj_per_watt;
+  energy.constant_pj = flow.constant_w * pj_per_watt;
+  energy.board_pj = (flow.board_idle_w - chip_at_rest) * pj_per_watt;
+
+  result.average_w = energy.total_pj() / pj_per_watt;
+  const double static_w = energy.static_pj() / pj_per_watt;
+  result.peak_w = static_w + (result.average_w - static_w) / std::min(work.busy_share, 1.0);
+  return result;
+}
+
+PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_mhz) {
+  PowerResult result = power_at(spec, work, clock_mhz);
+  if (result.average_w <= spec.power_limit_w) {
+    return result;
+  }
+  double low = std::min(spec.min_clock_mhz, clock_mhz);
+  result = power_at(spec, work, low);
+  result.limited = true;
+  if (result.average_w > spec.power_limit_w) {
+    result.limit_exceeded = true;
+    return result;
+  }
+  double high = clock_mhz;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (power_at(spec, work, middle).average_w <= spec.power_limit_w ? low : high) = middle;
+  }
+  result = power_at(spec, work, low);
+  result.limited = true;
+  return result;
+}
+
+}  // namespace sptc::energy

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/energy_table.h"
+
+#include <functional>
+#include <vector>
+
+namespace sptc::energy {
+
+/// Supply voltage by clock: piecewise linear, constant beyond its ends.
+class VoltageCurve {
+ public:
+  struct Point {
+    double mhz;
+    double volts;
+  };
+  VoltageCurve() = default;
+  /// At least one point, clocks ascending, voltages not descending and positive; else throws
+  /// InputError.
+  explicit VoltageCurve(std::vector<Point> points);
+
+  double volts(double mhz) const;
+  const std::vector<Point>& points() const { return points_; }
+
+ private:
+  std::vector<Point> points_;
+};
+
+/// What flows whether anything happens or not.
+struct StaticPower {
+  double constant_w = 0;        ///< outside the SMs: I/O, regulators, memory at rest
+  double leakage_per_sm_w = 0;  ///< of an SM that works, at leakage_volts
+  double idle_sm_w = 0;         ///< of an SM without work, at leakage_volts
+  double leakage_volts = 0;
+  /// Reading of one board at rest; what it exceeds the chip's own static power by belongs to the
+  /// board. The one factor that differs between boards of a kind.
+  double board_idle_w = 0;
+};
+
+/// A GPU as the power model sees it.
+struct PowerSpec {
+  EnergyTable table;
+  VoltageCurve curve;
+  StaticPower static_power;
+  int sms = 0;
+  double min_clock_mhz = 0;
+  double boost_clock_mhz = 0;
+  double power_limit_w = 0;
+};
+
+/// One launch: its events, which do not depend on the clock, and its duration, which does.
+struct Work {
+  EventCounts counts;
+  std::function<double(double)> seconds_at;  ///< duration at a core clock in MHz; positive
+  double busy_sms = 0;          ///< SMs with work, averaged over the launch
+  double busy_share = 1;        ///< of the duration in which the tensor cores are fed; above 0
+};
+
+/// Where the energy of one launch goes, in picojoules.
+struct EnergyBreakdown {
+  DynamicEnergy dynamic;
+  double leakage_pj = 0;    ///< of SMs with work
+  double idle_sms_pj = 0;   ///< of SMs without
+  double constant_pj = 0;
+  double board_pj = 0;
+
+  double static_pj() const { return leakage_pj + idle_sms_pj + constant_pj + board_pj; }
+  double total_pj() const { return dynamic.total_pj() + static_pj(); }
+};
+
+struct PowerResult {
+  double clock_mhz = 0;
+  double seconds = 0;
+  EnergyBreakdown energy;
+  double average_w = 0;
+  double peak_w = 0;     ///< while the tensor cores are fed
+  bool limited = false;  ///< the power limit holds the clock below the clock asked for
+  bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
+};
+
+/// Energy and power of `work` at a fixed core clock.
+PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz);
+
+/// The highest clock, up to `clock_mhz`, at which the launch takes at most spec.power_limit_w: the
+/// fixed point of power(clock) = limit. Power rises with the clock, so bisection finds it.
+PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_mhz);
+
+}  // namespace sptc::energy

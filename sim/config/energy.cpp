@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/energy.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/energy_fields.h"
+#include "sim/config/evidence.h"
+#include "sim/config/json_reader.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+using numerics::DataType;
+
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
+constexpr int kMaxNode = 1000;
+constexpr double kMaxScale = 100;
+
+/// A number as the file has it.
+struct WireNumber {
+  double value = 0;
+  double low = 0, high = 0;
+  std::optional<int> node_nm;
+  Evidence evidence;
+};
+
+double read_bounded(const json& value, const JsonPlace& place, bool zero, double max) {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (!(zero ? number >= 0 : number > 0) || number > max) {
+    place.fail(fmt::format("must be a number {} and at most {}, not {}",
+                           zero ? "from 0" : "above 0", max, describe(value)));
+  }
+  return number;
+}
+
+/// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
+/// is assumed needs a range.
+WireNumber read_number(const JsonObject& number, bool zero, double max, bool on_chip) {
+  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
+                                                     "source"};
+  number.allow_only(kKeys);
+  WireNumber result;
+  result.value = read_bounded(number.require("value"), number.place() / "value", zero, max);
+  result.low = result.high = result.value;
+  result.evidence = read_evidence(number);
+  if (on_chip) {
+    result.node_nm = static_cast<int>(number.integer("node_nm", 1, kMaxNode));
+  } else if (number.has("node_nm")) {
+    (number.place() / "node_nm").fail("this number does not scale with the process node");
+  }
+  if (!number.has("range")) {
+    if (result.evidence.kind == "assumed") {
+      number.place().fail("an assumed number needs a 'range' [low, high]");
+    }
+    return result;
+  }
+  const json& range = number.array("range");
+  const JsonPlace place = number.place() / "range";
+  if (range.size() != 2) {
+    place.fail("must be [low, high]");
+  }
+  result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
+  result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
+  if (result.low > result.value || result.high < result.value) {
+    place.fail(fmt::format("[{}, {}] does not hold the value {}", result.low, result.high,
+                           result.value));
+  }
+  return result;
+}
+
+void check_keys(const JsonObject& object, const std::vector<std::string>& allowed,
+                ErrorList& errors) {
+  const std::vector<std::string_view> keys(allowed.begin(), allowed.end());
+  for (const auto& [key, unused] : object.value().items()) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      errors.collect([&, &name = key] {
+        object.place().fail("unknown key " + unknown_name(printable(name), keys));
+      });
+    }
+  }
+}
+
+/// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
+class NodeScaling {
+ public:
+  NodeScaling(int node_nm, const JsonObject& root, ErrorList& errors,
+              std::vector<EnergyParameter>& parameters)
+      : node_nm_(node_nm) {
+    if (!root.has("node_scaling")) {
+      return;
+    }
+    errors.collect([&] {
+      const JsonObject nodes = root.object("node_scaling");
+      for (const auto& [from, unused] : nodes.value().items()) {
+        errors.collect([&, &name = from] { read(nodes, name, errors, parameters); });
+      }
+    });
+  }
+
+  /// Throws InputError at `place` where the file has no factor.
+  double factor(int from_nm, energy::Scaling scaling, const JsonPlace& place) const {
+    if (from_nm == node_nm_ || scaling == energy::Scaling::kNone) {
+      return 1;
+    }
+    const auto found = factors_.find({from_nm, scaling_name(scaling)});
+    if (found == factors_.end()) {
+      place.fail(fmt::format("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm,
+                             scaling_name(scaling), from_nm, node_nm_));
+    }
+    return found->second;
+  }
+
+ private:
+  void read(const JsonObject& nodes, const std::string& from, ErrorList& errors,
+            std::vector<EnergyParameter>& parameters) {
+    const bool digits = !from.empty() && from.size() <= 3 &&
+                        std::all_of(from.begin(), from.end(),
+                                    [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) {
+      (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
+    }
+    const JsonObject classes = nodes.object(from);
+    check_keys(classes, {"logic", "sram", "wire", "area"}, errors);
+    for (const auto& [name, unused] : classes.value().items()) {
+      errors.collect([&, &key = name] {
+        const JsonObject number = classes.object(key);
+        const WireNumber wire = read_number(number, false, kMaxScale, false);
+        factors_[{std::stoi(from), key}] = wire.value;
+        parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high, 0, 1,
+                              wire.evidence.kind, wire.evidence.source, {}});
+      });
+    }
+  }
+
+  int node_nm_;
+  std::map<std::pair<int, std::string>, double> factors_;
+
+ public:
+  double area_factor(int from_nm, const JsonPlace& place) const {
+    if (from_nm == node_nm_) {
+      return 1;
+    }
+    const auto found = factors_.find({from_nm, "area"});
+    if (found == factors_.end()) {
+      place.fail(fmt::format("no factor 'node_scaling/{}/area' leads from {} nm to {} nm", from_nm,
+                             from_nm, node_nm_));
+    }
+    return found->second;
+  }
+};
+
+class EnergyReader {
+ public:
+  EnergyReader(const JsonObject& root, LoadedEnergy& result) : root_(root), result_(result) {}
+
+  void read() {
+    errors_.collect([&] { result_.config.name = root_.text("name"); });
+    errors_.collect([&] { root_.text_or("description", ""); });
+    errors_.collect([&] {
+      result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode));
+    });
+    errors_.throw_if_any();
+    check_sections();
+    const NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
+    for (const EnergyField& field : energy_fields()) {
+      errors_.collect([&] { read_field(field, scaling); });
+    }
+    errors_.throw_if_any();
+    for (const EnergyParameter& parameter : result_.parameters) {
+      if (parameter.store) {
+        parameter.store(result_.config, parameter.value * parameter.scale);
+      }
+    }
+    check_consistency();
+    errors_.throw_if_any();
+  }
+
+ private:
+  void check_sections() {
+    std::map<std::string, std::vector<std::string>> keys;
+    keys[""] = {"name",        "description", "node_nm", "node_scaling",
+                "events",      "fixed_share", "static",  "clock",
+                "area"};
+    for (const EnergyField& field : energy_fields()) {
+      keys[field.section].push_back(field.key);
+    }
+    for (const auto& [section, allowed] : keys) {
+      errors_.collect([&, &where = section, &known = allowed] {
+        check_keys(where.empty() ? root_ : root_.object(where.substr(1)), known, errors_);
+      });
+    }
+  }
+
+  void read_field(const EnergyField& field, const NodeScaling& scaling) {
+    const JsonObject section =
+        field.section.empty() ? root_ : root_.object(field.section.substr(1));
+    if (!field.by_type) {
+      store(field, section.object(field.key), DataType::kF16, scaling);
+      return;
+    }
+    const JsonObject types = section.object(field.key);
+    for (const auto& [name, unused] : types.value().items()) {
+      errors_.collect([&, &key = name] {
+        const auto type = numerics::parse_data_type(key);
+        if (!type || !numerics::is_operand_type(*type)) {
+          const std::vector<std::string_view> known = numerics::operand_type_names();
+          types.place().fail("unknown operand type " + unknown_name(printable(key), known));
+        }
+        types_[field.section].insert(key);
+        store(field, types.object(key), *type, scaling);
+      });
+    }
+  }
+
+  void store(const EnergyField& field, const JsonObject& number, DataType type,
+             const NodeScaling& scaling) {
+    const WireNumber wire =
+        read_number(number, field.zero, field.max, field.scaling.has_value());
+    double scale = 1;
+    if (field.scaling) {
+      const JsonPlace place = number.place() / "node_nm";
+      scale = field.section == "/area" ? scaling.area_factor(*wire.node_nm, place)
+                                       : scaling.factor(*wire.node_nm, *field.scaling, place);
+    }
+    result_.parameters.push_back(
+        {number.place().pointer, wire.value, wire.low, wire.high, wire.node_nm.value_or(0), scale,
+         wire.evidence.kind, wire.evidence.source,
+         [type, fill = field.store](EnergyConfig& config, double value) {
+           fill(config, type, value);
+         }});
+  }
+
+  /// What no single number can get wrong.
+  void check_consistency() {
+    const EnergyConfig& config = result_.config;
+    const energy::StaticPower& flow = config.power.static_power;
+    // An event that has an energy for one operand type has one for each.
+    for (const EnergyField& field : energy_fields()) {
+      if (!field.by_type) {
+        continue;
+      }
+      errors_.collect([&] {
+        const JsonObject types = root_.object(field.section.substr(1)).object(field.key);
+        for (const std::string& type : types_[field.section]) {
+          if (!types.has(type)) {
+            types.place().fail(fmt::format("the key '{}' is missing: a sibling has it", type));
+          }
+        }
+      });
+    }
+    errors_.collect([&] {
+      if (config.boost_supply_v < config.floor_supply_v) {
+        (root_.place() / "clock" / "boost_supply_v")
+            .fail(fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v,
+                              config.floor_supply_v));
+      }
+    });
+    errors_.collect([&] {
+      if (flow.board_idle_w < flow.constant_w) {
+        (root_.place() / "static" / "board_idle_w")
+            .fail(fmt::format("{} is below constant_w, {}", flow.board_idle_w, flow.constant_w));
+      }
+    });
+  }
+
+  const JsonObject& root_;
+  LoadedEnergy& result_;
+  ErrorList errors_;
+  std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
+};
+
+std::filesystem::path path_of(const std::string& name_or_path) {
+  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
+    return name_or_path;
+  }
+  const std::vector<std::string> names = energy_names();
+  if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
+    const std::vector<std::string_view> allowed(names.begin(), names.end());
+    throw InputError(fmt::format("unknown energy file {} in {}",
+                                 unknown_name(printable(name_or_path), allowed),
+                                 (config_directory() / "energy").string()));
+  }
+  return config_directory() / "energy" / (name_or_path + ".json");
+}
+
+struct StcField {
+  std::string_view key;
+  double max;
+  void (*store)(energy::StcDesign&, double);
+};
+
+template <auto Member>
+void store_stc(energy::StcDesign& design, double value) {
+  design.*Member = static_cast<std::remove_reference_t<decltype(design.*Member)>>(value);
+}
+
+using Stc = energy::StcDesign;
+constexpr double kMaxWords = 1 << 30;
+constexpr double kMaxRow = 1e6;
+
+constexpr std::array kStcFields = {
+    StcField{"spatial_m", 4096, store_stc<&Stc::spatial_m>},
+    StcField{"spatial_k", 4096, store_stc<&Stc::spatial_k>},
+    StcField{"n_tile", 65536, store_stc<&Stc::n_tile>},
+    StcField{"shared_memory_words", kMaxWords, store_stc<&Stc::shared_memory_words>},
+    StcField{"shared_memory_words_per_cycle", kMaxRow,
+             store_stc<&Stc::shared_memory_words_per_cycle>},
+    StcField{"dram_words_per_cycle", kMaxRow, store_stc<&Stc::dram_words_per_cycle>},
+    StcField{"multiply_accumulate_pj", kMaxRow, store_stc<&Stc::multiply_accumulate_pj>},
+    StcField{"weight_register_pj", kMaxRow, store_stc<&Stc::weight_register_pj>},
+    StcField{"register_read_pj", kMaxRow, store_stc<&Stc::register_read_pj>},
+    StcField{"register_write_pj", kMaxRow, store_stc<&Stc::register_write_pj>},
+    StcField{"shared_memory_read_pj", kMaxRow, store_stc<&Stc::shared_memory_read_pj>},
+    StcField{"shared_memory_write_pj", kMaxRow, store_stc<&Stc::shared_memory_write_pj>},
+    StcField{"metadata_read_pj", kMaxRow, store_stc<&Stc::metadata_read_pj>},
+    StcField{"metadata_write_pj", kMaxRow, store_stc<&Stc::metadata_write_pj>},
+    StcField{"dram_pj", kMaxRow, store_stc<&Stc::dram_pj>},
+    StcField{"dram_metadata_pj", kMaxRow, store_stc<&Stc::dram_metadata_pj>},
+};
+
+}  // namespace
+
+EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
+  ensure(parameter < parameters.size() && parameters[parameter].store,
+         "energy: this number enters through others");
+  EnergyConfig changed = config;
+  parameters[parameter].store(changed, value * parameters[parameter].scale);
+  return changed;
+}
+
+LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
+  const json document = parse_json(text, file);
+  const JsonObject root(document, {file, ""});
+  LoadedEnergy result;
+  EnergyReader(root, result).read();
+  return result;
+}
+
+LoadedEnergy load_energy(const std::string& name_or_path) {
+  const std::filesystem::path path = path_of(name_or_path);
+  return parse_energy(read_text_file(path, kMaxFileBytes), printable(path.string()));
+}
+
+std::vector<std::string> energy_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(config_directory() / "energy", error)) {
+    if (entry.path().extension() == ".json") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz) {
+  energy::PowerSpec spec = config.power;
+  spec.sms = sms;
+  spec.boost_clock_mhz = boost_clock_mhz;
+  if (boost_clock_mhz <= config.floor_clock_mhz) {
+    throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
+                                 config.name, boost_clock_mhz, config.floor_clock_mhz));
+  }
+  spec.curve = energy::VoltageCurve({{config.floor_clock_mhz, config.floor_supply_v},
+                                     {boost_clock_mhz, config.boost_supply_v}});
+  return spec;
+}
+
+energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {
+  const json document = parse_json(text, file);
+  const JsonObject root(document, {file, ""});
+  std::vector<std::string> keys = {"name", "description", "node_nm"};
+  for (const StcField& field : kStcFields) {
+    keys.emplace_back(field.key);
+  }
+  ErrorList errors;
+  check_keys(root, keys, errors);
+  errors.collect([&] { root.text("name"); });
+  errors.collect([&] { root.text_or("description", ""); });
+  errors.collect([&] { root.integer("node_nm", 1, kMaxNode); });
+  energy::StcDesign design;
+  for (const StcField& field : kStcFields) {
+    errors.collect([&] {
+      const JsonObject number = root.object(field.key);
+      field.store(design, read_number(number, true, field.max, false).value);
+    });
+  }
+  errors.throw_if_any();
+  for (const std::int64_t extent : {design.spatial_m, design.spatial_k, design.n_tile}) {
+    if (extent < 1) {
+      root.place().fail("spatial_m, spatial_k and n_tile must be whole numbers from 1");
+    }
+  }
+  if (design.shared_memory_words_per_cycle <= 0 || design.dram_words_per_cycle <= 0) {
+    root.place().fail("bandwidths must be above 0");
+  }
+  return design;
+}
+
+energy::StcDesign load_stc_design(const std::string& name_or_path) {
+  std::filesystem::path path = name_or_path;
+  if (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(".json")) {
+    path = config_directory() / "energy" / "designs" / (name_or_path + ".json");
+  }
+  return parse_stc_design(read_text_file(path, kMaxFileBytes), printable(path.string()));
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/area.h"
+#include "models/energy/power.h"
+#include "models/energy/stc_design.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A validated energy file: what a chip's events, static power, clock and area are worth.
+struct EnergyConfig {
+  std::string name;
+  int node_nm = 0;
+  energy::PowerSpec power;  ///< without SMs and boost clock: those are the architecture's
+  energy::AreaTable area;
+  double floor_clock_mhz = 0;  ///< up to here the supply stays at its floor
+  double floor_supply_v = 0;
+  double boost_supply_v = 0;  ///< at the boost clock
+};
+
+/// One number of an energy file and why we believe it.
+struct EnergyParameter {
+  std::string pointer;  ///< JSON pointer in the file: "/events/multiply_pj/f16"
+  double value = 0;     ///< as in the file, at `node_nm`
+  double low = 0, high = 0;  ///< where the truth may lie; both equal `value` where nobody says
+  int node_nm = 0;           ///< 0: not a matter of the process
+  double scale = 1;          ///< from `node_nm` to the node of the file
+  std::string evidence;      ///< measured, cited, derived or assumed
+  std::string source;
+  std::function<void(EnergyConfig&, double)> store;  ///< takes `value` * `scale`
+};
+
+struct LoadedEnergy {
+  EnergyConfig config;
+  std::vector<EnergyParameter> parameters;  ///< in the order of the fields
+
+  /// The configuration with another value (as in the file) for one number.
+  EnergyConfig with(std::size_t parameter, double value) const;
+};
+
+/// Reads `name_or_path`: the name of a file in energy/ of the configuration directory, or a path
+/// (it contains '/' or ends in ".json"). Throws one InputError with every problem of the file.
+LoadedEnergy load_energy(const std::string& name_or_path);
+
+/// The same from text; `file` is for messages.
+LoadedEnergy parse_energy(std::string_view text, const std::string& file);
+
+/// Names that load_energy() knows, sorted.
+std::vector<std::string> energy_names();
+
+/// The spec of a chip with `sms` SMs that boosts to `boost_clock_mhz`.
+energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz);
+
+/// A file that describes a design of Sparseloop's kind; see energy::StcDesign.
+energy::StcDesign load_stc_design(const std::string& name_or_path);
+energy::StcDesign parse_stc_design(std::string_view text, const std::string& file);
+
+}  // namespace sptc::sim

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/event.h"
+#include "sim/config/energy.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// One number of an energy file: where it stands, what it may be, and what it fills.
+struct EnergyField {
+  std::string section;  ///< JSON pointer of the object that holds it: "/events"
+  std::string key;      ///< ends with the unit
+  double max;           ///< allowed: above 0 (or 0, where `zero`), up to max
+  bool zero = false;
+  bool by_type = false;  ///< an object with one number per operand type
+  std::optional<energy::Scaling> scaling = std::nullopt;  ///< nothing: not a matter of the process
+  std::function<void(EnergyConfig&, numerics::DataType, double)> store;
+};
+
+/// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.
+const std::vector<EnergyField>& energy_fields();
+
+/// "logic", "sram", "wire".
+std::string scaling_name(energy::Scaling scaling);
+
+}  // namespace sptc::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/error.h"
+#include "sim/config/json_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Why a number is believed.
+struct Evidence {
+  std::string kind;  ///< measured, cited, derived or assumed
+  std::string source;
+};
+
+/// "evidence" and "source" of `number`. Throws InputError.
+Evidence read_evidence(const JsonObject& number);
+
+/// Runs checks and keeps what they throw, so that a file is told all its errors at once.
+class ErrorList {
+ public:
+  template <typename Check>
+  void collect(Check check) {
+    try {
+      check();
+    } catch (const InputError& error) {
+      messages_.emplace_back(error.what());
+    }
+  }
+
+  bool empty() const { return messages_.empty(); }
+
+  void throw_if_any() const {
+    if (!messages_.empty()) {
+      throw InputError(fmt::format("{}", fmt::join(messages_, "\n")));
+    }
+  }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/area.h"
+
+#include "tests/support/expect_input_error.h"
+
+namespace sptc::energy {
+namespace {
+
+using numerics::DataType;
+
+AreaTable table() {
+  return {{{DataType::kF16, 100}}, {{DataType::kF16, 50}}, 20, 0.5, 2, 1};
+}
+// 4 units of 8 products, 2:4.
+constexpr TensorCoreShape kSparse{4, 8, 4, 2, 16, 32, 128, DataType::kF16};
+
+TEST(TensorCoreArea, IsTheSumOfItsElementsByHand) {
+  const TensorCoreArea area = tensor_core_area(kSparse, table());
+  EXPECT_DOUBLE_EQ(area.multipliers_um2, 32 * 100);
+  EXPECT_DOUBLE_EQ(area.adders_um2, 32 * 50);
+  EXPECT_DOUBLE_EQ(area.rounding_um2, 4 * 20);
+  EXPECT_DOUBLE_EQ(area.operand_registers_um2, (32 * 2 * 16 + 4 * 32) * 2);
+  // 32 multiplexers of 4 x 16 bits; 2 more candidates for each 2 multipliers.
+  EXPECT_DOUBLE_EQ(area.selector_um2, 32 * 4 * 16 * 0.5 + 32 * 16 * 2);
+  EXPECT_DOUBLE_EQ(area.metadata_um2, 128 * 2);
+}
+
+TEST(TensorCoreArea, ADenseCoreHasNoSelector) {
+  TensorCoreShape dense = kSparse;
+  dense.selector_inputs = dense.kept = 1;
+  EXPECT_EQ(tensor_core_area(dense, table()).sparse_overhead(), 0);
+}
+
+TEST(TensorCoreArea, AWiderSelectorCostsMore) {
+  double before = -1;
+  for (const int inputs : {2, 4, 8, 16}) {
+    TensorCoreShape shape = kSparse;
+    shape.selector_inputs = inputs;
+    const double overhead = tensor_core_area(shape, table()).sparse_overhead();
+    EXPECT_GT(overhead, before);
+    before = overhead;
+  }
+}
+
+TEST(TensorCoreArea, ATypeWithoutAMultiplierIsRefused) {
+  TensorCoreShape shape = kSparse;
+  shape.type = DataType::kE4m3;
+  expect_input_error([&] { tensor_core_area(shape, table()); }, {"e4m3"});
+}
+
+}  // namespace
+}  // namespace sptc::energy

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/energy_table.h"
+
+#include "models/base/error.h"
+#include "tests/support/expect_input_error.h"
+
+#include <set>
+
+namespace sptc::energy {
+namespace {
+
+using numerics::DataType;
+
+/// Event i costs i + 1 pJ in f16, half of it whatever the operands.
+EnergyTable counting_table() {
+  EnergyTable table;
+  table.supply_volts = 1;
+  for (std::size_t i = 0; i < kEventCount; ++i) {
+    const double pj = static_cast<double>(i) + 1;
+    (kEvents[i].by_type ? table.typed_pj[DataType::kF16][i] : table.event_pj[i]) = pj;
+    table.fixed_share[i] = 0.5;
+  }
+  return table;
+}
+
+TEST(EnergyEvents, EveryEventStandsOnceAtItsOwnPlace) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < kEventCount; ++i) {
+    EXPECT_EQ(index_of(kEvents[i].event), i);
+    EXPECT_TRUE(names.insert(kEvents[i].name).second) << kEvents[i].name;
+  }
+}
+
+TEST(DynamicEnergy, AnEventCostsItsOwnEnergyAndNoOther) {
+  const EnergyTable table = counting_table();
+  for (const EventInfo& row : kEvents) {
+    EventCounts counts(DataType::kF16);
+    counts.add(row.event, 10);
+    const DynamicEnergy energy = dynamic_energy(counts, table, 1);
+    for (const EventInfo& other : kEvents) {
+      const double expected =
+          other.event == row.event ? 10 * (static_cast<double>(index_of(row.event)) + 1) : 0;
+      EXPECT_DOUBLE_EQ(energy[other.event], expected) << row.name << " " << other.name;
+    }
+    EXPECT_DOUBLE_EQ(energy.total_pj(), energy[row.event]);
+  }
+}
+
+TEST(DynamicEnergy, TotalsAreConservedWhenKernelsAreAdded) {
+  EventCounts one(DataType::kF16);
+  EventCounts two(DataType::kF16);
+  for (const EventInfo& row : kEvents) {
+    one.add(row.event, 3, 0.25);
+    two.add(row.event, 5, 1.5);
+  }
+  const EnergyTable table = counting_table();
+  const double apart =
+      dynamic_energy(one, table, 0.9).total_pj() + dynamic_energy(two, table, 0.9).total_pj();
+  EventCounts both = one;
+  both += two;
+  EXPECT_NEAR(dynamic_energy(both, table, 0.9).total_pj(), apart, 1e-9);
+  EXPECT_NEAR(dynamic_energy(both.scaled(2), table, 0.9).total_pj(), 2 * apart, 1e-9);
+}
+
+TEST(DynamicEnergy, StillOperandsCostTheFixedShareOnly) {
+  EventCounts counts(DataType::kF16);
+  counts.add(Event::kMultiply, 8, 0);
+  EXPECT_DOUBLE_EQ(dynamic_energy(counts, counting_table(), 1)[Event::kMultiply], 4);
+}
+
+TEST(DynamicEnergy, TheCoreFollowsTheSquareOfItsVoltageAndHbmDoesNot) {
+  EventCounts counts(DataType::kF16);
+  counts.add(Event::kMultiply, 1);
+  counts.add(Event::kHbmAccess, 1);
+  const EnergyTable table = counting_table();
+  const DynamicEnergy nominal = dynamic_energy(counts, table, 1);
+  const DynamicEnergy low = dynamic_energy(counts, table, 0.7);
+  EXPECT_NEAR(low[Event::kMultiply], 0.49 * nominal[Event::kMultiply], 1e-12);
+  EXPECT_DOUBLE_EQ(low[Event::kHbmAccess], nominal[Event::kHbmAccess]);
+}
+
+TEST(DynamicEnergy, MoreOfAnyEventNeverCostsLess) {
+  const EnergyTable table = counting_table();
+  for (const EventInfo& row : kEvents) {
+    double before = 0;
+    EventCounts counts(DataType::kF16);
+    for (const double switching : {0.0, 0.5, 2.0, 0.0}) {
+      counts.add(row.event, 7, switching);
+      const double now = dynamic_energy(counts, table, 0.8).total_pj();
+      EXPECT_GT(now, before) << row.name;
+      before = now;
+    }
+  }
+}
+
+TEST(DynamicEnergy, ATypeWithoutEnergiesIsRefusedByName) {
+  EventCounts counts(DataType::kE4m3);
+  counts.add(Event::kMultiply, 1);
+  expect_input_error([&] { dynamic_energy(counts, counting_table(), 1); }, {"e4m3"});
+}
+
+TEST(EventCounts, ANegativeCountIsAnInternalError) {
+  EventCounts counts(DataType::kF16);
+  EXPECT_THROW(counts.add(Event::kMultiply, -1), InternalError);
+}
+
+}  // namespace
+}  // namespace sptc::energy

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/power.h"
+
+#include "tests/support/expect_input_error.h"
+
+namespace sptc::energy {
+namespace {
+
+using numerics::DataType;
+
+/// Ten SMs, 1 pJ per product, 0.6 V up to 500 MHz and 1 V at 1000 MHz.
+PowerSpec small_gpu() {
+  PowerSpec spec;
+  spec.table.supply_volts = 1;
+  spec.table.typed_pj[DataType::kF16][index_of(Event::kMultiply)] = 1;
+  spec.table.event_pj[index_of(Event::kHbmAccess)] = 10;
+  spec.curve = VoltageCurve({{500, 0.6}, {1000, 1}});
+  spec.static_power = {10, 1, 0.5, 1, 25};
+  spec.sms = 10;
+  spec.min_clock_mhz = 100;
+  spec.boost_clock_mhz = 1000;
+  spec.power_limit_w = 1e9;
+  return spec;
+}
+
+/// `products` in a thousand cycles of all SMs, and bytes of HBM.
+Work thousand_cycles(double products, double bytes = 0, double busy_sms = 10) {
+  EventCounts counts(DataType::kF16);
+  counts.add(Event::kMultiply, products);
+  counts.add(Event::kHbmAccess, bytes);
+  return {counts, [](double mhz) { return 1000 / (mhz * 1e6); }, busy_sms, 1};
+}
+
+TEST(VoltageCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
+  const VoltageCurve curve({{500, 0.6}, {1000, 1}});
+  EXPECT_DOUBLE_EQ(curve.volts(100), 0.6);
+  EXPECT_DOUBLE_EQ(curve.volts(750), 0.8);
+  EXPECT_DOUBLE_EQ(curve.volts(2000), 1);
+}
+
+TEST(VoltageCurve, RefusesACurveThatDescendsOrIsEmpty) {
+  expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); }, {"at least one point"});
+  expect_input_error([] { VoltageCurve({{500, 0.6}, {400, 0.7}}); }, {"ascends"});
+  expect_input_error([] { VoltageCurve({{500, 0.6}, {600, 0.5}}); }, {"ascends"});
+  expect_input_error([] { VoltageCurve({{500, 0}}); }, {"above 0"});
+}
+
+TEST(Power, AverageIsEnergyOverTimeComputedByHand) {
+  // 1e9 products of 1 pJ at 1 V are 1 mJ, 1e7 bytes 0.1 mJ, in 1000 cycles at 1000 MHz = 1 us.
+  const PowerResult result = power_at(small_gpu(), thousand_cycles(1e9, 1e7), 1000);
+  EXPECT_DOUBLE_EQ(result.seconds, 1e-6);
+  EXPECT_NEAR(result.energy.dynamic.total_pj(), 1.1e9, 1);
+  EXPECT_NEAR(result.average_w, 1100 + 25, 1e-6);
+}
+
+TEST(Power, PartsSumToTheWholeAtEveryClock) {
+  for (const double mhz : {200.0, 700.0, 1000.0}) {
+    const PowerResult result = power_at(small_gpu(), thousand_cycles(1e9, 1e6, 7), mhz);
+    const EnergyBreakdown& energy = result.energy;
+    const double parts = energy.dynamic[Event::kMultiply] + energy.dynamic[Event::kHbmAccess] +
+                         energy.leakage_pj + energy.idle_sms_pj + energy.constant_pj +
+                         energy.board_pj;
+    EXPECT_NEAR(parts, energy.total_pj(), 1e-6 * parts);
+    EXPECT_NEAR(result.average_w * result.seconds * 1e12, energy.total_pj(), 1e-6 * parts);
+  }
+}
+
+TEST(Power, IdleSmsLeakLessThanBusyOnes) {
+  const PowerResult all = power_at(small_gpu(), thousand_cycles(1e9), 1000);
+  const PowerResult half = power_at(small_gpu(), thousand_cycles(1e9, 0, 5), 1000);
+  EXPECT_NEAR(all.average_w - half.average_w, 5 * (1 - 0.5), 1e-9);
+}
+
+TEST(Power, PeakExceedsTheAverageWhereTensorCoresWait) {
+  Work work = thousand_cycles(1e9);
+  work.busy_share = 0.5;
+  const PowerResult result = power_at(small_gpu(), work, 1000);
+  EXPECT_NEAR(result.peak_w, 25 + 2 * 1000, 1e-6);
+}
+
+TEST(LimitedClock, IsTheClockAskedForBelowTheLimit) {
+  const PowerResult result = power_limited(small_gpu(), thousand_cycles(1e8), 900);
+  EXPECT_DOUBLE_EQ(result.clock_mhz, 900);
+  EXPECT_FALSE(result.limited);
+}
+
+TEST(LimitedClock, IsTheFixedPointOfPowerAndLimit) {
+  PowerSpec spec = small_gpu();
+  for (const double limit : {900.0, 500.0, 200.0}) {
+    spec.power_limit_w = limit;
+    const PowerResult result = power_limited(spec, thousand_cycles(1e9), 1000);
+    EXPECT_TRUE(result.limited);
+    EXPECT_FALSE(result.limit_exceeded);
+    EXPECT_NEAR(result.average_w, limit, 1e-3);
+    EXPECT_GT(power_at(spec, thousand_cycles(1e9), result.clock_mhz + 1).average_w, limit);
+  }
+}
+
+TEST(LimitedClock, ALowerLimitNeverRaisesTheClock) {
+  PowerSpec spec = small_gpu();
+  double before = 1001;
+  for (const double limit : {1200.0, 900.0, 600.0, 300.0, 100.0, 50.0, 1.0}) {
+    spec.power_limit_w = limit;
+    const double clock = power_limited(spec, thousand_cycles(1e9), 1000).clock_mhz;
+    EXPECT_LE(clock, before);
+    before = clock;
+  }
+}
+
+TEST(LimitedClock, SaysWhenEvenTheLowestClockIsTooMuch) {
+  PowerSpec spec = small_gpu();
+  spec.power_limit_w = 20;
+  const PowerResult result = power_limited(spec, thousand_cycles(1e9), 1000);
+  EXPECT_TRUE(result.limit_exceeded);
+  EXPECT_DOUBLE_EQ(result.clock_mhz, 100);
+}
+
+TEST(LimitedClock, AKernelThatWaitsForMemoryKeepsItsClock) {
+  // Its duration does not depend on the clock, so a lower clock saves only by its voltage.
+  PowerSpec spec = small_gpu();
+  Work work = thousand_cycles(1e9);
+  work.seconds_at = [](double) { return 4e-6; };
+  spec.power_limit_w = 280;
+  EXPECT_FALSE(power_limited(spec, work, 1000).limited);
+  spec.power_limit_w = 200;
+  EXPECT_NEAR(power_limited(spec, work, 1000).average_w, 200, 1e-3);
+}
+
+TEST(Power, HalfTheProductsNeverCostMore) {
+  for (const double mhz : {400.0, 1000.0}) {
+    const double whole = power_at(small_gpu(), thousand_cycles(1e9), mhz).energy.total_pj();
+    const double half = power_at(small_gpu(), thousand_cycles(5e8), mhz).energy.total_pj();
+    EXPECT_LT(half, whole);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::energy

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/stc_design.h"
+
+#include "tests/support/expect_input_error.h"
+
+namespace sptc::energy {
+namespace {
+
+/// 4 x 4 multipliers, 1 pJ per multiply-accumulate, nothing else.
+StcDesign small_design() {
+  StcDesign design;
+  design.spatial_m = 4;
+  design.spatial_k = 4;
+  design.n_tile = 8;
+  design.shared_memory_words = 1024;
+  design.shared_memory_words_per_cycle = 1e6;
+  design.dram_words_per_cycle = 1e6;
+  design.multiply_accumulate_pj = 1;
+  return design;
+}
+
+constexpr sparsity::Pattern kDense{1, 1};
+
+TEST(StcDesign, ExecutesTheMacsOfTheKeptWeightsOnly) {
+  const GemmShape shape{8, 16, 32};
+  EXPECT_EQ(evaluate(small_design(), shape, kDense).cycles, 8 * 16 * 32 / 16);
+  EXPECT_EQ(evaluate(small_design(), shape, {2, 4}).cycles, 8 * 16 * 32 / 32);
+  EXPECT_EQ(evaluate(small_design(), shape, {1, 4}).cycles, 8 * 16 * 32 / 64);
+}
+
+TEST(StcDesign, IsBoundByTheSlowestLevel) {
+  StcDesign design = small_design();
+  design.shared_memory_words_per_cycle = 1;
+  const StcResult result = evaluate(design, {8, 16, 32}, {2, 4});
+  EXPECT_EQ(result.cycles, result.shared_memory_cycles);
+  EXPECT_LT(result.utilization, 1);
+  EXPECT_GT(result.shared_memory_cycles, result.compute_cycles);
+}
+
+TEST(StcDesign, PadsWhatDoesNotFillTheTiles) {
+  const StcResult result = evaluate(small_design(), {5, 9, 5}, {2, 4});
+  EXPECT_EQ(result.padded, (GemmShape{8, 16, 8}));
+}
+
+TEST(StcDesign, WeightsComeOncePerPanelWhereTheyDoNotStay) {
+  StcDesign design = small_design();
+  const GemmShape shape{8, 16, 32};
+  const auto dram = [&] { return evaluate(design, shape, kDense).accesses.dram; };
+  EXPECT_EQ(dram(), 8 * 32 + 32 * 16 + 8 * 16);
+  design.shared_memory_words = 8 * 32 + 32 * 8 - 1;
+  EXPECT_EQ(dram(), 2 * 8 * 32 + 32 * 16 + 8 * 16);
+}
+
+TEST(StcDesign, EveryLevelWithAnEnergyAddsToTheTotal) {
+  const double before = evaluate(small_design(), {8, 16, 32}, {2, 4}).energy.total_pj();
+  for (double StcDesign::*level :
+       {&StcDesign::weight_register_pj, &StcDesign::register_read_pj,
+        &StcDesign::register_write_pj, &StcDesign::shared_memory_read_pj,
+        &StcDesign::shared_memory_write_pj, &StcDesign::metadata_read_pj,
+        &StcDesign::metadata_write_pj, &StcDesign::dram_pj, &StcDesign::dram_metadata_pj}) {
+    StcDesign design = small_design();
+    design.*level = 1;
+    EXPECT_GT(evaluate(design, {8, 16, 32}, {2, 4}).energy.total_pj(), before);
+  }
+}
+
+TEST(StcDesign, HostileShapesAndPatternsAreRefused) {
+  const StcDesign design = small_design();
+  expect_input_error([&] { evaluate(design, {0, 1, 1}, kDense); }, {"from 1", "not 0"});
+  expect_input_error([&] { evaluate(design, {1, 1, 1 << 21}, kDense); }, {"2097152"});
+  expect_input_error([&] { evaluate(design, {1, 1, 1}, {3, 2}); }, {"3:2"});
+  expect_input_error([&] { evaluate(design, {1, 1, 1}, {0, 4}); }, {"0:4"});
+  expect_input_error([&] { evaluate(design, {1, 1, 1}, {1, 128}); }, {"1:128"});
+}
+
+}  // namespace
+}  // namespace sptc::energy

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/switching.h"
+
+#include "models/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sptc::energy {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+std::vector<Word> words(const std::vector<double>& values, DataType type) {
+  std::vector<Word> result;
+  for (const double value : values) {
+    result.push_back(numerics::from_double(value, type));
+  }
+  return result;
+}
+
+TEST(ToggleSampler, CountsTheOperandBitsThatChangeByHand) {
+  // One multiplier: 1 = 0x3C00, -2 = 0xC000, 1 again. From 0: 4 bits; to -2: 0xFC00, 6; back: 6.
+  ToggleSampler sampler(DataType::kF16, 1);
+  sampler.add(words({1, -2, 1}, DataType::kF16), words({0, 0, 0}, DataType::kF16));
+  EXPECT_DOUBLE_EQ(sampler.toggles().operand_a, 16 / 3.0);
+  EXPECT_DOUBLE_EQ(sampler.toggles().operand_b, 0);
+}
+
+TEST(ToggleSampler, PartialProductsAgreeWithCountingEveryGate) {
+  for (std::uint32_t seed = 0; seed < 64; ++seed) {
+    const Word a0 = seed * 37 % 256;
+    const Word b0 = seed * 91 % 256;
+    const Word a1 = seed * 13 % 256;
+    const Word b1 = seed * 171 % 256;
+    int gates = 0;
+    int first = 0;
+    for (int i = 0; i < 8; ++i) {
+      for (int j = 0; j < 8; ++j) {
+        const bool before = (a0 >> i & 1) != 0 && (b0 >> j & 1) != 0;
+        const bool after = (a1 >> i & 1) != 0 && (b1 >> j & 1) != 0;
+        gates += before != after ? 1 : 0;
+        first += before ? 1 : 0;
+      }
+    }
+    ToggleSampler sampler(DataType::kU8, 1);
+    sampler.add(std::vector<Word>{a0, a1}, std::vector<Word>{b0, b1});
+    EXPECT_DOUBLE_EQ(sampler.toggles().products, (first + gates) / 2.0) << seed;
+  }
+}
+
+TEST(ToggleSampler, LanesOfAStepDoNotSeeEachOther) {
+  // Two multipliers with constant operands each: only the first step toggles.
+  ToggleSampler wide(DataType::kF16, 2);
+  wide.add(words({1, -2, 1, -2, 1, -2}, DataType::kF16), words({0, 0, 0, 0, 0, 0}, DataType::kF16));
+  EXPECT_DOUBLE_EQ(wide.toggles().operand_a, (4 + 2) / 6.0);
+}
+
+TEST(ToggleSampler, BitsBelowTheMantissaOfTf32DoNotCount) {
+  ToggleSampler sampler(DataType::kTf32, 1);
+  sampler.add(std::vector<Word>{0x00001FFF, 0}, std::vector<Word>{0, 0});
+  EXPECT_DOUBLE_EQ(sampler.toggles().operand_a, 0);
+}
+
+TEST(ToggleSampler, ZerosMoveNothing) {
+  for (const DataType type : {DataType::kF16, DataType::kS8}) {
+    ToggleSampler sampler(type, 8);
+    const std::vector<Word> zeros(64, 0);
+    sampler.add(zeros, zeros);
+    const Switching relative = relative_switching(sampler.toggles(), type);
+    EXPECT_EQ(relative.operand_a + relative.operand_b + relative.products + relative.addends +
+                  relative.accumulators,
+              0);
+  }
+}
+
+TEST(ToggleSampler, OneZeroOperandStillsTheProductButNotTheOtherPort) {
+  ToggleSampler sampler(DataType::kF16, 2);
+  sampler.add(words({1, 2, 3, 4, 5, 6}, DataType::kF16), words({0, 0, 0, 0, 0, 0}, DataType::kF16));
+  const Toggles toggles = sampler.toggles();
+  EXPECT_GT(toggles.operand_a, 0);
+  EXPECT_EQ(toggles.products, 0);
+  EXPECT_EQ(toggles.addends, 0);
+}
+
+TEST(ToggleSampler, AddendsAreAlignedToTheLargestExponentOfTheirStep) {
+  // 2^-12 * 2^-12 = 2^-24 beside 1 is one unit in the last of 24 fraction bits; 2^-26 is cut off.
+  ToggleSampler kept(DataType::kF16, 2);
+  kept.add(words({1, 0x1p-12}, DataType::kF16), words({1, 0x1p-12}, DataType::kF16));
+  ToggleSampler cut(DataType::kF16, 2);
+  cut.add(words({1, 0x1p-12}, DataType::kF16), words({1, 0x1p-14}, DataType::kF16));
+  EXPECT_DOUBLE_EQ(kept.toggles().addends, 2 / 2.0);
+  EXPECT_DOUBLE_EQ(cut.toggles().addends, 1 / 2.0);
+}
+
+TEST(ToggleSampler, AnUnfinishedStepAtTheEndCounts) {
+  ToggleSampler sampler(DataType::kF16, 4);
+  sampler.add(words({1, 1, 1, 1, 1}, DataType::kF16), words({1, 1, 1, 1, 1}, DataType::kF16));
+  EXPECT_DOUBLE_EQ(sampler.toggles().operand_a, 16 / 5.0);
+}
+
+TEST(ToggleSampler, OperandsOfDifferentLengthAreAnInternalError) {
+  ToggleSampler sampler(DataType::kF16, 4);
+  EXPECT_THROW(sampler.add(std::vector<Word>{1}, std::vector<Word>{1, 2}), InternalError);
+}
+
+TEST(ReferenceToggles, RandomMantissasToggleHalfOfTheirBits) {
+  // Ten mantissa bits and the sign toggle half the time; the exponent adds the rest.
+  const Toggles& f16 = reference_toggles(DataType::kF16);
+  EXPECT_GT(f16.operand_a, 5.5);
+  EXPECT_LT(f16.operand_a, 8);
+  EXPECT_NEAR(f16.operand_a, f16.operand_b, 0.1);
+  // All 8 bits of 32 N(0,1) in two's complement.
+  EXPECT_NEAR(reference_toggles(DataType::kS8).operand_a, 4, 0.1);
+  EXPECT_LT(reference_toggles(DataType::kBf16).products, 0.7 * f16.products);
+}
+
+}  // namespace
+}  // namespace sptc::energy

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/energy.h"
+#include "sim/config/energy_fields.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+using numerics::DataType;
+
+const std::string kDirectory = std::string(SPTC_SOURCE_DIR) + "/configs/energy/";
+
+json document(const std::string& name) {
+  return json::parse(read_text_file(kDirectory + name + ".json", 1 << 20));
+}
+
+void expect_refused(const std::function<void(json&)>& change,
+                    std::initializer_list<std::string_view> parts) {
+  json changed = document("a100-sxm4-80gb");
+  change(changed);
+  expect_input_error([&] { parse_energy(changed.dump(), "x.json"); }, parts);
+}
+
+TEST(EnergyConfig, EveryFileOfTheDirectoryIsValid) {
+  ASSERT_FALSE(energy_names().empty());
+  for (const std::string& name : energy_names()) {
+    EXPECT_EQ(load_energy(name).config.name, name);
+  }
+}
+
+TEST(EnergyConfig, EveryEventHasAnEnergyAndAFixedShareAndNoEnergyIsWithoutAnEvent) {
+  std::map<std::string, std::set<std::string>> fields;
+  for (const EnergyField& field : energy_fields()) {
+    EXPECT_TRUE(fields[field.section].insert(field.key).second) << field.key;
+  }
+  EXPECT_EQ(fields["/events"].size(), energy::kEventCount);
+  EXPECT_EQ(fields["/fixed_share"].size(), energy::kEventCount);
+  const energy::EnergyTable table = load_energy("a100-sxm4-80gb").config.power.table;
+  for (const energy::EventInfo& row : energy::kEvents) {
+    for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kE4m3,
+                                DataType::kE5m2, DataType::kS8}) {
+      EXPECT_GT(table.energy_pj(row.event, type), 0) << row.name;
+    }
+    expect_refused(
+        [&](json& file) {
+          file["events"].erase(std::string(row.name) + "_" + std::string(row.unit));
+        },
+        {"/events", row.name, "missing"});
+  }
+  expect_refused([](json& file) { file["events"]["teleport_pj"] = file["events"]["hbm_pj_per_byte"]; },
+                 {"/events", "teleport_pj"});
+}
+
+TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
+  // f16 multiply: 1.1 pJ at 45 nm times 0.33.
+  const LoadedEnergy a100 = load_energy("a100-sxm4-80gb");
+  EXPECT_NEAR(a100.config.power.table.energy_pj(energy::Event::kMultiply, DataType::kF16),
+              1.1 * 0.33, 1e-12);
+  expect_refused([](json& file) { file["node_scaling"]["45"].erase("logic"); },
+                 {"node_scaling/45/logic", "/events/multiply_pj/f16/node_nm"});
+  expect_refused([](json& file) { file["events"]["hbm_pj_per_byte"].erase("node_nm"); },
+                 {"/events/hbm_pj_per_byte", "node_nm"});
+}
+
+TEST(EnergyConfig, EveryNumberHasEvidenceSourceAndWhereAssumedARange) {
+  for (const std::string& name : energy_names()) {
+    for (const EnergyParameter& parameter : load_energy(name).parameters) {
+      EXPECT_FALSE(parameter.source.empty()) << parameter.pointer;
+      EXPECT_LE(parameter.low, parameter.value) << parameter.pointer;
+      EXPECT_GE(parameter.high, parameter.value) << parameter.pointer;
+    }
+  }
+  expect_refused([](json& file) { file["clock"]["floor_supply_v"].erase("range"); },
+                 {"/clock/floor_supply_v", "needs a 'range'"});
+  expect_refused([](json& file) { file["clock"]["floor_supply_v"].erase("source"); },
+                 {"/clock/floor_supply_v", "source"});
+  expect_refused([](json& file) { file["clock"]["floor_supply_v"]["evidence"] = "measurd"; },
+                 {"/clock/floor_supply_v/evidence", "measured"});
+}
+
+TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
+  const auto set = [](const char* section, const char* key, const char* part, json value) {
+    return [=](json& file) { file[section][key][part] = value; };
+  };
+  expect_refused(set("static", "constant_w", "value", -1), {"/static/constant_w/value", "-1"});
+  expect_refused(set("static", "constant_w", "value", "a lot"), {"/static/constant_w/value"});
+  expect_refused(set("static", "constant_w", "value", 1e9), {"/static/constant_w/value", "at most"});
+  expect_refused(set("fixed_share", "multiply", "value", 1.5), {"/fixed_share/multiply/value"});
+  expect_refused(set("static", "constant_w", "range", json::array({40, 45})),
+                 {"/static/constant_w/range", "does not hold"});
+  expect_refused(set("static", "constant_w", "range", json::array({1})),
+                 {"/static/constant_w/range"});
+  expect_refused(set("static", "constant_w", "node_nm", 7), {"/static/constant_w/node_nm"});
+  expect_refused([](json& file) { file["node_scaling"]["7nm"] = json::object(); },
+                 {"/node_scaling/7nm", "nm"});
+  expect_refused([](json& file) { file["node_nm"] = 0; }, {"/node_nm"});
+  expect_refused([](json& file) { file["events"] = 3; }, {"/events", "object"});
+  expect_refused([](json& file) { file["events"]["multiply_pj"]["f17"] = 1; },
+                 {"/events/multiply_pj", "f17", "f16"});
+  expect_refused([](json& file) { file["events"]["multiply_pj"].erase("tf32"); },
+                 {"/events/multiply_pj", "tf32"});
+  expect_refused(set("clock", "boost_supply_v", "value", 0.5), {"/clock/boost_supply_v"});
+  expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
+  expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
+  expect_input_error([] { load_energy("a100"); }, {"a100", "a100-sxm4-80gb"});
+}
+
+TEST(EnergyConfig, AllProblemsAreToldAtOnce) {
+  expect_refused(
+      [](json& file) {
+        file["static"]["constant_w"]["value"] = -1;
+        file["clock"]["min_clock_mhz"]["value"] = 0;
+      },
+      {"/static/constant_w/value", "/clock/min_clock_mhz/value"});
+}
+
+TEST(EnergyConfig, OneNumberCanBeReplacedForSensitivity) {
+  const LoadedEnergy a100 = load_energy("a100-sxm4-80gb");
+  for (std::size_t i = 0; i < a100.parameters.size(); ++i) {
+    if (a100.parameters[i].pointer == "/events/multiply_pj/f16") {
+      const EnergyConfig changed = a100.with(i, 2.2);
+      EXPECT_NEAR(changed.power.table.energy_pj(energy::Event::kMultiply, DataType::kF16),
+                  2.2 * 0.33, 1e-12);
+      return;
+    }
+  }
+  FAIL() << "no such parameter";
+}
+
+TEST(EnergyConfig, StcDesignsAreReadStrictly) {
+  json changed = document("designs/sparseloop-stc");
+  changed["spatial_m"]["value"] = 0;
+  expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, {"x.json", "spatial_m"});
+  changed = document("designs/sparseloop-stc");
+  changed.erase("dram_pj");
+  changed["dram_pjj"] = 1;
+  expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, {"dram_pj", "dram_pjj"});
+}
+
+}  // namespace
+}  // namespace sptc::sim
