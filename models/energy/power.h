@@ -53,15 +53,15 @@ struct PowerSpec {
 struct Work {
   EventCounts counts;
   std::function<double(double)> seconds_at;  ///< duration at a core clock in MHz; positive
-  double busy_sms = 0;          ///< SMs with work, averaged over the launch
-  double busy_share = 1;        ///< of the duration in which the tensor cores are fed; above 0
+  double busy_sms = 0;                       ///< SMs with work, averaged over the launch
+  double busy_share = 1;  ///< of the duration in which the tensor cores are fed; above 0
 };
 
 /// Where the energy of one launch goes, in picojoules.
 struct EnergyBreakdown {
   DynamicEnergy dynamic;
-  double leakage_pj = 0;    ///< of SMs with work
-  double idle_sms_pj = 0;   ///< of SMs without
+  double leakage_pj = 0;   ///< of SMs with work
+  double idle_sms_pj = 0;  ///< of SMs without
   double constant_pj = 0;
   double board_pj = 0;
 
@@ -74,8 +74,8 @@ struct PowerResult {
   double seconds = 0;
   EnergyBreakdown energy;
   double average_w = 0;
-  double peak_w = 0;     ///< while the tensor cores are fed
-  bool limited = false;  ///< the power limit holds the clock below the clock asked for
+  double peak_w = 0;            ///< while the tensor cores are fed
+  bool limited = false;         ///< the power limit holds the clock below the clock asked for
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
 };
 

@@ -132,8 +132,7 @@ StcResult evaluate(const StcDesign& design, const GemmShape& shape,
       static_cast<double>(accesses.shared_memory_metadata_reads) * words.bits_per_index / kWordBits;
   result.compute_cycles = ceil_div(result.macs, design.macs_per_cycle());
   result.shared_memory_cycles = cycles_for(read_words, design.shared_memory_words_per_cycle);
-  result.dram_cycles =
-      cycles_for(static_cast<double>(accesses.dram), design.dram_words_per_cycle);
+  result.dram_cycles = cycles_for(static_cast<double>(accesses.dram), design.dram_words_per_cycle);
   result.cycles =
       std::max({result.compute_cycles, result.shared_memory_cycles, result.dram_cycles});
   result.utilization =

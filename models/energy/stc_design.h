@@ -58,13 +58,13 @@ struct StcEnergy {
 };
 
 struct StcResult {
-  GemmShape padded;          ///< to whole tiles
-  std::int64_t macs = 0;     ///< executed: those of kept weights
-  std::int64_t cycles = 0;   ///< the slowest of the three below
+  GemmShape padded;         ///< to whole tiles
+  std::int64_t macs = 0;    ///< executed: those of kept weights
+  std::int64_t cycles = 0;  ///< the slowest of the three below
   std::int64_t compute_cycles = 0;
   std::int64_t shared_memory_cycles = 0;
   std::int64_t dram_cycles = 0;
-  double utilization = 0;    ///< compute_cycles / cycles
+  double utilization = 0;  ///< compute_cycles / cycles
   StcAccesses accesses;
   StcEnergy energy;
 };

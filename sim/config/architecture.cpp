@@ -6,11 +6,11 @@
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
+#include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -24,29 +24,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = 1 << 20;
-constexpr std::array<std::string_view, 4> kEvidence = {"measured", "cited", "derived", "assumed"};
-
-/// Runs checks and keeps what they throw, so that a file is told all its errors at once.
-class Errors {
- public:
-  template <typename Check>
-  void collect(Check check) {
-    try {
-      check();
-    } catch (const InputError& error) {
-      messages_.emplace_back(error.what());
-    }
-  }
-
-  void throw_if_any() const {
-    if (!messages_.empty()) {
-      throw InputError(fmt::format("{}", fmt::join(messages_, "\n")));
-    }
-  }
-
- private:
-  std::vector<std::string> messages_;
-};
 
 /// One number as the file has it. Nothing: absent or malformed, and reported.
 struct WireNumber {
@@ -97,17 +74,14 @@ Parameter read_number(const JsonObject& section, const ArchitectureField& field)
   result.pointer = number.place().pointer;
   result.unit = unit_of(field.key);
   result.value = read_value(number.require("value"), number.place() / "value", field);
-  result.evidence = number.text("evidence");
-  if (std::find(kEvidence.begin(), kEvidence.end(), result.evidence) == kEvidence.end()) {
-    (number.place() / "evidence")
-        .fail("unknown evidence " + unknown_name(printable(result.evidence), kEvidence));
-  }
-  result.source = number.text("source");
+  const Evidence evidence = read_evidence(number);
+  result.evidence = evidence.kind;
+  result.source = evidence.source;
   return result;
 }
 
 /// Each unknown key is an error of its own.
-void check_keys(const JsonObject& object, std::string_view section, Errors& errors) {
+void check_keys(const JsonObject& object, std::string_view section, ErrorList& errors) {
   const std::vector<std::string_view> keys = keys_of(section);
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
@@ -119,7 +93,7 @@ void check_keys(const JsonObject& object, std::string_view section, Errors& erro
 }
 
 void read_section(const JsonObject& object, std::string_view section, WireArchitecture& wire,
-                  Errors& errors) {
+                  ErrorList& errors) {
   check_keys(object, section, errors);
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
@@ -130,7 +104,7 @@ void read_section(const JsonObject& object, std::string_view section, WireArchit
   }
 }
 
-WireArchitecture read_wire(const JsonObject& root, Errors& errors) {
+WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
   WireArchitecture wire;
   errors.collect([&] { wire.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });
@@ -153,7 +127,7 @@ WireArchitecture read_wire(const JsonObject& root, Errors& errors) {
 }
 
 /// What no single number can get wrong.
-void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors) {
+void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
   const SmSpec& sm = gpu.sm;
   const JsonPlace place = root / "sm";
   errors.collect([&] {
@@ -191,7 +165,7 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, Errors& errors
                    sm.tensor_core.operand_fetch_latency_cycles);
 }
 
-Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Errors& errors) {
+Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, ErrorList& errors) {
   errors.throw_if_any();
   Architecture result;
   result.gpu.name = *wire.name;
@@ -213,7 +187,7 @@ Architecture parse_architecture(std::string_view text, const std::string& file) 
 
 Architecture to_architecture(const json& document, const std::string& file) {
   const JsonObject root(document, {file, ""});
-  Errors errors;
+  ErrorList errors;
   const WireArchitecture wire = read_wire(root, errors);
   return to_model(wire, root.place(), errors);
 }

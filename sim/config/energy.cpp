@@ -72,8 +72,8 @@ WireNumber read_number(const JsonObject& number, bool zero, double max, bool on_
   result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
   result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
   if (result.low > result.value || result.high < result.value) {
-    place.fail(fmt::format("[{}, {}] does not hold the value {}", result.low, result.high,
-                           result.value));
+    place.fail(
+        fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
   }
   return result;
 }
@@ -123,9 +123,9 @@ class NodeScaling {
  private:
   void read(const JsonObject& nodes, const std::string& from, ErrorList& errors,
             std::vector<EnergyParameter>& parameters) {
-    const bool digits = !from.empty() && from.size() <= 3 &&
-                        std::all_of(from.begin(), from.end(),
-                                    [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        !from.empty() && from.size() <= 3 &&
+        std::all_of(from.begin(), from.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!digits) {
       (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
     }
@@ -136,8 +136,15 @@ class NodeScaling {
         const JsonObject number = classes.object(key);
         const WireNumber wire = read_number(number, false, kMaxScale, false);
         factors_[{std::stoi(from), key}] = wire.value;
-        parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high, 0, 1,
-                              wire.evidence.kind, wire.evidence.source, {}});
+        parameters.push_back({number.place().pointer,
+                              wire.value,
+                              wire.low,
+                              wire.high,
+                              0,
+                              1,
+                              wire.evidence.kind,
+                              wire.evidence.source,
+                              {}});
       });
     }
   }
@@ -166,9 +173,8 @@ class EnergyReader {
   void read() {
     errors_.collect([&] { result_.config.name = root_.text("name"); });
     errors_.collect([&] { root_.text_or("description", ""); });
-    errors_.collect([&] {
-      result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode));
-    });
+    errors_.collect(
+        [&] { result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode)); });
     errors_.throw_if_any();
     check_sections();
     const NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
@@ -188,9 +194,8 @@ class EnergyReader {
  private:
   void check_sections() {
     std::map<std::string, std::vector<std::string>> keys;
-    keys[""] = {"name",        "description", "node_nm", "node_scaling",
-                "events",      "fixed_share", "static",  "clock",
-                "area"};
+    keys[""] = {"name",        "description", "node_nm", "node_scaling", "events",
+                "fixed_share", "static",      "clock",   "area"};
     for (const EnergyField& field : energy_fields()) {
       keys[field.section].push_back(field.key);
     }
@@ -224,20 +229,19 @@ class EnergyReader {
 
   void store(const EnergyField& field, const JsonObject& number, DataType type,
              const NodeScaling& scaling) {
-    const WireNumber wire =
-        read_number(number, field.zero, field.max, field.scaling.has_value());
+    const WireNumber wire = read_number(number, field.zero, field.max, field.scaling.has_value());
     double scale = 1;
     if (field.scaling) {
       const JsonPlace place = number.place() / "node_nm";
       scale = field.section == "/area" ? scaling.area_factor(*wire.node_nm, place)
                                        : scaling.factor(*wire.node_nm, *field.scaling, place);
     }
-    result_.parameters.push_back(
-        {number.place().pointer, wire.value, wire.low, wire.high, wire.node_nm.value_or(0), scale,
-         wire.evidence.kind, wire.evidence.source,
-         [type, fill = field.store](EnergyConfig& config, double value) {
-           fill(config, type, value);
-         }});
+    result_.parameters.push_back({number.place().pointer, wire.value, wire.low, wire.high,
+                                  wire.node_nm.value_or(0), scale, wire.evidence.kind,
+                                  wire.evidence.source,
+                                  [type, fill = field.store](EnergyConfig& config, double value) {
+                                    fill(config, type, value);
+                                  }});
   }
 
   /// What no single number can get wrong.
@@ -372,8 +376,8 @@ energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_c
     throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
                                  config.name, boost_clock_mhz, config.floor_clock_mhz));
   }
-  spec.curve = energy::VoltageCurve({{config.floor_clock_mhz, config.floor_supply_v},
-                                     {boost_clock_mhz, config.boost_supply_v}});
+  spec.curve = energy::VoltageCurve(
+      {{config.floor_clock_mhz, config.floor_supply_v}, {boost_clock_mhz, config.boost_supply_v}});
   return spec;
 }
 

@@ -27,8 +27,8 @@ struct EnergyConfig {
 
 /// One number of an energy file and why we believe it.
 struct EnergyParameter {
-  std::string pointer;  ///< JSON pointer in the file: "/events/multiply_pj/f16"
-  double value = 0;     ///< as in the file, at `node_nm`
+  std::string pointer;       ///< JSON pointer in the file: "/events/multiply_pj/f16"
+  double value = 0;          ///< as in the file, at `node_nm`
   double low = 0, high = 0;  ///< where the truth may lie; both equal `value` where nobody says
   int node_nm = 0;           ///< 0: not a matter of the process
   double scale = 1;          ///< from `node_nm` to the node of the file

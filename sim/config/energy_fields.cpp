@@ -16,30 +16,55 @@ constexpr double kMaxMegahertz = 1e5;
 constexpr double kMaxArea = 1e9;
 
 EnergyField scalar(std::string section, std::string key, double max, double EnergyConfig::*member) {
-  return {std::move(section), std::move(key), max, false, false, std::nullopt,
+  return {std::move(section),
+          std::move(key),
+          max,
+          false,
+          false,
+          std::nullopt,
           [member](EnergyConfig& config, DataType, double value) { config.*member = value; }};
 }
 
 EnergyField static_field(std::string key, double max, double energy::StaticPower::*member) {
-  return {"/static", std::move(key), max, false, false, std::nullopt,
+  return {"/static",
+          std::move(key),
+          max,
+          false,
+          false,
+          std::nullopt,
           [member](EnergyConfig& config, DataType, double value) {
             config.power.static_power.*member = value;
           }};
 }
 
 EnergyField clock_field(std::string key, double max, double energy::PowerSpec::*member) {
-  return {"/clock", std::move(key), max, false, false, std::nullopt,
+  return {"/clock",
+          std::move(key),
+          max,
+          false,
+          false,
+          std::nullopt,
           [member](EnergyConfig& config, DataType, double value) { config.power.*member = value; }};
 }
 
 EnergyField area_field(std::string key, double energy::AreaTable::*member) {
-  return {"/area", std::move(key), kMaxArea, false, false, Scaling::kLogic,
+  return {"/area",
+          std::move(key),
+          kMaxArea,
+          false,
+          false,
+          Scaling::kLogic,
           [member](EnergyConfig& config, DataType, double value) { config.area.*member = value; }};
 }
 
 EnergyField typed_area_field(std::string key,
                              std::map<DataType, double> energy::AreaTable::*member) {
-  return {"/area", std::move(key), kMaxArea, false, true, Scaling::kLogic,
+  return {"/area",
+          std::move(key),
+          kMaxArea,
+          false,
+          true,
+          Scaling::kLogic,
           [member](EnergyConfig& config, DataType type, double value) {
             (config.area.*member)[type] = value;
           }};
@@ -47,8 +72,13 @@ EnergyField typed_area_field(std::string key,
 
 void add_event(const energy::EventInfo& row, std::vector<EnergyField>& fields) {
   const std::size_t index = energy::index_of(row.event);
-  EnergyField pj{"/events", std::string(row.name) + "_" + std::string(row.unit), kMaxPicojoules,
-                 false, row.by_type, row.scaling, {}};
+  EnergyField pj{"/events",
+                 std::string(row.name) + "_" + std::string(row.unit),
+                 kMaxPicojoules,
+                 false,
+                 row.by_type,
+                 row.scaling,
+                 {}};
   if (row.by_type) {
     pj.store = [index](EnergyConfig& config, DataType type, double value) {
       config.power.table.typed_pj[type][index] = value;

@@ -39,7 +39,8 @@ TEST(VoltageCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
 }
 
 TEST(VoltageCurve, RefusesACurveThatDescendsOrIsEmpty) {
-  expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); }, {"at least one point"});
+  expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); },
+                     {"at least one point"});
   expect_input_error([] { VoltageCurve({{500, 0.6}, {400, 0.7}}); }, {"ascends"});
   expect_input_error([] { VoltageCurve({{500, 0.6}, {600, 0.5}}); }, {"ascends"});
   expect_input_error([] { VoltageCurve({{500, 0}}); }, {"above 0"});

@@ -54,10 +54,10 @@ TEST(StcDesign, WeightsComeOncePerPanelWhereTheyDoNotStay) {
 TEST(StcDesign, EveryLevelWithAnEnergyAddsToTheTotal) {
   const double before = evaluate(small_design(), {8, 16, 32}, {2, 4}).energy.total_pj();
   for (double StcDesign::*level :
-       {&StcDesign::weight_register_pj, &StcDesign::register_read_pj,
-        &StcDesign::register_write_pj, &StcDesign::shared_memory_read_pj,
-        &StcDesign::shared_memory_write_pj, &StcDesign::metadata_read_pj,
-        &StcDesign::metadata_write_pj, &StcDesign::dram_pj, &StcDesign::dram_metadata_pj}) {
+       {&StcDesign::weight_register_pj, &StcDesign::register_read_pj, &StcDesign::register_write_pj,
+        &StcDesign::shared_memory_read_pj, &StcDesign::shared_memory_write_pj,
+        &StcDesign::metadata_read_pj, &StcDesign::metadata_write_pj, &StcDesign::dram_pj,
+        &StcDesign::dram_metadata_pj}) {
     StcDesign design = small_design();
     design.*level = 1;
     EXPECT_GT(evaluate(design, {8, 16, 32}, {2, 4}).energy.total_pj(), before);

@@ -55,8 +55,9 @@ TEST(EnergyConfig, EveryEventHasAnEnergyAndAFixedShareAndNoEnergyIsWithoutAnEven
         },
         {"/events", row.name, "missing"});
   }
-  expect_refused([](json& file) { file["events"]["teleport_pj"] = file["events"]["hbm_pj_per_byte"]; },
-                 {"/events", "teleport_pj"});
+  expect_refused(
+      [](json& file) { file["events"]["teleport_pj"] = file["events"]["hbm_pj_per_byte"]; },
+      {"/events", "teleport_pj"});
 }
 
 TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
@@ -92,7 +93,8 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   };
   expect_refused(set("static", "constant_w", "value", -1), {"/static/constant_w/value", "-1"});
   expect_refused(set("static", "constant_w", "value", "a lot"), {"/static/constant_w/value"});
-  expect_refused(set("static", "constant_w", "value", 1e9), {"/static/constant_w/value", "at most"});
+  expect_refused(set("static", "constant_w", "value", 1e9),
+                 {"/static/constant_w/value", "at most"});
   expect_refused(set("fixed_share", "multiply", "value", 1.5), {"/fixed_share/multiply/value"});
   expect_refused(set("static", "constant_w", "range", json::array({40, 45})),
                  {"/static/constant_w/range", "does not hold"});
