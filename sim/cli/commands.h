@@ -20,6 +20,8 @@ void add_gemm_command(CLI::App& app, Command& chosen);
 void add_arch_command(CLI::App& app, Command& chosen);
 /// sptcsim verify DIR
 void add_verify_command(CLI::App& app, Command& chosen);
+/// sptcsim microbench
+void add_microbench_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 

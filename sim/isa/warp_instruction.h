@@ -13,9 +13,12 @@ struct RegisterRange {
 };
 
 enum class Opcode : std::uint8_t {
-  kMma,               ///< mma.sync / mma.sp.sync
-  kLoadMatrix,        ///< ldmatrix: one fragment from shared memory
-  kBarrier,           ///< bar.sync over the CTA
+  kMma,          ///< mma.sync / mma.sp.sync
+  kWgmma,        ///< one warp's quarter of wgmma.mma_async; A from registers where `a` names some
+  kWgmmaCommit,  ///< wgmma.commit_group: what was issued since the last one is a group
+  kWgmmaWait,    ///< wgmma.wait_group: until at most `pending_groups` groups are under way
+  kLoadMatrix,   ///< ldmatrix: one fragment from shared memory
+  kBarrier,      ///< bar.sync over the CTA
   kStoreAccumulator,  ///< epilogue: one accumulator fragment leaves the SM
 };
 
@@ -42,6 +45,7 @@ struct WarpInstruction {
   RegisterRange a, b, c, metadata;  ///< read
   std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
   std::uint8_t conflict_ways = 1;   ///< loads: accesses to the most used bank per 128 bytes
+  std::uint8_t pending_groups = 0;  ///< kWgmmaWait
 };
 
 /// The instruction stream of one warp of a kernel: prologue, main loop over k-tiles, epilogue. The

@@ -16,12 +16,15 @@ Sm::Links::Links(int index, const Clock& clock)
     : command(indexed("command", index).c_str(), clock, 1),
       report(indexed("report", index).c_str(), clock, 1),
       load(indexed("load", index).c_str(), clock, 1),
-      load_done(indexed("load_done", index).c_str(), clock, 1) {}
+      load_done(indexed("load_done", index).c_str(), clock, 1),
+      wgmma(indexed("wgmma", index).c_str(), clock, 1),
+      wgmma_done(indexed("wgmma_done", index).c_str(), clock, 1) {}
 
 Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
-      shared_memory("shared_memory", clock, spec) {
+      shared_memory("shared_memory", clock, spec),
+      warpgroup_unit("warpgroup_unit", clock, spec, shared_memory) {
   cta_unit.launch_in(launch_in);
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {
@@ -35,6 +38,10 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
     cta_unit.report_in[index](links.report);
     shared_memory.request_in[index](links.load);
     shared_memory.done_out[index](links.load_done);
+    warpgroup_unit.request_in[index](links.wgmma);
+    warpgroup_unit.done_out[index](links.wgmma_done);
+    partition.wgmma_out(links.wgmma);
+    partition.wgmma_done_in(links.wgmma_done);
     partition.command_in(links.command);
     partition.report_out(links.report);
     partition.load_out(links.load);
@@ -44,7 +51,11 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
 
 Activity Sm::activity() const {
   Activity sum;
-  sum.shared_memory_bytes = shared_memory.statistics().bytes;
+  const WarpgroupUnit::Statistics& warpgroups = warpgroup_unit.statistics();
+  sum.shared_memory_bytes = shared_memory.statistics().bytes + warpgroups.shared_memory_bytes;
+  sum.executed_macs = warpgroups.macs;
+  sum.multiplier_busy_cycles =
+      static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
   for (const auto& partition : sub_partitions) {
     const TensorCore& core = partition->tensor_core;
     const OperandFetch::Statistics& fetch = core.operand_fetch.statistics();

@@ -6,6 +6,7 @@
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/sub_partition.h"
+#include "sim/sm/warpgroup_unit.h"
 
 #include <memory>
 #include <vector>
@@ -25,6 +26,7 @@ class Sm : public sc_core::sc_module {
 
   CtaUnit cta_unit;
   SharedMemory shared_memory;
+  WarpgroupUnit warpgroup_unit;
   std::vector<std::unique_ptr<SubPartition>> sub_partitions;
 
  private:
@@ -35,6 +37,8 @@ class Sm : public sc_core::sc_module {
     Wire<WarpReport> report;
     Wire<LoadRequest> load;
     Wire<LoadDone> load_done;
+    Wire<WgmmaRequest> wgmma;
+    Wire<WgmmaDone> wgmma_done;
   };
   std::vector<std::unique_ptr<Links>> links_;
 };

@@ -26,7 +26,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
   tensor_core.issue_in(issue);
   tensor_core.operands_read_out(operands_read);
   tensor_core.done_out(mma_done);
-  run_on(command_in, load_done_in);
+  run_on(command_in, load_done_in, wgmma_done_in);
   sensitive << operands_read.default_event() << mma_done.default_event();
 }
 
@@ -84,6 +84,11 @@ void SubPartition::take_inputs() {
     warp_at(done.request.warp_slot).scoreboard.written(instruction);
     exit_if_done(done.request.warp_slot);
   }
+  while (wgmma_done_in->can_read()) {
+    const int slot = wgmma_done_in->read().warp_slot;
+    warp_at(slot).wgmma.complete();
+    exit_if_done(slot);
+  }
 }
 
 void SubPartition::launch(const WarpCommand& command) {
@@ -124,6 +129,9 @@ bool SubPartition::can_issue(const Warp& warp) const {
   if (instruction.opcode == Opcode::kMma && dispatch_credits_ == 0) {
     return false;
   }
+  if (instruction.opcode == Opcode::kWgmmaWait) {
+    return warp.wgmma.groups_under_way() <= instruction.pending_groups;
+  }
   return warp.scoreboard.can_issue(instruction);
 }
 
@@ -154,6 +162,16 @@ void SubPartition::issue_from(int slot) {
       issue.write({next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction,
                    kernel.memory != nullptr});
       break;
+    case Opcode::kWgmma:
+      ++statistics_.mma_issued;
+      warp.wgmma.issue();
+      wgmma_out->write({&kernel, &instruction, warp.launch.cta, warp.name.warp, slot});
+      break;
+    case Opcode::kWgmmaCommit:
+      warp.wgmma.commit();
+      break;
+    case Opcode::kWgmmaWait:
+      break;
     case Opcode::kLoadMatrix:
       ++statistics_.loads_issued;
       warp.scoreboard.issue(instruction);
@@ -177,7 +195,7 @@ void SubPartition::issue_from(int slot) {
 
 void SubPartition::exit_if_done(int slot) {
   Warp& warp = warp_at(slot);
-  if (warp.resident && warp.cursor.done() && warp.scoreboard.idle()) {
+  if (warp.resident && warp.cursor.done() && warp.idle()) {
     warp.resident = false;
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one

@@ -7,6 +7,7 @@
 #include "sim/sm/scoreboard.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
+#include "sim/sm/wgmma_groups.h"
 #include "sim/tensor_core/tensor_core.h"
 
 #include <vector>
@@ -28,6 +29,8 @@ class SubPartition : public Module {
   sc_core::sc_port<WireOut<WarpReport>> report_out{"report_out"};
   sc_core::sc_port<WireOut<LoadRequest>> load_out{"load_out"};
   sc_core::sc_port<WireIn<LoadDone>> load_done_in{"load_done_in"};
+  sc_core::sc_port<WireOut<WgmmaRequest>> wgmma_out{"wgmma_out"};
+  sc_core::sc_port<WireIn<WgmmaDone>> wgmma_done_in{"wgmma_done_in"};
 
   SubPartition(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
@@ -57,6 +60,8 @@ class SubPartition : public Module {
     CtaLaunch launch;
     WarpCursor cursor;
     Scoreboard scoreboard;
+    WgmmaGroups wgmma;
+    bool idle() const { return scoreboard.idle() && wgmma.idle(); }
   };
 
   void take_inputs();

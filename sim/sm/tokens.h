@@ -51,6 +51,20 @@ struct LoadRequest {
   int warp_slot = 0;
 };
 
+/// Sub-partition -> warpgroup unit: a warp's quarter of a wgmma.
+struct WgmmaRequest {
+  const KernelLaunch* kernel = nullptr;
+  const WarpInstruction* instruction = nullptr;
+  std::int64_t cta = 0;
+  int warp = 0;
+  int warp_slot = 0;
+};
+
+/// Warpgroup unit -> sub-partition: the oldest wgmma of the warp has written its accumulators.
+struct WgmmaDone {
+  int warp_slot = 0;
+};
+
 /// Registers of the widest load (ldmatrix.x4).
 using LoadedRegisters = std::array<mma::LaneRegister, 4>;
 

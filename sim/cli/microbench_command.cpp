@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/architecture.h"
+#include "sim/microbench/microbench.h"
+#include "sim/report/version.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kMaxWarps = 64;
+constexpr std::int64_t kMaxIlp = 255;
+
+struct Arguments {
+  std::string arch = "a100-sxm4-80gb";
+  std::string instruction;
+  std::string warps;
+  std::string ilp;
+  std::string format = "text";
+  std::string out;
+};
+
+std::vector<MicrobenchCase> cases_of(const Arguments& arguments, const GpuSpec& spec) {
+  std::vector<MicrobenchCase> cases = published_cases(spec);
+  if (!arguments.instruction.empty()) {
+    const BenchInstruction instruction = parse_bench_instruction(arguments.instruction);
+    std::erase_if(cases, [&](const MicrobenchCase& row) { return row.instruction != instruction; });
+    if (cases.empty() || !arguments.warps.empty() || !arguments.ilp.empty()) {
+      cases = {{instruction, 1, 1}};
+    }
+  }
+  for (MicrobenchCase& row : cases) {
+    if (!arguments.warps.empty()) {
+      row.warps = static_cast<int>(parse_positive("--warps", arguments.warps, kMaxWarps));
+    }
+    if (!arguments.ilp.empty()) {
+      row.ilp = static_cast<int>(parse_positive("--ilp", arguments.ilp, kMaxIlp));
+    }
+  }
+  return cases;
+}
+
+std::string cell(const std::optional<double>& value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "";
+}
+
+std::string text_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& rows) {
+  std::string text = fmt::format(
+      "{}: one SM, simulated. Sparse instructions count the zeros that they skip.\n\n"
+      "{:<62} {:>6} {:>5} {:>3} {:>9} {:>10} {:>10}\n",
+      spec.name, "instruction", "sparse", "warps", "ilp", "latency", "FMA/clk/SM", "B/clk/SM");
+  for (const MicrobenchResult& row : rows) {
+    text += fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n", row.instruction,
+                        row.sparse ? "yes" : "no", row.warps, row.ilp, row.latency_cycles,
+                        cell(row.fma_per_clk_per_sm, 1), cell(row.bytes_per_clk_per_sm, 1));
+  }
+  return text;
+}
+
+std::string csv_of(const std::vector<MicrobenchResult>& rows) {
+  std::string text =
+      "instruction,sparse,warps,ilp,latency_cycles,fma_per_clk_per_sm,bytes_per_clk_per_sm\n";
+  for (const MicrobenchResult& row : rows) {
+    text += fmt::format("{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps, row.ilp,
+                        row.latency_cycles, cell(row.fma_per_clk_per_sm, 3),
+                        cell(row.bytes_per_clk_per_sm, 3));
+  }
+  return text;
+}
+
+std::string json_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& rows) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const MicrobenchResult& row : rows) {
+    Json json{{"instruction", row.instruction},
+              {"sparse", row.sparse},
+              {"warps", row.warps},
+              {"ilp", row.ilp},
+              {"latency_cycles", row.latency_cycles}};
+    if (row.fma_per_clk_per_sm) {
+      json["fma_per_clk_per_sm"] = *row.fma_per_clk_per_sm;
+    }
+    if (row.bytes_per_clk_per_sm) {
+      json["bytes_per_clk_per_sm"] = *row.bytes_per_clk_per_sm;
+    }
+    list.push_back(std::move(json));
+  }
+  const Json root{{"schema", "sptcsim-microbench-1"},
+                  {"version", program_version()},
+                  {"arch", spec.name},
+                  {"rows", std::move(list)}};
+  return root.dump(2) + "\n";
+}
+
+int run(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
+  if (std::find(kFormats.begin(), kFormats.end(), arguments.format) == kFormats.end()) {
+    throw InputError("unknown --format " + unknown_name(arguments.format, kFormats));
+  }
+  if (!arguments.out.empty()) {
+    require_writable("--out", arguments.out);
+  }
+  const GpuSpec spec = load_architecture(arguments.arch).gpu;
+  const std::vector<MicrobenchCase> cases = cases_of(arguments, spec);
+  Microbench microbench(spec);
+  std::vector<MicrobenchResult> rows;
+  for (const MicrobenchCase& row : cases) {
+    rows.push_back(microbench.run(row));
+  }
+  write_result(arguments.out, arguments.format == "text"   ? text_of(spec, rows)
+                              : arguments.format == "json" ? json_of(spec, rows)
+                                                           : csv_of(rows));
+  return 0;
+}
+
+}  // namespace
+
+void add_microbench_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "microbench", "simulated latency and throughput of instructions by warps and ILP");
+  command->add_option("--arch", arguments->arch, "architecture")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  command
+      ->add_option("--instruction", arguments->instruction,
+                   "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or "
+                   "' rs'), ldmatrix.xN, or 'ld.shared.u32 N-way'; default: the published rows")
+      ->type_name("NAME");
+  command->add_option("--warps", arguments->warps, "warps on the SM; default: as published")
+      ->type_name("N");
+  command
+      ->add_option("--ilp", arguments->ilp,
+                   "chains of dependent instructions per warp; default: as published")
+      ->type_name("N");
+  command->add_option("--format", arguments->format, "text, json or csv")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "write the result there")->type_name("FILE");
+  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sptc::sim

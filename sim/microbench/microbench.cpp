@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/microbench/microbench.h"
+
+#include "models/base/error.h"
+#include "models/mma/catalogue.h"
+#include "models/mma/step_rules.h"
+#include "sim/gpu/gpu.h"
+#include "sim/microbench/microbench_program.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+// The steady state is the difference of two runs, which cancels launch, first fill and drain.
+constexpr std::int64_t kShortRun = 64;
+constexpr std::int64_t kLongRun = 192;
+constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
+
+/// The machine instruction that the tensor core sees: a step of m8n8k4 has as many multiplications
+/// as the shape of a quarter warp (four quarters x a quarter or a half of the columns).
+mma::MmaInstruction machine_instruction(mma::MmaInstruction instruction) {
+  const int steps = machine_instructions(instruction);
+  if (steps > 1) {
+    instruction.shape.m = instruction.shape.m * 4 / steps;
+  }
+  return instruction;
+}
+
+mma::StepContext context_of(const GpuSpec& spec, const BenchInstruction& bench) {
+  const auto* matrix = std::get_if<MatrixInstruction>(&bench);
+  const mma::MmaInstruction instruction =
+      matrix != nullptr ? machine_instruction(matrix->instruction)
+                        : mma::gemm_instruction(numerics::DataType::kF16, false);
+  return mma::StepContext::timing_only(instruction, spec.sm.tensor_core.dot_width_bytes);
+}
+
+void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
+  const mma::MmaInstruction& instruction = which.instruction;
+  if (instruction.family == mma::MmaFamily::kTcgen05) {
+    throw InputError(instruction.ptx_name() + ": the time of tcgen05.mma is not modelled");
+  }
+  const mma::CatalogueEntry entry =
+      mma::find_instruction(mma::find_target(spec.numerics), instruction);
+  if (entry.is_software) {
+    throw InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
+                     spec.name + "'");
+  }
+  if (entry.sass.ends_with(" x2")) {
+    throw InputError(instruction.ptx_name() + " runs as " + entry.sass + " on '" + spec.name +
+                     "', whose time is not modelled");
+  }
+  if (instruction.accumulator == numerics::DataType::kF64 &&
+      spec.sm.tensor_core.f64_multipliers == 0) {
+    throw InputError("'" + spec.name + "' has no f64_multipliers: the time of " +
+                     instruction.ptx_name() + " is not known");
+  }
+  if (instruction.family == mma::MmaFamily::kWgmma && spec.sm.wgmma_interval_cycles == 0) {
+    throw InputError("'" + spec.name + "' has no wgmma");
+  }
+}
+
+}  // namespace
+
+class Microbench::Impl {
+ public:
+  explicit Impl(const GpuSpec& spec)
+      : spec_(one_sm(spec)), clock_(spec.boost_clock_mhz), gpu_("gpu", clock_, spec_, 1) {
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+  }
+
+  MicrobenchResult run(const MicrobenchCase& which) {
+    require_possible(which);
+    const mma::StepContext context = context_of(spec_, which.instruction);
+    const std::int64_t longer = cycles(which, context, kLongRun);
+    const std::int64_t shorter = cycles(which, context, kShortRun);
+    MicrobenchResult result;
+    result.instruction = name_of(which.instruction);
+    result.warps = which.warps;
+    result.ilp = which.ilp;
+    result.latency_cycles =
+        static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
+    const double per_cycle = static_cast<double>(which.warps * which.ilp) / result.latency_cycles;
+    if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
+      const mma::MmaInstruction& instruction = matrix->instruction;
+      const mma::MmaShape& shape = instruction.shape;
+      const bool warpgroup = instruction.family == mma::MmaFamily::kWgmma;
+      const double quarters = machine_instructions(instruction) > 1 ? 4 : warpgroup ? 0.25 : 1;
+      result.sparse = instruction.sparse;
+      result.fma_per_clk_per_sm = per_cycle * quarters * shape.m * shape.n * shape.k;
+    } else {
+      const int registers = std::get<SharedLoad>(which.instruction).registers;
+      result.bytes_per_clk_per_sm = per_cycle * registers * mma::kWarpLanes * 4;
+    }
+    return result;
+  }
+
+ private:
+  static GpuSpec one_sm(GpuSpec spec) {
+    spec.sms = 1;
+    return spec;
+  }
+
+  void require_possible(const MicrobenchCase& which) const {
+    const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
+    if (matrix != nullptr) {
+      require_modelled(spec_, *matrix);
+    }
+    const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
+    if (which.warps < 1 || which.warps > max_warps) {
+      throw InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
+                       spec_.name + "', not " + std::to_string(which.warps));
+    }
+    if (matrix != nullptr && matrix->instruction.family == mma::MmaFamily::kWgmma &&
+        which.warps % WarpgroupUnit::kWarps != 0) {
+      throw InputError("wgmma runs on warpgroups: warps must be a multiple of 4, not " +
+                       std::to_string(which.warps));
+    }
+    if (which.ilp < 1) {
+      throw InputError("ILP must be at least 1, not " + std::to_string(which.ilp));
+    }
+  }
+
+  std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
+                      std::int64_t iterations) {
+    const WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
+                                                   spec_.sm.max_registers_per_thread);
+    const KernelLaunch kernel{.program = &program,
+                              .mma_context = &context,
+                              .register_map = nullptr,
+                              .warps_per_cta = which.warps,
+                              .ctas_per_sm = 1,
+                              .ctas = 1,
+                              .memory = nullptr};
+    return gpu_.run(kernel).cycles;
+  }
+
+  GpuSpec spec_;
+  Clock clock_;
+  Gpu gpu_;
+};
+
+Microbench::Microbench(const GpuSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+
+Microbench::~Microbench() = default;
+
+MicrobenchResult Microbench::run(const MicrobenchCase& which) {
+  return impl_->run(which);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gpu/gpu_spec.h"
+#include "sim/microbench/microbench_case.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What a microbenchmark measures, as Sun et al. (arXiv 2206.02874) do.
+struct MicrobenchResult {
+  std::string instruction;
+  bool sparse = false;
+  int warps = 0;
+  int ilp = 0;
+  /// Cycles in which every chain of every warp advances by one instruction; with one warp and one
+  /// chain the completion latency.
+  double latency_cycles = 0;
+  /// Multiply-accumulates per cycle and SM, skipped zeros counted; absent for loads.
+  std::optional<double> fma_per_clk_per_sm;
+  /// Bytes loaded into registers per cycle and SM; absent for matrix instructions.
+  std::optional<double> bytes_per_clk_per_sm;
+};
+
+/// One SM, elaborated, on which microbenchmarks run one after the other. SystemC elaborates once
+/// per process: one Microbench per process.
+class Microbench {
+ public:
+  explicit Microbench(const GpuSpec& spec);
+  ~Microbench();
+
+  /// Simulates the instructions and measures the steady state. Throws InputError for an instruction
+  /// that the architecture lacks or that is not modelled, for more warps than an SM or a CTA holds,
+  /// and for more chains than the registers of a thread.
+  MicrobenchResult run(const MicrobenchCase& which);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The rows that are published for the generation of `spec` (Sun et al.: mma, mma.sp, ldmatrix and
+/// ld.shared; Luo et al.: wgmma), as far as the architecture has the instruction.
+std::vector<MicrobenchCase> published_cases(const GpuSpec& spec);
+
+}  // namespace sptc::sim

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/microbench/microbench_program.h"
+
+#include "models/base/error.h"
+#include "models/base/shape.h"
+#include "models/mma/fragment_layout.h"
+
+namespace sptc::sim {
+namespace {
+
+constexpr int kRegisterBits = 32;
+
+int registers_for(std::int64_t elements, numerics::DataType type) {
+  return static_cast<int>(ceil_div(elements * numerics::storage_bits(type),
+                                   std::int64_t{mma::kWarpLanes} * kRegisterBits));
+}
+
+/// Hands out registers of a thread from 0 on.
+class Allocator {
+ public:
+  explicit Allocator(int max) : max_(max) {}
+
+  RegisterRange take(int count) {
+    const RegisterRange range{next_, count};
+    next_ += count;
+    if (next_ > max_) {
+      throw InputError("these chains need more than the " + std::to_string(max_) +
+                       " registers of a thread: lower the ILP");
+    }
+    return range;
+  }
+
+ private:
+  int max_;
+  int next_ = 0;
+};
+
+/// Per warp: a warp of a warpgroup has a quarter of the rows of wgmma. In m8n8k4 of f16 four
+/// quarters of the warp each have a matrix of their own.
+struct FragmentSizes {
+  int a = 0, b = 0, accumulator = 0;
+};
+
+FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
+  const mma::MmaShape& shape = instruction.shape;
+  const bool quarters = machine_instructions(instruction) > 1;
+  const int rows = instruction.family == mma::MmaFamily::kWgmma ? shape.m / 4
+                   : quarters                                   ? shape.m * 4
+                                                                : shape.m;
+  const int columns = quarters ? shape.n * 4 : shape.n;
+  return {registers_for(std::int64_t{rows} * instruction.compressed_k(), instruction.a_type),
+          registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
+          registers_for(std::int64_t{rows} * shape.n, instruction.accumulator)};
+}
+
+void add_mma(const mma::MmaInstruction& instruction, int ilp, Allocator& registers,
+             std::vector<WarpInstruction>& code) {
+  const FragmentSizes sizes = fragment_sizes(instruction);
+  const RegisterRange a = registers.take(sizes.a);
+  const RegisterRange b = registers.take(sizes.b);
+  const RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
+  const int steps = machine_instructions(instruction);
+  for (int chain = 0; chain < ilp; ++chain) {
+    for (int step = 0; step < steps; ++step) {
+      WarpInstruction mma;
+      mma.opcode = Opcode::kMma;
+      mma.a = a;
+      mma.b = b;
+      mma.metadata = metadata;
+      mma.c = mma.d = registers.take(sizes.accumulator / steps);
+      code.push_back(mma);
+    }
+  }
+}
+
+/// wgmma on the same accumulators need no wait between them; independent chains have their own.
+void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
+               std::vector<WarpInstruction>& code) {
+  const FragmentSizes sizes = fragment_sizes(which.instruction);
+  const RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
+  for (int chain = 0; chain < ilp; ++chain) {
+    WarpInstruction wgmma;
+    wgmma.opcode = Opcode::kWgmma;
+    wgmma.a = a;
+    wgmma.d = registers.take(sizes.accumulator);
+    code.push_back(wgmma);
+  }
+  WarpInstruction commit;
+  commit.opcode = Opcode::kWgmmaCommit;
+  code.push_back(commit);
+  WarpInstruction wait;
+  wait.opcode = Opcode::kWgmmaWait;
+  wait.pending_groups = 3;  // enough to hide the pipeline of the shortest instruction
+  code.push_back(wait);
+}
+
+void add_loads(const SharedLoad& which, int ilp, Allocator& registers,
+               std::vector<WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    // The next load into the same registers stands for one whose address depends on this one.
+    WarpInstruction load;
+    load.opcode = Opcode::kLoadMatrix;
+    load.d = registers.take(which.registers);
+    load.conflict_ways = static_cast<std::uint8_t>(which.conflict_ways);
+    code.push_back(load);
+  }
+}
+
+}  // namespace
+
+int machine_instructions(const mma::MmaInstruction& instruction) {
+  if (instruction.shape == mma::MmaShape{8, 8, 4} &&
+      instruction.a_type == numerics::DataType::kF16) {
+    return instruction.accumulator == numerics::DataType::kF32 ? 4 : 2;
+  }
+  return 1;
+}
+
+WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
+                               std::int64_t iterations, int max_registers) {
+  WarpProgram program;
+  program.iterations = iterations;
+  Allocator registers(max_registers);
+  if (const auto* matrix = std::get_if<MatrixInstruction>(&instruction)) {
+    if (matrix->instruction.family == mma::MmaFamily::kWgmma) {
+      add_wgmma(*matrix, ilp, registers, program.loop);
+    } else {
+      add_mma(matrix->instruction, ilp, registers, program.loop);
+    }
+  } else {
+    add_loads(std::get<SharedLoad>(instruction), ilp, registers, program.loop);
+  }
+  return program;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/mma/catalogue.h"
+#include "sim/microbench/microbench.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+struct MmaRow {
+  int k;
+  DataType operand, accumulator;
+  bool sparse;
+  int ilp_of_4_warps, ilp_of_8_warps;
+};
+
+// Sun et al., arXiv 2206.02874, Tables 3 and 6. The ILP of the dense rows is the one that closes
+// warps x ILP x MACs / latency = throughput; Table 6 names 2 for 8 warps.
+constexpr std::array kMmaRows{
+    MmaRow{16, DataType::kF16, DataType::kF32, false, 3, 2},
+    MmaRow{8, DataType::kF16, DataType::kF32, false, 4, 3},
+    MmaRow{16, DataType::kF16, DataType::kF16, false, 3, 2},
+    MmaRow{8, DataType::kF16, DataType::kF16, false, 4, 3},
+    MmaRow{8, DataType::kTf32, DataType::kF32, false, 3, 2},
+    MmaRow{32, DataType::kS8, DataType::kS32, false, 3, 2},
+    MmaRow{64, DataType::kS4, DataType::kS32, false, 3, 2},
+    MmaRow{256, DataType::kB1, DataType::kS32, false, 3, 2},
+    MmaRow{32, DataType::kF16, DataType::kF32, true, 3, 2},
+    MmaRow{16, DataType::kF16, DataType::kF32, true, 3, 2},
+    MmaRow{32, DataType::kF16, DataType::kF16, true, 3, 2},
+    MmaRow{16, DataType::kF16, DataType::kF16, true, 3, 2},
+    MmaRow{16, DataType::kTf32, DataType::kF32, true, 3, 2},
+    MmaRow{8, DataType::kTf32, DataType::kF32, true, 3, 2},
+    MmaRow{64, DataType::kS8, DataType::kS32, true, 3, 2},
+    MmaRow{32, DataType::kS8, DataType::kS32, true, 3, 2},
+};
+
+mma::MmaInstruction instruction_of(const MmaRow& row) {
+  mma::MmaInstruction instruction{
+      {16, 8, row.k}, row.operand, row.operand, row.accumulator, row.sparse};
+  if (row.operand == DataType::kB1) {
+    instruction.bit_operation = mma::BitOperation::kXor;
+  }
+  return instruction;
+}
+
+bool runs_on(const mma::Target& target, const mma::MmaInstruction& instruction) {
+  const auto entries = mma::instructions(target);
+  return std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
+    return entry.covers(instruction) && !entry.is_software && !entry.sass.ends_with(" x2");
+  });
+}
+
+void add_mma_cases(const mma::Target& target, std::vector<MicrobenchCase>& cases) {
+  for (const MmaRow& row : kMmaRows) {
+    const mma::MmaInstruction instruction = instruction_of(row);
+    if (runs_on(target, instruction)) {
+      cases.push_back({MatrixInstruction{instruction}, 1, 1});
+      cases.push_back({MatrixInstruction{instruction}, 4, row.ilp_of_4_warps});
+      cases.push_back({MatrixInstruction{instruction}, 8, row.ilp_of_8_warps});
+    }
+  }
+}
+
+// Instructions that few generations have: Sun et al., Table 5 (Turing); Raihan et al., ISPASS 2019
+// (Volta); Abdelkhalik et al., arXiv 2208.11174 (f64).
+void add_other_mma_cases(const GpuSpec& spec, const mma::Target& target,
+                         std::vector<MicrobenchCase>& cases) {
+  const auto add = [&](const mma::MmaInstruction& instruction, int ilp) {
+    if (runs_on(target, instruction)) {
+      cases.push_back({MatrixInstruction{instruction}, 1, 1});
+      cases.push_back({MatrixInstruction{instruction}, 8, ilp});
+    }
+  };
+  if (target.architecture == "volta") {
+    for (const DataType accumulator : {DataType::kF32, DataType::kF16}) {
+      add({{8, 8, 4}, DataType::kF16, DataType::kF16, accumulator}, 3);
+    }
+  }
+  if (target.architecture == "turing") {
+    add({{8, 8, 16}, DataType::kS8, DataType::kS8, DataType::kS32}, 4);
+  }
+  if (spec.sm.tensor_core.f64_multipliers > 0) {
+    add({{8, 8, 4}, DataType::kF64, DataType::kF64, DataType::kF64}, 2);
+  }
+}
+
+// Luo et al., arXiv 2402.13499 and 2501.12084, Tables 8 to 10.
+void add_wgmma_cases(std::vector<MicrobenchCase>& cases) {
+  struct Row {
+    int n, k;
+    DataType operand, accumulator;
+    bool sparse;
+  };
+  constexpr std::array kRows{
+      Row{256, 16, DataType::kF16, DataType::kF16, false},
+      Row{256, 8, DataType::kTf32, DataType::kF32, false},
+      Row{256, 32, DataType::kE4m3, DataType::kF16, false},
+      Row{256, 32, DataType::kE4m3, DataType::kF32, false},
+      Row{256, 32, DataType::kS8, DataType::kS32, false},
+      Row{256, 16, DataType::kF16, DataType::kF32, false},
+      Row{128, 16, DataType::kF16, DataType::kF32, false},
+      Row{64, 16, DataType::kF16, DataType::kF32, false},
+      Row{32, 16, DataType::kF16, DataType::kF32, false},
+      Row{16, 16, DataType::kF16, DataType::kF32, false},
+      Row{8, 16, DataType::kF16, DataType::kF32, false},
+      Row{256, 32, DataType::kF16, DataType::kF32, true},
+  };
+  for (const Row& row : kRows) {
+    const mma::MmaInstruction instruction{.shape = {64, row.n, row.k},
+                                          .a_type = row.operand,
+                                          .b_type = row.operand,
+                                          .accumulator = row.accumulator,
+                                          .sparse = row.sparse,
+                                          .family = mma::MmaFamily::kWgmma};
+    for (const bool a_in_registers : {false, true}) {
+      cases.push_back({MatrixInstruction{instruction, a_in_registers}, 4, 1});
+    }
+  }
+}
+
+void add_load_cases(std::vector<MicrobenchCase>& cases) {
+  // Sun et al., Tables 9 and 10.
+  constexpr std::array<std::pair<int, int>, 3> kBest{{{8, 4}, {4, 4}, {4, 2}}};
+  for (int i = 0; i < 3; ++i) {
+    const SharedLoad load{1 << i, 1, true};
+    cases.push_back({load, 1, 1});
+    cases.push_back({load, kBest[static_cast<std::size_t>(i)].first,
+                     kBest[static_cast<std::size_t>(i)].second});
+  }
+  for (const int ways : {1, 2, 4, 8}) {
+    cases.push_back({SharedLoad{1, ways, false}, 1, 1});
+  }
+}
+
+SharedLoad parse_load(const std::string& name) {
+  for (const int registers : {1, 2, 4}) {
+    if (name == "ldmatrix.x" + std::to_string(registers)) {
+      return {registers, 1, true};
+    }
+  }
+  const std::string prefix = "ld.shared.u32";
+  if (name == prefix) {
+    return {1, 1, false};
+  }
+  if (name.starts_with(prefix + " ") && name.ends_with("-way")) {
+    const char* begin = name.data() + prefix.size() + 1;
+    const char* end = name.data() + name.size() - std::string_view("-way").size();
+    int ways = 0;
+    const auto [stop, error] = std::from_chars(begin, end, ways);
+    if (error == std::errc() && stop == end && ways >= 1 && ways <= 32) {
+      return {1, ways, false};
+    }
+  }
+  throw InputError("'" + name +
+                   "' is no load of shared memory: ldmatrix.x1, ldmatrix.x2, ldmatrix.x4, "
+                   "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
+}
+
+}  // namespace
+
+std::string name_of(const BenchInstruction& instruction) {
+  if (const auto* load = std::get_if<SharedLoad>(&instruction)) {
+    return load->matrix ? "ldmatrix.x" + std::to_string(load->registers)
+                        : "ld.shared.u32 " + std::to_string(load->conflict_ways) + "-way";
+  }
+  const auto& matrix = std::get<MatrixInstruction>(instruction);
+  const bool warpgroup = matrix.instruction.family == mma::MmaFamily::kWgmma;
+  return matrix.instruction.ptx_name() + (!warpgroup ? "" : matrix.a_in_registers ? " rs" : " ss");
+}
+
+BenchInstruction parse_bench_instruction(const std::string& name) {
+  if (name.starts_with("ld")) {
+    return parse_load(name);
+  }
+  const bool rs = name.ends_with(" rs");
+  const bool ss = name.ends_with(" ss");
+  const mma::MmaInstruction instruction =
+      mma::parse_instruction(rs || ss ? name.substr(0, name.size() - 3) : name);
+  if ((rs || ss) && instruction.family != mma::MmaFamily::kWgmma) {
+    throw InputError("'" + name + "': rs and ss belong to wgmma");
+  }
+  return MatrixInstruction{instruction, rs};
+}
+
+std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
+  const mma::Target& target = mma::find_target(spec.numerics);
+  std::vector<MicrobenchCase> cases;
+  add_mma_cases(target, cases);
+  add_other_mma_cases(spec, target, cases);
+  if (spec.sm.wgmma_interval_cycles > 0) {
+    add_wgmma_cases(cases);
+  }
+  add_load_cases(cases);
+  return cases;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sm/warpgroup_unit.h"
+
+#include "models/base/shape.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
+  return elements * numerics::storage_bits(type) / 8;
+}
+
+int pipeline_cycles(const TensorCoreSpec& core) {
+  return core.operand_fetch_latency_cycles + core.selector_latency_cycles +
+         core.multiply_latency_cycles + core.align_add_latency_cycles + core.round_latency_cycles +
+         core.write_back_latency_cycles;
+}
+
+}  // namespace
+
+WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const Clock& clock,
+                             const SmSpec& spec, SharedMemory& shared_memory)
+    : Module(name, clock),
+      request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
+      done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
+      spec_(spec),
+      shared_memory_(shared_memory),
+      pipeline_cycles_(pipeline_cycles(spec.tensor_core)) {
+  run_on();
+  for (auto& port : request_in) {
+    sensitive << port;
+  }
+}
+
+std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instruction,
+                                            const SmSpec& spec) {
+  const std::int64_t bytes = storage_bytes(
+      std::int64_t{instruction.shape.m} * instruction.shape.n * instruction.compressed_k(),
+      instruction.a_type);
+  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
+  const int dot_units = to_f32 ? spec.tensor_core.f32_dot_units : spec.tensor_core.dot_units;
+  return ceil_div(bytes,
+                  std::int64_t{spec.sub_partitions} * dot_units * spec.tensor_core.dot_width_bytes);
+}
+
+Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers) {
+  const mma::MmaShape& shape = instruction.shape;
+  const std::int64_t a =
+      storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
+  const std::int64_t b = storage_bytes(std::int64_t{shape.n} * shape.k, instruction.b_type);
+  return Bytes(b + (a_in_registers ? 0 : a));
+}
+
+void WarpgroupUnit::on_event() {
+  for (auto& port : request_in) {
+    while (port->can_read()) {
+      take(port->read());
+    }
+  }
+  while (!waiting_.empty() && next_begin_ <= now()) {
+    begin_next();
+  }
+  if (!waiting_.empty()) {
+    wake_at(next_begin_);
+  }
+}
+
+void WarpgroupUnit::take(const WgmmaRequest& request) {
+  ensure(spec_.wgmma_interval_cycles > 0, "wgmma on an SM that has none");
+  const WarpgroupName name{request.cta, request.warp / kWarps};
+  Warpgroup& group = gathering_[name];
+  group.issued[static_cast<std::size_t>(request.warp % kWarps)].push_back(request);
+  const auto has_issued = [](const std::deque<WgmmaRequest>& queue) { return !queue.empty(); };
+  if (!std::all_of(group.issued.begin(), group.issued.end(), has_issued)) {
+    return;
+  }
+  std::array<WgmmaRequest, kWarps> whole;
+  for (std::size_t warp = 0; warp < group.issued.size(); ++warp) {
+    whole[warp] = group.issued[warp].front();
+    group.issued[warp].pop_front();
+  }
+  waiting_.push_back(whole);
+  if (std::none_of(group.issued.begin(), group.issued.end(), has_issued)) {
+    gathering_.erase(name);
+  }
+}
+
+void WarpgroupUnit::begin_next() {
+  const std::array<WgmmaRequest, kWarps> warps = waiting_.front();
+  waiting_.pop_front();
+  const mma::MmaInstruction& instruction = warps[0].kernel->mma_context->instruction;
+  const std::int64_t cycles = multiply_cycles(instruction, spec_);
+  const Bytes bytes = operand_bytes(instruction, warps[0].instruction->a.count > 0);
+  const std::int64_t operands_there = shared_memory_.claim(bytes);
+  const std::int64_t begin = std::max(now(), multiplied_);
+  const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.wgmma_interval_cycles);
+  multiplied_ = std::max(begin + interval, operands_there);
+  next_begin_ = begin;
+  ++statistics_.instructions;
+  statistics_.macs += instruction.macs();
+  statistics_.shared_memory_bytes += bytes.count();
+  statistics_.busy_cycles += cycles;
+  for (const WgmmaRequest& warp : warps) {
+    const auto partition = static_cast<std::size_t>(warp.warp) % done_out.size();
+    done_out[partition]->write_after({warp.warp_slot}, multiplied_ - now() + pipeline_cycles_);
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/module.h"
+#include "sim/base/wire.h"
+#include "sim/sm/shared_memory.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/sm/tokens.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace sptc::sim {
+
+/// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
+/// A, 16 per sub-partition. B, and A where it does not come from registers, are read from shared
+/// memory once for the whole warpgroup and take their part of its bandwidth; the operands of one
+/// instruction arrive while the one before it is multiplied. An instruction begins when its four
+/// warps have issued it, and instructions run in that order. Only time is simulated.
+///
+/// The tensor cores are those of the sub-partitions; a kernel uses wgmma or mma.sync, not both at
+/// once.
+class WarpgroupUnit : public Module {
+ public:
+  static constexpr int kWarps = 4;  ///< of a warpgroup
+
+  struct Statistics {
+    std::int64_t instructions = 0;
+    std::int64_t macs = 0;                 ///< executed
+    std::int64_t shared_memory_bytes = 0;  ///< operands read
+    std::int64_t busy_cycles = 0;          ///< of each tensor core, multiplying
+  };
+
+  sc_core::sc_vector<sc_core::sc_port<WireIn<WgmmaRequest>>> request_in;
+  sc_core::sc_vector<sc_core::sc_port<WireOut<WgmmaDone>>> done_out;
+
+  WarpgroupUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+                SharedMemory& shared_memory);
+
+  const Statistics& statistics() const { return statistics_; }
+
+  /// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
+  static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
+  /// Bytes that `instruction` reads from shared memory.
+  static Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers);
+
+ protected:
+  void on_event() override;
+
+ private:
+  using WarpgroupName = std::pair<std::int64_t, int>;  ///< CTA, index in the CTA
+  struct Warpgroup {
+    std::array<std::deque<WgmmaRequest>, kWarps> issued;
+  };
+
+  void take(const WgmmaRequest& request);
+  void begin_next();
+
+  SmSpec spec_;
+  SharedMemory& shared_memory_;
+  int pipeline_cycles_;
+  std::map<WarpgroupName, Warpgroup> gathering_;          ///< those of which some warps have issued
+  std::deque<std::array<WgmmaRequest, kWarps>> waiting_;  ///< complete, in order
+  std::int64_t next_begin_ = 0;  ///< the operands of the next one may be read from here on
+  std::int64_t multiplied_ = 0;  ///< cycle in which the latest one is through the multipliers
+  Statistics statistics_;
+};
+
+}  // namespace sptc::sim
