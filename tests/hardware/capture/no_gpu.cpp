@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GPU of a build without CUDA.
+#include "models/base/error.h"
+#include "tests/hardware/capture/gpu.h"
+
+namespace sptc::hardware {
+
+std::unique_ptr<Device> open_gpu() {
+  throw InputError(
+      "this build has no CUDA kernels (nvcc was not found when it was configured); --simulate "
+      "works without");
+}
+
+void capture_timing(CaptureWriter&, const TimingProgramme&, Device&) {
+  throw InternalError("a build without CUDA times nothing");
+}
+
+}  // namespace sptc::hardware

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hardware/capture/operand_image.h"
+
+#include "models/base/error.h"
+#include "models/sparsity/compress.h"
+#include "models/sparsity/metadata_register.h"
+#include "tests/hardware/capture/wgmma_tile.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sptc::hardware {
+namespace {
+
+using mma::FragmentCoordinate;
+using mma::FragmentOperand;
+using mma::FragmentSlot;
+using mma::MmaFamily;
+using mma::MmaInstruction;
+using numerics::DataType;
+using Form = RegisterFragment::Form;
+
+constexpr int kWarp = 32;
+
+bool is_wgmma(const MmaInstruction& instruction) {
+  return instruction.family == MmaFamily::kWgmma;
+}
+
+bool is_volta(const MmaInstruction& instruction) {
+  return instruction.shape == mma::MmaShape{8, 8, 4} && instruction.a_type == DataType::kF16;
+}
+
+/// Bits that an element takes in the layouts: f64 is dealt out like 32-bit elements.
+int layout_bits(DataType type) {
+  return std::min(32, numerics::storage_bits(type));
+}
+
+RegisterFragment volta_fragment(FragmentOperand operand, DataType type) {
+  RegisterFragment fragment{Form::kVolta, {operand, 8, 4, 16}, numerics::storage_bits(type), 2};
+  if (operand == FragmentOperand::kB) {
+    fragment.layout = {operand, 4, 8, 16};
+  } else if (operand == FragmentOperand::kAccumulator) {
+    fragment.layout = {operand, 8, 8, fragment.element_bits};
+    fragment.registers = 8 * fragment.element_bits / 32;
+  }
+  return fragment;
+}
+
+RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand operand,
+                             DataType type) {
+  if (is_volta(instruction)) {
+    return volta_fragment(operand, type);
+  }
+  const bool is_a = operand == FragmentOperand::kA;
+  const bool is_b = operand == FragmentOperand::kB;
+  const mma::MmaShape& shape = instruction.shape;
+  RegisterFragment fragment;
+  fragment.element_bits = numerics::storage_bits(type);
+  fragment.layout = {operand, is_b ? shape.k : shape.m, is_a ? instruction.compressed_k() : shape.n,
+                     layout_bits(type)};
+  if (is_a && shape.m == 8) {
+    fragment.form = Form::kMmaTransposed;
+    fragment.layout = {FragmentOperand::kB, instruction.compressed_k(), shape.m, layout_bits(type)};
+  }
+  if (is_wgmma(instruction)) {
+    fragment.form = Form::kWgmma;
+    fragment.layout.rows = 16;  // of one warp
+  }
+  fragment.registers = fragment.layout.registers();
+  return fragment;
+}
+
+/// Element of an array of raw bits; b1 stands eight to a byte along k.
+std::uint64_t element(const sim::BitArray& array, std::size_t index, int row, int col,
+                      DataType type, bool k_is_row) {
+  const auto i = static_cast<std::size_t>(row);
+  const auto j = static_cast<std::size_t>(col);
+  if (type != DataType::kB1) {
+    return array.at(index, i, j);
+  }
+  const std::size_t k = k_is_row ? i : j;
+  const std::uint64_t byte = k_is_row ? array.at(index, i / 8, j) : array.at(index, i, j / 8);
+  return (byte >> (k % 8)) & 1;
+}
+
+void put_element(sim::BitArray& array, int row, int col, DataType type, bool k_is_row,
+                 std::uint64_t bits) {
+  const auto i = static_cast<std::size_t>(row);
+  const auto j = static_cast<std::size_t>(col);
+  const bool packed = type == DataType::kB1;
+  const std::size_t k = k_is_row ? i : j;
+  const std::size_t r = packed && k_is_row ? i / 8 : i;
+  const std::size_t c = packed && !k_is_row ? j / 8 : j;
+  std::uint64_t& word = array.bits[r * array.shape[2] + c];
+  word |= packed ? bits << (k % 8) : bits;
+}
+
+/// Every element of a fragment: visit(word index, shift, bits, coordinate).
+template <typename Visit>
+void for_each_element(const RegisterFragment& fragment, Visit&& visit) {
+  for (int reg = 0; reg < fragment.registers; ++reg) {
+    for (int lane = 0; lane < fragment.lanes(); ++lane) {
+      for (int i = 0; i < fragment.elements_per_register(); ++i) {
+        const int word = (reg * fragment.lanes() + lane) * fragment.words_per_register();
+        visit(static_cast<std::size_t>(word), i * fragment.element_bits,
+              fragment.coordinate({lane, reg, i}));
+      }
+    }
+  }
+}
+
+template <typename ElementAt>
+void pack(const RegisterFragment& fragment, std::vector<std::uint32_t>& words, ElementAt at) {
+  const std::size_t first = words.size();
+  words.resize(first + static_cast<std::size_t>(fragment.words()), 0);
+  for_each_element(fragment, [&](std::size_t word, int shift, FragmentCoordinate where) {
+    // Published sets hold 4-bit elements sign-extended to bytes.
+    const std::uint64_t bits = at(where.row, where.col) & (~0ULL >> (64 - fragment.element_bits));
+    if (fragment.element_bits == 64) {
+      words[first + word] = static_cast<std::uint32_t>(bits);
+      words[first + word + 1] = static_cast<std::uint32_t>(bits >> 32);
+    } else {
+      words[first + word] |= static_cast<std::uint32_t>(bits) << shift;
+    }
+  });
+}
+
+template <typename Put>
+void unpack(const RegisterFragment& fragment, const std::vector<std::uint32_t>& words,
+            std::size_t index, Put put) {
+  const std::size_t first = index * static_cast<std::size_t>(fragment.words());
+  for_each_element(fragment, [&](std::size_t word, int shift, FragmentCoordinate where) {
+    std::uint64_t bits = words.at(first + word);
+    if (fragment.element_bits == 64) {
+      bits |= static_cast<std::uint64_t>(words.at(first + word + 1)) << 32;
+    } else {
+      bits = bits >> shift & (0xFFFFFFFFULL >> (32 - fragment.element_bits));
+    }
+    put(where.row, where.col, bits);
+  });
+}
+
+/// Tiles of wgmma, filled and read byte by byte: `rows` rows of A or columns of B.
+WgmmaTile tile_of(int rows, int k, DataType type) {
+  return {rows, k * numerics::storage_bits(type) / 8};
+}
+
+template <typename ElementAt>
+void pack_tile(const WgmmaTile& tile, int element_bits, std::vector<std::uint32_t>& words,
+               ElementAt at) {
+  const std::size_t first = words.size();
+  words.resize(first + static_cast<std::size_t>(tile.bytes()) / 4, 0);
+  for (int row = 0; row < tile.rows; ++row) {
+    for (int k = 0; k < tile.row_bytes * 8 / element_bits; ++k) {
+      const std::uint64_t bits = at(row, k);
+      const int offset = tile.offset(row, k * element_bits / 8);
+      const int shift = offset % 4 * 8 + k * element_bits % 8;
+      words[first + static_cast<std::size_t>(offset) / 4] |= static_cast<std::uint32_t>(bits)
+                                                             << shift;
+    }
+  }
+}
+
+template <typename Put>
+void unpack_tile(const WgmmaTile& tile, int element_bits, const std::vector<std::uint32_t>& words,
+                 std::size_t index, Put put) {
+  const std::size_t first = index * static_cast<std::size_t>(tile.bytes()) / 4;
+  for (int row = 0; row < tile.rows; ++row) {
+    for (int k = 0; k < tile.row_bytes * 8 / element_bits; ++k) {
+      const int offset = tile.offset(row, k * element_bits / 8);
+      const int shift = offset % 4 * 8 + k * element_bits % 8;
+      const std::uint32_t word = words.at(first + static_cast<std::size_t>(offset) / 4);
+      put(row, k, word >> shift & (0xFFFFFFFFU >> (32 - element_bits)));
+    }
+  }
+}
+
+sparsity::MetadataRegisterFormat metadata_format(const MmaInstruction& instruction) {
+  return sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
+}
+
+}  // namespace
+
+FragmentCoordinate RegisterFragment::volta(const FragmentSlot& slot) const {
+  // PTX ISA, "Matrix fragments for mma.m8n8k4 with .f16": low = lane % 4, high = lane / 16.
+  const int low = slot.lane & 3;
+  const int high = slot.lane >> 4;
+  const int i = slot.reg * elements_per_register() + slot.element;
+  if (layout.operand == FragmentOperand::kB) {
+    return {i, low + 4 * high};
+  }
+  if (layout.operand == FragmentOperand::kAccumulator && element_bits == 32) {
+    return {(low & 1) + (i & 2) + 4 * high, (i & 4) + (low & 2) + (i & 1)};
+  }
+  return {low + 4 * high, i};
+}
+
+FragmentCoordinate RegisterFragment::coordinate(const FragmentSlot& slot) const {
+  switch (form) {
+    case Form::kVolta:
+      return volta(slot);
+    case Form::kMmaTransposed: {
+      const FragmentCoordinate where = layout.coordinate(slot);
+      return {where.col, where.row};
+    }
+    case Form::kWgmma: {
+      FragmentCoordinate where = layout.coordinate({slot.lane % kWarp, slot.reg, slot.element});
+      where.row += 16 * (slot.lane / kWarp);
+      return where;
+    }
+    case Form::kMma:
+      break;
+  }
+  return layout.coordinate(slot);
+}
+
+OperandImage::OperandImage(const MmaInstruction& instruction)
+    : instruction_(instruction),
+      a_(fragment_of(instruction, FragmentOperand::kA, instruction.a_type)),
+      b_(fragment_of(instruction, FragmentOperand::kB, instruction.b_type)),
+      c_(fragment_of(instruction, FragmentOperand::kAccumulator, instruction.c_type())),
+      d_(fragment_of(instruction, FragmentOperand::kAccumulator, instruction.accumulator)) {
+  const mma::MmaShape& shape = instruction.shape;
+  const bool mma = instruction.family == MmaFamily::kMma && shape.n == 8 &&
+                   (shape.m == 16 || (shape.m == 8 && !instruction.sparse));
+  const bool wgmma = is_wgmma(instruction) && shape.m == kWgmmaRows && shape.n == kWgmmaColumns;
+  if ((!mma && !wgmma) || instruction.block_scaled) {
+    throw InputError("the kit has no operand layout for " + instruction.ptx_name());
+  }
+  if (instruction.sparse) {
+    metadata_format(instruction);  // throws where there is none
+  }
+}
+
+int OperandImage::selectors() const {
+  return instruction_.sparse ? metadata_format(instruction_).selectors() : 1;
+}
+
+int OperandImage::groups() const {
+  return metadata_format(instruction_).groups();
+}
+
+int OperandImage::words_of_a() const {
+  return is_wgmma(instruction_)
+             ? tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type).bytes() / 4
+             : a_.words();
+}
+
+int OperandImage::words_of_b() const {
+  return is_wgmma(instruction_)
+             ? tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type).bytes() / 4
+             : b_.words();
+}
+
+void OperandImage::append(const sim::MmaOperands& operands, std::size_t index,
+                          MmaLaunch& launch) const {
+  const auto a_at = [&](int row, int k) {
+    return element(operands.a, index, row, k, instruction_.a_type, false);
+  };
+  const auto b_at = [&](int k, int col) {
+    return element(operands.b, index, k, col, instruction_.b_type, true);
+  };
+  if (is_wgmma(instruction_)) {
+    pack_tile(tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type),
+              a_.element_bits, launch.a, a_at);
+    pack_tile(tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type), b_.element_bits,
+              launch.b, [&](int col, int k) { return b_at(k, col); });
+  } else {
+    pack(a_, launch.a, a_at);
+    pack(b_, launch.b, b_at);
+  }
+  pack(c_, launch.c, [&](int row, int col) {
+    return operands.c.at(index, static_cast<std::size_t>(row), static_cast<std::size_t>(col));
+  });
+  launch.d_words += static_cast<std::size_t>(d_.words());
+  ++launch.cases;
+}
+
+std::vector<std::uint32_t> OperandImage::metadata(const Matrix<std::uint8_t>& nibbles, int selector,
+                                                  const std::vector<std::uint32_t>& others) const {
+  const auto format = metadata_format(instruction_);
+  std::vector<std::uint32_t> words;
+  for (int warp = 0; warp < lanes() / kWarp; ++warp) {
+    const sparsity::LaneWords registers = sparsity::gather_metadata(
+        format, selector, nibbles, static_cast<std::size_t>(16 * warp), 0);
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const bool counts = sparsity::metadata_place(format, selector, {lane, 0}).has_value();
+      words.push_back(counts ? registers[static_cast<std::size_t>(lane)]
+                             : others.at(static_cast<std::size_t>(warp * kWarp + lane)));
+    }
+  }
+  return words;
+}
+
+sim::MmaOperands OperandImage::operands(const MmaLaunch& launch, std::size_t index) const {
+  const auto m = static_cast<std::size_t>(instruction_.shape.m);
+  const auto n = static_cast<std::size_t>(instruction_.shape.n);
+  const auto k = static_cast<std::size_t>(instruction_.shape.k);
+  const auto stored = static_cast<std::size_t>(instruction_.compressed_k());
+  const std::size_t packing = instruction_.a_type == DataType::kB1 ? 8 : 1;
+  sim::MmaOperands result{
+      sim::make_bit_array({1, m, stored / packing}, sim::element_bytes(instruction_.a_type)),
+      sim::make_bit_array({1, k / packing, n}, sim::element_bytes(instruction_.b_type)),
+      sim::make_bit_array({1, m, n}, sim::element_bytes(instruction_.c_type()))};
+  const auto put_a = [&](int row, int col, std::uint64_t bits) {
+    put_element(result.a, row, col, instruction_.a_type, false, bits);
+  };
+  const auto put_b = [&](int row, int col, std::uint64_t bits) {
+    put_element(result.b, row, col, instruction_.b_type, true, bits);
+  };
+  if (is_wgmma(instruction_)) {
+    unpack_tile(tile_of(kWgmmaRows, instruction_.compressed_k(), instruction_.a_type),
+                a_.element_bits, launch.a, index, put_a);
+    unpack_tile(tile_of(kWgmmaColumns, instruction_.shape.k, instruction_.b_type), b_.element_bits,
+                launch.b, index,
+                [&](int col, int row, std::uint64_t bits) { put_b(row, col, bits); });
+  } else {
+    // The quad pairs of Volta hold the same operands: written four times, which or-ing forgives.
+    unpack(a_, launch.a, index, put_a);
+    unpack(b_, launch.b, index, put_b);
+  }
+  unpack(c_, launch.c, index, [&](int row, int col, std::uint64_t bits) {
+    put_element(result.c, row, col, instruction_.c_type(), false, bits);
+  });
+  if (instruction_.sparse) {
+    result.indices = sim::make_bit_array({1, m, stored}, 4);
+    result.indices->bits = indices_of(nibbles(launch, index), instruction_.a_type);
+  }
+  return result;
+}
+
+Matrix<std::uint8_t> OperandImage::nibbles(const MmaLaunch& launch, std::size_t index) const {
+  const auto format = metadata_format(instruction_);
+  Matrix<std::uint8_t> result(static_cast<std::size_t>(instruction_.shape.m),
+                              static_cast<std::size_t>(format.groups()));
+  for (int warp = 0; warp < lanes() / kWarp; ++warp) {
+    sparsity::LaneWords words;
+    const std::size_t first =
+        index * static_cast<std::size_t>(lanes()) + static_cast<std::size_t>(warp * kWarp);
+    for (std::size_t lane = 0; lane < words.size(); ++lane) {
+      words[lane] = launch.metadata.at(first + lane);
+    }
+    const Matrix<std::uint8_t> rows = sparsity::read_metadata(format, launch.selector, words);
+    std::copy_n(rows.data(), rows.size(),
+                result.data() + static_cast<std::size_t>(warp) * rows.size());
+  }
+  return result;
+}
+
+std::vector<std::uint64_t> OperandImage::result(const std::vector<std::uint32_t>& d,
+                                                std::size_t index) const {
+  const auto n = static_cast<std::size_t>(instruction_.shape.n);
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(instruction_.shape.m) * n);
+  std::vector<bool> seen(words.size(), false);
+  unpack(d_, d, index, [&](int row, int col, std::uint64_t bits) {
+    const std::size_t at = static_cast<std::size_t>(row) * n + static_cast<std::size_t>(col);
+    if (seen[at] && words[at] != bits) {
+      throw InputError(instruction_.ptx_name() + ": the quad pairs returned different words");
+    }
+    seen[at] = true;
+    words[at] = bits;
+  });
+  return words;
+}
+
+std::vector<std::uint32_t> OperandImage::registers_of_result(
+    const std::vector<std::uint64_t>& d) const {
+  std::vector<std::uint32_t> words;
+  pack(d_, words, [&](int row, int col) {
+    return d.at(static_cast<std::size_t>(row * instruction_.shape.n + col));
+  });
+  return words;
+}
+
+std::vector<std::uint64_t> indices_of(const Matrix<std::uint8_t>& nibbles, DataType type) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  std::vector<std::uint64_t> indices;
+  indices.reserve(nibbles.size() * static_cast<std::size_t>(pattern.kept));
+  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
+    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
+      for (int slot = 0; slot < pattern.kept; ++slot) {
+        indices.push_back(group * static_cast<std::size_t>(pattern.group) +
+                          static_cast<std::size_t>(
+                              sparsity::selected_position(nibbles(row, group), slot, pattern)));
+      }
+    }
+  }
+  return indices;
+}
+
+Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
+                                DataType type) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  Matrix<std::uint8_t> nibbles(rows, indices.size() / rows / kept);
+  for (std::size_t i = 0; i < nibbles.size(); ++i) {
+    std::array<std::uint64_t, 2> choice{};
+    for (std::size_t c = 0; c < static_cast<std::size_t>(pattern.choices()); ++c) {
+      const std::uint64_t position = indices[i * kept + c * static_cast<std::size_t>(pattern.run)] %
+                                     static_cast<std::uint64_t>(pattern.group);
+      choice[c] = position / static_cast<std::uint64_t>(pattern.run);
+    }
+    nibbles.data()[i] =
+        static_cast<std::uint8_t>(pattern.candidates() == 2 ? (choice[0] == 0 ? 0b0100 : 0b1110)
+                                                            : choice[0] | choice[1] << 2);
+  }
+  return nibbles;
+}
+
+}  // namespace sptc::hardware
