@@ -22,6 +22,8 @@ void add_arch_command(CLI::App& app, Command& chosen);
 void add_verify_command(CLI::App& app, Command& chosen);
 /// sptcsim microbench
 void add_microbench_command(CLI::App& app, Command& chosen);
+/// sptcsim crosscheck DIR, sptcsim crosscheck --kernel FILE
+void add_crosscheck_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 

@@ -82,11 +82,54 @@ std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction
                                   : trace_steps(operands, instruction, rules);
 }
 
-using Variant = std::pair<std::string, StepRules>;
+/// How far a wrong word is off, where no changed rule explains it.
+std::string distance(std::uint64_t computed, std::uint64_t expected, const StepRules& rules) {
+  const auto& format = *numerics::info(rules.output).format;
+  const auto mine = numerics::unpack(static_cast<Word>(computed), format);
+  const auto theirs = numerics::unpack(static_cast<Word>(expected), format);
+  if (mine.kind != theirs.kind) {
+    return "special values: NaN, infinity and finite are told apart otherwise";
+  }
+  if (mine.kind != numerics::Unpacked::Class::kFinite) {
+    return "special values: another pattern of the same class";
+  }
+  if (mine.negative != theirs.negative) {
+    return mine.is_zero() && theirs.is_zero() ? "sign of zero" : "sign of the sum";
+  }
+  const std::uint64_t apart = computed > expected ? computed - expected : expected - computed;
+  return apart == 1 ? "output rounding of the last step: one unit in the last place"
+                    : fmt::format("products or sum: {} units in the last place apart", apart);
+}
 
-/// The rules with one thing changed.
-std::vector<Variant> variants_of(const StepRules& rules) {
-  std::vector<Variant> variants;
+std::string differing_step(const DotOperands& operands, const MmaInstruction& instruction,
+                           const StepRules& rules, std::uint64_t expected) {
+  if (rules.is_f64()) {
+    return "the chain of fused multiply-adds";
+  }
+  if (rules.is_integer()) {
+    MmaInstruction other = instruction;
+    other.satfinite = !instruction.satfinite;
+    StepRules whole = rules;
+    whole.products_per_step = instruction.compressed_k();
+    return dot(operands, other, whole) == expected
+               ? (instruction.satfinite ? "overflow: wraps instead of saturating"
+                                        : "overflow: saturates instead of wrapping")
+               : "the exact sum of products";
+  }
+  if (!instruction.block_scaled && !rules.lowered_fp8) {
+    for (const auto& [text, variant] : rule_variants(rules)) {
+      if (dot(operands, instruction, variant) == expected) {
+        return text;
+      }
+    }
+  }
+  return distance(dot(operands, instruction, rules), expected, rules);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, StepRules>> rule_variants(const StepRules& rules) {
+  std::vector<std::pair<std::string, StepRules>> variants;
   const auto add = [&](const std::string& text, auto change) {
     StepRules changed = rules;
     change(changed);
@@ -130,52 +173,6 @@ std::vector<Variant> variants_of(const StepRules& rules) {
   }
   return variants;
 }
-
-/// How far a wrong word is off, where no changed rule explains it.
-std::string distance(std::uint64_t computed, std::uint64_t expected, const StepRules& rules) {
-  const auto& format = *numerics::info(rules.output).format;
-  const auto mine = numerics::unpack(static_cast<Word>(computed), format);
-  const auto theirs = numerics::unpack(static_cast<Word>(expected), format);
-  if (mine.kind != theirs.kind) {
-    return "special values: NaN, infinity and finite are told apart otherwise";
-  }
-  if (mine.kind != numerics::Unpacked::Class::kFinite) {
-    return "special values: another pattern of the same class";
-  }
-  if (mine.negative != theirs.negative) {
-    return mine.is_zero() && theirs.is_zero() ? "sign of zero" : "sign of the sum";
-  }
-  const std::uint64_t apart = computed > expected ? computed - expected : expected - computed;
-  return apart == 1 ? "output rounding of the last step: one unit in the last place"
-                    : fmt::format("products or sum: {} units in the last place apart", apart);
-}
-
-std::string differing_step(const DotOperands& operands, const MmaInstruction& instruction,
-                           const StepRules& rules, std::uint64_t expected) {
-  if (rules.is_f64()) {
-    return "the chain of fused multiply-adds";
-  }
-  if (rules.is_integer()) {
-    MmaInstruction other = instruction;
-    other.satfinite = !instruction.satfinite;
-    StepRules whole = rules;
-    whole.products_per_step = instruction.compressed_k();
-    return dot(operands, other, whole) == expected
-               ? (instruction.satfinite ? "overflow: wraps instead of saturating"
-                                        : "overflow: saturates instead of wrapping")
-               : "the exact sum of products";
-  }
-  if (!instruction.block_scaled && !rules.lowered_fp8) {
-    for (const Variant& variant : variants_of(rules)) {
-      if (dot(operands, instruction, variant.second) == expected) {
-        return variant.first;
-      }
-    }
-  }
-  return distance(dot(operands, instruction, rules), expected, rules);
-}
-
-}  // namespace
 
 Diagnosis diagnose(const DotOperands& operands, const MmaInstruction& instruction,
                    const StepRules& rules, std::uint64_t expected) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -21,6 +22,10 @@ struct Diagnosis {
 /// where there is none, says how far the last step is off.
 Diagnosis diagnose(const DotOperands& operands, const mma::MmaInstruction& instruction,
                    const mma::StepRules& rules, std::uint64_t expected);
+
+/// The rules with one thing changed, each with its name: rounding, F, floor, zero rule, L, width of
+/// the result. For float rules.
+std::vector<std::pair<std::string, mma::StepRules>> rule_variants(const mma::StepRules& rules);
 
 /// "0x3f800000": as many digits as the element has.
 std::string hex_bits(std::uint64_t bits, int element_bytes);

@@ -101,6 +101,20 @@ MetadataLayout parse_metadata_layout(std::string_view name) {
   return static_cast<MetadataLayout>(found - kNames.begin());
 }
 
+Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input, const MmaInstruction& instruction,
+                                      const std::vector<std::size_t>& a_shape, std::size_t index,
+                                      const std::string& what) {
+  ensure(a_shape.size() == 3, "metadata_nibbles: A has three axes");
+  ensure(input.layout != MetadataLayout::kIndices, "metadata_nibbles: indices are no nibbles");
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
+  const Extents extents{a_shape[0], a_shape[1], a_shape[2],
+                        a_shape[2] / static_cast<std::size_t>(pattern.kept)};
+  require_elements(input, extents, instruction, what);
+  return input.layout == MetadataLayout::kLanes
+             ? nibbles_of_lanes(input, index, extents, instruction)
+             : nibbles_of_elements(input, index, extents, instruction.a_type);
+}
+
 BitArray element_indices(const MetadataInput& input, const MmaInstruction& instruction,
                          const std::vector<std::size_t>& a_shape, const std::string& what) {
   ensure(a_shape.size() == 3, "element_indices: A has three axes");
@@ -109,17 +123,12 @@ BitArray element_indices(const MetadataInput& input, const MmaInstruction& instr
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
-  const Extents extents{a_shape[0], a_shape[1], a_shape[2], a_shape[2] / kept};
-  require_elements(input, extents, instruction, what);
   BitArray indices = make_bit_array(a_shape, 4);
   auto next = indices.bits.begin();
-  for (std::size_t index = 0; index < extents.cases; ++index) {
-    const Matrix<std::uint8_t> nibbles =
-        input.layout == MetadataLayout::kLanes
-            ? nibbles_of_lanes(input, index, extents, instruction)
-            : nibbles_of_elements(input, index, extents, instruction.a_type);
-    for (std::size_t row = 0; row < extents.rows; ++row) {
-      for (std::size_t t = 0; t < extents.stored_k; ++t) {
+  for (std::size_t index = 0; index < a_shape[0]; ++index) {
+    const Matrix<std::uint8_t> nibbles = metadata_nibbles(input, instruction, a_shape, index, what);
+    for (std::size_t row = 0; row < a_shape[1]; ++row) {
+      for (std::size_t t = 0; t < a_shape[2]; ++t) {
         const std::size_t group = t / kept;
         if (!sparsity::is_valid_nibble(nibbles(row, group), pattern)) {
           throw InputError(fmt::format("{}: case {}, row {}, group {}: metadata {:#06b} is invalid",

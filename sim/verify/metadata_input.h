@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/matrix.h"
 #include "models/mma/instruction.h"
 #include "sim/verify/bit_array.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,14 @@ struct MetadataInput {
   MetadataLayout layout = MetadataLayout::kCanonical;
   int selector = 0;  ///< kLanes only
 };
+
+/// The nibble of every group, [M, groups], of case `index`: as it stands in the file, valid or not.
+/// `a_shape` is that of A. Not for kIndices. Throws InputError, with `what` in front, where extents
+/// do not fit.
+Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,
+                                      const mma::MmaInstruction& instruction,
+                                      const std::vector<std::size_t>& a_shape, std::size_t index,
+                                      const std::string& what);
 
 /// The logical k of each stored element: [case, M, compressed K], for A of shape `a_shape`. Throws
 /// InputError, with `what` in front, where extents do not fit or a group's metadata is invalid.

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/crosscheck/kernel_crosscheck.h"
+
+#include "models/base/error.h"
+#include "sim/crosscheck/kernel_alternatives.h"
+#include "sim/crosscheck/local_fault.h"
+#include "sim/verify/diagnosis.h"
+#include "sim/verify/mma_batch.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::Word;
+
+constexpr std::size_t kSampleWrong = 12;  // rows, and columns, of the sample that hold mismatches
+constexpr std::size_t kSampleOther = 4;
+constexpr std::size_t kBeam = 3;     // alternatives that are combined with a second one
+constexpr std::size_t kFitting = 6;  // explanations that are listed
+// A first change is worth a second one where the words come this much closer (in log2 of ulps).
+constexpr double kCloser = 0.25;
+
+/// Some lines that hold mismatches, and some others.
+std::vector<std::size_t> sample_of(std::size_t count, const std::set<std::size_t>& wrong) {
+  std::set<std::size_t> sample;
+  const auto take_evenly = [&](const std::vector<std::size_t>& from, std::size_t wanted) {
+    const std::size_t step = std::max<std::size_t>(from.size() / wanted, 1);
+    for (std::size_t i = 0; i < from.size() && i / step < wanted; i += step) {
+      sample.insert(from[i]);
+    }
+  };
+  take_evenly({wrong.begin(), wrong.end()}, kSampleWrong);
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!wrong.contains(i)) {
+      others.push_back(i);
+    }
+  }
+  take_evenly(others, wrong.size() < kSampleWrong ? kSampleWrong : kSampleOther);
+  return {sample.begin(), sample.end()};
+}
+
+/// An alternative and how it does on the sample.
+struct Scored {
+  Alternative alternative;
+  std::size_t mismatches = 0;
+  double mean_log2_ulps = 0;
+};
+
+class Diagnosing {
+ public:
+  Diagnosing(const KernelData& data, const KernelModel& declared, const mma::Target& target,
+             int threads)
+      : data_(data), declared_(declared), target_(target), threads_(threads) {}
+
+  KernelDiagnosis run() {
+    const KernelOperands operands = arrange(data_, declared_, Selection::all(data_));
+    const Matrix<Word> computed = execute(data_, declared_, operands, threads_);
+    result_.comparison = compare_words(computed, operands.d, data_.d_type);
+    if (result_.bit_exact()) {
+      return std::move(result_);
+    }
+    find_differences(computed, operands.d);
+    const std::optional<LocalFault> local = find_local_fault(data_, declared_, operands, computed);
+    if (local && !local->could_be_rounding) {
+      result_.fitting.push_back({std::string(local->cause), local->text, 0});
+      return std::move(result_);
+    }
+    try_alternatives();
+    if (local) {
+      result_.fitting.push_back({std::string(local->cause), local->text, 0});
+    }
+    if (!result_.fitting.empty()) {
+      result_.nearest.reset();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void find_differences(const Matrix<Word>& computed, const Matrix<Word>& observed) {
+    std::set<std::size_t> rows;
+    std::set<std::size_t> columns;
+    for (std::size_t i = 0; i < computed.rows(); ++i) {
+      for (std::size_t j = 0; j < computed.cols(); ++j) {
+        const Word x = computed(i, j);
+        const Word y = observed(i, j);
+        if (x == y) {
+          continue;
+        }
+        rows.insert(i);
+        columns.insert(j);
+        if (!result_.first) {
+          const int bytes = element_bytes(data_.d_type);
+          result_.first = {i, j, hex_bits(y, bytes), hex_bits(x, bytes),
+                           ulp_distance(x, y, data_.d_type)};
+        }
+      }
+    }
+    sample_ = {sample_of(data_.m, rows), sample_of(data_.n, columns)};
+  }
+
+  /// Nothing where the memory cannot be read as the model does.
+  std::optional<WordComparison> compare(const KernelModel& model, const Selection& selection,
+                                        int threads) const {
+    try {
+      const KernelOperands operands = arrange(data_, model, selection);
+      return compare_words(execute(data_, model, operands, threads), operands.d, data_.d_type);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Scores one alternative; whether it fits the sample, and then all of D.
+  bool consider(const Alternative& alternative, std::vector<Scored>& scored) {
+    const auto sampled = compare(alternative.model, sample_, 1);
+    if (!sampled) {
+      return false;
+    }
+    ++result_.tried;
+    if (sampled->mismatches == 0 && result_.fitting.size() < kFitting) {
+      const auto whole = compare(alternative.model, Selection::all(data_), threads_);
+      ensure(whole.has_value(), "an alternative reads a sample but not the whole");
+      keep_nearest(alternative, whole->mismatches);
+      if (whole->mismatches == 0) {
+        result_.fitting.push_back({alternative.cause, alternative.text, 0});
+        return true;
+      }
+    }
+    scored.push_back({alternative, sampled->mismatches, sampled->mean_log2_ulps});
+    return false;
+  }
+
+  void keep_nearest(const Alternative& alternative, std::size_t mismatches) {
+    const std::size_t best =
+        result_.nearest ? result_.nearest->mismatches : result_.comparison.mismatches;
+    if (mismatches < best) {
+      result_.nearest = {alternative.cause, alternative.text, mismatches};
+    }
+  }
+
+  void try_alternatives() {
+    const auto declared = compare(declared_, sample_, 1);
+    ensure(declared.has_value(), "the declared model reads the whole but not a sample");
+    std::vector<Scored> singles;
+    for (const Alternative& alternative : alternatives(data_, declared_, target_)) {
+      consider(alternative, singles);
+    }
+    if (!result_.fitting.empty()) {
+      return;
+    }
+    std::ranges::stable_sort(singles, {}, &Scored::mean_log2_ulps);
+    std::vector<Scored> all = singles;
+    for (std::size_t i = 0; i < std::min(kBeam, singles.size()); ++i) {
+      if (singles[i].mean_log2_ulps + kCloser < declared->mean_log2_ulps) {
+        try_pairs(singles[i], all);
+      }
+    }
+    if (result_.fitting.empty()) {
+      find_nearest(std::move(all));
+    }
+  }
+
+  void try_pairs(const Scored& first, std::vector<Scored>& all) {
+    for (Alternative& second : alternatives(data_, first.alternative.model, target_)) {
+      if (second.cause == first.alternative.cause) {
+        continue;
+      }
+      if (!result_.fitting.empty()) {
+        return;
+      }
+      second.cause = first.alternative.cause + "+" + second.cause;
+      second.text = first.alternative.text + "; " + second.text;
+      consider(second, all);
+    }
+  }
+
+  /// The alternative with fewest mismatches on the sample, counted over all of D.
+  void find_nearest(std::vector<Scored> all) {
+    std::ranges::stable_sort(all, [](const Scored& x, const Scored& y) {
+      return std::pair(x.mismatches, x.mean_log2_ulps) < std::pair(y.mismatches, y.mean_log2_ulps);
+    });
+    if (!all.empty()) {
+      const Alternative& best = all.front().alternative;
+      if (const auto whole = compare(best.model, Selection::all(data_), threads_)) {
+        keep_nearest(best, whole->mismatches);
+      }
+    }
+  }
+
+  const KernelData& data_;
+  const KernelModel& declared_;
+  const mma::Target& target_;
+  int threads_;
+  Selection sample_;
+  KernelDiagnosis result_;
+};
+
+}  // namespace
+
+KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
+                                  const mma::Target& target, int threads) {
+  return Diagnosing(data, declared, target, threads).run();
+}
+
+}  // namespace sptc::sim
