@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/engine/batch_run.h"
 #include "models/engine/half.h"
+#include "models/engine/lowered_operand.h"
 #include "models/engine/rounding_mode.h"
 #include "models/engine/window.h"
 
@@ -42,13 +43,16 @@ class FloatCases {
   explicit FloatCases(const BatchRun& run)
       : run_(run),
         batch_(run.batch),
-        a_format_(*numerics::info(run.instruction.a_type).format),
-        b_format_(*numerics::info(run.instruction.b_type).format),
+        lowered_a_(run.instruction.a_type, run.rules),
+        lowered_b_(run.instruction.b_type, run.rules),
+        a_format_(decoded_format(run.instruction.a_type)),
+        b_format_(decoded_format(run.instruction.b_type)),
         constants_(step_constants(run.rules)),
         output_(output_of(run.rules)),
         is_sparse_(!batch_.indices.empty()),
         columns_((batch_.n + kVectors - 1) / kVectors * kVectors) {
-    constants_.steps = (batch_.depth + constants_.step - 1) / constants_.step;
+    const std::size_t whole = is_lowered() ? lowered_a_.depth() : constants_.step;
+    constants_.steps = (batch_.depth + whole - 1) / whole * (whole / constants_.step);
     depth_ = constants_.steps * constants_.step;
     b_rows_ = is_sparse_ ? batch_.k : depth_;
     is_wide_ = static_cast<float>(2 * constants_.step) > narrow_step_sum(run.rules, b_format_);
@@ -62,11 +66,13 @@ class FloatCases {
     allocate(b_exponent_, b_rows_ * columns_);
     allocate(state_, columns_ * kLanes);
     allocate(unsafe_, columns_ * kLanes);
+    allocate(result_of_steps_, columns_ * kLanes);
     column_flags_.resize(columns_);
     strided_.resize(batch_.k);
     const std::size_t longest = std::max(batch_.k, batch_.depth);
     allocate(spare_value_, longest);
     allocate(spare_bytes_, longest);
+    f16_.resize(longest);
   }
 
   void run(std::size_t begin, std::size_t end) {
@@ -80,6 +86,12 @@ class FloatCases {
   }
 
  private:
+  bool is_lowered() const { return run_.rules.lowered_fp8; }
+  /// What the kernel multiplies.
+  const numerics::FloatFormat& decoded_format(numerics::DataType type) const {
+    return is_lowered() ? numerics::kF16Format : *numerics::info(type).format;
+  }
+
   /// Zeros, with room for whole vectors.
   template <typename T>
   static void allocate(AlignedArray<T>& array, std::size_t count) {
@@ -89,12 +101,17 @@ class FloatCases {
 
   void pack_b() {
     const Word* source = batch_.b.data() + index_ * batch_.k * batch_.n;
-    if (columns_ != batch_.n || b_rows_ != batch_.k) {
-      for (std::size_t k = 0; k < batch_.k; ++k) {
-        std::copy_n(source + k * batch_.n, batch_.n, b_words_.get() + k * columns_);
+    const bool as_stored = !is_lowered() && columns_ == batch_.n && b_rows_ == batch_.k;
+    for (std::size_t k = 0; k < batch_.k && !as_stored; ++k) {
+      const std::size_t place = is_lowered() && !is_sparse_ ? lowered_b_.place(k) : k;
+      Word* words = b_words_.get() + place * columns_;
+      if (is_lowered()) {
+        lowered_b_.convert(source + k * batch_.n, batch_.n, batch_.n, words);
+      } else {
+        std::copy_n(source + k * batch_.n, batch_.n, words);
       }
     }
-    const Word* words = columns_ != batch_.n || b_rows_ != batch_.k ? b_words_.get() : source;
+    const Word* words = as_stored ? source : b_words_.get();
     const RunFlags all =
         decode_words<true>(words, b_rows_ * columns_, b_format_, b_value_.get(), b_exponent_.get());
     std::fill(column_flags_.begin(), column_flags_.end(), RunFlags{true, false});
@@ -103,11 +120,24 @@ class FloatCases {
         for (std::size_t k = 0; k < batch_.k; ++k) {
           strided_[k] = source[k * batch_.n + j];
         }
-        column_flags_[j] = decode_words<true>(strided_.data(), batch_.k, b_format_,
-                                              spare_value_.get(), spare_bytes_.get());
+        column_flags_[j] = flags_of<true>(strided_.data(), batch_.k, lowered_b_, b_format_);
       }
     }
   }
+
+  /// Of words in contiguous memory.
+  template <bool kIsColumn>
+  RunFlags flags_of(const Word* words, std::size_t count, const LoweredOperand& lowered,
+                    const Decoding& format) {
+    if (is_lowered()) {
+      lowered.convert(words, count, count, f16_.data());
+      words = f16_.data();
+    }
+    return decode_words<kIsColumn>(words, count, format, spare_value_.get(), spare_bytes_.get());
+  }
+
+  /// Where element `t` of a row of A stands.
+  std::size_t place_in_a(std::size_t t) const { return is_lowered() ? lowered_a_.place(t) : t; }
 
   void pack_a(std::size_t row, std::size_t rows) {
     const Word* source = batch_.a.data() + (index_ * batch_.m + row) * batch_.depth;
@@ -117,14 +147,15 @@ class FloatCases {
     }
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t t = 0; t < batch_.depth; ++t) {
-        a_words_[t * kLanes + i] = source[i * batch_.depth + t];
+        const Word word = source[i * batch_.depth + t];
+        a_words_[place_in_a(t) * kLanes + i] = is_lowered() ? lowered_a_.f16(word) : word;
       }
     }
     if (is_sparse_) {
       const std::uint32_t* k = batch_.indices.data() + (index_ * batch_.m + row) * batch_.depth;
       for (std::size_t i = 0; i < rows; ++i) {
         for (std::size_t t = 0; t < batch_.depth; ++t) {
-          first_of_b_row_[t * kLanes + i] =
+          first_of_b_row_[place_in_a(t) * kLanes + i] =
               static_cast<std::int32_t>(k[i * batch_.depth + t] * columns_);
         }
       }
@@ -137,8 +168,8 @@ class FloatCases {
     std::fill(row_flags_, row_flags_ + kLanes, RunFlags{true, false});
     if (!all.safe) {
       for (std::size_t i = 0; i < rows; ++i) {
-        row_flags_[i] = decode_words<false>(source + i * batch_.depth, batch_.depth, a_format_,
-                                            spare_value_.get(), spare_bytes_.get());
+        row_flags_[i] =
+            flags_of<false>(source + i * batch_.depth, batch_.depth, lowered_a_, a_format_);
       }
     }
   }
@@ -158,7 +189,7 @@ class FloatCases {
       std::fill_n(state_.get(), columns_ * kLanes, 0U);
     }
     bool untrusted = find_unsafe_lanes() || half;
-    run_kernel();
+    is_lowered() ? run_lowered() : run_kernel(state_.get());
     untrusted = untrusted && mark_overflow();
     for (std::size_t i = 0; i < rows; ++i) {
       Word* d = run_.d + ((index_ * batch_.m) + row + i) * batch_.n;
@@ -228,44 +259,65 @@ class FloatCases {
     }
   }
 
-  void run_kernel() {
+  /// Every instruction from zero, and its result added to the accumulator.
+  void run_lowered() {
+    constexpr std::size_t kStepsOfInstruction = 2;
+    const std::size_t steps = constants_.steps;
+    const std::size_t lanes = columns_ * kLanes;
+    constants_.steps = kStepsOfInstruction;
+    for (std::size_t first = 0; first < steps; first += kStepsOfInstruction) {
+      std::fill_n(result_of_steps_.get(), lanes, 0U);
+      constants_.first_step = first;
+      run_kernel(result_of_steps_.get());
+      const RoundingMode nearest(FE_TONEAREST);
+      output_ == Output::kHalf
+          ? add_to_nearest<Output::kHalf>(result_of_steps_.get(), lanes, state_.get())
+          : add_to_nearest<Output::kFloat>(result_of_steps_.get(), lanes, state_.get());
+    }
+    constants_.steps = steps;
+    constants_.first_step = 0;
+  }
+
+  void run_kernel(std::uint32_t* state) {
     switch (output_) {
       case Output::kFloat:
-        return run_kernel_of<Output::kFloat>();
+        return run_kernel_of<Output::kFloat>(state);
       case Output::kShortFloat:
-        return run_kernel_of<Output::kShortFloat>();
+        return run_kernel_of<Output::kShortFloat>(state);
       case Output::kHalf:
-        return run_kernel_of<Output::kHalf>();
+        return run_kernel_of<Output::kHalf>(state);
     }
   }
 
   template <Output kOutput>
-  void run_kernel_of() {
+  void run_kernel_of(std::uint32_t* state) {
     if (is_sparse_) {
-      is_wide_ ? run_columns<kOutput, true, true>() : run_columns<kOutput, true, false>();
+      is_wide_ ? run_columns<kOutput, true, true>(state) : run_columns<kOutput, true, false>(state);
     } else {
-      is_wide_ ? run_columns<kOutput, false, true>() : run_columns<kOutput, false, false>();
+      is_wide_ ? run_columns<kOutput, false, true>(state)
+               : run_columns<kOutput, false, false>(state);
     }
   }
 
   template <Output kOutput, bool kSparse, bool kWide>
-  void run_columns() {
+  void run_columns(std::uint32_t* state) {
     const LaneOperands operands{a_value_.get(),    a_exponent_.get(),     b_value_.get(),
                                 b_exponent_.get(), first_of_b_row_.get(), columns_};
     constexpr std::size_t kAtOnce = kRowsAtOnce * kVectors;
     std::size_t j = 0;
     for (; j + kAtOnce <= columns_; j += kAtOnce) {
-      run_lane_steps<kRowsAtOnce, kOutput, kSparse, kWide>(operands, j, state_.get() + j * kLanes,
+      run_lane_steps<kRowsAtOnce, kOutput, kSparse, kWide>(operands, j, state + j * kLanes,
                                                            constants_);
     }
     for (; j < columns_; j += kVectors) {
-      run_lane_steps<1, kOutput, kSparse, kWide>(operands, j, state_.get() + j * kLanes,
-                                                 constants_);
+      run_lane_steps<1, kOutput, kSparse, kWide>(operands, j, state + j * kLanes, constants_);
     }
   }
 
   const BatchRun& run_;
   const MmaBatch& batch_;
+  LoweredOperand lowered_a_;  // used where is_lowered
+  LoweredOperand lowered_b_;
   Decoding a_format_;
   Decoding b_format_;
   StepConstants constants_;
@@ -286,9 +338,11 @@ class FloatCases {
   AlignedArray<std::uint8_t> b_exponent_;
   AlignedArray<std::uint32_t> state_;   // [columns_][kLanes]
   AlignedArray<std::uint32_t> unsafe_;  // likewise, all ones where the lane must not be trusted
+  AlignedArray<std::uint32_t> result_of_steps_;  // as state_: of one lowered instruction
   RunFlags row_flags_[kLanes] = {};
   std::vector<RunFlags> column_flags_;
   std::vector<Word> strided_;  // a column of B
+  std::vector<Word> f16_;      // a lowered row or column
   AlignedArray<float> spare_value_;
   AlignedArray<std::uint8_t> spare_bytes_;
 };

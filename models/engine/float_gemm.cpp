@@ -3,6 +3,7 @@
 
 #include "models/engine/fallback.h"
 #include "models/engine/half.h"
+#include "models/engine/lowered_operand.h"
 #include "models/engine/rounding_mode.h"
 #include "models/engine/window.h"
 
@@ -56,8 +57,10 @@ class RowsGemm {
  public:
   RowsGemm(const GemmSlice& gemm, std::size_t rows)
       : gemm_(gemm),
-        a_format_(*numerics::info(gemm.instruction->a_type).format),
-        b_format_(*numerics::info(gemm.instruction->b_type).format),
+        lowered_a_(gemm.instruction->a_type, *gemm.rules),
+        lowered_b_(gemm.instruction->b_type, *gemm.rules),
+        a_format_(decoded_format(gemm.instruction->a_type)),
+        b_format_(decoded_format(gemm.instruction->b_type)),
         selection_(gemm.instruction->a_type),
         constants_(step_constants(*gemm.rules)),
         output_(output_of(*gemm.rules)),
@@ -66,6 +69,9 @@ class RowsGemm {
         panel_(std::make_unique_for_overwrite<Panel>()) {
     // A multiple of every step, and the panel of B in the first level of the cache.
     depth_ = is_sparse() ? kBlockDepth / 2 : kBlockDepth;
+    if (is_lowered()) {
+      result_of_steps_.resize(depth_ / lowered_a_.depth() * sizeof(edge_) / sizeof(edge_[0][0]));
+    }
   }
 
   void run(std::size_t row_begin, std::size_t row_end) {
@@ -80,13 +86,19 @@ class RowsGemm {
 
  private:
   bool is_sparse() const { return gemm_.nibbles != nullptr; }
+  bool is_lowered() const { return gemm_.rules->lowered_fp8; }
+  /// What the kernel multiplies.
+  const numerics::FloatFormat& decoded_format(numerics::DataType type) const {
+    return is_lowered() ? numerics::kF16Format : *numerics::info(type).format;
+  }
   std::size_t block_rows() const { return is_sparse() ? kSparseBlockRows : kBlockRows; }
 
   /// Rows [row, row_end) of elements [begin, end) against all columns.
   void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
     begin_ = begin;
     end_ = end;
-    constants_.steps = (end - begin + constants_.step - 1) / constants_.step;
+    const std::size_t whole = is_lowered() ? lowered_a_.depth() : constants_.step;
+    constants_.steps = (end - begin + whole - 1) / whole * (whole / constants_.step);
     std::size_t logical_begin = begin;
     std::size_t logical_end = end;
     if (is_sparse()) {
@@ -101,7 +113,9 @@ class RowsGemm {
         is_sparse() ? logical_end - logical_begin : constants_.steps * constants_.step;
     for (std::size_t column = 0; column < gemm_.b_columns->rows(); column += kPanelColumns) {
       pack_panel<kPanelColumns>(*gemm_.b_columns, column, logical_begin, logical_end, padded,
-                                b_format_, *panel_);
+                                b_format_, is_lowered() ? &lowered_b_ : nullptr,
+                                is_sparse() ? LoweredOrder::kOfMemory : LoweredOrder::kOfSteps,
+                                *panel_);
       for (std::size_t i = row; i < row_end; i += kRowsAtOnce) {
         prefetch_state(i + kRowsAtOnce, row_end, column);
         run_rows(i, std::min(kRowsAtOnce, row_end - i), &rows_[i - row], column);
@@ -111,10 +125,11 @@ class RowsGemm {
 
   void pack_row_of_a(std::size_t row, std::size_t logical_begin, PackedRow& packed) {
     const std::size_t depth = constants_.steps * constants_.step;
-    pack_row(gemm_.a->row(row).data(), begin_, end_, depth, a_format_, packed);
+    const LoweredOperand* lowered = is_lowered() ? &lowered_a_ : nullptr;
+    pack_row(gemm_.a->row(row).data(), begin_, end_, depth, a_format_, lowered, packed);
     if (is_sparse()) {
       pack_offsets(gemm_.nibbles->row(row).data(), begin_, end_, depth, selection_, logical_begin,
-                   kPanelColumns, packed);
+                   kPanelColumns, lowered, packed);
     }
     packed.wide = static_cast<float>(2 * constants_.step) > narrow_sum_ &&
                   largest_step_sum(packed, depth, constants_.step) >= narrow_sum_;
@@ -157,7 +172,9 @@ class RowsGemm {
         std::memcpy(before_[r], state[r], sizeof(before_[r]));
       }
     }
-    if (any_safe) {
+    if (any_safe && is_lowered()) {
+      run_lowered(count, packed, state, wide);
+    } else if (any_safe) {
       run_kernel(count, packed, state, wide);
     }
     for (std::size_t r = 0; r < count; ++r) {
@@ -226,6 +243,38 @@ class RowsGemm {
     return widen_half(slow_dot(gemm_, row, column, begin_, end_, narrow_half(c)));
   }
 
+  /// Every instruction of the block by itself, from zero, then all additions of the accumulator:
+  /// changing the rounding mode takes time.
+  void run_lowered(std::size_t count, const PackedRow* packed, std::uint32_t* const* state,
+                   bool wide) {
+    constexpr std::size_t kStepsOfInstruction = 2;
+    const std::size_t steps = constants_.steps;
+    std::fill(result_of_steps_.begin(), result_of_steps_.end(), 0U);
+    const auto result = [&](std::size_t first_step, std::size_t r) {
+      return result_of_steps_.data() +
+             (first_step / kStepsOfInstruction * kRowsAtOnce + r) * kPanelColumns;
+    };
+    constants_.steps = kStepsOfInstruction;
+    for (std::size_t first = 0; first < steps; first += kStepsOfInstruction) {
+      std::uint32_t* results[kRowsAtOnce];
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+        results[r] = result(first, r);
+      }
+      constants_.first_step = first;
+      run_kernel(count, packed, results, wide);
+    }
+    constants_.steps = steps;
+    constants_.first_step = 0;
+    const RoundingMode nearest(FE_TONEAREST);
+    for (std::size_t first = 0; first < steps; first += kStepsOfInstruction) {
+      for (std::size_t r = 0; r < count; ++r) {
+        output_ == Output::kHalf
+            ? add_to_nearest<Output::kHalf>(result(first, r), kPanelColumns, state[r])
+            : add_to_nearest<Output::kFloat>(result(first, r), kPanelColumns, state[r]);
+      }
+    }
+  }
+
   void run_kernel(std::size_t count, const PackedRow* packed, std::uint32_t* const* state,
                   bool wide) {
     if (wide) {
@@ -266,6 +315,8 @@ class RowsGemm {
   }
 
   const GemmSlice& gemm_;
+  LoweredOperand lowered_a_;  // used where is_lowered
+  LoweredOperand lowered_b_;
   Decoding a_format_;
   Decoding b_format_;
   SelectionTable selection_;
@@ -277,6 +328,7 @@ class RowsGemm {
   std::size_t end_ = 0;
   std::unique_ptr<PackedRow[]> rows_;
   std::unique_ptr<Panel> panel_;
+  std::vector<std::uint32_t> result_of_steps_;  // [instruction of the block][row][column]
   alignas(64) std::uint32_t unsafe_[kRowsAtOnce][kPanelColumns];
   alignas(64) std::uint32_t before_[kRowsAtOnce][kPanelColumns];
   alignas(64) std::uint32_t edge_[kRowsAtOnce][kPanelColumns];
@@ -300,7 +352,8 @@ bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRul
   using numerics::DataType;
   const auto& a = numerics::info(instruction.a_type).format;
   const auto& b = numerics::info(instruction.b_type).format;
-  if (!a || !b || rules.lowered_fp8 || instruction.block_scaled ||
+  const bool fp8 = numerics::is_fp8(instruction.a_type) && numerics::is_fp8(instruction.b_type);
+  if (!a || !b || instruction.block_scaled || (rules.lowered_fp8 && !fp8) ||
       instruction.c_type() != rules.output || rules.zero_rule != mma::ZeroRule::kIgnore ||
       a->mantissa_bits + b->mantissa_bits > 22 || a->exponent_bits > 8 || b->exponent_bits > 8) {
     return false;

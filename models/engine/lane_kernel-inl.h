@@ -79,7 +79,7 @@ HWY_NOINLINE void run_lane_steps(const LaneOperands& operands, std::size_t colum
   });
   const std::size_t middle = kWide ? constants.step / 2 : constants.step;
   for (std::size_t s = 0; s < constants.steps; ++s) {
-    const std::size_t first = s * constants.step;
+    const std::size_t first = (constants.first_step + s) * constants.step;
     unrolled<kFours>([&](auto four) HWY_ATTR {
       auto largest = hn::BitCast(db, hn::Set(du, constants.floor_field * 0x01010101U));
       for (std::size_t t = first; t < first + constants.step; ++t) {

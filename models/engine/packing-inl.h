@@ -9,6 +9,7 @@
 #endif
 
 #include "models/engine/fallback.h"
+#include "models/engine/lowered_operand.h"
 #include "models/engine/window.h"
 #include "models/numerics/float_format.h"
 
@@ -162,12 +163,20 @@ inline float largest_step_sum(const PackedRow& row, std::size_t depth, std::size
 }
 
 /// Packs elements [begin, end) of a row and fills up to `depth`, a multiple of the step, with
-/// zeros.
+/// zeros. `lowered`: of f16 steps that stand for fp8 instructions, or null.
 inline void pack_row(const numerics::Word* words, std::size_t begin, std::size_t end,
-                     std::size_t depth, const Decoding& format, PackedRow& packed) {
+                     std::size_t depth, const Decoding& format, const LoweredOperand* lowered,
+                     PackedRow& packed) {
   DecodedRun run;
-  const std::size_t count = end - begin;
-  decode_run<false>(words + begin, count, format, run);
+  std::size_t count = end - begin;
+  words += begin;
+  numerics::Word arranged[kBlockDepth];
+  if (lowered != nullptr) {
+    lowered->arrange(words, count, depth, arranged);
+    words = arranged;
+    count = depth;
+  }
+  decode_run<false>(words, count, format, run);
   for (std::size_t i = 0; i < count; ++i) {
     packed.value[i] = run.value[i];
     packed.exponent[i] = run.exponent[i] * 0x01010101U;
@@ -182,7 +191,7 @@ inline void pack_row(const numerics::Word* words, std::size_t begin, std::size_t
 
 inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::size_t end,
                          std::size_t depth, const SelectionTable& table, std::size_t first_logical,
-                         std::size_t columns, PackedRow& packed) {
+                         std::size_t columns, const LoweredOperand* lowered, PackedRow& packed) {
   // Group by group: a division for each element would show in the profile.
   std::size_t first_row = begin / table.kept * table.group - first_logical;
   for (std::size_t t = begin; t < end; t += table.kept) {
@@ -194,6 +203,13 @@ inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::si
     first_row += table.group;
   }
   std::fill(packed.offset + (end - begin), packed.offset + depth, 0U);
+  if (lowered != nullptr) {
+    std::uint32_t arranged[kBlockDepth] = {};
+    for (std::size_t t = 0; t < end - begin; ++t) {
+      arranged[lowered->place(t)] = packed.offset[t];
+    }
+    std::copy_n(arranged, depth, packed.offset);
+  }
 }
 
 /// A panel of B: `kColumns` columns side by side, k downward. A column is a lane of one of four
@@ -218,12 +234,18 @@ HWY_INLINE void prefetch_words(const Matrix<numerics::Word>& matrix, std::size_t
 }
 inline constexpr std::size_t kPrefetchRows = 6;
 
+/// How a lowered operand stands in a panel: dense, as the rows of A do; else rows are found by
+/// their offsets.
+enum class LoweredOrder { kOfSteps, kOfMemory };
+
+/// `lowered`: as in pack_row.
 template <std::size_t kColumns>
 HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_t first_column,
                              std::size_t begin, std::size_t end, std::size_t depth,
-                             const Decoding& format, PackedPanel<kColumns>& panel) {
+                             const Decoding& format, const LoweredOperand* lowered,
+                             LoweredOrder order, PackedPanel<kColumns>& panel) {
   constexpr std::size_t kLanes = kColumns / 4;
-  const std::size_t count = end - begin;
+  const std::size_t count = lowered != nullptr ? depth : end - begin;
   const std::size_t columns = std::min(kColumns, b_columns.rows() - first_column);
   if (columns < kColumns) {
     std::memset(panel.value, 0, depth * kColumns * sizeof(float));
@@ -231,10 +253,17 @@ HWY_NOINLINE void pack_panel(const Matrix<numerics::Word>& b_columns, std::size_
     std::memset(panel.unsafe, 0, sizeof(panel.unsafe));
   }
   DecodedRun run;
+  numerics::Word f16[2 * kBlockDepth];
   for (std::size_t j = 0; j < columns; ++j) {
     const std::size_t byte = j % kLanes * 4 + j / kLanes;
     prefetch_words(b_columns, first_column + j + kPrefetchRows, begin, end);
-    decode_run<true>(b_columns.row(first_column + j).data() + begin, count, format, run);
+    const numerics::Word* words = b_columns.row(first_column + j).data() + begin;
+    if (lowered != nullptr) {
+      order == LoweredOrder::kOfSteps ? lowered->arrange(words, end - begin, depth, f16)
+                                      : lowered->convert(words, end - begin, depth, f16);
+      words = f16;
+    }
+    decode_run<true>(words, count, format, run);
     panel.unsafe[j] = run.safe ? 0U : ~0U;
     panel.has_nan[j] = run.has_nan;
     for (std::size_t k = 0; k < count; ++k) {

@@ -79,14 +79,15 @@ enum class Output {
 };
 
 struct StepConstants {
-  std::size_t step;           // L
-  std::size_t steps;          // in this block
-  int fraction_bits;          // F
-  std::uint32_t floor_field;  // smallest exponent field of the largest term
-  std::uint32_t kept_bits;    // mask of the result, kShortFloat
+  std::size_t step;            // L
+  std::size_t steps;           // of one run
+  int fraction_bits;           // F
+  std::uint32_t floor_field;   // smallest exponent field of the largest term
+  std::uint32_t kept_bits;     // mask of the result, kShortFloat
+  std::size_t first_step = 0;  // of the run, in this block
 };
 
-/// Of one step; `steps` is for the caller.
+/// Of one step; the run is for the caller.
 inline StepConstants step_constants(const mma::StepRules& rules) {
   const int floor = std::max(rules.exponent_floor.value_or(-127) + 127, 0);
   return {static_cast<std::size_t>(rules.products_per_step), 0, rules.fraction_bits,
@@ -223,7 +224,7 @@ HWY_INLINE FloatVector inverse_of(FloatVector scale) {
   return hn::BitCast(FloatTag(), hn::Set(du, 254U << 23) - hn::BitCast(du, scale));
 }
 
-/// All steps of a block for kRows rows. Values: per product an exact multiplication, an exact
+/// All steps of a run for kRows rows. Values: per product an exact multiplication, an exact
 /// scaling to units of 2^(emax - F), a truncating conversion (the cut of the magnitude) and an
 /// integer addition. `state[r]` are the accumulators of row r, kPanelColumns of them. An f16
 /// accumulator that overflowed on the way ends as kOverflowed: infinity is beyond this arithmetic.
@@ -264,7 +265,7 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
   });
   const std::size_t middle = kWide ? constants.step / 2 : constants.step;
   for (std::size_t s = 0; s < constants.steps; ++s) {
-    const std::size_t first = s * constants.step;
+    const std::size_t first = (constants.first_step + s) * constants.step;
     unrolled<kRows>([&](auto r) HWY_ATTR {
       const UintVector bytes = largest_fields<kSparse>(rows[r], panel.exponent, first, constants);
       unrolled<kVectors>([&](auto v) HWY_ATTR {
@@ -298,6 +299,27 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
   each_vector([&](auto r, auto v) HWY_ATTR {
     hn::StoreU(hn::Or(hn::BitCast(du, c[r][v]), overflowed[r][v]), du, state[r] + v * kLanes);
   });
+}
+
+/// The end of a lowered instruction in `count` lanes, whole vectors of them: the accumulator plus
+/// what the two steps left, to nearest, which is for the caller to set. Marks overflow of f16 as
+/// run_steps does; what is marked stays so, for kOverflowed reads as NaN.
+template <Output kOutput>
+HWY_NOINLINE void add_to_nearest(const std::uint32_t* result_of_steps, std::size_t count,
+                                 std::uint32_t* state) {
+  const FloatTag df;
+  const UintTag du;
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    const auto c = hn::BitCast(df, hn::LoadU(du, state + i));
+    // f16: a float holds 24 bits, twice 11 and two more, so the second rounding is right.
+    auto d = c + hn::BitCast(df, hn::LoadU(du, result_of_steps + i));
+    auto overflowed = hn::Zero(du);
+    if constexpr (kOutput == Output::kHalf) {
+      d = round_to_half(d);
+      overflowed = is_infinite(d);
+    }
+    hn::StoreU(hn::Or(hn::BitCast(du, d), overflowed), du, state + i);
+  }
 }
 
 }  // namespace sptc::engine::HWY_NAMESPACE

@@ -3,9 +3,9 @@
 // of this machine.
 #include "models/engine/mma_batch.h"
 #include "tests/property/engine_cases.h"
+#include "tests/property/engine_target.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <rapidcheck.h>
 
 #include <string>
@@ -78,16 +78,7 @@ struct RandomBatch {
   MmaBatch batch;
 };
 
-class BatchTarget : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override {
-    if ((hwy::SupportedTargets() & GetParam()) == 0) {
-      GTEST_SKIP() << "this machine has no " << hwy::TargetName(GetParam());
-    }
-    hwy::SetSupportedTargetsForTest(GetParam());
-  }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
+class BatchTarget : public EngineTarget {};
 
 TEST_P(BatchTarget, EqualsThePlainImplementationOnAnyBits) {
   for (const EngineCase& which : engine_cases()) {
@@ -122,9 +113,7 @@ TEST_P(BatchTarget, EqualsThePlainImplementationOnWholeInstructionsOfEachStyle) 
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, BatchTarget,
-                         testing::Values(HWY_AVX3_DL, HWY_AVX3, HWY_AVX2, HWY_SSE4),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, BatchTarget, testing::ValuesIn(supported_targets()), target_name);
 
 }  // namespace
 }  // namespace sptc::engine

@@ -28,6 +28,14 @@ EngineCase float_case(const std::string& name, DataType a, DataType b, DataType 
   return result;
 }
 
+EngineCase lowered_case(const std::string& name, DataType a, DataType b, DataType output,
+                        std::optional<int> floor) {
+  EngineCase result = float_case(name, a, b, output, 16, 25, floor);
+  result.instruction.shape.k = 32;
+  result.rules.lowered_fp8 = true;
+  return result;
+}
+
 EngineCase integer_case(const std::string& name, DataType a, DataType b) {
   EngineCase result = float_case(name, a, b, DataType::kS32, 32, 0, std::nullopt);
   return result;
@@ -94,6 +102,10 @@ std::vector<EngineCase> engine_cases() {
       float_case("hopper e5m2 f16", kE5m2, kE5m2, kF16, 32, 13, std::nullopt),
       float_case("blackwell e4m3", kE4m3, kE4m3, kF32, 32, 25, std::nullopt),
       float_case("blackwell e5m2 f16", kE5m2, kE5m2, kF16, 32, 25, std::nullopt),
+      lowered_case("hopper lowered e4m3", kE4m3, kE4m3, kF32, -133),
+      lowered_case("hopper lowered e5m2 e4m3", kE5m2, kE4m3, kF32, -133),
+      lowered_case("hopper lowered e4m3 e5m2 f16", kE4m3, kE5m2, kF16, -21),
+      lowered_case("hopper lowered e5m2 f16", kE5m2, kE5m2, kF16, -21),
       integer_case("s8", DataType::kS8, DataType::kS8),
       integer_case("u8 s8", DataType::kU8, DataType::kS8),
       integer_case("s8 u8", DataType::kS8, DataType::kU8),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine against the plain implementation, bit for bit, on every vector target of this machine.
 #include "tests/property/engine_cases.h"
+#include "tests/property/engine_target.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <rapidcheck.h>
 
 #include <sstream>
@@ -48,17 +48,6 @@ void equals_plain(const EngineCase& which) {
   }
 }
 
-class EngineTarget : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override {
-    if ((hwy::SupportedTargets() & GetParam()) == 0) {
-      GTEST_SKIP() << "this machine has no " << hwy::TargetName(GetParam());
-    }
-    hwy::SetSupportedTargetsForTest(GetParam());
-  }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
-
 TEST_P(EngineTarget, EqualsThePlainImplementationOnAnyBits) {
   for (const EngineCase& which : engine_cases()) {
     EXPECT_TRUE(rc::check(which.name, [&] { equals_plain(which); }));
@@ -84,9 +73,8 @@ TEST_P(EngineTarget, EqualsThePlainImplementationOnEachStyleOfWords) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget,
-                         testing::Values(HWY_AVX3_DL, HWY_AVX3, HWY_AVX2, HWY_SSE4),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget, testing::ValuesIn(supported_targets()),
+                         target_name);
 
 }  // namespace
 }  // namespace sptc::engine

@@ -2,9 +2,9 @@
 #include "models/base/random.h"
 #include "models/engine/f64_gemm.h"
 #include "models/mma/f64_dot.h"
+#include "tests/property/engine_target.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <bit>
 
@@ -27,10 +27,7 @@ std::uint64_t any_f64(const RandomStream& random, std::uint64_t index, std::uint
 }
 
 TEST(EngineF64, EqualsThePlainChainOnAnyBitsOnEveryTarget) {
-  for (const std::int64_t target : {HWY_AVX3_DL, HWY_AVX3, HWY_AVX2, HWY_SSE4}) {
-    if ((hwy::SupportedTargets() & target) == 0) {
-      continue;
-    }
+  for (const std::int64_t target : supported_targets()) {
     hwy::SetSupportedTargetsForTest(target);
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const RandomStream random(seed);
