@@ -86,6 +86,12 @@ std::uint32_t special_word(std::uint8_t flags, const FloatFormat& output) {
   return numerics::infinity(output, (flags & kFlagNegativeInfinity) != 0);
 }
 
+InputError not_executed(const MmaInstruction& instruction, const StepRules& rules) {
+  return InputError("the simulated data path does not execute " + instruction.ptx_name() +
+                    " with this arithmetic (" + std::to_string(rules.products_per_step) +
+                    " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") + ")");
+}
+
 /// Throws InputError for arithmetic that the wires between the stages do not carry.
 void require_data_path(const MmaInstruction& instruction, const StepRules& rules) {
   constexpr std::array kTypes{DataType::kF16,  DataType::kBf16, DataType::kTf32,
@@ -95,11 +101,8 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
   if (!known_type || instruction.family != MmaFamily::kMma || instruction.shape.m != kRows ||
       instruction.shape.n != kCols || instruction.block_scaled || instruction.satfinite ||
-      rules.lowered_fp8 || rules.zero_rule != ZeroRule::kIgnore ||
-      rules.products_per_step > kMaxStepProducts) {
-    throw InputError("the simulated data path does not execute " + instruction.ptx_name() +
-                     " with this arithmetic (" + std::to_string(rules.products_per_step) +
-                     " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") + ")");
+      rules.zero_rule != ZeroRule::kIgnore || rules.products_per_step > kMaxStepProducts) {
+    throw not_executed(instruction, rules);
   }
 }
 
@@ -138,6 +141,7 @@ inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatF
 StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rules)
     : instruction(which), rules(step_rules) {
   require_data_path(instruction, rules);
+  operand_bits = rules.lowered_fp8 ? 16 : numerics::storage_bits(instruction.a_type);
   steps = instruction.compressed_k() / rules.products_per_step;
   ensure(steps * rules.products_per_step == instruction.compressed_k(),
          "StepContext: depth is no multiple of the step");
@@ -161,8 +165,15 @@ StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes
   const int products = step_bytes * 8 / numerics::storage_bits(which.a_type);
   const bool one_pass = context.rules.is_f64() || products > which.compressed_k();
   context.rules.products_per_step = one_pass ? which.compressed_k() : products;
+  context.operand_bits = numerics::storage_bits(which.a_type);
   context.steps = static_cast<int>(ceil_div(which.compressed_k(), context.rules.products_per_step));
   return context;
+}
+
+void StepContext::require_values() const {
+  if (rules.lowered_fp8) {
+    throw not_executed(instruction, rules);
+  }
 }
 
 SPTC_VECTOR_CLONES

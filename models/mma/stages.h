@@ -51,9 +51,14 @@ struct StepContext {
   int product_shift =
       0;  ///< left shift that brings a product at the largest exponent to F fraction bits
   int accumulator_shift = 0;  ///< the same for the accumulator; negative: right
+  int operand_bits = 0;       ///< of what a multiplier takes: 16 where fp8 is lowered to f16
 
-  /// Throws InputError for an instruction or rules that the stages do not execute.
+  /// Throws InputError for an instruction or rules whose steps the stages do not take.
   StepContext(const MmaInstruction& which, const StepRules& step_rules);
+
+  /// Throws InputError where the steps can be timed but not their values computed: of lowered fp8
+  /// the conversions and the final addition are no work of a tensor core.
+  void require_values() const;
 
   /// For simulating time alone: any instruction of the mma family, in steps of `step_bytes` bytes
   /// of A per row. The stages below do not execute it.

@@ -2,38 +2,53 @@
 //
 // The error of a block FMA with truncation
 // ----------------------------------------
-// A step takes L products p_1..p_L and the accumulator c (f32), and lets
+// A step takes L products p_1..p_L and the accumulator c (f32 or f16), and lets
 //
-//     c' = RZ32( sum_l T(p_l) + T(c) ),     T(x) = x cut toward zero to a multiple of 2^(emax - F),
+//     c' = rd( sum_l T(p_l) + T(c) ),     T(x) = x cut toward zero to a multiple of 2^(emax - F),
+//
+// where rd rounds toward zero to f32, or to nearest even to f16. f is the number of fraction bits
+// that rd keeps, emin the smallest exponent of the output (-126, -14) and u = 1 toward zero, u =
+// 1/2 to nearest.
 //
 // with emax the largest exponent among the non-zero addends (for a product the sum of the two
 // exponent fields, before any normalisation) and at least the floor of the hardware. Let s be the
 // exact sum of all products so far, d the same sum as computed here in double, and E a bound on |c
 // - d|. For one step from (c, s, d, E) to (c', s', d', E'):
 //
-//   1. 2^emax <= Q, Q = pow2_floor(max(|d| + E, S, R, 2^-126, 2^floor)), pow2_floor(x) =
+//   1. 2^emax <= Q, Q = pow2_floor(max(|d| + E, S, R, 2^emin, 2^floor)), pow2_floor(x) =
 //   2^floor(log2 x).
 //      - An accumulator that is normal has exponent floor(log2 |c|) and |c| <= |d| + E; a subnormal
-//      one has -126.
+//      one has emin.
 //      - A product of normal operands is significand * 2^(ea + eb) with a significand in [1, 4), so
 //        2^(ea + eb) <= |p| <= S, the sum of |p_l| of this step. (S as computed is not below any
 //        |p_l|, although it is rounded: the addends are not negative and rounding is monotone.)
 //      - A product with a subnormal operand keeps the exponent of the format: 2^(ea + eb) <= R,
-//      where R is 2^emin
+//      where R is 2^(smallest exponent of the operand)
 //        times the largest power of two on the other side.
 //   2. T changes each of the L + 1 addends by less than 2^(emax - F) <= Q 2^-F; their sum is exact:
 //        truncation < (L + 1) Q 2^-F.
-//   3. The sum before rounding is at most Y = |d'| + E + truncation in magnitude; rounding toward
-//   zero changes it by
-//      less than one unit in the last place: pow2_floor(max(Y, 2^-126)) 2^-f with f = 23 output
-//      fraction bits (13 for the fp8 of Ada and Hopper), which is 2^-149 for
-//      subnormals.
+//   3. The sum before rounding is at most Y = |d'| + E + truncation in magnitude; rounding changes
+//   it by at most
+//      u units in the last place: u pow2_floor(max(Y, 2^emin)) 2^-f, where f = 23 for f32 (13 for
+//      the fp8 of Ada and Hopper) and 10 for f16. The unit of subnormals is 2^(emin - f).
 //   4. The double sums: the products are exact (at most 2 x 11 bits), L of them are summed and
 //   added to d:
 //        |(d' - d) - (s' - s)| <= 2^-52 (L S + Y)        (gamma_n <= 2 n u, u = 2^-53)
 //
 //   E' = E + truncation + rounding + 2^-52 (L S + Y), inflated by 2^-26 for the rounding of E
 //   itself and of |d| + E.
+//
+// An fp8 instruction of Hopper or B200 that is lowered to f16 lets (mma/lowered_fp8.h)
+//
+//     t1 = step(half of the products, 0),  t2 = step(the others, t1),  c' = RN(t2 + c).
+//
+// Operands convert to f16 exactly; an e4m3 subnormal becomes a normal f16, so R counts f16
+// subnormals only. Points 1 to 4, twice from (t, s, d, E) = (0, 0, 0, 0), give (d2, E2) with
+// |t2 - d2| <= E2. The addition is IEEE 754's, to nearest with all fraction bits:
+//
+//     Y = |d + d2| + E + E2,   E' = E + E2 + pow2_floor(max(Y, 2^emin)) 2^-f / 2 + 2^-52 Y.
+//
+// The accumulator is in neither window: what the products leave is not cut by a large sum.
 //
 // Without step 1 this is the a-priori bound of block FMA: with |c| <= sum |a||b| (everything
 // truncates toward zero) and T = ceil(K / L) steps, E <= T ((L + 1) 2^-F + 2^-23) sum |a||b| to
@@ -68,9 +83,6 @@ namespace {
 
 using Panel = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr double kSmallestNormal = 0x1p-126;  // of f32
-constexpr double kOverflow =
-    0x1.fffffep127;  // the largest finite f32; RZ turns what reaches 2^128 into infinity
 constexpr double kInflation = 1.0 + 0x1p-26;
 
 /// 2^floor(log2 x) for a positive normal double: the value with its mantissa field cleared.
@@ -78,19 +90,53 @@ double pow2_floor(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FF0'0000'0000'0000ULL);
 }
 
+/// Where logical k stands so that the products of a step stand side by side.
+class StepOrder {
+ public:
+  explicit StepOrder(const BlockFma& arithmetic) {
+    if (arithmetic.lowered_fp8) {
+      half_ = static_cast<std::size_t>(arithmetic.logical_k_per_step);
+      // The first step takes elements 0 and 1 of four as A stores them, or the groups of these.
+      pair_ = 2 * half_ / static_cast<std::size_t>(arithmetic.products_per_step);
+    }
+  }
+
+  /// Whole instructions where they are lowered: rows end with zeros.
+  std::size_t padded(std::size_t k) const {
+    const std::size_t depth = 2 * half_;
+    return half_ == 0 ? k : (k + depth - 1) / depth * depth;
+  }
+  std::size_t place(std::size_t k) const {
+    if (half_ == 0) {
+      return k;
+    }
+    const std::size_t within = k % (2 * half_);
+    const std::size_t step = within / pair_ % 2;
+    return k - within + step * half_ + within / (2 * pair_) * pair_ + within % pair_;
+  }
+
+ private:
+  std::size_t half_ = 0;  // logical k of one of two steps; 0: not lowered
+  std::size_t pair_ = 0;  // neighbours in k that go to the same step
+};
+
 /// Decoded rows of one operand. Non-finite elements are zero here and flagged: D has them decided
 /// apart.
 struct Operand {
-  Panel values;                   ///< [rows, k]
+  Panel values;                   ///< [rows, k], in the order of the steps
   std::vector<double> top;        ///< per row: 2^(largest exponent field), 0 for a row of zeros
   std::vector<double> subnormal;  ///< per row: 2^emin where the row holds a subnormal, else 0
   std::vector<bool> special;      ///< per row: holds NaN or infinity
 };
 
 Operand decode(const Matrix<numerics::Word>& words, std::size_t first, std::size_t count,
-               numerics::DataType type) {
-  const numerics::DataTypeInfo& row_of_table = numerics::info(type);
-  Operand result{Panel(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(words.cols())),
+               numerics::DataType type, const BlockFma& arithmetic) {
+  const StepOrder order(arithmetic);
+  const bool is_float = numerics::info(type).is_float();
+  const numerics::DataType multiplied = arithmetic.lowered_fp8 ? numerics::DataType::kF16 : type;
+  const int min_exponent = is_float ? numerics::info(multiplied).format->min_exponent() : 0;
+  Operand result{Panel::Zero(static_cast<Eigen::Index>(count),
+                             static_cast<Eigen::Index>(order.padded(words.cols()))),
                  std::vector<double>(count), std::vector<double>(count), std::vector<bool>(count)};
   for (std::size_t r = 0; r < count; ++r) {
     const auto row = words.row(first + r);
@@ -101,12 +147,13 @@ Operand decode(const Matrix<numerics::Word>& words, std::size_t first, std::size
         result.special[r] = true;
         value = 0;
       }
-      result.values(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(k)) = value;
-      if (value != 0 && row_of_table.is_float()) {
+      result.values(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(order.place(k))) =
+          value;
+      if (value != 0 && is_float) {
         const int exponent = std::ilogb(value);
-        top = std::max(top, std::max(exponent, row_of_table.format->min_exponent()));
-        if (exponent < row_of_table.format->min_exponent()) {
-          result.subnormal[r] = std::ldexp(1.0, row_of_table.format->min_exponent());
+        top = std::max(top, std::max(exponent, min_exponent));
+        if (exponent < min_exponent) {
+          result.subnormal[r] = std::ldexp(1.0, min_exponent);
         }
       }
     }
@@ -115,23 +162,41 @@ Operand decode(const Matrix<numerics::Word>& words, std::size_t first, std::size
   return result;
 }
 
-/// Carries (d, E) of every element of a block through the steps.
+/// (d, E) of every element of a block, [m, n].
+struct BoundedSum {
+  BoundedSum(Eigen::Index rows, Eigen::Index cols)
+      : value(Panel::Zero(rows, cols)), error(Panel::Zero(rows, cols)) {}
+  void clear() {
+    value.setZero();
+    error.setZero();
+  }
+
+  Panel value;  ///< d
+  Panel error;  ///< E
+};
+
+/// Carries bounded sums through the steps.
 class RunningBound {
  public:
   RunningBound(const Operand& a, const Operand& b, const BlockFma& arithmetic)
       : truncation_((arithmetic.products_per_step + 1) *
                     std::ldexp(1.0, -arithmetic.fraction_bits)),
-        rounding_(std::ldexp(1.0, -arithmetic.output_fraction_bits)),
         reference_sum_(0x1p-52 * arithmetic.products_per_step),
-        d_(Panel::Zero(a.values.rows(), b.values.rows())),
-        error_(d_),
-        largest_(d_),
-        magnitude_(d_),
-        exponent_floor_(d_) {
+        largest_(Panel::Zero(a.values.rows(), b.values.rows())),
+        magnitude_(largest_),
+        exponent_floor_(largest_) {
+    const numerics::FloatFormat& output = *numerics::info(arithmetic.output).format;
+    const double unit = std::ldexp(1.0, -output.mantissa_bits);
+    const bool to_nearest = arithmetic.output == numerics::DataType::kF16;
+    step_rounding_ = std::ldexp(to_nearest ? unit / 2 : unit, arithmetic.cleared_output_bits);
+    addition_rounding_ = unit / 2;
+    smallest_normal_ = std::ldexp(1.0, output.min_exponent());
     const double floor =
-        std::max(kSmallestNormal, std::ldexp(1.0, arithmetic.exponent_floor.value_or(-126)));
-    for (Eigen::Index i = 0; i < d_.rows(); ++i) {
-      for (Eigen::Index j = 0; j < d_.cols(); ++j) {
+        arithmetic.exponent_floor
+            ? std::max(smallest_normal_, std::ldexp(1.0, *arithmetic.exponent_floor))
+            : smallest_normal_;
+    for (Eigen::Index i = 0; i < largest_.rows(); ++i) {
+      for (Eigen::Index j = 0; j < largest_.cols(); ++j) {
         const auto r = static_cast<std::size_t>(i);
         const auto c = static_cast<std::size_t>(j);
         exponent_floor_(i, j) =
@@ -141,13 +206,13 @@ class RunningBound {
   }
 
   /// One step: `products` is sum p_l, `magnitudes` sum |p_l|, both [m, n].
-  void step(const Panel& products, const Panel& magnitudes) {
-    const Eigen::Index count = d_.size();
+  void step(const Panel& products, const Panel& magnitudes, BoundedSum& sum) {
+    const Eigen::Index count = largest_.size();
     const double* p = products.data();
     const double* s = magnitudes.data();
     const double* floor = exponent_floor_.data();
-    double* d = d_.data();
-    double* e = error_.data();
+    double* d = sum.value.data();
+    double* e = sum.error.data();
     double* largest = largest_.data();
     double* total = magnitude_.data();
     for (Eigen::Index i = 0; i < count; ++i) {
@@ -155,15 +220,31 @@ class RunningBound {
       d[i] += p[i];
       const double cut = e[i] + truncation_ * q;
       const double y = std::fabs(d[i]) + cut;
-      const double rounding = rounding_ * pow2_floor(std::max(y, kSmallestNormal));
+      const double rounding = step_rounding_ * pow2_floor(std::max(y, smallest_normal_));
       e[i] = (cut + rounding + reference_sum_ * s[i] + 0x1p-52 * y) * kInflation;
       largest[i] = std::max(largest[i], y);
       total[i] += s[i];
     }
   }
 
-  const Panel& d() const { return d_; }
-  const Panel& error() const { return error_; }
+  /// The end of a lowered instruction: what its two steps left is added, to nearest.
+  void add(const BoundedSum& result_of_steps, BoundedSum& sum) {
+    const Eigen::Index count = largest_.size();
+    const double* t = result_of_steps.value.data();
+    const double* t_error = result_of_steps.error.data();
+    double* d = sum.value.data();
+    double* e = sum.error.data();
+    double* largest = largest_.data();
+    for (Eigen::Index i = 0; i < count; ++i) {
+      d[i] += t[i];
+      const double carried = e[i] + t_error[i];
+      const double y = std::fabs(d[i]) + carried;
+      const double rounding = addition_rounding_ * pow2_floor(std::max(y, smallest_normal_));
+      e[i] = (carried + rounding + 0x1p-52 * y) * kInflation;
+      largest[i] = std::max(largest[i], y);
+    }
+  }
+
   const Panel& largest() const {
     return largest_;
   }  ///< over the steps, of what may reach the rounding
@@ -171,9 +252,11 @@ class RunningBound {
 
  private:
   double truncation_;
-  double rounding_;
   double reference_sum_;
-  Panel d_, error_, largest_, magnitude_, exponent_floor_;
+  double step_rounding_ = 0;      // relative to the power of two of what is rounded
+  double addition_rounding_ = 0;  // likewise
+  double smallest_normal_ = 0;    // of the output
+  Panel largest_, magnitude_, exponent_floor_;
 };
 
 /// NaN, infinity, or finite, by IEEE 754 reasoning over the products that the hardware forms.
@@ -220,14 +303,28 @@ void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const
   const Eigen::Index depth = a.values.cols();
   Panel products(a.values.rows(), b.values.rows());
   Panel magnitudes(products);
+  BoundedSum sum(a.values.rows(), b.values.rows());
+  BoundedSum of_instruction(sum);
+  bool is_first = true;  // of the two steps of a lowered instruction
   for (Eigen::Index k = 0; k < depth; k += arithmetic.logical_k_per_step) {
     const Eigen::Index length = std::min<Eigen::Index>(arithmetic.logical_k_per_step, depth - k);
     const auto a_step = a.values.middleCols(k, length);
     const auto b_step = b_rows.middleRows(k, length);
     products.noalias() = a_step * b_step;
     magnitudes.noalias() = a_step.cwiseAbs() * b_step.cwiseAbs();
-    running.step(products, magnitudes);
+    if (!arithmetic.lowered_fp8) {
+      running.step(products, magnitudes, sum);
+      continue;
+    }
+    running.step(products, magnitudes, of_instruction);
+    if (!is_first) {
+      running.add(of_instruction, sum);
+      of_instruction.clear();
+    }
+    is_first = !is_first;
   }
+  const double largest_finite = numerics::to_double(
+      numerics::infinity(*numerics::info(arithmetic.output).format, false) - 1, arithmetic.output);
   for (std::size_t i = 0; i < block.rows; ++i) {
     for (std::size_t j = 0; j < block.cols; ++j) {
       const auto r = static_cast<Eigen::Index>(i);
@@ -236,11 +333,11 @@ void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const
                                  ? classify(inputs, block.row + i, block.col + j)
                                  : Expectation::kWithinBound;
       // An overflow on the way can change any outcome but NaN.
-      if (expected != Expectation::kNan && running.largest()(r, c) > kOverflow) {
+      if (expected != Expectation::kNan && running.largest()(r, c) > largest_finite) {
         expected = Expectation::kUndecided;
       }
-      result.value(i, j) = running.d()(r, c);
-      result.bound(i, j) = running.magnitude()(r, c) == 0 ? 0 : running.error()(r, c);
+      result.value(i, j) = sum.value(r, c);
+      result.bound(i, j) = running.magnitude()(r, c) == 0 ? 0 : sum.error(r, c);
       result.expectation(i, j) = expected;
     }
   }
@@ -253,11 +350,15 @@ Reference multiply(const GemmInputs& inputs, const BlockFma& arithmetic, const B
   ensure(block.row + block.rows <= inputs.a->rows() &&
              block.col + block.cols <= inputs.b_columns->rows(),
          "reference: block outside D");
-  const Operand a = decode(*inputs.a, block.row, block.rows, inputs.type);
-  const Operand b = decode(*inputs.b_columns, block.col, block.cols, inputs.type);
+  const bool is_float = numerics::info(inputs.type).is_float();
+  ensure(!is_float || arithmetic.output == numerics::DataType::kF32 ||
+             arithmetic.output == numerics::DataType::kF16,
+         "reference: an output without a bound");
+  const Operand a = decode(*inputs.a, block.row, block.rows, inputs.type, arithmetic);
+  const Operand b = decode(*inputs.b_columns, block.col, block.cols, inputs.type, arithmetic);
   Reference result{Matrix<double>(block.rows, block.cols), Matrix<double>(block.rows, block.cols),
                    Matrix<Expectation>(block.rows, block.cols, Expectation::kWithinBound)};
-  if (!numerics::info(inputs.type).is_float()) {
+  if (!is_float) {
     multiply_integers(a, b, result);
     return result;
   }

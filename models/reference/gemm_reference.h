@@ -14,15 +14,20 @@ namespace sptc::reference {
 /// What an error bound must know about a block FMA: one step adds `products_per_step` products and
 /// the accumulator, each truncated in magnitude to a multiple of 2^(emax - fraction_bits), where
 /// emax is the largest exponent among them and at least `exponent_floor` (where there is one); the
-/// exact sum is rounded toward zero to f32.
+/// exact sum is rounded once to the output: toward zero to f32, to nearest even to f16.
 struct BlockFma {
   int products_per_step = 0;  ///< L
   int fraction_bits = 0;      ///< F
   std::optional<int> exponent_floor;
   /// Consecutive logical k that one step covers: L, or L * M/N where A is N:M sparse.
   int logical_k_per_step = 0;
-  /// Fraction bits that the rounded sum keeps: those of f32, or 13 for the fp8 of Ada and Hopper.
-  int output_fraction_bits = 23;
+  /// Low fraction bits of the output that every step leaves zero: 10 for the fp8 of Ada and Hopper,
+  /// which keeps 13 of the 23 bits of f32.
+  int cleared_output_bits = 0;
+  numerics::DataType output = numerics::DataType::kF32;  ///< or f16
+  /// fp8 instructions of depth 2L that run as two f16 steps from zero and an IEEE addition of the
+  /// accumulator: Hopper and B200, mma/lowered_fp8.h.
+  bool lowered_fp8 = false;
 };
 
 /// Inputs of one GEMM, as storage words. A is dense here: what an N:M matrix leaves out is zero.
@@ -41,8 +46,8 @@ enum class Expectation : std::uint8_t {
   kNan,
   kPositiveInfinity,
   kNegativeInfinity,
-  kUndecided,  ///< a partial sum comes near 2^128: whether it overflows depends on the rounding
-               ///< errors
+  kUndecided,  ///< a partial sum comes near the largest number of the output: whether it overflows
+               ///< depends on the rounding errors
 };
 
 /// The reference of D: value, proved bound and expectation of each element, [m, n].
@@ -60,7 +65,7 @@ struct Block {
 /// D = A B in double precision (Eigen) from the decoded inputs, and for each element the bound of a
 /// block FMA's error, derived in gemm_reference.cpp. Integers: the exact sum wrapped to 32 bits,
 /// bound 0. Blocks of about 64 x 64 keep the working set in cache. Throws InternalError where
-/// shapes disagree.
+/// shapes disagree or the output is neither f32 nor f16.
 Reference multiply(const GemmInputs& inputs, const BlockFma& arithmetic, const Block& block);
 
 }  // namespace sptc::reference

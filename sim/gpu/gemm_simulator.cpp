@@ -50,6 +50,7 @@ class GemmSimulator::Impl {
         options_.sms == Sms::kSampled ? 1 : std::min<std::int64_t>(spec_.sms, kernel.ctas());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
+      context.require_values();
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
       result.cycles = run_grid(launch(kernel, program, context, map, kernel.ctas(), &memory));

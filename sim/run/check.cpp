@@ -26,6 +26,8 @@ constexpr std::int64_t kSampleEdge = 16;
 constexpr std::int64_t kSampleBatches = 4;
 /// The reference and its bound take a few nanoseconds per multiply-accumulate: a minute, not hours.
 constexpr std::int64_t kMacsLimit = std::int64_t{1} << 34;
+/// The plain arithmetic takes tens of nanoseconds for each: minutes.
+constexpr std::int64_t kPlainMacsLimit = std::int64_t{1} << 32;
 
 /// `count` distinct numbers below `bound`, sorted (Floyd's algorithm, Bentley and Floyd, CACM
 /// 30(9), 1987).
@@ -107,13 +109,16 @@ Matrix<Word> take(const Matrix<Word>& d, const ElementSelection& selection) {
   return result;
 }
 
-void require_bounded_work(const Operation& op) {
+void require_bounded_work(const Operation& op, CheckMode mode) {
   const auto macs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                     static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
-  if (macs > static_cast<double>(kMacsLimit)) {
-    throw InputError("--check eigen with --fidelity timing computes every element of '" + op.name +
-                     "', which is limited to 2^34 multiply-accumulates per operation: use --check "
-                     "sample, or --fidelity datapath");
+  const bool exact = mode == CheckMode::kExact;
+  if (macs > static_cast<double>(exact ? kPlainMacsLimit : kMacsLimit)) {
+    throw InputError("--check " + std::string(name(mode)) +
+                     " with --fidelity timing computes every element of '" + op.name +
+                     "', which is limited to 2^" + (exact ? "32" : "34") +
+                     " multiply-accumulates per operation: use --check sample, or --fidelity "
+                     "datapath");
   }
 }
 
@@ -206,16 +211,13 @@ reference::Findings check_against_reference(const GemmOperands& operands, const 
                                             const Arithmetic& arithmetic) {
   const mma::StepRules& rules = arithmetic.rules;
   const mma::MmaInstruction& instruction = arithmetic.instruction;
-  // The bound is derived for this arithmetic and no other.
-  const bool has_bound =
-      rules.is_integer() || (rules.rounding == mma::OutputRounding::kTowardZero &&
-                             rules.output == numerics::DataType::kF32 && !rules.lowered_fp8);
-  if (!has_bound) {
-    throw InputError("no error bound is derived for the arithmetic of " + instruction.ptx_name() +
-                     " here: use --check exact or none");
-  }
-  reference::BlockFma block_fma{rules.products_per_step, rules.fraction_bits, rules.exponent_floor,
-                                rules.products_per_step, 23 - rules.cleared_output_bits};
+  // The bound is derived for these roundings and no others.
+  const bool to_nearest = rules.output == numerics::DataType::kF16;
+  ensure(rules.is_integer() || to_nearest == (rules.rounding == mma::OutputRounding::kNearestEven),
+         "check: a rounding without a bound");
+  reference::BlockFma block_fma{
+      rules.products_per_step,   rules.fraction_bits, rules.exponent_floor, rules.products_per_step,
+      rules.cleared_output_bits, rules.output,        rules.lowered_fp8};
   reference::GemmInputs inputs{instruction.a_type, &operands.a, &operands.b_columns, nullptr};
   Matrix<Word> dense_a;
   Matrix<std::uint8_t> selected;
@@ -282,11 +284,10 @@ CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const
   CheckResult result;
   result.mode = name(mode);
   std::vector<ElementSelection> selections;
-  ensure(mode != CheckMode::kExact, "check exact without values");
   if (mode == CheckMode::kSample) {
     selections = sample_elements(op.shape, op.batch, seed);
-  } else if (mode == CheckMode::kEigen) {
-    require_bounded_work(op);
+  } else if (mode != CheckMode::kNone) {
+    require_bounded_work(op, mode);
     for (std::int64_t entry = 0; entry < op.batch; ++entry) {
       selections.push_back({entry, all(op.shape.m), all(op.shape.n)});
     }
@@ -301,7 +302,11 @@ CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const
                    "the checked elements of '" + op.name + "'");
     const GemmOperands operands = make_operands(op, sparse, data, selection);
     const Matrix<Word> d = batched_gemm(operands, arithmetic);
-    add_findings(check_against_reference(operands, d, arithmetic), selection, result);
+    add_findings(mode == CheckMode::kExact
+                     ? reference::check_bits(d, plain_gemm(operands, arithmetic),
+                                             arithmetic.instruction.accumulator)
+                     : check_against_reference(operands, d, arithmetic),
+                 selection, result);
   }
   return result;
 }

@@ -66,9 +66,9 @@ void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<n
                     CheckResult& result);
 
 /// Checks the arithmetic of an operation whose values do not travel (fidelity `timing`): elements
-/// of D at full K, by the batched engine, against the reference. `eigen` computes all elements
-/// and throws InputError where that is too much work; `exact` has nothing to compare with and
-/// throws InputError.
+/// of D at full K, by the batched engine, against the reference, or with `exact` against the plain
+/// arithmetic bit for bit. `eigen` and `exact` compute all elements and throw InputError where that
+/// is too much work.
 CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
                          const Arithmetic& arithmetic, std::uint64_t seed);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,8 +132,8 @@ void name_assumptions(const Architecture& architecture, RunResult& result) {
   }
 }
 
-void add_notes(const Workload& workload, const RunOptions& options, bool network_ran,
-               RunResult& result) {
+void add_notes(const Workload& workload, const RunOptions& options, std::string_view numerics,
+               bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
     result.notes.push_back(
         options.fidelity == Fidelity::kTiming
@@ -143,6 +144,14 @@ void add_notes(const Workload& workload, const RunOptions& options, bool network
     result.notes.push_back(
         "checked elements are computed by the batched engine: no values travel in --fidelity "
         "timing");
+  }
+  const auto is_lowered = [&](const OperationResult& op) {
+    return numerics::is_fp8(op.dtype) && Arithmetic(numerics, op.dtype, false).rules.lowered_fp8;
+  };
+  if (std::any_of(result.operations.begin(), result.operations.end(), is_lowered)) {
+    result.notes.push_back(
+        "fp8 runs as f16: the cycles hold its steps, not the conversions and the additions of the "
+        "accumulator, which other units do");
   }
 }
 
@@ -235,7 +244,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   report_progress(operations.size());
   result.totals = sum_up(result.operations);
-  add_notes(workload, options, network_runs, result);
+  add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
   return result;
 }
 

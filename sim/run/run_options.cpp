@@ -57,11 +57,6 @@ GemmSimulator::Sms parse_sms(std::string_view word) {
 }
 
 void require_consistent(const RunOptions& options) {
-  if (options.fidelity == Fidelity::kTiming && options.check_mode() == CheckMode::kExact) {
-    throw InputError(
-        "--check exact compares the bits of the data path with the plain arithmetic, and "
-        "--fidelity timing moves no bits: use --fidelity datapath, or --check sample");
-  }
   if (options.fidelity == Fidelity::kDatapath &&
       options.simulated_sms() == GemmSimulator::Sms::kSampled) {
     throw InputError(

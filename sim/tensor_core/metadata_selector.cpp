@@ -35,7 +35,7 @@ SelectedToken MetadataSelector::select_next_step() {
   const mma::StepContext& context = *source.issue.context;
   const std::int64_t operands = std::int64_t{context.instruction.shape.m} *
                                 context.instruction.shape.n * context.rules.products_per_step;
-  output_.take(now(), operands * numerics::storage_bits(context.instruction.b_type) / 8);
+  output_.take(now(), operands * context.operand_bits / 8);
   ++statistics_.steps;
   statistics_.selected += operands;
   statistics_.by_metadata += context.instruction.sparse ? operands : 0;

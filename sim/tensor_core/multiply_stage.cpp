@@ -81,7 +81,7 @@ std::int64_t MultiplyStage::occupied_bytes(const mma::StepContext& context, int 
   if (context.rules.is_f64()) {
     return results * context.rules.products_per_step * bytes_per_cycle / spec_.f64_multipliers;
   }
-  const int bits = numerics::storage_bits(instruction.a_type);
+  const int bits = context.operand_bits;
   const std::int64_t a_bytes = std::int64_t{context.rules.products_per_step} * bits / 8;
   if (context.rules.is_integer()) {
     // Sums of integers are exact, so that a wide array takes several steps in one pass.

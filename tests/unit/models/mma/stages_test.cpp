@@ -4,6 +4,7 @@
 //   D[0][0] = 1.5 * 2 + (-1) * 0.25 + 0.5 (f16 operands, f32 accumulator).
 #include "models/mma/stages.h"
 
+#include "models/base/error.h"
 #include "tests/support/mma_operands.h"
 
 #include <gtest/gtest.h>
@@ -130,6 +131,17 @@ TEST(StageFeedback, DecodesTheResultAsTheNextAccumulator) {
   decode_accumulators(stages->context, stages->results, accumulator);
   EXPECT_EQ(accumulator.significand[0][0], 13 << 20);  // 3.25 = 1.625 * 2
   EXPECT_EQ(accumulator.exponent[0][0], 1);
+}
+
+TEST(StepContext, TimesLoweredFp8AsF16AndComputesNoValues) {
+  const MmaInstruction fp8 = gemm_instruction(numerics::DataType::kE4m3, false);
+  const StepContext lowered(fp8, step_rules("hopper", fp8));
+  EXPECT_EQ(lowered.steps, 2);
+  EXPECT_EQ(lowered.operand_bits, 16);
+  EXPECT_THROW(lowered.require_values(), InputError);
+  const StepContext native(fp8, step_rules("ada", fp8));
+  EXPECT_EQ(native.operand_bits, 8);
+  native.require_values();
 }
 
 }  // namespace

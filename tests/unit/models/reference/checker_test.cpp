@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/reference/checker.h"
 
-#include "models/base/random.h"
-#include "models/mma/dot_step.h"
-#include "models/mma/instruction.h"
-#include "models/mma/step_rules.h"
+#include "tests/unit/models/reference/checked_gemm.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
 
@@ -18,49 +14,6 @@ namespace {
 
 using numerics::DataType;
 using numerics::Word;
-
-using Generator = std::function<double(std::uint64_t)>;
-
-/// One GEMM with the plain arithmetic of an A100 beside it.
-struct Gemm {
-  DataType type;
-  Matrix<Word> a, b_columns, d;
-  BlockFma arithmetic;
-
-  Gemm(DataType operand, std::size_t m, std::size_t n, std::size_t k, const Generator& a_value,
-       const Generator& b_value)
-      : type(operand), a(m, k), b_columns(n, k), d(m, n) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      a.data()[i] = numerics::from_double(a_value(i), type);
-    }
-    for (std::size_t i = 0; i < b_columns.size(); ++i) {
-      b_columns.data()[i] = numerics::from_double(b_value(i), type);
-    }
-    const mma::StepRules rules = mma::step_rules("ampere", mma::gemm_instruction(type, false));
-    arithmetic = {rules.products_per_step, rules.fraction_bits, rules.exponent_floor,
-                  rules.products_per_step};
-    compute();
-  }
-
-  void compute() {
-    const mma::MmaInstruction instruction = mma::gemm_instruction(type, false);
-    const mma::StepRules rules = mma::step_rules("ampere", instruction);
-    for (std::size_t i = 0; i < d.rows(); ++i) {
-      for (std::size_t j = 0; j < d.cols(); ++j) {
-        d(i, j) = mma::dense_dot(a.row(i), b_columns.row(j), 0, instruction, rules);
-      }
-    }
-  }
-
-  GemmInputs inputs() const { return {type, &a, &b_columns, nullptr}; }
-  Findings check() const {
-    return check_against_reference(inputs(), arithmetic, d, numerics::accumulator_type(type));
-  }
-};
-
-Generator normal(std::uint64_t seed) {
-  return [stream = RandomStream(seed)](std::uint64_t i) { return stream.normal(i); };
-}
 
 constexpr DataType kFloats[] = {DataType::kF16, DataType::kBf16, DataType::kTf32};
 
@@ -78,9 +31,7 @@ TEST(Checker, AcceptsThePlainArithmeticOnNormalData) {
 TEST(Checker, AcceptsThePlainArithmeticWhereEveryTruncationHasTheSameSign) {
   // Non-negative operands: all errors add up, and at K = 16384 they reach a good part of the bound.
   for (const DataType type : kFloats) {
-    const Generator a = [s = RandomStream(3)](std::uint64_t i) { return std::fabs(s.normal(i)); };
-    const Generator b = [s = RandomStream(4)](std::uint64_t i) { return std::fabs(s.normal(i)); };
-    const Findings findings = Gemm(type, 4, 4, 16384, a, b).check();
+    const Findings findings = Gemm(type, 4, 4, 16384, non_negative(3), non_negative(4)).check();
     EXPECT_EQ(findings.mismatches, 0) << name(type);
     EXPECT_GT(findings.worst_ratio, 0.2) << "the bound is not tight: " << name(type);
   }

@@ -114,6 +114,24 @@ TEST_F(Program, ChecksTheDatapathBitByBit) {
   }
 }
 
+TEST_F(Program, ChecksLoweredFp8WithoutADataPath) {
+  const std::vector<std::string> gemm{"gemm",   "40",      "24",   "70",     "--numerics",
+                                      "hopper", "--dtype", "e4m3", "--check"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> arguments = gemm;
+    arguments.insert(arguments.end(), more);
+    return arguments;
+  };
+  for (const char* check : {"eigen", "exact"}) {
+    const Outcome outcome = run(with({check}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+    EXPECT_NE(outcome.out.find("1920 elements compared, 0 mismatches"), std::string::npos)
+        << outcome.out;
+    EXPECT_NE(outcome.out.find("fp8 runs as f16"), std::string::npos) << outcome.out;
+  }
+  expect_refused(with({"exact", "--fidelity", "datapath"}), "lowered to f16");
+}
+
 TEST_F(Program, PrintsTheSameForTheSameSeed) {
   const std::vector<std::string> arguments{"gemm", "96",       "64",   "64",         "--seed",
                                            "5",    "--format", "json", "--fidelity", "datapath"};
@@ -189,7 +207,7 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--stages", "0"}, "--stages must be");
   expect_refused({"gemm", "1", "1", "1", "--arch"}, "--arch");
-  expect_refused({"gemm", "1", "1", "1", "--check", "exact"}, "--fidelity datapath");
+  expect_refused({"gemm", "4096", "4096", "4096", "--check", "exact"}, "2^32");
 }
 
 TEST_F(Program, RefusesFilesThatAreMissingOrLie) {
@@ -230,7 +248,11 @@ TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
   const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
                              path("x.json"), "--vcd", path("x.vcd")},
                             out, err);
-  ::usleep(700'000);
+  // The waveform under its temporary name: the program is at work.
+  for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
+    ::usleep(100'000);
+  }
+  EXPECT_GT(files(), 0u);
   ::kill(child, SIGINT);
   EXPECT_EQ(wait(child), 130);
   EXPECT_EQ(files(), 0u);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/check.h"
 
+#include "models/base/error.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -92,6 +94,44 @@ TEST(CheckAgainstReference, SeesAWrongSelectorIndex) {
   CheckResult exact;
   check_datapath(CheckMode::kExact, operands, d, arithmetic, 0, 0, exact);
   EXPECT_EQ(exact.mismatches, 1);
+}
+
+Operation fp8_operation(GemmShape shape) {
+  Operation op;
+  op.name = "x";
+  op.shape = shape;
+  op.dtype = numerics::DataType::kE4m3;
+  return op;
+}
+
+TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
+  const GeneratedData data(DataKind::kRandom, 1);
+  for (const bool sparse : {false, true}) {
+    const Arithmetic arithmetic("hopper", numerics::DataType::kE4m3, sparse);
+    const GemmOperands operands = make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
+    Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
+    const reference::Findings right = check_against_reference(operands, d, arithmetic);
+    EXPECT_EQ(right.mismatches, 0) << sparse;
+    EXPECT_EQ(right.undecided, 0) << sparse;
+    EXPECT_GT(right.worst_error, 0) << sparse;
+    d(3, 4) += 1U << 12;
+    EXPECT_EQ(check_against_reference(operands, d, arithmetic).mismatches, 1) << sparse;
+  }
+}
+
+TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
+  const GeneratedData data(DataKind::kRandom, 1);
+  const Arithmetic arithmetic("hopper", numerics::DataType::kE4m3, true);
+  const Operation op = fp8_operation({20, 12, 2000});
+  for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact}) {
+    const CheckResult result = check_timing(mode, op, true, data, arithmetic, 0);
+    EXPECT_EQ(result.elements, 240);
+    EXPECT_EQ(result.mismatches, 0);
+    EXPECT_EQ(result.worst_error > 0, mode == CheckMode::kEigen);
+    EXPECT_THROW(
+        check_timing(mode, fp8_operation({1 << 14, 1 << 14, 1 << 14}), true, data, arithmetic, 0),
+        InputError);
+  }
 }
 
 TEST(CheckDatapath, MapsASampledViolationToItsPlace) {

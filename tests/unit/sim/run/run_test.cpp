@@ -195,11 +195,14 @@ TEST_F(Run, ComputesEveryElementInTimingOnlyWhereThatIsLittleWork) {
   EXPECT_NE(refusal().find("--check sample"), std::string::npos);
 }
 
-TEST_F(Run, RefusesExactWithoutValues) {
+TEST_F(Run, ComparesTheEngineBitForBitWhereNoValuesTravel) {
   workload.operations = {operation("a", {16, 16, 16}, true)};
   options.check = CheckMode::kExact;
-  EXPECT_NE(refusal().find("--fidelity datapath"), std::string::npos);
-  EXPECT_EQ(gpu.launches, 0);
+  const RunResult result = run();
+  EXPECT_TRUE(result.passed());
+  ASSERT_TRUE(result.operations[0].sparse->check);
+  EXPECT_EQ(result.operations[0].sparse->check->mode, "exact");
+  EXPECT_EQ(result.operations[0].sparse->check->elements, 256);
 }
 
 TEST_F(Run, CompletesTheLastGroupOfKWithZeros) {
