@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace sptc {
@@ -27,10 +28,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+  // The beginning of a name is more likely that name than a shorter one of similar letters.
+  const auto distance = [word](std::string_view name) {
+    return std::pair(!name.starts_with(word), edit_distance(word, name));
+  };
   const auto nearest =
-      std::min_element(candidates.begin(), candidates.end(), [&](auto left, auto right) {
-        return edit_distance(word, left) < edit_distance(word, right);
-      });
+      std::min_element(candidates.begin(), candidates.end(),
+                       [&](auto left, auto right) { return distance(left) < distance(right); });
   return nearest == candidates.end() ? std::string_view{} : *nearest;
 }
 

@@ -7,8 +7,8 @@
 
 namespace sptc {
 
-/// The candidate with the smallest edit distance to `word`, or an empty view where there is no
-/// candidate.
+/// The shortest candidate that begins with `word`; else the one with the smallest edit distance to
+/// it. An empty view where there is no candidate.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "'word' (nearest valid: 'x'; allowed: a, b, c)": the tail of every "unknown name" message.

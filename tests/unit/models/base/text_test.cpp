@@ -17,6 +17,11 @@ TEST(NearestName, IsTheOneWithTheFewestEdits) {
   EXPECT_EQ(nearest_name("s8", kNames), "s8");
 }
 
+TEST(NearestName, IsTheShortestThatTheWordBegins) {
+  constexpr std::array<std::string_view, 3> kCards{"a40", "a100-sxm4-mig", "a100-sxm4"};
+  EXPECT_EQ(nearest_name("a100", kCards), "a100-sxm4");
+}
+
 TEST(NearestName, OfNoCandidatesIsEmpty) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }

@@ -100,14 +100,14 @@ Operation fp8_operation(GemmShape shape) {
   Operation op;
   op.name = "x";
   op.shape = shape;
-  op.dtype = numerics::DataType::kE4m3;
+  op.dtype = numerics::DataType::kE5m2;
   return op;
 }
 
 TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
   const GeneratedData data(DataKind::kRandom, 1);
   for (const bool sparse : {false, true}) {
-    const Arithmetic arithmetic("hopper", numerics::DataType::kE4m3, sparse);
+    const Arithmetic arithmetic("hopper", numerics::DataType::kE5m2, sparse);
     const GemmOperands operands = make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
     Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
     const reference::Findings right = check_against_reference(operands, d, arithmetic);
@@ -121,7 +121,7 @@ TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
 
 TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
   const GeneratedData data(DataKind::kRandom, 1);
-  const Arithmetic arithmetic("hopper", numerics::DataType::kE4m3, true);
+  const Arithmetic arithmetic("hopper", numerics::DataType::kE5m2, true);
   const Operation op = fp8_operation({20, 12, 2000});
   for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact}) {
     const CheckResult result = check_timing(mode, op, true, data, arithmetic, 0);
