@@ -18,6 +18,8 @@ void add_run_command(CLI::App& app, Command& chosen);
 void add_gemm_command(CLI::App& app, Command& chosen);
 /// sptcsim arch list|show|validate
 void add_arch_command(CLI::App& app, Command& chosen);
+/// sptcsim energy list|show|area|design
+void add_energy_command(CLI::App& app, Command& chosen);
 /// sptcsim verify DIR
 void add_verify_command(CLI::App& app, Command& chosen);
 /// sptcsim microbench

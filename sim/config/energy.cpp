@@ -283,18 +283,37 @@ class EnergyReader {
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
 };
 
-std::filesystem::path path_of(const std::string& name_or_path) {
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".json") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::filesystem::path energy_directory() {
+  return config_directory() / "energy";
+}
+
+/// A path as it is, a name as the file in `directory` that it names; throws InputError with the
+/// nearest name.
+std::filesystem::path path_of(const std::string& name_or_path, std::string_view what,
+                              const std::filesystem::path& directory) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
     return name_or_path;
   }
-  const std::vector<std::string> names = energy_names();
+  const std::vector<std::string> names = names_in(directory);
   if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
     const std::vector<std::string_view> allowed(names.begin(), names.end());
-    throw InputError(fmt::format("unknown energy file {} in {}",
+    throw InputError(fmt::format("unknown {} {} in {}", what,
                                  unknown_name(printable(name_or_path), allowed),
-                                 (config_directory() / "energy").string()));
+                                 directory.string()));
   }
-  return config_directory() / "energy" / (name_or_path + ".json");
+  return directory / (name_or_path + ".json");
 }
 
 struct StcField {
@@ -351,21 +370,16 @@ LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
 }
 
 LoadedEnergy load_energy(const std::string& name_or_path) {
-  const std::filesystem::path path = path_of(name_or_path);
+  const std::filesystem::path path = path_of(name_or_path, "energy file", energy_directory());
   return parse_energy(read_text_file(path, kMaxFileBytes), printable(path.string()));
 }
 
 std::vector<std::string> energy_names() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(config_directory() / "energy", error)) {
-    if (entry.path().extension() == ".json") {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return names_in(energy_directory());
+}
+
+std::vector<std::string> stc_design_names() {
+  return names_in(energy_directory() / "designs");
 }
 
 energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz) {
@@ -413,10 +427,8 @@ energy::StcDesign parse_stc_design(std::string_view text, const std::string& fil
 }
 
 energy::StcDesign load_stc_design(const std::string& name_or_path) {
-  std::filesystem::path path = name_or_path;
-  if (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(".json")) {
-    path = config_directory() / "energy" / "designs" / (name_or_path + ".json");
-  }
+  const std::filesystem::path path =
+      path_of(name_or_path, "design", energy_directory() / "designs");
   return parse_stc_design(read_text_file(path, kMaxFileBytes), printable(path.string()));
 }
 

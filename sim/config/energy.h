@@ -58,8 +58,9 @@ std::vector<std::string> energy_names();
 /// The spec of a chip with `sms` SMs that boosts to `boost_clock_mhz`.
 energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz);
 
-/// A file that describes a design of Sparseloop's kind; see energy::StcDesign.
+/// A file of energy/designs/, or a path: a design of Sparseloop's kind; see energy::StcDesign.
 energy::StcDesign load_stc_design(const std::string& name_or_path);
+std::vector<std::string> stc_design_names();
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file);
 
 }  // namespace sptc::sim
