@@ -8,32 +8,10 @@
 # Needs no GPU. Works from any directory and is safe to repeat. Options: -j N (compile jobs), --help.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+read_options "${BASH_SOURCE[0]}" 3 8 -- "$@"
 build_dir=$root/build/quickstart
-jobs=$(nproc)
-
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    -h | --help)
-      sed -n '3,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-      exit 0
-      ;;
-    -j)
-      jobs=${2:-}
-      shift
-      ;;
-    -j*) jobs=${1#-j} ;;
-    *)
-      echo "quickstart.sh: unknown option '$1'; allowed: -j N, --help" >&2
-      exit 2
-      ;;
-  esac
-  shift
-done
-if ! [[ $jobs =~ ^[1-9][0-9]*$ ]]; then
-  echo "quickstart.sh: -j needs a positive number, not '$jobs'" >&2
-  exit 2
-fi
 
 heading() { printf '\n== %s\n' "$*"; }
 

@@ -11,35 +11,10 @@
 #   --help     this text
 set -uo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-jobs=$(nproc)
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
 tidy=false asan=false slow=false
-
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --tidy) tidy=true ;;
-    --asan) asan=true ;;
-    --slow) slow=true ;;
-    -h | --help)
-      sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-      exit 0
-      ;;
-    -j)
-      jobs=${2:-}
-      shift
-      ;;
-    -j*) jobs=${1#-j} ;;
-    *)
-      echo "test.sh: unknown option '$1'; allowed: --tidy, --asan, --slow, -j N, --help" >&2
-      exit 2
-      ;;
-  esac
-  shift || break
-done
-if ! [[ $jobs =~ ^[1-9][0-9]*$ ]]; then
-  echo "test.sh: -j needs a positive number, not '$jobs'" >&2
-  exit 2
-fi
+read_options "${BASH_SOURCE[0]}" 3 11 tidy asan slow -- "$@"
 
 summary=()
 failures=0

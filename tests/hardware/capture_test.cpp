@@ -202,8 +202,7 @@ class SimulatedCapture : public testing::Test {
   fs::path capture(const std::string& target, Device& device) {
     const fs::path path = directory.path() / ("capture_" + target);
     CaptureWriter writer(path);
-    capture_bits(writer, mma::find_target(target), {kSeed, 1, kTests / "golden/numerics_all"},
-                 device);
+    capture_bits(writer, mma::find_target(target), {kSeed, 1, kTests / "golden/numerics"}, device);
     writer.item("probes", [&] {
       return capture_probes(writer, kTests / "hardware/probes.json", mma::find_target(target),
                             device);

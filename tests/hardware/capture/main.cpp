@@ -81,7 +81,7 @@ void capture(const Options& options, const std::string& command) {
     bits.cases_per_category = options.quick ? 2 : 6;
   }
   if (!options.no_golden) {
-    bits.golden = data / "golden/numerics_all";
+    bits.golden = data / "golden/numerics";
   }
   capture_bits(writer, target, bits, *device);
   report(writer, "bits");

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics_all";
+const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 struct Outcome {
   int exit_code = -1;
@@ -69,9 +69,9 @@ TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
         run("verify " + kGolden.string() + " --format json --profile " + profile);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     const auto json = nlohmann::json::parse(outcome.out);
-    EXPECT_EQ(json["totals"]["files"], 51);
+    EXPECT_EQ(json["totals"]["files"], 70);
     EXPECT_EQ(json["totals"]["mismatches"], 0);
-    EXPECT_EQ(json["files"].size(), 51U);
+    EXPECT_EQ(json["files"].size(), 70U);
     EXPECT_TRUE(json["files"][0]["first"].is_null());
   }
 }

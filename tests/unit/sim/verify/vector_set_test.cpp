@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics_all";
+const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 /// A copy of one set that a test may spoil.
 class VectorSetFile : public testing::Test {

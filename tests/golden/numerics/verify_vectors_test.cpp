@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using mma::Profile;
 
-const fs::path kVectors = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics_all";
+const fs::path kVectors = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
   const VerifyResult result = verify(kVectors, Profile::kHardware);
@@ -28,7 +28,7 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
     // Only what the models disagree about may be left out.
     EXPECT_LT(set.contested * 10, set.elements) << set.file;
   }
-  EXPECT_EQ(result.sets.size(), 51U);
+  EXPECT_EQ(result.sets.size(), 70U);
 }
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutException) {
@@ -39,7 +39,7 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutExcep
     EXPECT_EQ(set.contested, 0U) << set.file;
     elements += set.elements;
   }
-  EXPECT_EQ(elements, 71504U + 472U);
+  EXPECT_EQ(elements, 141960U);
 }
 
 TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
