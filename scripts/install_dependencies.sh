@@ -9,7 +9,7 @@
 set -euo pipefail
 
 build_packages=(build-essential cmake ninja-build libsystemc-dev libboost-dev libeigen3-dev nlohmann-json3-dev
-                libcli11-dev libfmt-dev libhwy-dev)
+                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libssl-dev)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git)
 tidy_packages=(clang clang-tidy)
 

@@ -130,6 +130,7 @@ int run(int argc, char** argv) {
   sptc::sim::add_mma_command(app, chosen);
   sptc::sim::add_microbench_command(app, chosen);
   sptc::sim::add_crosscheck_command(app, chosen);
+  sptc::sim::add_sweep_command(app, chosen);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {

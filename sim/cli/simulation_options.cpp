@@ -128,6 +128,10 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
+void require_valid(const SimulationOptions& options) {
+  checked(options);
+}
+
 RunResult run_as_asked(const SimulationOptions& options, Architecture architecture,
                        const Workload& workload, const DataSource* data,
                        const std::string& waveform_stem, const ProgressCallback& progress) {
@@ -166,7 +170,7 @@ RunResult run_as_asked(const SimulationOptions& options, Architecture architectu
 
 int simulate(const SimulationOptions& options, const std::function<Workload()>& load,
              const DataSource* data) {
-  checked(options);
+  require_valid(options);
   const ReportFormat format = parse_report_format(options.format);
   if (!options.out.empty()) {
     require_writable("--out", options.out);

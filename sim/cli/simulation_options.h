@@ -38,6 +38,9 @@ struct SimulationOptions {
   void add_to(CLI::App& command);
 };
 
+/// Throws InputError where an option has no valid value or two contradict each other.
+void require_valid(const SimulationOptions& options);
+
 /// Simulates `workload` on `architecture` (options.arch is not looked at) and returns the result;
 /// report options have no effect. `data` as for simulate(). `waveform_stem`: empty, or where to
 /// write a waveform, without ".vcd". SystemC elaborates, so once per process. Throws InputError.

@@ -112,6 +112,16 @@ Json total_json(const std::optional<VariantTotals>& total) {
       {"time_us", total->time_us}, {"tflops", total->tflops}, {"mismatches", total->mismatches}};
 }
 
+Json totals_json(const Totals& totals) {
+  Json json{{"scope", "GEMMs only"},
+            {"dense", total_json(totals.dense)},
+            {"sparse", total_json(totals.sparse)}};
+  if (totals.speedup) {
+    json["speedup"] = *totals.speedup;
+  }
+  return json;
+}
+
 Json chain_json(const std::optional<double>& simulated, const std::optional<double>& float64,
                 std::int64_t disagreements) {
   if (!simulated || !float64) {
@@ -121,6 +131,10 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
 }
 
 }  // namespace
+
+std::string totals_report(const Totals& totals) {
+  return totals_json(totals).dump();
+}
 
 std::string json_report(const RunResult& result) {
   Json json{{"schema", "sptcsim-result/0.1"},
@@ -136,12 +150,7 @@ std::string json_report(const RunResult& result) {
   for (const OperationResult& op : result.operations) {
     operations.push_back(operation_json(op));
   }
-  json["totals"] = Json{{"scope", "GEMMs only"},
-                        {"dense", total_json(result.totals.dense)},
-                        {"sparse", total_json(result.totals.sparse)}};
-  if (result.totals.speedup) {
-    json["totals"]["speedup"] = *result.totals.speedup;
-  }
+  json["totals"] = totals_json(result.totals);
   if (result.accuracy) {
     const AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =

@@ -21,6 +21,9 @@ std::string text_report(const RunResult& result);
 /// cannot compute is absent. Infinite errors (a NaN where a number belongs) are null.
 std::string json_report(const RunResult& result);
 
+/// The object "totals" of json_report() alone, on one line.
+std::string totals_report(const Totals& totals);
+
 /// RFC 4180 with a header row; one row per operation and variant.
 std::string csv_report(const RunResult& result);
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/sweep_point_runner.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/derivation.h"
+#include "sim/config/text_file.h"
+#include "sim/report/report.h"
+#include "sim/run/run.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxCached = 4096;
+
+// Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
+const std::set<std::string>& foreign_options() {
+  static const std::set<std::string> names{"arch", "format",  "out",  "vcd",      "quiet", "help",
+                                           "html", "explain", "jobs", "perfetto", "konata"};
+  return names;
+}
+
+SimulationOptions parse_options(const std::map<std::string, std::string>& values) {
+  SimulationOptions options;
+  CLI::App app;
+  options.add_to(app);
+  std::vector<std::string> arguments;
+  for (const auto& [key, value] : values) {
+    arguments.push_back(fmt::format("--{}={}", key, value));
+  }
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    throw InputError(error.what());
+  }
+  return options;
+}
+
+std::string word(const SweepPoint& point, const std::string& option, const std::string& absent) {
+  const auto found = point.options.find(option);
+  return found == point.options.end() ? absent : found->second;
+}
+
+json figures_of(const RunResult& result) {
+  json figures = json::parse(totals_report(result.totals));
+  double dense = 0;
+  double sparse = 0;
+  for (const OperationResult& op : result.operations) {
+    const auto& in_sparse = op.sparse ? op.sparse : op.dense;
+    dense += op.dense ? static_cast<double>(op.count * op.dense->cycles) : 0;
+    sparse += in_sparse ? static_cast<double>(op.count * in_sparse->cycles) : 0;
+  }
+  if (result.totals.dense) {
+    figures["dense"]["cycles"] = dense;
+  }
+  if (result.totals.sparse) {
+    figures["sparse"]["cycles"] = sparse;
+  }
+  if (result.accuracy) {
+    const AccuracyResult& accuracy = *result.accuracy;
+    if (accuracy.dense_simulated) {
+      figures["dense"]["accuracy"] = *accuracy.dense_simulated;
+      figures["dense"]["disagreements"] = accuracy.dense_disagreements;
+    }
+    if (accuracy.sparse_simulated) {
+      figures["sparse"]["accuracy"] = *accuracy.sparse_simulated;
+      figures["sparse"]["disagreements"] = accuracy.sparse_disagreements;
+    }
+  }
+  return figures;
+}
+
+std::string compact(const RunResult& result) {
+  auto report = nlohmann::ordered_json::parse(json_report(result));
+  report.erase("assumed");  // the same for all points: kept once
+  return report.dump();
+}
+
+}  // namespace
+
+void SimulationPointRunner::check_option(const std::string& option,
+                                         const std::string& value) const {
+  SimulationOptions options;
+  CLI::App app;
+  options.add_to(app);
+  std::vector<std::string> names;
+  for (const CLI::Option* known : app.get_options()) {
+    for (const std::string& name : known->get_lnames()) {
+      if (!foreign_options().contains(name)) {
+        names.push_back(name);
+      }
+    }
+  }
+  if (std::find(names.begin(), names.end(), option) == names.end()) {
+    const std::vector<std::string_view> allowed(names.begin(), names.end());
+    throw InputError("unknown option " + unknown_name(printable(option), allowed));
+  }
+  SimulationOptions parsed = parse_options({{option, value}});
+  if (option == "check" || option == "sms") {
+    return;  // their words are checked with the fidelity that a point has
+  }
+  require_valid(parsed);
+}
+
+bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
+                                          const SweepPoint& point) const {
+  return word(point, "fidelity", "timing") != "analytic";
+}
+
+double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
+                                                const SweepPoint& point) const {
+  // Seconds on a processor of 2020, measured on GEMMs of 64 to 4096: orders of magnitude only.
+  constexpr double kPoint = 0.002;
+  constexpr double kAnalytic = 3e-5;
+  constexpr double kLaunch = 0.004;       // timing: a launch, until its period is found,
+  constexpr double kSaturatedMacs = 1e9;  // which a GEMM of this size has reached
+  constexpr double kSaturated = 0.02;
+  constexpr double kWholeMac = 1e-10;  // every cycle simulated
+  constexpr double kValueMac = 3e-9;   // every operand carried
+  const std::string fidelity = word(point, "fidelity", "timing");
+  const std::string variants = word(point, "variants", "both");
+  const bool whole =
+      word(point, "no-extrapolate", "false") == "true" || word(point, "sms", "") == "all";
+  double seconds = fidelity == "analytic" ? 0 : kPoint;
+  for (const Operation& op : plan.spec().workloads[point.workload].workload.operations) {
+    const double launches = variants == "both" && op.prunable ? 2 : 1;
+    const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
+    if (fidelity == "analytic") {
+      seconds += launches * kAnalytic;
+    } else if (fidelity == "datapath") {
+      seconds += launches * (kLaunch + macs * kValueMac);
+    } else if (whole) {
+      seconds += launches * (kLaunch + macs * kWholeMac);
+    } else {
+      seconds += launches * (kLaunch + kSaturated * std::min(1.0, macs / kSaturatedMacs));
+    }
+  }
+  return seconds;
+}
+
+const SimulationOptions& SimulationPointRunner::options_of(const SweepPoint& point) {
+  std::string key;
+  for (const auto& [option, value] : point.options) {
+    key += option + "=" + value + "\n";
+  }
+  const auto found = options_.find(key);
+  if (found != options_.end()) {
+    return found->second;
+  }
+  if (options_.size() >= kMaxCached) {
+    options_.clear();
+  }
+  return options_.emplace(key, parse_options(point.options)).first->second;
+}
+
+const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
+                                                           const SweepPoint& point) {
+  std::string key = std::to_string(point.architecture);
+  for (const auto& [axis, value] : point.parameters) {
+    key += fmt::format(" {}", value);
+  }
+  const auto found = architectures_.find(key);
+  if (found != architectures_.end()) {
+    return found->second;
+  }
+  if (architectures_.size() >= kMaxCached) {
+    architectures_.clear();
+  }
+  json document = plan.spec().architectures[point.architecture].document;
+  for (const auto& [axis, value] : point.parameters) {
+    const SweepAxis& varied = plan.spec().axes[axis];
+    if (parameter_value(document, varied.target) != varied.values[value]) {
+      set_parameter(document, varied.target, varied.values[value], "set by a sweep");
+    }
+  }
+  return architectures_
+      .emplace(key, to_architecture(document, plan.spec().architectures[point.architecture].name))
+      .first->second;
+}
+
+PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
+  const RunResult result =
+      run_as_asked(options_of(point), architecture_of(plan, point),
+                   plan.spec().workloads[point.workload].workload, nullptr, {}, {});
+  PointOutcome outcome;
+  outcome.totals = figures_of(result).dump();
+  if (plan.spec().store_operations) {
+    outcome.result = compact(result);
+  }
+  if (!result.passed()) {
+    outcome.failed = true;
+    outcome.reason = "values are wrong: a check found mismatches";
+  }
+  return outcome;
+}
+
+}  // namespace sptc::sim

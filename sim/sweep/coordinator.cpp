@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/coordinator.h"
+
+#include "models/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Points without a process of their own take microseconds: they travel in batches, and the next
+// batch waits at the worker.
+constexpr std::size_t kBatch = 128;
+constexpr std::chrono::milliseconds kReportInterval{200};
+
+struct PendingPoint {
+  std::uint64_t position;
+  float seconds;
+  bool isolated;
+};
+
+class Coordinator {
+ public:
+  Coordinator(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+              const SweepShard& shard, SweepStore& store, Executor& executor)
+      : store_(store), executor_(executor), in_flight_(executor.workers()) {
+    std::uint64_t number = 0;
+    plan.for_each([&](std::uint64_t position) {
+      if (number++ % shard.count != shard.index - 1) {
+        return true;
+      }
+      ++progress_.total;
+      if (store.has(position)) {
+        ++progress_.reused;
+        return true;
+      }
+      const SweepPoint point = plan.point(position);
+      const auto seconds = static_cast<float>(runner.estimated_seconds(plan, point));
+      pending_.push_back({position, seconds, limits.any() || runner.needs_process(plan, point)});
+      return true;
+    });
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    for (const PendingPoint& point : pending_) {
+      estimate_left_ += point.seconds;
+    }
+  }
+
+  SweepProgress run(const std::atomic<bool>& stop,
+                    const std::function<void(const SweepProgress&)>& report) {
+    auto reported = start_ = SteadyClock::now();
+    while (!stop && progress_.reused + progress_.done < progress_.total) {
+      hand_out();
+      take_in(executor_.wait(kReportInterval));
+      const auto now = SteadyClock::now();
+      if (report && now - reported >= kReportInterval) {
+        reported = now;
+        measure();
+        report(progress_);
+      }
+    }
+    progress_.interrupted = progress_.reused + progress_.done < progress_.total;
+    measure();
+    return progress_;
+  }
+
+ private:
+  void hand_out() {
+    bool any = false;
+    for (std::size_t worker = 0; worker < executor_.workers(); ++worker) {
+      if (!executor_.usable(worker)) {
+        continue;
+      }
+      any = true;
+      std::vector<std::uint64_t> batch;
+      auto& flight = in_flight_[worker];
+      while (const PendingPoint* next = peek()) {
+        const std::size_t limit = next->isolated ? 1 : batch_limit();
+        const bool fits = flight.size() < limit && (!next->isolated || flight.empty());
+        if (!fits) {
+          break;
+        }
+        flight.push_back(*next);
+        batch.push_back(next->position);
+        pop();
+      }
+      if (!batch.empty()) {
+        executor_.submit(worker, batch);
+      }
+    }
+    if (!any) {
+      throw InputError(
+          "no worker is left; what is done is stored, and the rest follows when the "
+          "command is repeated");
+    }
+  }
+
+  /// Small enough that the last points are shared by all workers.
+  std::size_t batch_limit() const {
+    const std::size_t left = pending_.size() - next_;
+    return std::clamp<std::size_t>(left / (4 * executor_.workers()), 1, 2 * kBatch);
+  }
+
+  const PendingPoint* peek() const {
+    if (!again_.empty()) {
+      return &again_.front();
+    }
+    return next_ < pending_.size() ? &pending_[next_] : nullptr;
+  }
+  void pop() {
+    if (!again_.empty()) {
+      again_.pop_front();
+    } else {
+      ++next_;
+    }
+  }
+
+  void take_in(std::vector<WorkerEvent> events) {
+    std::vector<PointOutcome> batch;
+    for (WorkerEvent& event : events) {
+      auto& flight = in_flight_[event.worker];
+      if (event.lost && flight.empty()) {
+        continue;
+      }
+      ensure(!flight.empty(), "a worker reports a point that it did not get");
+      const PendingPoint point = flight.front();
+      flight.pop_front();
+      if (event.lost) {
+        // The one at work takes the blame, the others wait again.
+        event.outcome.position = point.position;
+        again_.insert(again_.end(), flight.begin(), flight.end());
+        flight.clear();
+      }
+      ensure(event.outcome.position == point.position, "a worker reports out of order");
+      ++progress_.done;
+      progress_.failures += event.outcome.failed;
+      estimate_left_ -= point.seconds;
+      estimate_done_ += point.seconds;
+      batch.push_back(std::move(event.outcome));
+      if (point.isolated) {
+        store(batch);
+      }
+    }
+    store(batch);
+  }
+
+  void store(std::vector<PointOutcome>& batch) {
+    if (batch.empty()) {
+      return;
+    }
+    try {
+      store_.add(batch);
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("{}; {} points are stored, and the rest follows when the command is repeated",
+                      error.what(), store_.size()));
+    }
+    batch.clear();
+  }
+
+  void measure() {
+    const std::chrono::duration<double> spent = SteadyClock::now() - start_;
+    progress_.seconds = spent.count();
+    progress_.seconds_left =
+        estimate_done_ > 0 ? spent.count() * std::max(0.0, estimate_left_) / estimate_done_ : 0;
+  }
+
+  SweepStore& store_;
+  Executor& executor_;
+  std::vector<PendingPoint> pending_;
+  std::size_t next_ = 0;
+  std::deque<PendingPoint> again_;
+  std::vector<std::deque<PendingPoint>> in_flight_;
+  SweepProgress progress_;
+  double estimate_left_ = 0, estimate_done_ = 0;
+  SteadyClock::time_point start_;
+};
+
+}  // namespace
+
+std::string progress_line(const SweepProgress& progress) {
+  constexpr std::size_t kWidth = 24;
+  const std::size_t behind = progress.reused + progress.done;
+  const std::size_t filled = progress.total == 0 ? kWidth : kWidth * behind / progress.total;
+  const double rate =
+      progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
+  std::string left = "?";
+  if (progress.done > 0) {
+    const auto seconds = static_cast<std::int64_t>(progress.seconds_left + 0.5);
+    left = seconds < 120    ? fmt::format("{} s", seconds)
+           : seconds < 7200 ? fmt::format("{} min", seconds / 60)
+                            : fmt::format("{:.1f} h", static_cast<double>(seconds) / 3600);
+  }
+  return fmt::format("[{}{}] {}/{}, {} failed, {:.{}f} points/s, {} left", std::string(filled, '#'),
+                     std::string(kWidth - filled, '.'), behind, progress.total, progress.failures,
+                     rate, rate < 100 ? 1 : 0, left);
+}
+
+SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                        const SweepShard& shard, SweepStore& store, Executor& executor,
+                        const std::atomic<bool>& stop,
+                        const std::function<void(const SweepProgress&)>& report) {
+  Coordinator coordinator(plan, runner, limits, shard, store, executor);
+  return coordinator.run(stop, report);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/executor.h"
+#include "sim/sweep/sweep_store.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sptc::sim {
+
+/// The points of part `index` of `count` (from 1) of a sweep: every count-th.
+struct SweepShard {
+  std::uint64_t index = 1, count = 1;
+};
+
+struct SweepProgress {
+  std::size_t total = 0;     ///< points of this shard
+  std::size_t reused = 0;    ///< of them done before
+  std::size_t done = 0;      ///< of them done now, failures included
+  std::size_t failures = 0;  ///< of those done now
+  double seconds = 0;        ///< since the first point was handed out
+  double seconds_left = 0;   ///< by the estimates of what is done and what is not
+  bool interrupted = false;
+};
+
+/// "[###...] 12/40, 1 failed, 3.1 points/s, 9 s left"
+std::string progress_line(const SweepProgress& progress);
+
+/// Hands the points of the shard that the store lacks to the workers, longest first, and stores
+/// what they report: every point that ran in a process of its own in a transaction of its own. Ends
+/// early when `stop` becomes true. `report` is called a few times per second. Throws InputError
+/// where the store cannot be written or no worker is left.
+SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                        const SweepShard& shard, SweepStore& store, Executor& executor,
+                        const std::atomic<bool>& stop,
+                        const std::function<void(const SweepProgress&)>& report);
+
+}  // namespace sptc::sim

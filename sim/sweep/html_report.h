@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/sweep_table.h"
+
+#include <string>
+
+namespace sptc::sim {
+
+/// One HTML file that needs no network: sim/sweep/report.html with the table inside.
+std::string html_report(const SweepTable& table);
+
+}  // namespace sptc::sim

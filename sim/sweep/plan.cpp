@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/plan.h"
+
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/config/derivation.h"
+#include "sim/sweep/digest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::uint64_t kMaxEnumerated = 100'000'000;
+constexpr std::uint64_t kMaxProduct = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxDraws = 20'000'000;  // beyond the points asked for
+
+/// A seeded permutation of [0, size): a Feistel network over the next even power of two, walked
+/// until it lands inside. Element i costs the same for every i and nothing is stored.
+class Permutation {
+ public:
+  Permutation(std::uint64_t size, std::uint64_t seed) : size_(size), random_(seed) {
+    half_bits_ = std::max(1, (static_cast<int>(std::bit_width(size - 1)) + 1) / 2);
+  }
+
+  std::uint64_t operator()(std::uint64_t i) const {
+    do {
+      i = shuffle(i);
+    } while (i >= size_);
+    return i;
+  }
+
+ private:
+  std::uint64_t shuffle(std::uint64_t i) const {
+    const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+    std::uint64_t left = i >> half_bits_;
+    std::uint64_t right = i & mask;
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      const std::uint64_t mixed = left ^ (random_.bits(round << 32 ^ right) & mask);
+      left = right;
+      right = mixed;
+    }
+    return left << half_bits_ | right;
+  }
+
+  std::uint64_t size_;
+  int half_bits_ = 1;
+  RandomStream random_;
+};
+
+/// A value as parameter_values() writes it.
+std::string parameter_text(const nlohmann::json& value) {
+  return value.is_number() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(SweepSpec spec, std::string version)
+    : spec_(std::move(spec)), version_(std::move(version)), dimension_of_(spec_.axes.size()) {
+  stride_.resize(spec_.dimensions.size());
+  for (std::size_t d = spec_.dimensions.size(); d-- > 0;) {
+    stride_[d] = product_;
+    for (const std::size_t axis : spec_.dimensions[d].axes) {
+      dimension_of_[axis] = d;
+    }
+    if (product_ > kMaxProduct / spec_.dimensions[d].size) {
+      throw InputError(fmt::format("{}: the product of the axes has more than 2^62 points",
+                                   spec_.file.string()));
+    }
+    product_ *= spec_.dimensions[d].size;
+  }
+  if (!spec_.sample_points && product_ > kMaxEnumerated) {
+    throw InputError(fmt::format(
+        "{}: the product of the axes has {} points, more than the {} that are enumerated; draw "
+        "some with \"sample\": {{\"points\": ...}}",
+        spec_.file.string(), product_, kMaxEnumerated));
+  }
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : spec_.axes) {
+    names.push_back(axis.name);
+  }
+  for (std::size_t i = 0; i < spec_.conditions.size(); ++i) {
+    conditions_.emplace_back(spec_.conditions[i], names, spec_.condition_places[i]);
+  }
+  for (const SweepArchitecture& architecture : spec_.architectures) {
+    parameters_.push_back(parameter_values(architecture.document));
+  }
+  // The seed that a run has without one: the same point with and without naming it.
+  const auto varies_seed = [](const SweepAxis& axis) {
+    return axis.kind == SweepAxis::Kind::kOption && axis.target == "seed";
+  };
+  if (std::none_of(spec_.axes.begin(), spec_.axes.end(), varies_seed)) {
+    spec_.options.try_emplace("seed", "0");
+  }
+}
+
+std::size_t SweepPlan::index(std::size_t dimension, std::uint64_t position) const {
+  return position / stride_[dimension] % spec_.dimensions[dimension].size;
+}
+
+const nlohmann::json& SweepPlan::value(std::size_t axis, std::uint64_t position) const {
+  return spec_.axes[axis].values[index(dimension_of_[axis], position)];
+}
+
+bool SweepPlan::holds(std::uint64_t position) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    return condition.holds(
+        [&](std::size_t axis) -> const nlohmann::json& { return value(axis, position); });
+  });
+}
+
+void SweepPlan::for_each(const std::function<bool(std::uint64_t position)>& visit) const {
+  if (!spec_.sample_points) {
+    for (std::uint64_t position = 0; position < product_; ++position) {
+      if (holds(position) && !visit(position)) {
+        return;
+      }
+    }
+    return;
+  }
+  const Permutation permutation(product_, spec_.sample_seed);
+  const std::uint64_t draws = std::min(product_, kMaxDraws + *spec_.sample_points);
+  std::uint64_t found = 0;
+  for (std::uint64_t i = 0; i < draws && found < *spec_.sample_points; ++i) {
+    const std::uint64_t position = permutation(i);
+    if (holds(position)) {
+      ++found;
+      if (!visit(position)) {
+        return;
+      }
+    }
+  }
+}
+
+SweepPoint SweepPlan::point(std::uint64_t position) const {
+  SweepPoint point;
+  point.position = position;
+  point.options = spec_.options;
+  for (std::size_t i = 0; i < spec_.axes.size(); ++i) {
+    const SweepAxis& axis = spec_.axes[i];
+    const std::size_t chosen = index(dimension_of_[i], position);
+    switch (axis.kind) {
+      case SweepAxis::Kind::kWorkload:
+        point.workload = chosen;
+        break;
+      case SweepAxis::Kind::kArch:
+        point.architecture = chosen;
+        break;
+      case SweepAxis::Kind::kParameter:
+        point.parameters.emplace_back(i, chosen);
+        break;
+      case SweepAxis::Kind::kOption:
+        point.options[axis.target] = option_text(axis.values[chosen]);
+        break;
+    }
+  }
+  return point;
+}
+
+std::string SweepPlan::hash(const SweepPoint& point) const {
+  std::string text = fmt::format("sptcsim-point/1\nversion={}\nworkload={}\n", version_,
+                                 spec_.workloads[point.workload].digest);
+  for (const auto& [key, value] : point.options) {
+    text += fmt::format("--{}={}\n", key, value);
+  }
+  for (const auto& [pointer, value] : parameters_[point.architecture]) {
+    const auto changed = std::find_if(
+        point.parameters.begin(), point.parameters.end(),
+        [&, &at = pointer](const auto& chosen) { return spec_.axes[chosen.first].target == at; });
+    text += pointer;
+    text += '=';
+    text += changed == point.parameters.end()
+                ? value
+                : parameter_text(spec_.axes[changed->first].values[changed->second]);
+    text += '\n';
+  }
+  return sha256(text);
+}
+
+std::string SweepPlan::digest() const {
+  nlohmann::json document = spec_.document;
+  for (const char* key : {"name", "description", "limits", "workloads", "arch"}) {
+    document.erase(key);  // no part of what is simulated, or known below by content
+  }
+  std::string text =
+      fmt::format("sptcsim-sweep/1\n{}\n{}\n", version_,
+                  document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const SweepWorkload& workload : spec_.workloads) {
+    text += fmt::format("workload {} {}\n", workload.name, workload.digest);
+  }
+  for (std::size_t i = 0; i < spec_.architectures.size(); ++i) {
+    text += fmt::format("arch {}\n", spec_.architectures[i].name);
+    for (const auto& [pointer, value] : parameters_[i]) {
+      text += fmt::format("{}={}\n", pointer, value);
+    }
+  }
+  return sha256(text);
+}
+
+}  // namespace sptc::sim

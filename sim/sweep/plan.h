@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/condition.h"
+#include "sim/sweep/sweep_spec.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+
+/// One point of a sweep: what to simulate.
+struct SweepPoint {
+  std::uint64_t position = 0;  ///< in the product of all axes: its identity within the sweep
+  std::size_t workload = 0;
+  std::size_t architecture = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> parameters;  ///< axis and value of each
+  std::map<std::string, std::string> options;                   ///< without "--"
+};
+
+/// The points of a sweep, computed when asked for: a plan of a million points takes no more memory
+/// than its axes.
+class SweepPlan {
+ public:
+  /// `version` enters the hash of every point. Throws InputError for conditions that are no
+  /// expression and for products of more than 10^8 points without a sample.
+  SweepPlan(SweepSpec spec, std::string version);
+
+  const SweepSpec& spec() const { return spec_; }
+
+  /// Positions of the product, conditions and sample not considered.
+  std::uint64_t product() const { return product_; }
+
+  /// Calls `visit` with the position of every point: of those that satisfy all conditions, all in
+  /// ascending order, or a seeded sample in the order of drawing. False ends it.
+  void for_each(const std::function<bool(std::uint64_t position)>& visit) const;
+
+  SweepPoint point(std::uint64_t position) const;
+
+  /// The value of axis `axis` at `position`.
+  const nlohmann::json& value(std::size_t axis, std::uint64_t position) const;
+
+  /// 64 hexadecimal digits over the parameters of the architecture after derivation, the content of
+  /// the workload, options, seed and version: equal if and only if the same thing is simulated.
+  std::string hash(const SweepPoint& point) const;
+
+  /// Of everything that the points depend on. Equal digests: the same positions mean the same
+  /// points.
+  std::string digest() const;
+
+ private:
+  bool holds(std::uint64_t position) const;
+  std::size_t index(std::size_t dimension, std::uint64_t position) const;
+
+  SweepSpec spec_;
+  std::string version_;
+  std::vector<std::size_t> dimension_of_;  ///< of each axis
+  std::vector<std::uint64_t> stride_;      ///< of each dimension
+  std::uint64_t product_ = 1;
+  std::vector<Condition> conditions_;
+  std::vector<std::vector<std::pair<std::string, std::string>>> parameters_;  ///< of each arch
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/plan.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sptc::sim {
+
+/// What became of a point.
+struct PointOutcome {
+  std::uint64_t position = 0;
+  bool failed = false;
+  std::string reason;  ///< why it failed; empty where it did not
+  std::string totals;  ///< JSON object of the run's totals; empty where there are none
+  std::string result;  ///< JSON report of the whole run; empty: not kept
+};
+
+/// Simulates points. The sweep knows nothing of a simulation but this.
+class PointRunner {
+ public:
+  virtual ~PointRunner() = default;
+
+  /// Throws InputError unless `option` exists and takes `value`.
+  virtual void check_option(const std::string& option, const std::string& value) const = 0;
+
+  /// Whether the simulation elaborates SystemC, which a process can do once.
+  virtual bool needs_process(const SweepPlan& plan, const SweepPoint& point) const = 0;
+
+  /// A guess, good enough to begin with the longest and to warn of a sweep that takes weeks.
+  virtual double estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const = 0;
+
+  /// Throws InputError where the point cannot be simulated.
+  virtual PointOutcome run(const SweepPlan& plan, const SweepPoint& point) = 0;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_report.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/sweep/html_report.h"
+#include "sim/sweep/sweep_table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kMaxFrontRows = 60;
+constexpr std::size_t kMaxReasons = 20;
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+std::string csv(const SweepTable& table) {
+  std::string text;
+  for (const SweepColumn& column : table.columns) {
+    text += (text.empty() ? "" : ",") + csv_cell(column.name);
+  }
+  text += "\r\n";
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    bool first = true;
+    for (const SweepColumn& column : table.columns) {
+      text += (first ? "" : ",") + csv_cell(table.text(column, row));
+      first = false;
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    result += c == '|' ? "\\|" : c == '\n' ? "; " : c == '<' ? "&lt;" : std::string(1, c);
+  }
+  return result;
+}
+
+std::string markdown_row(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += " " + markdown_cell(cell) + " |";
+  }
+  return line + "\n";
+}
+
+std::string markdown_header(const std::vector<std::string>& cells) {
+  std::string rule = "|";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    rule += "---|";
+  }
+  return markdown_row(cells) + rule + "\n";
+}
+
+std::string sensitivity_section(const SweepTable& table) {
+  const std::vector<Sensitivity> all = sensitivities(table);
+  if (all.empty()) {
+    return {};
+  }
+  std::string text =
+      "\n## Sensitivity\n\nRatio of the largest to the smallest figure where only this axis "
+      "differs: 1 is no effect.\n\n" +
+      markdown_header({"axis", "figure", "typical ratio", "largest", "best at", "groups"});
+  for (const Sensitivity& one : all) {
+    text +=
+        one.groups == 0
+            ? markdown_row({one.axis->name, one.figure->name, "never changes alone", "", "", "0"})
+            : markdown_row({one.axis->name, one.figure->name,
+                            fmt::format("{:.4g}", one.typical_ratio),
+                            fmt::format("{:.4g}", one.largest_ratio),
+                            one.largest_ratio > 1 ? one.best_value : "no effect",
+                            std::to_string(one.groups)});
+  }
+  return text;
+}
+
+std::string front_section(const SweepTable& table) {
+  const std::vector<const SweepColumn*> objectives = default_objectives(table);
+  if (objectives.empty()) {
+    return {};
+  }
+  std::vector<const SweepColumn*> shown;
+  std::vector<std::string> names;
+  for (const SweepColumn& column : table.columns) {
+    const bool is_objective =
+        std::find(objectives.begin(), objectives.end(), &column) != objectives.end();
+    if (column.role == SweepColumn::Role::kPosition || column.role == SweepColumn::Role::kAxis ||
+        is_objective || column.name == "speedup") {
+      shown.push_back(&column);
+      names.push_back(column.name);
+    }
+  }
+  std::string goals;
+  for (const SweepColumn* objective : objectives) {
+    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ",
+                         objective->more_is_better() ? "most" : "least", objective->name);
+  }
+  const std::vector<std::size_t> front = pareto_front(table, objectives);
+  std::string text =
+      fmt::format("\n## Pareto front\n\nPer workload: {}. {} points.\n\n", goals, front.size()) +
+      markdown_header(names);
+  for (std::size_t i = 0; i < std::min(front.size(), kMaxFrontRows); ++i) {
+    std::vector<std::string> cells;
+    for (const SweepColumn* column : shown) {
+      const bool rounded = column->role == SweepColumn::Role::kTotal && column->numeric;
+      cells.push_back(rounded ? fmt::format("{:.6g}", column->numbers[front[i]])
+                              : table.text(*column, front[i]));
+    }
+    text += markdown_row(cells);
+  }
+  if (front.size() > kMaxFrontRows) {
+    text += fmt::format("\n{} more in the CSV.\n", front.size() - kMaxFrontRows);
+  }
+  return text;
+}
+
+std::string failure_section(const SweepTable& table) {
+  const SweepColumn* reason = table.find("reason");
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (!table.done(row)) {
+      ++counts[table.text(*reason, row)];
+    }
+  }
+  if (counts.empty()) {
+    return {};
+  }
+  std::vector<std::pair<std::size_t, std::string>> ordered;
+  for (const auto& [text, count] : counts) {
+    ordered.emplace_back(count, text);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = "\n## Failures\n\n" + markdown_header({"points", "reason"});
+  for (std::size_t i = 0; i < std::min(ordered.size(), kMaxReasons); ++i) {
+    text += markdown_row({std::to_string(ordered[i].first), ordered[i].second});
+  }
+  return text;
+}
+
+std::string markdown(const SweepTable& table) {
+  const auto spec = nlohmann::json::parse(table.meta.at("spec"));
+  std::string text = "# " + markdown_cell(table.meta.at("name")) + "\n\n";
+  if (spec.contains("description")) {
+    text += markdown_cell(spec["description"].get<std::string>()) + "\n\n";
+  }
+  text += fmt::format("{} points, {} failed; sptcsim {}, sweep {}.\n", table.rows, table.failures,
+                      table.meta.at("version"), table.meta.at("digest").substr(0, 12));
+  text += sensitivity_section(table) + front_section(table) + failure_section(table);
+  if (const auto assumed = table.meta.find("assumed"); assumed != table.meta.end()) {
+    text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+SweepReportFormat parse_sweep_report_format(std::string_view word) {
+  static constexpr std::array<std::string_view, 3> kNames{"csv", "markdown", "html"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == word) {
+      return static_cast<SweepReportFormat>(i);
+    }
+  }
+  throw InputError("unknown --format " + unknown_name(word, kNames));
+}
+
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format) {
+  const SweepTable table = read_sweep_table(results);
+  switch (format) {
+    case SweepReportFormat::kCsv:
+      return csv(table);
+    case SweepReportFormat::kHtml:
+      return html_report(table);
+    case SweepReportFormat::kMarkdown:
+      break;
+  }
+  return markdown(table);
+}
+
+}  // namespace sptc::sim

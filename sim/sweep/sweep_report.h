@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+enum class SweepReportFormat { kCsv, kMarkdown, kHtml };
+
+/// "csv", "markdown", "html". Throws InputError with the nearest of them.
+SweepReportFormat parse_sweep_report_format(std::string_view word);
+
+/// The results of a sweep for a reader. CSV: every row (RFC 4180). Markdown: what was swept,
+/// sensitivities, Pareto front, failures. HTML: one file without network that shows all of it, with
+/// a table that sorts and filters. Throws InputError where `results` holds no sweep.
+std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format);
+
+}  // namespace sptc::sim

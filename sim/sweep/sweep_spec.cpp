@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_spec.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+#include "sim/config/text_file.h"
+#include "sim/sweep/axis_values.h"
+#include "sim/sweep/digest.h"
+#include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFileBytes = 16 << 20;
+constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
+
+// Columns that the results have anyway, and words of the language of conditions.
+constexpr std::array<std::string_view, 15> kReservedNames = {
+    "position", "hash", "status", "reason", "result", "speedup",  "rowid", "oid",
+    "and",      "or",   "not",    "true",   "false",  "workload", "arch"};
+constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse_", "total_"};
+
+class SpecReader {
+ public:
+  SpecReader(const json& document, const std::filesystem::path& file)
+      : root_(document, {printable(file.string()), ""}) {
+    spec_.file = file;
+    spec_.document = document;
+  }
+
+  SweepSpec read() {
+    constexpr std::array<std::string_view, 11> kKeys = {
+        "schema", "name",  "description", "arch",  "workloads", "options",
+        "axes",   "where", "sample",      "store", "limits"};
+    root_.allow_only(kKeys);
+    if (root_.text("schema") != kSchema) {
+      (root_.place() / "schema").fail(fmt::format("must be \"{}\"", kSchema));
+    }
+    spec_.name = root_.text("name");
+    root_.text_or("description", "");
+    read_workloads();
+    read_architectures();
+    read_options();
+    read_axes();
+    read_conditions();
+    read_rest();
+    return std::move(spec_);
+  }
+
+ private:
+  /// A path of the spec is relative to the spec.
+  std::string resolved(const std::string& path) const {
+    const std::filesystem::path given(path);
+    return given.is_absolute() ? path
+                               : (spec_.file.parent_path() / given).lexically_normal().string();
+  }
+
+  // --- workloads ---
+
+  static Workload one_gemm(const JsonObject& object) {
+    constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
+                                                       "batch", "count", "dtype", "prunable"};
+    object.allow_only(kKeys);
+    Operation op;
+    op.shape = {object.integer("m", 1, kMaxExtent), object.integer("n", 1, kMaxExtent),
+                object.integer("k", 1, kMaxExtent)};
+    op.batch = object.integer_or("batch", 1, 1, kMaxExtent);
+    op.count = object.integer_or("count", 1, 1, kMaxExtent);
+    op.prunable = object.boolean_or("prunable", true);
+    const std::string dtype = object.text_or("dtype", "f16");
+    const auto type = parse_operand_type(dtype);
+    if (!type) {
+      (object.place() / "dtype").fail(unknown_operand_type(dtype));
+    }
+    op.dtype = *type;
+    Workload workload;
+    op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
+    workload.name = op.name;
+    workload.operations.push_back(op);
+    return workload;
+  }
+
+  SweepWorkload read_workload_at(const json& value, const JsonPlace& place) const {
+    SweepWorkload result;
+    if (value.is_object()) {
+      result.workload = one_gemm(JsonObject(value, place));
+      const Operation& op = result.workload.operations.front();
+      result.digest =
+          sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k, op.batch,
+                             op.count, numerics::name(op.dtype), op.prunable));
+    } else if (value.is_string()) {
+      const std::filesystem::path path = resolved(value.get<std::string>());
+      result.workload = read_workload(path);
+      result.digest = sha256_of_file(path);
+      if (result.workload.network) {
+        result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
+      }
+    } else {
+      place.fail("must be the path of a workload or an object {m, n, k}, not " + describe(value));
+    }
+    result.name = result.workload.name;
+    return result;
+  }
+
+  void read_workloads() {
+    const json& array = root_.array("workloads");
+    SweepAxis axis{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads"};
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      SweepWorkload workload = read_workload_at(array[i], axis.place / i);
+      for (const SweepWorkload& other : spec_.workloads) {
+        if (other.name == workload.name) {
+          (axis.place / i)
+              .fail(fmt::format("a second workload is called '{}'", printable(workload.name)));
+        }
+      }
+      axis.values.emplace_back(workload.name);
+      spec_.workloads.push_back(std::move(workload));
+    }
+    add_dimension({std::move(axis)});
+  }
+
+  // --- architectures ---
+
+  void read_architectures() {
+    SweepAxis axis{SweepAxis::Kind::kArch, "arch", "", {}, root_.place() / "arch"};
+    const json single = root_.has("arch") ? root_.require("arch") : json("a100-sxm4-80gb");
+    const bool several = single.is_array();
+    const json& array = several ? root_.array("arch") : json::array({single});
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const JsonPlace place = several ? axis.place / i : axis.place;
+      if (!array[i].is_string()) {
+        place.fail("must be the name or path of an architecture, not " + describe(array[i]));
+      }
+      const std::string word = array[i].get<std::string>();
+      const bool is_path = word.find('/') != std::string::npos || word.ends_with(".json");
+      const std::string file = is_path ? resolved(word) : word;
+      SweepArchitecture architecture;
+      architecture.document = load_architecture_document(file);
+      architecture.name = to_architecture(architecture.document, printable(file)).gpu.name;
+      for (const SweepArchitecture& other : spec_.architectures) {
+        if (other.name == architecture.name) {
+          place.fail(
+              fmt::format("a second architecture is called '{}'", printable(architecture.name)));
+        }
+      }
+      axis.values.emplace_back(architecture.name);
+      spec_.architectures.push_back(std::move(architecture));
+    }
+    add_dimension({std::move(axis)});
+  }
+
+  // --- options and axes ---
+
+  void read_options() {
+    if (!root_.has("options")) {
+      return;
+    }
+    const JsonObject options = root_.object("options");
+    for (const auto& [key, value] : options.value().items()) {
+      if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
+        (options.place() / key)
+            .fail("must be a number, a word or true or false, not " + describe(value));
+      }
+      spec_.options[key] = option_text(value);
+    }
+  }
+
+  void read_axes() {
+    if (!root_.has("axes")) {
+      return;
+    }
+    const json& array = root_.array("axes");
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const JsonPlace place = root_.place() / "axes" / i;
+      const JsonObject object(array[i], place);
+      if (!object.has("zip")) {
+        add_dimension({read_axis(object)});
+        continue;
+      }
+      constexpr std::array<std::string_view, 1> kKeys = {"zip"};
+      object.allow_only(kKeys);
+      std::vector<SweepAxis> zipped;
+      const json& inner = object.array("zip");
+      for (std::size_t j = 0; j < inner.size(); ++j) {
+        zipped.push_back(read_axis(JsonObject(inner[j], place / "zip" / j)));
+        if (zipped[j].values.size() != zipped[0].values.size()) {
+          zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
+                                           zipped[j].values.size(), zipped[0].values.size()));
+        }
+      }
+      add_dimension(std::move(zipped));
+    }
+  }
+
+  SweepAxis read_axis(const JsonObject& object) {
+    constexpr std::array<std::string_view, 6> kKeys = {"parameter", "option", "name",
+                                                       "values",    "range",  "random"};
+    object.allow_only(kKeys);
+    if (object.has("parameter") == object.has("option")) {
+      object.place().fail("needs either 'parameter' or 'option'");
+    }
+    SweepAxis axis;
+    axis.place = object.place();
+    const bool parameter = object.has("parameter");
+    axis.kind = parameter ? SweepAxis::Kind::kParameter : SweepAxis::Kind::kOption;
+    axis.target = object.text(parameter ? "parameter" : "option");
+    if (parameter) {
+      // The same pointer in each architecture, or the axis would mean different things.
+      for (const SweepArchitecture& architecture : spec_.architectures) {
+        axis.target =
+            parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
+      }
+    }
+    axis.name = object.text_or("name", default_name(axis.target));
+    check_name(axis);
+    axis.values = read_axis_values(object);
+    check_target(axis);
+    return axis;
+  }
+
+  static std::string default_name(const std::string& target) {
+    std::string name = target.substr(target.rfind('/') + 1);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+
+  void check_name(const SweepAxis& axis) const {
+    const auto fail = [&](const std::string& problem) {
+      axis.place.fail(fmt::format("the name '{}' {}", printable(axis.name), problem));
+    };
+    const auto letter = [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const auto word = [&](char c) {
+      return letter(c) || std::isdigit(static_cast<unsigned char>(c));
+    };
+    if (axis.name.size() > 60 || !letter(axis.name.front()) ||
+        !std::all_of(axis.name.begin(), axis.name.end(), word)) {
+      fail("must be a letter and letters, digits and underscores: give another with 'name'");
+    }
+    const auto is_prefix = [&](std::string_view prefix) { return axis.name.starts_with(prefix); };
+    if (std::count(kReservedNames.begin(), kReservedNames.end(), axis.name) > 0 ||
+        std::any_of(kReservedPrefixes.begin(), kReservedPrefixes.end(), is_prefix)) {
+      fail("has a meaning of its own in the results: give another with 'name'");
+    }
+    for (const SweepAxis& other : spec_.axes) {
+      if (other.name == axis.name) {
+        fail("is taken by another axis: give another with 'name'");
+      }
+    }
+  }
+
+  /// What an axis sets is set by nothing else, and it sets something.
+  void check_target(const SweepAxis& axis) const {
+    for (const SweepAxis& other : spec_.axes) {
+      if (other.kind == axis.kind && other.target == axis.target) {
+        axis.place.fail(fmt::format("'{}' is varied by another axis already", axis.target));
+      }
+    }
+    if (axis.kind == SweepAxis::Kind::kOption) {
+      if (spec_.options.contains(axis.target)) {
+        axis.place.fail(fmt::format("'{}' is set under /options too", printable(axis.target)));
+      }
+      return;
+    }
+    if (axis.values.size() == 1) {
+      for (const SweepArchitecture& architecture : spec_.architectures) {
+        if (parameter_value(architecture.document, axis.target) == axis.values.front()) {
+          axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
+                                      describe(axis.values.front()), architecture.name));
+        }
+      }
+    }
+    for (const json& value : axis.values) {
+      check_parameter(axis, value);
+    }
+  }
+
+  /// Refuses what no combination with other values can make valid.
+  void check_parameter(const SweepAxis& axis, const json& value) const {
+    for (const SweepArchitecture& architecture : spec_.architectures) {
+      json document = architecture.document;
+      set_parameter(document, axis.target, value, "a sweep");
+      try {
+        to_architecture(document, axis.place.file);
+      } catch (const InputError& error) {
+        const std::string_view message = error.what();
+        if (message.find(axis.target + "/value: ") != std::string_view::npos ||
+            message.find(axis.target + ": ") != std::string_view::npos) {
+          axis.place.fail(fmt::format("the value {} is refused: {}", describe(value),
+                                      message.substr(0, message.find('\n'))));
+        }
+      }
+    }
+  }
+
+  void add_dimension(std::vector<SweepAxis> axes) {
+    SweepDimension dimension;
+    dimension.size = axes.front().values.size();
+    for (SweepAxis& axis : axes) {
+      for (const std::size_t i : dimension.axes) {  // zipped axes do not know each other yet
+        if (spec_.axes[i].name == axis.name || spec_.axes[i].target == axis.target) {
+          axis.place.fail(fmt::format("'{}' stands twice in the zip", axis.name));
+        }
+      }
+      dimension.axes.push_back(spec_.axes.size());
+      spec_.axes.push_back(std::move(axis));
+    }
+    spec_.dimensions.push_back(std::move(dimension));
+  }
+
+  // --- the rest ---
+
+  void read_conditions() {
+    if (!root_.has("where")) {
+      return;
+    }
+    const JsonPlace place = root_.place() / "where";
+    const json& where = root_.require("where");
+    const json array = where.is_array() ? where : json::array({where});
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const JsonPlace here = where.is_array() ? place / i : place;
+      if (!array[i].is_string()) {
+        here.fail("must be a condition, such as \"sms <= 108\", not " + describe(array[i]));
+      }
+      spec_.conditions.push_back(array[i].get<std::string>());
+      spec_.condition_places.push_back(here);
+    }
+  }
+
+  void read_rest() {
+    if (root_.has("sample")) {
+      constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
+      const JsonObject sample = root_.object("sample");
+      sample.allow_only(kKeys);
+      spec_.sample_points = static_cast<std::uint64_t>(sample.integer("points", 1, 100'000'000));
+      spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
+    }
+    const std::string store = root_.text_or("store", "operations");
+    if (store != "operations" && store != "totals") {
+      (root_.place() / "store")
+          .fail("must be \"operations\" or \"totals\", not " + describe(store));
+    }
+    spec_.store_operations = store == "operations";
+    if (root_.has("limits")) {
+      constexpr std::array<std::string_view, 2> kKeys = {"timeout_s", "memory_mb"};
+      const JsonObject limits = root_.object("limits");
+      limits.allow_only(kKeys);
+      if (limits.has("timeout_s")) {
+        const json& value = limits.require("timeout_s");
+        if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
+          (limits.place() / "timeout_s")
+              .fail("must be a number of seconds above 0, not " + describe(value));
+        }
+        spec_.timeout_s = value.get<double>();
+      }
+      if (limits.has("memory_mb")) {
+        spec_.memory_mb =
+            static_cast<std::uint64_t>(limits.integer("memory_mb", 64, std::int64_t{1} << 30));
+      }
+    }
+  }
+
+  JsonObject root_;
+  SweepSpec spec_;
+};
+
+}  // namespace
+
+SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
+  const json document = parse_json(text, printable(file.string()));
+  return SpecReader(document, file).read();
+}
+
+SweepSpec read_sweep_spec(const std::filesystem::path& file) {
+  return parse_sweep_spec(read_text_file(file, kMaxFileBytes), file);
+}
+
+std::string option_text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/json_reader.h"
+#include "sim/trace/workload.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+
+/// One thing that a sweep varies.
+struct SweepAxis {
+  enum class Kind {
+    kWorkload,   ///< values are indices of SweepSpec::workloads
+    kArch,       ///< values are indices of SweepSpec::architectures
+    kParameter,  ///< `target` is the JSON pointer of a number or word of the architecture
+    kOption,     ///< `target` is an option of `sptcsim run` without "--"
+  };
+  Kind kind = Kind::kParameter;
+  std::string name;  ///< in conditions, and the column of the results
+  std::string target;
+  std::vector<nlohmann::json> values;  ///< numbers, words or booleans, no two equal
+  JsonPlace place;
+};
+
+/// Axes that advance together; one axis where the spec has no zip.
+struct SweepDimension {
+  std::vector<std::size_t> axes;  ///< indices of SweepSpec::axes
+  std::size_t size = 0;           ///< values of each
+};
+
+struct SweepArchitecture {
+  std::string name;         ///< of the architecture
+  nlohmann::json document;  ///< complete
+};
+
+struct SweepWorkload {
+  std::string name;
+  std::string digest;  ///< SHA-256 of the content, hex
+  Workload workload;
+};
+
+/// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
+struct SweepSpec {
+  std::string name;
+  std::filesystem::path file;
+  nlohmann::json document;  ///< as read
+  std::vector<SweepArchitecture> architectures;
+  std::vector<SweepWorkload> workloads;
+  std::map<std::string, std::string> options;  ///< of every point, without "--"
+  std::vector<SweepAxis> axes;                 ///< workload first, arch second
+  std::vector<SweepDimension> dimensions;      ///< outermost first
+  std::vector<std::string> conditions;
+  std::vector<JsonPlace> condition_places;
+  std::optional<std::uint64_t> sample_points;
+  std::uint64_t sample_seed = 0;
+  bool store_operations = true;  ///< keep the result of every operation, not only the totals
+  std::optional<double> timeout_s;
+  std::optional<std::uint64_t> memory_mb;
+};
+
+/// Reads a spec and the architectures and workloads that it names. Throws InputError.
+SweepSpec read_sweep_spec(const std::filesystem::path& file);
+
+/// The same from text; `file` is for messages and relative paths.
+SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
+
+/// An option value as the command line writes it: 4096 as "4096", true as "true".
+std::string option_text(const nlohmann::json& value);
+
+}  // namespace sptc::sim

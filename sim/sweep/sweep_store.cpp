@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_store.h"
+
+#include "models/base/error.h"
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "sim/report/version.h"
+#include "sim/sweep/digest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kSchema = "sptcsim-sweep-results/0.1";
+
+// user_version of a file whose rows merge_sweeps() has put in order.
+constexpr std::string_view kOrdered = "1";
+
+std::string json_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Names of the axes, the columns before the totals.
+json axis_names(const SweepSpec& spec) {
+  json names = json::array();
+  for (const SweepAxis& axis : spec.axes) {
+    names.push_back(axis.name);
+  }
+  return names;
+}
+
+/// Pointers of the parameters that nobody has measured or cited, in any architecture of the sweep.
+std::string assumed_parameters(const SweepSpec& spec) {
+  std::set<std::string> pointers;
+  for (const SweepArchitecture& architecture : spec.architectures) {
+    for (const Parameter& parameter :
+         to_architecture(architecture.document, architecture.name).parameters) {
+      if (parameter.evidence == "assumed") {
+        pointers.insert(parameter.pointer);
+      }
+    }
+  }
+  for (const SweepAxis& axis : spec.axes) {
+    if (axis.kind == SweepAxis::Kind::kParameter) {
+      pointers.erase(axis.target);  // what is varied is a question, not an assumption
+    }
+  }
+  return fmt::format("{}", fmt::join(pointers, ", "));
+}
+
+void bind_json(Statement& statement, int parameter, const json& value) {
+  if (value.is_string()) {
+    statement.bind(parameter, std::string_view(value.get_ref<const std::string&>()));
+  } else if (value.is_boolean()) {
+    statement.bind(parameter, std::string_view(value.get<bool>() ? "true" : "false"));
+  } else if (value.is_number_integer()) {
+    statement.bind(parameter, value.get<std::int64_t>());
+  } else if (value.is_number()) {
+    statement.bind(parameter, value.get<double>());
+  } else {
+    statement.bind_null(parameter);
+  }
+}
+
+/// Numbers of `object`, flat: {"dense": {"time_us": 1}} gives dense_time_us.
+void flatten(const json& object, const std::string& prefix,
+             std::vector<std::pair<std::string, json>>& figures) {
+  for (const auto& [key, value] : object.items()) {
+    const std::string name = prefix.empty() ? key : total_column(prefix, key);
+    if (value.is_object()) {
+      flatten(value, name, figures);
+    } else if (value.is_number()) {
+      figures.emplace_back(name, value);
+    }
+  }
+}
+
+}  // namespace
+
+std::string total_column(std::string_view variant, std::string_view figure) {
+  return fmt::format("{}_{}", variant, figure);
+}
+
+Database open_sweep(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    throw InputError(printable(file.string()) + ": no such file");
+  }
+  Database database(file, Database::Mode::kRead);
+  if (database.value("SELECT count(*) FROM sqlite_master WHERE name IN ('sweep', 'points')") !=
+          "2" ||
+      database.value("SELECT value FROM sweep WHERE key = 'schema'") != kSchema) {
+    throw InputError(printable(file.string()) + ": holds no results of a sweep");
+  }
+  return database;
+}
+
+SweepStore::SweepStore(std::filesystem::path file, const SweepPlan& plan, const Options& options)
+    : file_(std::move(file)), plan_(plan) {
+  std::error_code error;
+  const std::filesystem::path parent = file_.has_parent_path() ? file_.parent_path() : ".";
+  if (!std::filesystem::is_directory(parent, error)) {
+    throw InputError(fmt::format("{}: there is no directory '{}'", printable(file_.string()),
+                                 printable(parent.string())));
+  }
+  lock();
+  database_ = std::make_unique<Database>(file_, Database::Mode::kWrite);
+  if (database_->value("SELECT count(*) FROM sqlite_master") == "0") {
+    create();
+  } else {
+    verify(options);
+  }
+}
+
+SweepStore::~SweepStore() {
+  insert_.reset();
+  database_.reset();
+  if (lock_ >= 0) {
+    ::close(lock_);
+  }
+}
+
+void SweepStore::lock() {
+  lock_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) {
+    throw InputError(
+        fmt::format("{}: cannot be written: {}", printable(file_.string()), std::strerror(errno)));
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    lock_ = -1;
+    throw InputError(
+        fmt::format("{}: another sweep is writing to this file", printable(file_.string())));
+  }
+}
+
+void SweepStore::create() {
+  begin_writing();
+  database_->execute("BEGIN IMMEDIATE");
+  database_->execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
+  std::string columns;
+  for (const SweepAxis& axis : plan_.spec().axes) {
+    columns += sql_name(axis.name) + ", ";
+  }
+  database_->execute(
+      "CREATE TABLE points(position INTEGER PRIMARY KEY, hash TEXT NOT NULL, status TEXT NOT NULL, "
+      "reason TEXT, " +
+      columns + "result TEXT)");
+  Statement insert = database_->prepare("INSERT INTO sweep VALUES(?, ?)");
+  const std::pair<std::string, std::string> rows[] = {
+      {"schema", std::string(kSchema)},
+      {"name", plan_.spec().name},
+      {"version", std::string(program_version())},
+      {"build", program_digest()},
+      {"digest", plan_.digest()},
+      {"spec", json_text(plan_.spec().document)},
+      {"axes", json_text(axis_names(plan_.spec()))},
+      {"assumed", assumed_parameters(plan_.spec())}};
+  for (const auto& [key, value] : rows) {
+    insert.bind(1, std::string_view(key));
+    insert.bind(2, std::string_view(value));
+    insert.step();
+    insert.reset();
+  }
+  database_->execute("COMMIT");
+}
+
+void SweepStore::verify(const Options& options) {
+  open_sweep(file_);
+  const auto recorded = [&](const char* key) {
+    return database_->value(fmt::format("SELECT value FROM sweep WHERE key = '{}'", key));
+  };
+  const std::string shown = printable(file_.string());
+  if (recorded("version") != program_version()) {
+    throw InputError(
+        fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",
+                    shown, printable(recorded("version")), program_version()));
+  }
+  if (recorded("digest") != plan_.digest()) {
+    throw InputError(fmt::format(
+        "{}: holds results of another sweep ('{}'), or the spec, a workload or an architecture has "
+        "changed since; give another file with --db",
+        shown, printable(recorded("name"))));
+  }
+  if (recorded("build") != program_digest() && !options.mixed_builds) {
+    throw InputError(fmt::format(
+        "{}: was begun by another build of the program, whose results may differ; give another "
+        "file with --db, or --mixed-builds to go on with this one",
+        shown));
+  }
+  if (options.retry_failed) {
+    begin_writing();
+    database_->execute("DELETE FROM points WHERE status = 'failed'");
+  }
+  Statement rows = database_->prepare("SELECT position, status FROM points");
+  while (rows.step()) {
+    finished_.insert(static_cast<std::uint64_t>(rows.integer(0)));
+    failures_ += rows.text(1) == "failed";
+  }
+}
+
+void SweepStore::begin_writing() {
+  if (wrote_) {
+    return;
+  }
+  wrote_ = true;
+  database_->execute("PRAGMA journal_mode = WAL");
+  database_->execute("PRAGMA user_version = 0");
+  // A commit survives the end of the process in any case; that of the machine costs the last ones.
+  database_->execute("PRAGMA synchronous = NORMAL");
+}
+
+void SweepStore::prepare_insert() {
+  insert_.reset();
+  total_columns_.clear();
+  std::set<std::string> fixed = {"position", "hash", "status", "reason", "result"};
+  for (const SweepAxis& axis : plan_.spec().axes) {
+    fixed.insert(axis.name);
+  }
+  std::string names = "position, hash, status, reason";
+  std::string values = "?, ?, ?, ?";
+  int parameters = 4;
+  for (const SweepAxis& axis : plan_.spec().axes) {
+    names += ", " + sql_name(axis.name);
+    values += ", ?";
+    ++parameters;
+  }
+  names += ", result";
+  values += ", ?";
+  ++parameters;
+  Statement columns = database_->prepare("SELECT name FROM pragma_table_info('points')");
+  while (columns.step()) {
+    const std::string name(columns.text(0));
+    if (!fixed.contains(name)) {
+      names += ", " + sql_name(name);
+      values += ", ?";
+      total_columns_[name] = ++parameters;
+    }
+  }
+  insert_ = std::make_unique<Statement>(
+      database_->prepare("INSERT INTO points(" + names + ") VALUES(" + values + ")"));
+}
+
+std::vector<std::pair<std::string, json>> SweepStore::totals_of(const PointOutcome& outcome) {
+  std::vector<std::pair<std::string, json>> figures;
+  if (!outcome.totals.empty()) {
+    flatten(json::parse(outcome.totals), "", figures);
+  }
+  for (auto& [name, value] : figures) {
+    for (const SweepAxis& axis : plan_.spec().axes) {
+      if (axis.name == name) {
+        name = total_column("total", name);
+        break;
+      }
+    }
+    if (insert_ == nullptr || !total_columns_.contains(name)) {
+      if (insert_ == nullptr) {
+        prepare_insert();
+      }
+      if (!total_columns_.contains(name)) {
+        insert_.reset();
+        database_->execute("ALTER TABLE points ADD COLUMN " + sql_name(name));
+        prepare_insert();
+      }
+    }
+  }
+  return figures;
+}
+
+void SweepStore::insert(const PointOutcome& outcome) {
+  const SweepSpec& spec = plan_.spec();
+  const auto figures = totals_of(outcome);
+  if (insert_ == nullptr) {
+    prepare_insert();
+  }
+  const std::string hash = plan_.hash(plan_.point(outcome.position));
+  int parameter = 0;
+  insert_->bind(++parameter, static_cast<std::int64_t>(outcome.position));
+  insert_->bind(++parameter, std::string_view(hash));
+  insert_->bind(++parameter, std::string_view(outcome.failed ? "failed" : "done"));
+  const auto bind_or_null = [&](const std::string& text) {
+    ++parameter;
+    text.empty() ? insert_->bind_null(parameter) : insert_->bind(parameter, std::string_view(text));
+  };
+  bind_or_null(outcome.reason);
+  for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+    bind_json(*insert_, ++parameter, plan_.value(axis, outcome.position));
+  }
+  bind_or_null(outcome.result);
+  for (const auto& [name, column] : total_columns_) {
+    insert_->bind_null(column);
+  }
+  for (const auto& [name, value] : figures) {
+    bind_json(*insert_, total_columns_.at(name), value);
+  }
+  insert_->step();
+  insert_->reset();
+}
+
+void SweepStore::add(std::span<const PointOutcome> outcomes) {
+  begin_writing();
+  try {
+    database_->execute("BEGIN IMMEDIATE");
+    for (const PointOutcome& outcome : outcomes) {
+      insert(outcome);
+    }
+    database_->execute("COMMIT");
+  } catch (const InputError&) {
+    insert_.reset();
+    try {
+      database_->execute("ROLLBACK");
+    } catch (const InputError&) {  // SQLite has rolled back already
+    }
+    throw;
+  }
+  for (const PointOutcome& outcome : outcomes) {
+    finished_.insert(outcome.position);
+    failures_ += outcome.failed;
+  }
+}
+
+bool SweepStore::finish() {
+  insert_.reset();
+  if (database_->value("PRAGMA user_version") == kOrdered) {
+    return true;
+  }
+  database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  // Leaving WAL mode needs the file for ourselves: a reader would go on with the log of the old
+  // file.
+  if (database_->value("PRAGMA journal_mode = DELETE") != "delete") {
+    return false;
+  }
+  database_.reset();
+  const std::filesystem::path parts[] = {file_};
+  merge_sweeps(parts, file_, true);
+  return true;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_table.h"
+
+#include "sim/sweep/sweep_store.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <unordered_map>
+
+namespace sptc::sim {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+/// Fills a column row by row; it turns into words when it meets one.
+class ColumnBuilder {
+ public:
+  explicit ColumnBuilder(SweepColumn& column) : column_(column) {}
+
+  void add(const Statement& rows, int index) {
+    const Statement::Type type = rows.type(index);
+    if (type == Statement::Type::kText && column_.numeric) {
+      become_words();
+    }
+    if (column_.numeric) {
+      column_.numbers.push_back(type == Statement::Type::kNull ? kNothing : rows.real(index));
+    } else {
+      column_.codes.push_back(type == Statement::Type::kNull ? -1
+                                                             : code(std::string(rows.text(index))));
+    }
+  }
+
+ private:
+  void become_words() {
+    column_.numeric = false;
+    for (const double number : column_.numbers) {
+      column_.codes.push_back(std::isnan(number) ? -1 : code(fmt::format("{}", number)));
+    }
+    column_.numbers.clear();
+  }
+
+  std::int32_t code(const std::string& word) {
+    const auto [found, added] =
+        codes_.try_emplace(word, static_cast<std::int32_t>(column_.words.size()));
+    if (added) {
+      column_.words.push_back(word);
+    }
+    return found->second;
+  }
+
+  SweepColumn& column_;
+  std::unordered_map<std::string, std::int32_t> codes_;
+};
+
+SweepColumn::Role role_of(const std::string& name, const std::set<std::string>& axes) {
+  using Role = SweepColumn::Role;
+  return name == "position"    ? Role::kPosition
+         : name == "status"    ? Role::kStatus
+         : name == "reason"    ? Role::kReason
+         : axes.contains(name) ? Role::kAxis
+                               : Role::kTotal;
+}
+
+/// A number that is equal for equal cells.
+double cell_key(const SweepColumn& column, std::size_t row) {
+  return column.numeric ? column.numbers[row] : column.codes[row];
+}
+
+std::size_t workload_of(const SweepTable& table, std::size_t row) {
+  const SweepColumn* column = table.find("workload");
+  return column == nullptr || column->numeric ? 0 : static_cast<std::size_t>(column->codes[row]);
+}
+
+bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b) {
+  bool better = false;
+  for (const SweepColumn* objective : objectives) {
+    const double sign = objective->more_is_better() ? -1 : 1;
+    const double left = sign * objective->numbers[a];
+    const double right = sign * objective->numbers[b];
+    if (left > right) {
+      return false;
+    }
+    better = better || left < right;
+  }
+  return better;
+}
+
+Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
+                        const SweepColumn& figure) {
+  std::vector<const SweepColumn*> others;
+  for (const SweepColumn& column : table.columns) {
+    if (column.role == SweepColumn::Role::kAxis && &column != &axis) {
+      others.push_back(&column);
+    }
+  }
+  struct Group {
+    std::size_t rows = 0, smallest = 0, largest = 0;
+  };
+  std::map<std::vector<double>, Group> groups;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (!table.done(row) || !(figure.numbers[row] > 0)) {
+      continue;
+    }
+    std::vector<double> key;
+    for (const SweepColumn* other : others) {
+      key.push_back(cell_key(*other, row));
+    }
+    Group& group = groups.try_emplace(std::move(key), Group{0, row, row}).first->second;
+    ++group.rows;
+    group.smallest = figure.numbers[row] < figure.numbers[group.smallest] ? row : group.smallest;
+    group.largest = figure.numbers[row] > figure.numbers[group.largest] ? row : group.largest;
+  }
+  Sensitivity result{&axis, &figure, 0, 1, 1, {}};
+  double logarithms = 0;
+  std::map<std::string, std::size_t> best;
+  for (const auto& [key, group] : groups) {
+    if (group.rows < 2) {
+      continue;
+    }
+    ++result.groups;
+    const double ratio = figure.numbers[group.largest] / figure.numbers[group.smallest];
+    logarithms += std::log(ratio);
+    result.largest_ratio = std::max(result.largest_ratio, ratio);
+    ++best[table.text(axis, figure.more_is_better() ? group.largest : group.smallest)];
+  }
+  if (result.groups > 0) {
+    result.typical_ratio = std::exp(logarithms / static_cast<double>(result.groups));
+    result.best_value =
+        std::max_element(best.begin(), best.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool SweepColumn::more_is_better() const {
+  constexpr std::array<std::string_view, 4> kWords = {"speedup", "flops", "accuracy",
+                                                      "performance"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+const SweepColumn* SweepTable::find(std::string_view name) const {
+  const auto found = std::find_if(columns.begin(), columns.end(),
+                                  [&](const SweepColumn& column) { return column.name == name; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+bool SweepTable::done(std::size_t row) const {
+  return text(*find("status"), row) == "done";
+}
+
+std::string SweepTable::text(const SweepColumn& column, std::size_t row) const {
+  if (column.numeric) {
+    const double number = column.numbers[row];
+    return std::isnan(number) ? "" : fmt::format("{}", number);
+  }
+  return column.codes[row] < 0 ? "" : column.words[static_cast<std::size_t>(column.codes[row])];
+}
+
+SweepTable read_sweep_table(const std::filesystem::path& results) {
+  Database database = open_sweep(results);
+  SweepTable table;
+  Statement meta = database.prepare("SELECT key, value FROM sweep");
+  while (meta.step()) {
+    table.meta.emplace(meta.text(0), meta.text(1));
+  }
+  std::set<std::string> axes;
+  const nlohmann::json names = nlohmann::json::parse(table.meta["axes"]);
+  for (const nlohmann::json& axis : names) {
+    axes.insert(axis.get<std::string>());
+  }
+  std::string list;
+  Statement info = database.prepare(
+      "SELECT name FROM pragma_table_info('points') WHERE name NOT IN ('hash', 'result')");
+  while (info.step()) {
+    SweepColumn column;
+    column.name = info.text(0);
+    column.role = role_of(column.name, axes);
+    column.numeric =
+        column.role != SweepColumn::Role::kStatus && column.role != SweepColumn::Role::kReason;
+    list += (list.empty() ? "" : ", ") + sql_name(column.name);
+    table.columns.push_back(std::move(column));
+  }
+  std::vector<ColumnBuilder> builders(table.columns.begin(), table.columns.end());
+  Statement rows = database.prepare("SELECT " + list + " FROM points ORDER BY position");
+  while (rows.step()) {
+    for (std::size_t i = 0; i < builders.size(); ++i) {
+      builders[i].add(rows, static_cast<int>(i));
+    }
+    ++table.rows;
+  }
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    table.failures += !table.done(row);
+  }
+  return table;
+}
+
+std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
+  for (const std::string variant : {"sparse_", "dense_"}) {
+    const SweepColumn* time = table.find(variant + "time_us");
+    if (time == nullptr) {
+      continue;
+    }
+    std::vector<const SweepColumn*> objectives{time};
+    const auto add_first = [&](std::string_view word) {
+      for (const SweepColumn& column : table.columns) {
+        const bool same_variant = column.name.starts_with(variant) || column.name == word ||
+                                  column.name.starts_with("total_");
+        if (column.role == SweepColumn::Role::kTotal && column.numeric && same_variant &&
+            column.name.find(word) != std::string::npos) {
+          objectives.push_back(&column);
+          return true;
+        }
+      }
+      return false;
+    };
+    const bool energy = add_first("energy");
+    const bool area = add_first("area");
+    if (!energy && !area) {
+      add_first("accuracy");
+    }
+    return objectives;
+  }
+  return {};
+}
+
+std::vector<std::size_t> pareto_front(const SweepTable& table,
+                                      const std::vector<const SweepColumn*>& objectives) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const bool whole = std::none_of(objectives.begin(), objectives.end(), [&](const auto* column) {
+      return std::isnan(column->numbers[row]);
+    });
+    if (whole && !objectives.empty() && table.done(row)) {
+      rows.push_back(row);
+    }
+  }
+  // After this order nothing beats a row that came before it.
+  const auto before = [&](std::size_t a, std::size_t b) {
+    if (workload_of(table, a) != workload_of(table, b)) {
+      return workload_of(table, a) < workload_of(table, b);
+    }
+    for (const SweepColumn* objective : objectives) {
+      const double sign = objective->more_is_better() ? -1 : 1;
+      const double left = sign * objective->numbers[a];
+      const double right = sign * objective->numbers[b];
+      if (left != right) {
+        return left < right;
+      }
+    }
+    return a < b;
+  };
+  std::sort(rows.begin(), rows.end(), before);
+  std::vector<std::size_t> front;
+  for (const std::size_t row : rows) {
+    const bool beaten = std::any_of(front.begin(), front.end(), [&](std::size_t other) {
+      return workload_of(table, other) == workload_of(table, row) && beats(objectives, other, row);
+    });
+    if (!beaten) {
+      front.push_back(row);
+    }
+  }
+  return front;
+}
+
+std::vector<Sensitivity> sensitivities(const SweepTable& table) {
+  std::vector<const SweepColumn*> figures = default_objectives(table);
+  if (const SweepColumn* speedup = table.find("speedup")) {
+    figures.push_back(speedup);
+  }
+  std::vector<Sensitivity> result;
+  for (const SweepColumn& axis : table.columns) {
+    if (axis.role != SweepColumn::Role::kAxis || axis.name == "workload") {
+      continue;
+    }
+    std::set<double> values;
+    for (std::size_t row = 0; row < table.rows; ++row) {
+      values.insert(cell_key(axis, row));
+    }
+    if (values.size() > 1) {
+      for (const SweepColumn* figure : figures) {
+        result.push_back(sensitivity(table, axis, *figure));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace sptc::sim

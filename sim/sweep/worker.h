@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/executor.h"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// An outcome as bytes, and back. Nothing where `bytes` do not begin with a whole one; `used` is
+/// how many they were.
+std::string to_bytes(const PointOutcome& outcome);
+std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used);
+
+/// Simulates one point and turns whatever goes wrong into a failed outcome: in a process of its own
+/// where the simulation needs one or limits have to be kept, so that a crash, a timeout or a lack
+/// of memory costs this point alone. `while_waiting` is called now and then.
+PointOutcome run_point(const SweepPlan& plan, PointRunner& runner, std::uint64_t position,
+                       const PointLimits& limits, const std::function<void()>& while_waiting = {});
+
+/// Writes all of `bytes` to a pipe; false where the other end is closed.
+bool write_all(int descriptor, std::string_view bytes);
+
+}  // namespace sptc::sim
