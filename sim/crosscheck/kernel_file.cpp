@@ -90,9 +90,9 @@ class KernelReader {
       : object_(object), directory_(std::move(directory)) {}
 
   KernelCase read() {
-    object_.allow_only(std::array<std::string_view, 13>{
-        "schema", "name", "architecture", "instruction", "types", "sparse", "a", "metadata", "b",
-        "c", "d", "k_order", "note"});
+    object_.allow_only(std::array<std::string_view, 12>{"schema", "name", "architecture",
+                                                        "instruction", "types", "sparse", "a",
+                                                        "metadata", "b", "c", "d", "k_order"});
     if (const std::string schema = object_.text("schema"); schema != kSchema) {
       (object_.place() / "schema")
           .fail(fmt::format("must be \"{}\", not '{}'", kSchema, printable(schema)));

@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
+#include "sim/crosscheck/capture.h"
+#include "sim/crosscheck/kernel_file.h"
 #include "sim/trace/tensor_file.h"
 #include "sim/trace/workload_text.h"
 #include "tests/fuzz/mutate.h"
@@ -71,6 +73,56 @@ TEST(FuzzReaders, WorkloadCsv) {
 TEST(FuzzReaders, Architecture) {
   const std::string text = read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
   fuzz(text, 5000, [](const std::string& input) { parse_architecture(input, "f.json"); });
+}
+
+TEST(FuzzReaders, KernelFile) {
+  const TemporaryDirectory directory;
+  const Matrix<numerics::Word> half(16, 16, 0x3C00);
+  write_npy(directory.path() / "h.npy", half, numerics::DataType::kF16);
+  write_npy(directory.path() / "f.npy", half, numerics::DataType::kF32);
+  const std::string text = R"({"schema": "sptcsim-kernel/0.1", "name": "n", "architecture": "A100",
+    "types": {"a": "f16", "b": "f16", "accumulator": "f32"}, "sparse": false,
+    "a": {"file": "h.npy", "order": "row"}, "b": {"file": "h.npy", "order": "column"},
+    "c": {"file": "f.npy"}, "d": {"file": "f.npy", "type": "f32"},
+    "k_order": {"split_k": 2, "reduction": "tree", "c": "epilogue", "tile_k": 32,
+                "slices": "contiguous"}})";
+  fuzz(text, 5000,
+       [&](const std::string& input) { parse_kernel_file(input, "f.json", directory.path()); });
+}
+
+TEST(FuzzReaders, Capture) {
+  fuzz(R"({"schema": "sptcsim-capture/0.1", "origin": "measured", "source": "s",
+    "gpu": {"name": "NVIDIA A100", "target": "sm_80", "sm_count": 108, "architecture": "x"},
+    "date": "2026-01-01", "bits": ["bits", "../x"],
+    "items": [{"name": "bits/x", "status": "failed", "reason": "why", "seconds": 1.5}]})",
+       20000, [](const std::string& input) {
+         Capture capture;
+         parse_capture_json(input, "f.json", capture);
+         architecture_of(capture);
+       });
+  const auto rows = [](auto parser, const std::string& row) {
+    fuzz(R"({"schema": "sptcsim-capture/0.1", "rows": [)" + row + "]}", 10000,
+         [&](const std::string& input) {
+           Capture capture;
+           parser(input, "f.json", capture);
+         });
+  };
+  rows(parse_microbench_json, R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32", "warps": 4,
+    "ilp": 3, "data": "zeros", "latency_cycles": 27.4, "fma_per_clk_per_sm": 897.6, "status": "ok",
+    "reason": null, "source": "s"})");
+  rows(parse_memory_json, R"({"kind": "ld_shared", "conflict_ways": 2, "latency_cycles": 25,
+    "status": "ok", "reason": null})");
+  rows(parse_gemm_json, R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
+    "variant": "sparse", "library": "own", "time_us_median": 2.5, "clock_mhz": 1410,
+    "check": {"mode": "bits", "elements": 4096, "mismatches": 0}, "status": "ok", "reason": null})");
+  fuzz(R"({"schema": "sptcsim-capture/0.1", "probes": [{"name": "n", "instruction": "i",
+    "applies": true, "d": "0x1", "supports": ["a"], "status": "ok", "reason": null}]})",
+       10000, [](const std::string& input) {
+         Capture capture;
+         parse_probes_json(input, "f.json", capture);
+       });
+  rows(parse_power_json, R"({"name": "n", "dtype": "f16", "variant": "dense", "library": "own",
+    "power_w_mean": 300.5, "clock_mhz_mean": 1300, "status": "ok", "reason": null})");
 }
 
 /// The bytes that `write` puts into a file called `name`.

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/crosscheck/capture.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "models/mma/catalogue.h"
+#include "sim/config/architecture.h"
+#include "sim/config/json_reader.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::string_view kSchema = "sptcsim-capture/0.1";
+constexpr std::uint64_t kMaxJsonBytes = 64 << 20;
+constexpr std::int64_t kMaxGemmExtent = 1 << 30;
+constexpr std::int64_t kMaxCount = 1'000'000;
+
+std::string one_of(const JsonObject& object, std::string_view key,
+                   std::initializer_list<std::string_view> allowed) {
+  const std::string word = object.text(key);
+  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
+    (object.place() / key)
+        .fail("must be one of " + unknown_name(printable(word), {allowed.begin(), allowed.size()}));
+  }
+  return word;
+}
+
+/// A text that may be null or absent.
+std::string text_or_null(const JsonObject& object, std::string_view key) {
+  return !object.has(key) || object.require(key).is_null() ? "" : object.text(key);
+}
+
+/// A number above zero that may be null or absent.
+std::optional<double> number_or_null(const JsonObject& object, std::string_view key) {
+  if (!object.has(key) || object.require(key).is_null()) {
+    return std::nullopt;
+  }
+  const json& value = object.require(key);
+  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0) {
+    (object.place() / key).fail("must be a number above 0 or null, not " + describe(value));
+  }
+  return value.get<double>();
+}
+
+CaptureStatus status_of(const JsonObject& object) {
+  CaptureStatus result;
+  result.status = one_of(object, "status", {"ok", "partial", "failed", "absent"});
+  result.reason = text_or_null(object, "reason");
+  return result;
+}
+
+void require_schema(const JsonObject& object) {
+  if (const std::string schema = object.text("schema"); schema != kSchema) {
+    (object.place() / "schema")
+        .fail(fmt::format("must be \"{}\", not '{}'", kSchema, printable(schema)));
+  }
+}
+
+/// Calls `read` for every element, all objects, of the array at `key`.
+void each_row(const JsonObject& object, std::string_view key,
+              const std::function<void(const JsonObject&)>& read) {
+  const json& rows = object.require(key);
+  if (!rows.is_array()) {
+    (object.place() / key).fail("must be an array, not " + describe(rows));
+  }
+  std::size_t index = 0;
+  for (const json& row : rows) {
+    read(JsonObject(row, object.place() / key / index++));
+  }
+}
+
+/// Parses a file with a schema and rows.
+void parse_rows(std::string_view text, const std::string& file,
+                const std::function<void(const JsonObject&)>& read, std::string_view key = "rows") {
+  const json document = parse_json(text, file);
+  const JsonObject object(document, {file, ""});
+  require_schema(object);
+  each_row(object, key, read);
+}
+
+std::vector<fs::path> entries_of(const fs::path& directory, std::string_view extension) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() == extension) {
+      found.push_back(entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::string MemoryRow::key(std::string_view name) const {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& pair) { return pair.first == name; });
+  return found == keys.end() ? "" : found->second;
+}
+
+void parse_capture_json(std::string_view text, const std::string& file, Capture& capture) {
+  const json document = parse_json(text, file);
+  const JsonObject object(document, {file, ""});
+  require_schema(object);
+  capture.origin = one_of(object, "origin", {"measured", "published", "simulated"});
+  capture.source = object.text("source");
+  const JsonObject gpu = object.object("gpu");
+  capture.gpu = gpu.text("name");
+  capture.target = gpu.text("target");
+  try {
+    mma::find_target(capture.target);
+  } catch (const InputError& error) {
+    (gpu.place() / "target").fail(error.what());
+  }
+  capture.architecture = text_or_null(gpu, "architecture");
+  if (gpu.has("sm_count") && !gpu.require("sm_count").is_null()) {
+    capture.sm_count = gpu.integer("sm_count", 1, kMaxCount);
+  }
+  capture.date = object.text_or("date", "");
+  each_row(object, "items", [&](const JsonObject& item) {
+    capture.items.push_back({item.text("name"), status_of(item)});
+  });
+  if (!object.has("bits")) {
+    return;
+  }
+  for (const json& folder : object.array("bits")) {
+    if (!folder.is_string() || folder.get<std::string>().empty()) {
+      (object.place() / "bits").fail("must hold names of directories, not " + describe(folder));
+    }
+    capture.bits.push_back(capture.directory / folder.get<std::string>());
+  }
+}
+
+void parse_probes_json(std::string_view text, const std::string& file, Capture& capture) {
+  parse_rows(
+      text, file,
+      [&](const JsonObject& row) {
+        ProbeRow result;
+        result.name = row.text("name");
+        result.instruction = row.text("instruction");
+        result.applies = row.boolean_or("applies", true);
+        result.d = text_or_null(row, "d");
+        result.outcome = status_of(row);
+        if (row.has("supports") && row.require("supports").is_array()) {
+          for (const json& hypothesis : row.require("supports")) {
+            result.supports.push_back(hypothesis.is_string()
+                                          ? printable(hypothesis.get<std::string>())
+                                          : describe(hypothesis));
+          }
+        }
+        capture.probes.push_back(std::move(result));
+      },
+      "probes");
+}
+
+void parse_microbench_json(std::string_view text, const std::string& file, Capture& capture) {
+  parse_rows(text, file, [&](const JsonObject& row) {
+    MicrobenchRow result;
+    result.instruction = row.text("instruction");
+    result.warps = static_cast<int>(row.integer("warps", 1, 64));
+    result.ilp = static_cast<int>(row.integer("ilp", 1, 64));
+    result.data = text_or_null(row, "data");
+    result.source = text_or_null(row, "source");
+    result.latency_cycles = number_or_null(row, "latency_cycles");
+    result.fma_per_clk_per_sm = number_or_null(row, "fma_per_clk_per_sm");
+    result.outcome = status_of(row);
+    capture.microbench.push_back(std::move(result));
+  });
+}
+
+void parse_memory_json(std::string_view text, const std::string& file, Capture& capture) {
+  constexpr std::array<std::string_view, 4> kFigures{"latency_cycles", "bytes_per_clk_per_sm",
+                                                     "gb_per_s", "time_us_median"};
+  constexpr std::array<std::string_view, 6> kOther{"kind",   "status",   "reason",
+                                                   "source", "launches", "note"};
+  parse_rows(text, file, [&](const JsonObject& row) {
+    MemoryRow result;
+    result.kind = row.text("kind");
+    result.outcome = status_of(row);
+    for (const auto& [key, value] : row.value().items()) {
+      if (std::find(kFigures.begin(), kFigures.end(), key) != kFigures.end()) {
+        if (const auto figure = number_or_null(row, key)) {
+          result.figures[key] = *figure;
+        }
+      } else if (std::find(kOther.begin(), kOther.end(), key) == kOther.end()) {
+        result.keys.emplace_back(printable(key), value.is_string()
+                                                     ? printable(value.get<std::string>())
+                                                     : describe(value));
+      }
+    }
+    capture.memory.push_back(std::move(result));
+  });
+}
+
+void parse_gemm_json(std::string_view text, const std::string& file, Capture& capture) {
+  parse_rows(text, file, [&](const JsonObject& row) {
+    CaptureGemmRow result;
+    result.name = text_or_null(row, "name");
+    result.m = row.integer("m", 1, kMaxGemmExtent);
+    result.n = row.integer("n", 1, kMaxGemmExtent);
+    result.k = row.integer("k", 1, kMaxGemmExtent);
+    result.dtype = row.text("dtype");
+    result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
+    result.library = row.text("library");
+    result.time_us = number_or_null(row, "time_us_median");
+    result.clock_mhz = number_or_null(row, "clock_mhz");
+    result.outcome = status_of(row);
+    if (row.has("check") && !row.require("check").is_null()) {
+      const JsonObject check = row.object("check");
+      result.check = {
+          one_of(check, "mode", {"bits", "bound", "none"}),
+          static_cast<std::uint64_t>(check.integer_or("elements", 0, 0, std::int64_t{1} << 60)),
+          static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
+    }
+    capture.gemm.push_back(std::move(result));
+  });
+}
+
+void parse_power_json(std::string_view text, const std::string& file, Capture& capture) {
+  parse_rows(text, file, [&](const JsonObject& row) {
+    PowerRow result;
+    result.name = row.text("name");
+    result.dtype = row.text("dtype");
+    result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
+    result.library = row.text("library");
+    result.power_w = number_or_null(row, "power_w_mean");
+    result.clock_mhz = number_or_null(row, "clock_mhz_mean");
+    result.outcome = status_of(row);
+    capture.power.push_back(std::move(result));
+  });
+}
+
+Capture read_capture(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    throw InputError(printable(directory.string()) + ": no such directory");
+  }
+  Capture capture;
+  capture.directory = directory;
+  const auto parse = [&](const char* name, auto parser, bool needed) {
+    const fs::path path = directory / name;
+    if (needed || fs::exists(path, error)) {
+      parser(read_text_file(path, kMaxJsonBytes), printable(path.string()), capture);
+    }
+  };
+  parse("capture.json", parse_capture_json, true);
+  if (capture.bits.empty() && fs::is_directory(directory / "bits", error) &&
+      !fs::is_empty(directory / "bits", error)) {
+    capture.bits.push_back(directory / "bits");
+  }
+  for (const fs::path& folder : capture.bits) {
+    if (!fs::is_directory(folder, error)) {
+      throw InputError(fmt::format("{}: /bits: there is no directory '{}'",
+                                   printable((directory / "capture.json").string()),
+                                   printable(folder.string())));
+    }
+  }
+  capture.kernels = entries_of(directory / "kernels", ".json");
+  parse("probes.json", parse_probes_json, false);
+  parse("microbench.json", parse_microbench_json, false);
+  parse("memory.json", parse_memory_json, false);
+  parse("gemm.json", parse_gemm_json, false);
+  parse("power.json", parse_power_json, false);
+  return capture;
+}
+
+std::string architecture_of(const Capture& capture) {
+  if (!capture.architecture.empty()) {
+    return capture.architecture;
+  }
+  // "NVIDIA A100-SXM4-80GB" -> "a100-sxm4-80gb"
+  std::string card;
+  for (const char c : capture.gpu) {
+    card += c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  for (const std::string_view maker : {"nvidia-", "geforce-", "tesla-"}) {
+    if (card.starts_with(maker)) {
+      card.erase(0, maker.size());
+    }
+  }
+  const std::vector<std::string> names = architecture_names();
+  if (std::find(names.begin(), names.end(), card) != names.end()) {
+    return card;
+  }
+  // "h100-80gb-hbm3" is an H100; which, its SMs say.
+  const std::string family = card.substr(0, card.find('-'));
+  for (const std::string& name : names) {
+    if (name.substr(0, name.find('-')) == family && capture.sm_count &&
+        load_architecture(name).gpu.sms == *capture.sm_count) {
+      return name;
+    }
+  }
+  return "";
+}
+
+}  // namespace sptc::sim

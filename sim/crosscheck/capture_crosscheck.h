@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/step_rules.h"
+#include "sim/crosscheck/capture.h"
+#include "sim/crosscheck/gemm_times.h"
+#include "sim/crosscheck/kernel_crosscheck.h"
+#include "sim/crosscheck/time_comparison.h"
+#include "sim/microbench/microbench.h"
+#include "sim/verify/verify.h"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Words of one instruction.
+struct BitsRow {
+  std::string instruction;  ///< PTX names of the results, " + " between them
+  std::string evidence;
+  /// Metadata without a meaning in the PTX ISA: differences are findings, not errors.
+  bool undefined = false;
+  std::size_t sets = 0;
+  std::size_t cases = 0;
+  std::size_t elements = 0;
+  std::size_t mismatches = 0;
+  std::string first_set = {};  ///< of the first mismatch
+  std::optional<Mismatch> first = std::nullopt;
+  std::vector<Explanation> explanations = {};  ///< of the set of the first mismatch
+};
+
+/// A whole GEMM of the capture that was computed anew.
+struct CheckedKernel {
+  std::string file;
+  KernelCase kernel;
+  KernelDiagnosis diagnosis;
+};
+
+/// What the simulator says about times. An empty function, or no times: not simulated.
+struct TimeSimulation {
+  std::string architecture;  ///< of the simulator
+  std::string reason;        ///< why nothing is simulated, where nothing is
+  /// Throws InputError, whose message becomes the reason of the row, where it cannot.
+  std::function<MicrobenchResult(const MicrobenchCase&)> microbench;
+  std::vector<GemmTime> gemm_times;  ///< of every row of gemm.json
+};
+
+/// A capture against the simulator.
+struct CaptureCrosscheck {
+  Capture capture;
+  std::string architecture;
+  std::vector<BitsRow> bits;                   ///< by instruction, those with a meaning first
+  std::vector<std::string> metadata_problems;  ///< registers that do not say what the indices do
+  std::vector<CheckedKernel> kernels;
+  std::vector<TimedRow> times;
+  std::vector<TimeFinding> time_findings;
+
+  /// Wrong words that count: of defined sets, kernels, checks that the capture holds, and metadata.
+  std::size_t mismatches() const;
+};
+
+/// Computes every array set and kernel of `capture` in `profile`, and simulates its times.
+/// `threads` of the host for kernels. Throws InputError for a set or kernel that cannot be read.
+CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
+                                     const TimeSimulation& simulation, int threads);
+
+std::string capture_text(const CaptureCrosscheck& result);
+std::string capture_json(const CaptureCrosscheck& result);
+
+}  // namespace sptc::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim crosscheck as a user meets it.
+#include "sim/config/text_file.h"
+#include "sim/trace/tensor_file.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+
+namespace sptc::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const fs::path kCaptures = fs::path(SPTC_SOURCE_DIR) / "tests/hardware/captures";
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class CrosscheckProgram : public testing::Test {
+ protected:
+  const TemporaryDirectory temporary;
+
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string command = std::string(SPTC_PROGRAM) + " crosscheck " + arguments + " >" +
+                                path("out") + " 2>" + path("err");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            read_text_file(path("out"), std::uint64_t{1} << 24),
+            read_text_file(path("err"), std::uint64_t{1} << 24)};
+  }
+
+  void expect_refused(const std::string& arguments, const std::string& part) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+
+  /// A 16 x 8 x 16 GEMM of ones whose D[2, 3] is `word`; all others are 16.
+  void write_kernel(numerics::Word word) const {
+    Matrix<numerics::Word> d(16, 8, 0x41800000);
+    d(2, 3) = word;
+    write_npy(path("a.npy"), Matrix<numerics::Word>(16, 16, 0x3C00), numerics::DataType::kF16);
+    write_npy(path("b.npy"), Matrix<numerics::Word>(16, 8, 0x3C00), numerics::DataType::kF16);
+    write_npy(path("d.npy"), d, numerics::DataType::kF32);
+    write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
+      "architecture": "A100", "instruction": "m16n8k16.f32.f16.f16.f32", "a": {"file": "a.npy"},
+      "b": {"file": "b.npy"}, "d": {"file": "d.npy"}})");
+  }
+};
+
+TEST_F(CrosscheckProgram, SaysThatAKernelIsBitExact) {
+  write_kernel(0x41800000);
+  const Outcome outcome = run("--kernel " + path("kernel.json"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("bit-exact: 128 of 128 elements equal"), std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
+  write_kernel(0x41880000);
+  const Outcome text = run("--kernel " + path("kernel.json"));
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_NE(text.out.find("not bit-exact: 1 of 128"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("first: D[2, 3]: kernel 0x41880000, computed 0x41800000"),
+            std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("[bit-of-d]: one bit of D[2, 3] is flipped: bit 19"), std::string::npos)
+      << text.out;
+  const Outcome outcome =
+      run("--kernel " + path("kernel.json") + " --format json --out " + path("report.json"));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.out, "");
+  const json report = json::parse(read_text_file(path("report.json"), 1 << 20));
+  EXPECT_EQ(report["mismatches"], 1);
+  EXPECT_EQ(report["fitting"][0]["cause"], "bit-of-d");
+}
+
+TEST_F(CrosscheckProgram, ComparesWordsAndTimesOfAPublishedCapture) {
+  const Outcome outcome = run((kCaptures / "a100").string() + " --format json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["mismatches"], 0);
+  EXPECT_EQ(report["arch"], "a100-sxm4-80gb");
+  std::size_t simulated = 0;
+  for (const json& row : report["times"]) {
+    if (row["group"] == "latency" && row["point"] == "warps 1, ilp 1") {
+      ++simulated;
+      // The worst completion latency of Table 3 is 4 % off (s4).
+      EXPECT_LT(std::abs(row["deviation"].get<double>()), 0.05) << row;
+    }
+  }
+  EXPECT_EQ(simulated, 16U);
+}
+
+TEST_F(CrosscheckProgram, SimulatesGemmsBesideMicrobenchmarks) {
+  fs::copy(kCaptures / "a100" / "capture.json", path("capture.json"));
+  json capture = json::parse(read_text_file(path("capture.json"), 1 << 20));
+  capture.erase("bits");
+  write_file(path("capture.json"), capture.dump());
+  write_file(path("microbench.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
+    {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "warps": 1, "ilp": 1, "latency_cycles": 25,
+     "status": "ok", "reason": null}]})");
+  write_file(path("gemm.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
+    {"m": 1024, "n": 1024, "k": 1024, "dtype": "f16", "variant": "dense", "library": "own",
+     "time_us_median": 20, "status": "ok", "reason": null},
+    {"m": 1024, "n": 1024, "k": 1024, "dtype": "f16", "variant": "sparse", "library": "own",
+     "time_us_median": 20, "status": "ok", "reason": null}]})");
+  const Outcome outcome = run(temporary.path().string() + " --format json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json times = json::parse(outcome.out)["times"];
+  ASSERT_EQ(times.size(), 3U);
+  EXPECT_EQ(times[0]["simulated"], 25.0);
+  ASSERT_TRUE(times[1].contains("simulated")) << times[1];
+  EXPECT_LT(times[2]["simulated"], times[1]["simulated"]);
+}
+
+TEST_F(CrosscheckProgram, RefusesWhatItCannotCompare) {
+  expect_refused("", "capture directory or --kernel");
+  expect_refused(path("none"), "no such directory");
+  expect_refused(temporary.path().string(), "capture.json: no such file");
+  expect_refused("--kernel " + path("none.json"), "no such file");
+  expect_refused("--kernel x --format csv", "text, json");
+  expect_refused((kCaptures / "a100").string() + " --kernel x", "either");
+  expect_refused((kCaptures / "a100").string() + " --arch a200", "a200");
+  expect_refused((kCaptures / "a100").string() + " --profile mmasim", "'mma-sim'");
+  write_kernel(0);
+  expect_refused("--kernel " + path("kernel.json") + " --arch a40", "names its architecture");
+}
+
+}  // namespace
+}  // namespace sptc::sim
