@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 HWY_BEFORE_NAMESPACE();
@@ -55,7 +56,7 @@ constexpr std::size_t kRows = 4;
 constexpr std::size_t kRows = 2;
 #endif
 constexpr std::size_t kBlockDepth = 512;
-constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockRows = 1024;
 
 /// sum + the products of kGroup neighbours.
 HWY_INLINE IntVector multiply_add(IntVector a, IntVector b, IntVector sum) {
@@ -87,6 +88,37 @@ struct ByteDecoding {
   int shift;
   bool is_signed;
 };
+
+/// `count` elements plus `offset` as bytes or 16-bit integers, side by side, and the offset alone
+/// up to `padded`. Returns the sum of what was written.
+template <typename Narrow>
+HWY_INLINE std::int32_t pack_run(const Word* words, std::size_t count, std::size_t padded,
+                                 const ByteDecoding& decode, std::int32_t offset, Narrow* packed) {
+  const IntTag di;
+  const hn::RebindToUnsigned<IntTag> du;
+  const hn::Rebind<Narrow, IntTag> narrow;
+  const auto mask = hn::Set(du, decode.mask());
+  const auto sign = hn::Set(du, decode.sign());
+  const auto moved = hn::Set(du, static_cast<std::uint32_t>(offset));
+  IntVector sums = hn::Zero(di);
+  std::size_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) {
+    const auto bits = hn::Xor(hn::And(hn::LoadU(du, words + k), mask), sign) - sign + moved;
+    sums = sums + hn::BitCast(di, bits);
+    if constexpr (sizeof(Narrow) == 1) {
+      hn::StoreU(hn::U8FromU32(hn::And(bits, hn::Set(du, 0xFF))), narrow, packed + k);
+    } else {
+      hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(di, bits)), narrow, packed + k);
+    }
+  }
+  std::int32_t sum = hn::GetLane(hn::SumOfLanes(di, sums));
+  for (; k < padded; ++k) {
+    const std::int32_t value = (k < count ? decode(words[k]) : 0) + offset;
+    packed[k] = static_cast<Narrow>(value);
+    sum += value;
+  }
+  return sum;
+}
 
 /// kRows rows of A against a panel: `a` [group][row], `b` [group][column], `sums` [row][column].
 HWY_NOINLINE void multiply_block(const std::int32_t* HWY_RESTRICT a,
@@ -130,7 +162,8 @@ class IntegerRows {
         b_offset_(kBytes && !b_value_.is_signed ? 128 : 0),
         selection_(gemm.instruction->a_type),
         rows_(kBlockRows / kRows * kRows * kBlockDepth / kGroup),
-        panel_(kColumns * kBlockDepth / kGroup + kColumns) {}
+        panel_(kColumns * kBlockDepth / kGroup + kColumns),
+        row_sums_(kBlockRows + kRows) {}
 
   void run(std::size_t row_begin, std::size_t row_end) {
     const std::size_t kept = gemm_.nibbles != nullptr ? selection_.kept : 1;
@@ -146,6 +179,8 @@ class IntegerRows {
   }
 
  private:
+  using Narrow = std::conditional_t<kBytes, std::uint8_t, std::int16_t>;
+
   void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
     const std::size_t groups = (end - begin + kGroup - 1) / kGroup;
     pack_rows(row, row_end, begin, end, groups);
@@ -163,70 +198,53 @@ class IntegerRows {
     return panel_.data() + (64 - reinterpret_cast<std::uintptr_t>(bytes) % 64) % 64 / 4;
   }
 
-  static void put(std::int32_t& lane, std::size_t slot, std::int32_t value) {
-    constexpr int kBits = 32 / static_cast<int>(kGroup);
-    const std::uint32_t mask = (1U << kBits) - 1;
-    lane |= static_cast<std::int32_t>((static_cast<std::uint32_t>(value) & mask)
-                                      << (static_cast<int>(slot) * kBits));
-  }
-
-  /// Values of a row of A at logical k in [begin, end), zero where nothing is stored.
-  void logical_row(std::size_t row, std::size_t begin, std::size_t end,
-                   std::int32_t* values) const {
+  /// Elements of a row of A at logical k in [begin, end): where A is sparse, spread out in
+  /// `expanded`.
+  const Word* logical_row(std::size_t row, std::size_t begin, std::size_t end,
+                          Word* expanded) const {
     const auto words = gemm_.a->row(row);
     if (gemm_.nibbles == nullptr) {
-      for (std::size_t k = begin; k < end; ++k) {
-        values[k - begin] = a_value_(words[k]);
-      }
-      return;
+      return words.data() + begin;
     }
-    std::fill(values, values + (end - begin), 0);
+    std::fill(expanded, expanded + (end - begin), Word{0});
     const auto nibbles = gemm_.nibbles->row(row);
     const std::size_t last = end / selection_.group * selection_.kept;
     for (std::size_t t = begin / selection_.group * selection_.kept; t < last; ++t) {
-      values[selection_.logical(t, nibbles[t / selection_.kept]) - begin] = a_value_(words[t]);
+      expanded[selection_.logical(t, nibbles[t / selection_.kept]) - begin] = words[t];
     }
+    return expanded;
+  }
+
+  /// The lanes of a run, `groups` of them, to every `stride`-th lane of `to`. Returns its sum.
+  std::int32_t pack_groups(const Word* words, std::size_t count, std::size_t groups,
+                           const ByteDecoding& decode, std::int32_t offset, std::int32_t* to,
+                           std::size_t stride) {
+    const std::int32_t sum =
+        pack_run(words, count, groups * kGroup, decode, offset, reinterpret_cast<Narrow*>(run_));
+    for (std::size_t g = 0; g < groups; ++g) {
+      to[g * stride] = run_[g];
+    }
+    return sum;
   }
 
   void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end,
                  std::size_t groups) {
-    std::int32_t values[kBlockDepth];
-    row_sums_.assign(kBlockRows + kRows, 0);
+    Word expanded[kBlockDepth];
     for (std::size_t i = row; i < row + (row_end - row + kRows - 1) / kRows * kRows; ++i) {
-      std::fill(values, values + groups * kGroup, 0);
-      if (i < row_end) {
-        logical_row(i, begin, end, values);
-      }
-      std::int32_t* packed = &rows_[(i - row) / kRows * kRows * groups + (i - row) % kRows];
-      for (std::size_t g = 0; g < groups; ++g) {
-        std::int32_t lane = 0;
-        for (std::size_t slot = 0; slot < kGroup; ++slot) {
-          const std::int32_t value = values[g * kGroup + slot] + a_offset_;
-          put(lane, slot, value);
-          row_sums_[i - row] += value;
-        }
-        packed[g * kRows] = lane;
-      }
+      const bool inside = i < row_end;
+      const Word* words = inside ? logical_row(i, begin, end, expanded) : nullptr;
+      row_sums_[i - row] =
+          pack_groups(words, inside ? end - begin : 0, groups, a_value_, a_offset_,
+                      &rows_[(i - row) / kRows * kRows * groups + (i - row) % kRows], kRows);
     }
   }
 
   void pack_columns(std::size_t column, std::size_t begin, std::size_t end, std::size_t groups) {
-    const std::size_t count = end - begin;
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool inside = column + j < gemm_.b_columns->rows();
       const Word* words = inside ? gemm_.b_columns->row(column + j).data() + begin : nullptr;
-      std::int32_t total = 0;
-      for (std::size_t g = 0; g < groups; ++g) {
-        std::int32_t lane = 0;
-        for (std::size_t slot = 0; slot < kGroup; ++slot) {
-          const std::size_t k = g * kGroup + slot;
-          const std::int32_t value = (inside && k < count ? b_value_(words[k]) : 0) - b_offset_;
-          put(lane, slot, value);
-          total += value;
-        }
-        panel()[g * kColumns + j] = lane;
-      }
-      column_sums_[j] = total;
+      column_sums_[j] = pack_groups(words, inside ? end - begin : 0, groups, b_value_, -b_offset_,
+                                    panel() + j, kColumns);
     }
   }
 
@@ -257,6 +275,7 @@ class IntegerRows {
   std::vector<std::int32_t> rows_;   // [row / kRows][group][row % kRows]
   std::vector<std::int32_t> panel_;  // [group][column]
   std::vector<std::int32_t> row_sums_;
+  alignas(64) std::int32_t run_[kBlockDepth / kGroup] = {};
   alignas(64) std::int32_t column_sums_[kColumns] = {};
   alignas(64) std::int32_t sums_[kRows][kColumns] = {};
 };
@@ -298,6 +317,7 @@ class SparseByteRows {
     std::int32_t rows[kSparseRows * kOctets];  // [row / kRows][octet][row % kRows]
     std::uint8_t keys[kSparseRows * kOctets];  // likewise
     std::int32_t row_sums[kSparseRows];
+    alignas(64) std::int32_t run[2 * kOctets];  // bytes of a row or column
   };
 
   void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
@@ -327,27 +347,25 @@ class SparseByteRows {
 
   void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end,
                  std::size_t octets) {
+    auto* bytes = reinterpret_cast<std::uint8_t*>(work_->run);
     for (std::size_t i = row; i < row + (row_end - row + kRows - 1) / kRows * kRows; ++i) {
+      const bool inside = i < row_end;
+      const Word* words = inside ? gemm_.a->row(i).data() + begin : nullptr;
+      work_->row_sums[i - row] =
+          pack_run(words, inside ? end - begin : 0, octets * kKeptOfOctet, a_value_, 0, bytes);
       const std::size_t first = (i - row) / kRows * kRows * octets + (i - row) % kRows;
-      std::int32_t total = 0;
       for (std::size_t o = 0; o < octets; ++o) {
-        std::uint32_t lane = 0;
-        std::uint8_t key = 0;
-        if (i < row_end) {
-          const std::size_t t = begin + o * kKeptOfOctet;
-          const Word* words = gemm_.a->row(i).data() + t;
-          for (std::size_t slot = 0; slot < std::min(kKeptOfOctet, end - t); ++slot) {
-            const std::int32_t value = a_value_(words[slot]);
-            lane |= (static_cast<std::uint32_t>(value) & 0xFFU) << (8 * slot);
-            total += value;
-          }
-          key = octet_key(gemm_.nibbles->row(i).data(), gemm_.nibbles->cols(), t / kKeptOfOctet,
-                          selection_.kept);
-        }
-        work_->rows[first + o * kRows] = static_cast<std::int32_t>(lane);
-        work_->keys[first + o * kRows] = key;
+        work_->rows[first + o * kRows] = work_->run[o];
       }
-      work_->row_sums[i - row] = total;
+      std::uint8_t* keys = work_->keys + first;
+      if (inside) {
+        octet_keys<kRows>(gemm_.nibbles->row(i), begin / kKeptOfOctet, octets, selection_.kept,
+                          keys);
+      } else {
+        for (std::size_t o = 0; o < octets; ++o) {
+          keys[o * kRows] = 0;
+        }
+      }
     }
   }
 
@@ -355,31 +373,13 @@ class SparseByteRows {
     const std::size_t first = begin / kKeptOfOctet * kOctet;
     const std::size_t count =
         std::min(end / selection_.kept * selection_.group, gemm_.b_columns->cols()) - first;
-    const hn::ScalableTag<std::uint32_t> du;
-    const hn::Rebind<std::uint8_t, decltype(du)> db;
-    const auto offset = hn::Set(du, static_cast<std::uint32_t>(b_offset_));
-    const auto mask = hn::Set(du, b_value_.mask());
-    const auto sign = hn::Set(du, b_value_.sign());
-    alignas(64) Word tail[kLanes] = {};
-    alignas(64) std::uint32_t lanes[kLanes / 4];
+    auto* bytes = reinterpret_cast<std::uint8_t*>(work_->run);
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool inside = column + j < gemm_.b_columns->rows();
       const Word* words = inside ? gemm_.b_columns->row(column + j).data() + first : nullptr;
-      for (std::size_t k = 0; k < octets * kOctet; k += kLanes) {
-        const std::size_t left = inside && k < count ? count - k : 0;
-        const Word* source = left != 0 ? words + k : tail;
-        if (left < kLanes) {
-          std::fill_n(tail, kLanes, Word{0});
-          std::copy_n(source, left, tail);
-          source = tail;
-        }
-        const auto bits = hn::And(hn::LoadU(du, source), mask);
-        const auto value = hn::Xor(bits, sign) - sign + offset;
-        hn::Store(hn::U8FromU32(hn::And(value, hn::Set(du, 0xFF))), db,
-                  reinterpret_cast<std::uint8_t*>(lanes));
-        for (std::size_t g = 0; g < std::min(kLanes / 4, 2 * octets - k / 4); ++g) {
-          work_->panel[(k / 4 + g) * kColumns + j] = static_cast<std::int32_t>(lanes[g]);
-        }
+      pack_run(words, inside ? count : 0, octets * kOctet, b_value_, b_offset_, bytes);
+      for (std::size_t g = 0; g < 2 * octets; ++g) {
+        work_->panel[g * kColumns + j] = work_->run[g];
       }
     }
   }
@@ -416,15 +416,20 @@ namespace {
 /// Whether both slots of a group select the same element: then A has no dense form.
 bool has_repeated_index(const GemmSlice& gemm) {
   const SelectionTable table(gemm.instruction->a_type);
-  for (std::size_t i = 0; i < gemm.nibbles->size(); ++i) {
-    const std::uint8_t* position = table.position[gemm.nibbles->data()[i] & 15U];
+  std::uint32_t repeating = 0;  // a bit for each nibble
+  for (std::uint32_t nibble = 0; nibble < 16; ++nibble) {
+    const std::uint8_t* position = table.position[nibble];
     for (std::size_t slot = 1; slot < table.kept; ++slot) {
       if (std::find(position, position + slot, position[slot]) != position + slot) {
-        return true;
+        repeating |= 1U << nibble;
       }
     }
   }
-  return false;
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < gemm.nibbles->size(); ++i) {
+    found |= repeating >> (gemm.nibbles->data()[i] & 15U);
+  }
+  return (found & 1U) != 0;
 }
 
 }  // namespace

@@ -13,8 +13,10 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 HWY_BEFORE_NAMESPACE();
 namespace sptc::engine::HWY_NAMESPACE {
@@ -68,14 +70,25 @@ struct OctetTable {
   alignas(64) std::uint8_t index[256][kBytes];
 };
 
-/// The nibbles of octet `octet` of a row with `groups` of them, the first in the low bits.
-inline std::uint8_t octet_key(const std::uint8_t* nibbles, std::size_t groups, std::size_t octet,
-                              std::size_t kept) {
-  const std::size_t each = kKeptOfOctet / kept;
-  const std::size_t first = octet * each;
-  const unsigned low = nibbles[first] & 15U;
-  const unsigned high = each == 2 && first + 1 < groups ? nibbles[first + 1] & 15U : 0U;
-  return static_cast<std::uint8_t>(low | high << 4);
+/// The nibbles of octets [first, first + octets) of a row, the first of each in the low bits, to
+/// every kStride-th byte of `keys`. A last group without a neighbour has 0 beside it.
+template <std::size_t kStride>
+HWY_INLINE void octet_keys(std::span<const std::uint8_t> nibbles, std::size_t first,
+                           std::size_t octets, std::size_t kept, std::uint8_t* keys) {
+  if (kept == kKeptOfOctet) {
+    for (std::size_t o = 0; o < octets; ++o) {
+      keys[o * kStride] = nibbles[first + o] & 15U;
+    }
+    return;
+  }
+  const std::size_t whole = std::min(octets, nibbles.size() / 2 - first);
+  const std::uint8_t* pair = nibbles.data() + 2 * first;
+  for (std::size_t o = 0; o < whole; ++o) {
+    keys[o * kStride] = static_cast<std::uint8_t>((pair[2 * o] & 15U) | pair[2 * o + 1] << 4);
+  }
+  if (whole < octets) {
+    keys[whole * kStride] = pair[2 * whole] & 15U;
+  }
 }
 
 /// kRows rows against a panel: `a` [octet][row], the four kept bytes of each; `keys` likewise; `b`
