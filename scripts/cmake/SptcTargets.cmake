@@ -9,6 +9,10 @@ target_compile_options(sptc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(sptc_options INTERFACE -Wno-restrict)
 endif()
+# SystemC 2.3 declares the comparisons of sc_vector's iterators without const: every loop over one is "ambiguous".
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(sptc_options INTERFACE -Wno-ambiguous-reversed-operator)
+endif()
 if(SPTC_WERROR)
   target_compile_options(sptc_options INTERFACE -Werror)
 endif()
