@@ -170,6 +170,7 @@ Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Error
   Architecture result;
   result.gpu.name = *wire.name;
   result.gpu.numerics = *wire.numerics;
+  result.gpu.instruction_set = *wire.numerics;
   for (const WireNumber& number : wire.numbers) {
     number.field->store(result.gpu, number.parameter->value);
     result.parameters.push_back(*number.parameter);

@@ -131,6 +131,10 @@ constexpr std::array kFields = {
                       "depth of normalise and round", store_tc<&Tc::round_latency_cycles>},
     ArchitectureField{kTensorCore, "write_back_latency_cycles", true, kMaxCycles,
                       "depth of write-back", store_tc<&Tc::write_back_latency_cycles>},
+    ArchitectureField{
+        kTensorCore, "same_warp_gap_cycles", true, kMaxCycles,
+        "wait of a warp with its next instruction after the tensor core could take one",
+        store_tc<&Tc::same_warp_gap_cycles>, true},
     ArchitectureField{kTensorCore, "sub_byte_extra_cycles", true, kMaxCycles,
                       "cycles that an instruction on 4-bit or 1-bit elements takes longer",
                       store_tc<&Tc::sub_byte_extra_cycles>, true},

@@ -2,6 +2,7 @@
 #include "sim/gpu/gemm_simulator.h"
 
 #include "models/base/error.h"
+#include "models/mma/catalogue.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/extrapolation.h"
@@ -38,6 +39,7 @@ class GemmSimulator::Impl {
               const std::vector<GemmOperands>* operands) {
     require_selector(problem);
     const GemmKernel kernel = choose_kernel(problem, overrides, spec_.sm, spec_.sms);
+    require_instruction(kernel.instruction);
     const mma::StepContext context(kernel.instruction,
                                    mma::step_rules(spec_.numerics, kernel.instruction));
     const mma::RegisterMap map(kernel.instruction);
@@ -90,6 +92,20 @@ class GemmSimulator::Impl {
                        std::to_string(inputs) + " inputs and the pattern needs " +
                        std::to_string(pattern.candidates()));
     }
+  }
+
+  /// Refuses an instruction that neither the architecture nor the one whose arithmetic is asked for
+  /// has.
+  void require_instruction(const mma::MmaInstruction& instruction) const {
+    if (const std::string& set = spec_.instruction_set; set != spec_.numerics && !set.empty()) {
+      const auto entries = mma::instructions(mma::find_target(set));
+      if (std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
+            return entry.covers(instruction);
+          })) {
+        return;
+      }
+    }
+    mma::find_instruction(mma::find_target(spec_.numerics), instruction);
   }
 
   static KernelLaunch launch(const GemmKernel& kernel, const WarpProgram& program,

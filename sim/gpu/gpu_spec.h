@@ -11,6 +11,9 @@ namespace sptc::sim {
 struct GpuSpec {
   std::string name;
   std::string numerics;  ///< row set of models/mma/step_rules: "ampere"
+  /// Whose matrix instructions it has (models/mma/catalogue); the numerics of the architecture
+  /// file, whatever arithmetic a run asks for.
+  std::string instruction_set;
   int sms = 0;
   double boost_clock_mhz = 0;
   SmSpec sm;

@@ -41,7 +41,7 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
     throw InputError(instruction.ptx_name() + ": the time of tcgen05.mma is not modelled");
   }
   const mma::CatalogueEntry entry =
-      mma::find_instruction(mma::find_target(spec.numerics), instruction);
+      mma::find_instruction(mma::find_target(spec.instruction_set), instruction);
   if (entry.is_software) {
     throw InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
                      spec.name + "'");

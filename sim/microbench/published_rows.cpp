@@ -189,7 +189,7 @@ BenchInstruction parse_bench_instruction(const std::string& name) {
 }
 
 std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
-  const mma::Target& target = mma::find_target(spec.numerics);
+  const mma::Target& target = mma::find_target(spec.instruction_set);
   std::vector<MicrobenchCase> cases;
   add_mma_cases(target, cases);
   add_other_mma_cases(spec, target, cases);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sm/sub_partition.h"
 
+#include "sim/tensor_core/issue_interval.h"
+
 #include <algorithm>
 
 namespace sptc::sim {
@@ -20,6 +22,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
       mma_done("mma_done", clock, 1),
       register_file_(spec.max_warps / spec.sub_partitions),
       tensor_core("tensor_core", clock, spec.tensor_core, register_file_),
+      core_(spec.tensor_core),
       issue_per_cycle_(spec.issue_per_cycle),
       warps_(static_cast<std::size_t>(spec.max_warps / spec.sub_partitions)),
       dispatch_credits_(kDispatchQueue) {
@@ -41,6 +44,20 @@ void SubPartition::on_event() {
   }
   if (issued) {
     wake_at(now() + 1);
+  } else {
+    wake_for_next_mma();
+  }
+}
+
+void SubPartition::wake_for_next_mma() {
+  std::int64_t next = 0;
+  for (const Warp& warp : warps_) {
+    if (warp.resident && warp.next_mma > now() && (next == 0 || warp.next_mma < next)) {
+      next = warp.next_mma;
+    }
+  }
+  if (next > 0) {
+    wake_at(next);
   }
 }
 
@@ -126,7 +143,7 @@ bool SubPartition::can_issue(const Warp& warp) const {
     return false;
   }
   const WarpInstruction& instruction = warp.cursor.instruction();
-  if (instruction.opcode == Opcode::kMma && dispatch_credits_ == 0) {
+  if (instruction.opcode == Opcode::kMma && (dispatch_credits_ == 0 || now() < warp.next_mma)) {
     return false;
   }
   if (instruction.opcode == Opcode::kWgmmaWait) {
@@ -159,6 +176,10 @@ void SubPartition::issue_from(int slot) {
       --dispatch_credits_;
       ++statistics_.mma_issued;
       warp.scoreboard.issue(instruction);
+      // The scheduler counts whole cycles.
+      warp.next_mma =
+          now() + core_.same_warp_gap_cycles +
+          static_cast<std::int64_t>(issue_interval(core_, *kernel.mma_context, instruction));
       issue.write({next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction,
                    kernel.memory != nullptr});
       break;

@@ -61,6 +61,7 @@ class SubPartition : public Module {
     WarpCursor cursor;
     Scoreboard scoreboard;
     WgmmaGroups wgmma;
+    std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
     bool idle() const { return scoreboard.idle() && wgmma.idle(); }
   };
 
@@ -73,6 +74,9 @@ class SubPartition : public Module {
   void exit_if_done(int slot);
   Warp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
 
+  void wake_for_next_mma();
+
+  TensorCoreSpec core_;
   int issue_per_cycle_;
   std::vector<Warp> warps_;
   int last_warp_ = -1;

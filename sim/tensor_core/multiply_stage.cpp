@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/multiply_stage.h"
 
-#include "models/base/shape.h"
+#include "sim/tensor_core/issue_interval.h"
 
 #include <algorithm>
 
@@ -20,50 +20,60 @@ void MultiplyStage::on_event() {
   while (feedback_in->can_read()) {
     feedback_.push_back(feedback_in->read());
   }
-  for (int index = oldest_ready(); index >= 0; index = oldest_ready()) {
-    const std::int64_t ready = dot_units_.ready_at(now());
-    if (ready > now()) {
-      wake_at(ready);
-      return;
+  while (!waiting_.empty() && dot_units_.ready(now())) {
+    start_next();
+  }
+  for (std::size_t i = 0; i < multiplied_.size();) {
+    if (!has_accumulator(multiplied_[i].token)) {
+      ++i;
+      continue;
     }
-    start(static_cast<std::size_t>(index));
+    Multiplied step = std::move(multiplied_[i]);
+    multiplied_.erase(multiplied_.begin() + static_cast<std::ptrdiff_t>(i));
+    send(std::move(step));
+  }
+  if (!waiting_.empty()) {
+    wake_at(dot_units_.ready_at(now()));
   }
 }
 
-int MultiplyStage::oldest_ready() const {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    const SelectedToken& token = waiting_[i];
-    const auto belongs = [&](const FeedbackToken& feedback) {
-      return feedback.id == token.issue.id && feedback.next_step == token.step;
-    };
-    if (token.step == 0 || std::any_of(feedback_.begin(), feedback_.end(), belongs)) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
+void MultiplyStage::start_next() {
+  SelectedToken token = std::move(waiting_.front());
+  waiting_.pop_front();
+  const mma::StepContext& context = *token.issue.context;
+  const mma::MmaShape& shape = context.instruction.shape;
+  // Elements below a byte are taken apart on their way through the array.
+  const int bits = context.operand_bits;
+  const std::int64_t extra_cycles =
+      bits < 8 && token.is_last() ? spec_.sub_byte_extra_cycles : std::int64_t{0};
+  dot_units_.take(now(), occupied_bytes(spec_, context) +
+                             extra_cycles * spec_.dot_units * spec_.dot_width_bytes);
+  ++statistics_.steps;
+  statistics_.macs += std::int64_t{shape.m} * shape.n * context.rules.products_per_step;
+  multiplied_.push_back({std::move(token), dot_units_.ready_at(now()) - now()});
 }
 
-void MultiplyStage::start(std::size_t index) {
-  SelectedToken token = std::move(waiting_[index]);
-  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
+bool MultiplyStage::has_accumulator(const SelectedToken& token) const {
+  return token.step == 0 ||
+         std::any_of(feedback_.begin(), feedback_.end(), [&](const FeedbackToken& feedback) {
+           return feedback.id == token.issue.id && feedback.next_step == token.step;
+         });
+}
+
+void MultiplyStage::send(Multiplied step) {
+  SelectedToken& token = step.token;
+  const mma::StepContext& context = *token.issue.context;
   if (token.step > 0) {
     const auto feedback =
         std::find_if(feedback_.begin(), feedback_.end(),
                      [&](const FeedbackToken& f) { return f.id == token.issue.id; });
     if (feedback->payload) {
       token.accumulator = make_payload<mma::Accumulators>();
-      mma::decode_accumulators(*token.issue.context, *feedback->payload, *token.accumulator);
+      mma::decode_accumulators(context, *feedback->payload, *token.accumulator);
     }
     feedback_.erase(feedback);
   }
-
-  const mma::StepContext& context = *token.issue.context;
-  const mma::MmaShape& shape = context.instruction.shape;
-  dot_units_.take(now(), occupied_bytes(context, token.step));
-  ++statistics_.steps;
-  statistics_.macs += std::int64_t{shape.m} * shape.n * context.rules.products_per_step;
-
-  ProductsToken products{token.issue, token.step, dot_units_.ready_at(now()) - now(), nullptr};
+  ProductsToken products{token.issue, token.step, step.occupied_cycles, nullptr};
   if (token.payload) {
     products.payload = make_payload<mma::Products>();
     mma::multiply(context, *token.payload, *token.accumulator, *products.payload);
@@ -72,27 +82,6 @@ void MultiplyStage::start(std::size_t index) {
   if (token.is_last()) {
     credit_out->write({});
   }
-}
-
-std::int64_t MultiplyStage::occupied_bytes(const mma::StepContext& context, int step) const {
-  const mma::MmaInstruction& instruction = context.instruction;
-  const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
-  const std::int64_t bytes_per_cycle = std::int64_t{spec_.dot_units} * spec_.dot_width_bytes;
-  if (context.rules.is_f64()) {
-    return results * context.rules.products_per_step * bytes_per_cycle / spec_.f64_multipliers;
-  }
-  const int bits = context.operand_bits;
-  const std::int64_t a_bytes = std::int64_t{context.rules.products_per_step} * bits / 8;
-  if (context.rules.is_integer()) {
-    // Sums of integers are exact, so that a wide array takes several steps in one pass.
-    const bool unpacks = bits < 8 && step == 0;
-    return results * a_bytes + (unpacks ? spec_.sub_byte_extra_cycles * bytes_per_cycle : 0);
-  }
-  // A step that is narrower than the dot units leaves the rest of them idle.
-  const std::int64_t occupied = results * round_up(a_bytes, spec_.dot_width_bytes);
-  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
-  return to_f32 ? occupied * spec_.dot_units / std::min(spec_.dot_units, spec_.f32_dot_units)
-                : occupied;
 }
 
 MultiplyStage::Statistics MultiplyStage::statistics() const {

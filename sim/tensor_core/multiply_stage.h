@@ -13,9 +13,9 @@
 namespace sptc::sim {
 
 /// Third stage: the multiplier array. It forms the exact products of one step and finds the largest
-/// exponent of each result. A step that continues an instruction needs the rounded accumulator of
-/// the step before, so steps of several instructions wait here and the oldest one that has its
-/// accumulator goes first.
+/// exponent of each result. Steps take the array in their order. A step that continues an
+/// instruction needs the rounded accumulator of the step before only for the exponent: its products
+/// wait for it behind the array.
 class MultiplyStage : public Module {
  public:
   struct Statistics {
@@ -38,16 +38,21 @@ class MultiplyStage : public Module {
   void on_event() override;
 
  private:
-  /// Index in waiting_ of the oldest step whose accumulator is there; -1: none.
-  int oldest_ready() const;
-  void start(std::size_t index);
-  /// Bytes of operand A that the array could have taken while it worked on one step.
-  std::int64_t occupied_bytes(const mma::StepContext& context, int step) const;
+  /// A step whose products are formed, or are being formed.
+  struct Multiplied {
+    SelectedToken token;
+    std::int64_t occupied_cycles = 0;
+  };
+
+  void start_next();
+  bool has_accumulator(const SelectedToken& token) const;
+  void send(Multiplied step);
 
   TensorCoreSpec spec_;
   Throughput dot_units_;  ///< in bytes of operand A
   std::deque<SelectedToken> waiting_;
-  std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not started
+  std::vector<Multiplied> multiplied_;   ///< wait for their accumulator
+  std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not been sent on
   Statistics statistics_;
 };
 

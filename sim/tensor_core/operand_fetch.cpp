@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/operand_fetch.h"
 
+#include "sim/tensor_core/issue_interval.h"
+
 #include <algorithm>
 
 namespace sptc::sim {
-namespace {
-
-// A register is 32 lanes of 4 bytes.
-std::int64_t bytes(const RegisterRange& range) {
-  return std::int64_t{range.count} * mma::kWarpLanes * 4;
-}
-
-}  // namespace
 
 OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const Clock& clock,
                            const TensorCoreSpec& spec, const OperandRegisters& registers)
@@ -59,17 +53,17 @@ std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction) co
 }
 
 void OperandFetch::occupy_ports(const WarpInstruction& instruction) {
-  a_port_.take(now(), bytes(instruction.a));
-  b_port_.take(now(), bytes(instruction.b));
-  accumulator_port_.take(now(), bytes(instruction.c));
+  a_port_.take(now(), register_bytes(instruction.a));
+  b_port_.take(now(), register_bytes(instruction.b));
+  accumulator_port_.take(now(), register_bytes(instruction.c));
   if (instruction.metadata.count > 0) {
-    metadata_port_.take(now(), bytes(instruction.metadata));
+    metadata_port_.take(now(), register_bytes(instruction.metadata));
   }
   ++statistics_.instructions;
-  statistics_.a_bytes += bytes(instruction.a);
-  statistics_.b_bytes += bytes(instruction.b);
-  statistics_.accumulator_bytes += bytes(instruction.c);
-  statistics_.metadata_bytes += bytes(instruction.metadata);
+  statistics_.a_bytes += register_bytes(instruction.a);
+  statistics_.b_bytes += register_bytes(instruction.b);
+  statistics_.accumulator_bytes += register_bytes(instruction.c);
+  statistics_.metadata_bytes += register_bytes(instruction.metadata);
 }
 
 Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {

@@ -37,6 +37,9 @@ struct TensorCoreSpec {
   int round_latency_cycles = 0;
   int write_back_latency_cycles = 0;
 
+  /// Cycles that a warp waits with its next instruction after the tensor core could take one;
+  /// another warp need not.
+  int same_warp_gap_cycles = 0;
   /// Cycles that an instruction on elements below a byte keeps the multipliers longer.
   int sub_byte_extra_cycles = 0;
 

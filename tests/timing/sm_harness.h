@@ -22,6 +22,13 @@ inline GpuSpec one_sub_partition() {
   return spec;
 }
 
+/// The same with a scheduler that lets one warp alone fill the tensor core.
+inline GpuSpec one_sub_partition_without_gap() {
+  GpuSpec spec = one_sub_partition();
+  spec.sm.tensor_core.same_warp_gap_cycles = 0;
+  return spec;
+}
+
 /// What a kernel needs beside its program.
 struct KernelParts {
   explicit KernelParts(const mma::MmaInstruction& instruction)
@@ -63,6 +70,9 @@ class SmHarness {
   /// Matrix instructions of the latest run, in the order in which they were issued.
   const std::vector<MmaIssued>& issued() const { return issued_; }
   std::int64_t now() const { return clock_.now() - start_; }
+  /// Cycles since the start of the simulation.
+  std::int64_t absolute_now() const { return clock_.now(); }
+  SharedMemory& shared_memory() { return gpu_.sms().front()->shared_memory; }
   SubPartition& partition(std::size_t index = 0) {
     return *gpu_.sms().front()->sub_partitions[index];
   }

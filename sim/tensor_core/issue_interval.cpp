@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/tensor_core/issue_interval.h"
+
+#include "models/base/shape.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context) {
+  const mma::MmaInstruction& instruction = context.instruction;
+  const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
+  const int products = context.rules.products_per_step;
+  if (context.rules.is_f64()) {
+    return results * products * spec.dot_units * spec.dot_width_bytes / spec.f64_multipliers;
+  }
+  const std::int64_t a_bytes = std::int64_t{products} * context.operand_bits / 8;
+  if (context.rules.is_integer()) {
+    // Sums of integers are exact, so that a wide array takes several steps in one pass.
+    return results * a_bytes;
+  }
+  // A step that is narrower than the dot units leaves the rest of them idle.
+  const std::int64_t occupied = results * round_up(a_bytes, spec.dot_width_bytes);
+  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
+  return to_f32 ? occupied * spec.dot_units / std::min(spec.dot_units, spec.f32_dot_units)
+                : occupied;
+}
+
+double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
+                      const WarpInstruction& instruction) {
+  const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
+    return static_cast<double>(register_bytes(range)) / bytes_per_cycle;
+  };
+  const double multipliers =
+      static_cast<double>(context.steps * occupied_bytes(spec, context)) /
+      static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+  return std::max({multipliers, cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
+                   cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
+                   cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
+                   cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)});
+}
+
+}  // namespace sptc::sim

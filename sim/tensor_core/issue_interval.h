@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/fragment_layout.h"
+#include "models/mma/stages.h"
+#include "sim/isa/warp_instruction.h"
+#include "sim/tensor_core/tensor_core_spec.h"
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Bytes in `range` of the registers of all lanes.
+inline std::int64_t register_bytes(const RegisterRange& range) {
+  return std::int64_t{range.count} * mma::kWarpLanes * 4;
+}
+
+/// Bytes of operand A that the multiplier array of `spec` could have taken while it worked on one
+/// step of the instruction of `context`: what the step occupies of it.
+std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context);
+
+/// Cycles between two instructions like this one where nothing else is in their way: the slowest
+/// of the multipliers and the register-file ports.
+double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
+                      const WarpInstruction& instruction);
+
+}  // namespace sptc::sim

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared memory and the warpgroup unit, to the cycle. Targets: Sun et al., arXiv 2206.02874, Tables
+// 9 and 10; Luo et al., arXiv 2501.12084, Table 10.
+#include "tests/timing/sm_harness.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+WarpInstruction load_with(int registers, int ways) {
+  WarpInstruction load = load_into({0, registers});
+  load.conflict_ways = static_cast<std::uint8_t>(ways);
+  return load;
+}
+
+/// Cycles between the issue of a load and that of an instruction that needs it.
+std::int64_t latency_of(SmHarness& harness, int registers, int ways) {
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  WarpInstruction load = load_with(registers, ways);
+  load.d.base = Registers(parts.map).a().base;
+  const WarpProgram program = program_of({load, mma_into(parts, 0)});
+  RecordingMemory memory(harness);
+  harness.run(parts.launch(program, &memory));
+  // Shared memory sees a load one cycle after its issue.
+  return harness.issued()[0].cycle - (memory.loads()[0].cycle - 1);
+}
+
+TEST(SharedMemoryTiming, ALoadTakesTwentyOneCyclesAndTwoPerWavefront) {
+  SmHarness harness("gpu", one_sub_partition());
+  EXPECT_EQ(latency_of(harness, 1, 1), 23);
+  EXPECT_EQ(latency_of(harness, 1, 2), 25);
+  EXPECT_EQ(latency_of(harness, 1, 4), 29);
+  EXPECT_EQ(latency_of(harness, 1, 8), 37);
+  EXPECT_EQ(latency_of(harness, 2, 1), 25);
+  EXPECT_EQ(latency_of(harness, 4, 1), 29);
+}
+
+TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
+  SmHarness harness("gpu", one_sub_partition());
+  const std::int64_t alone = latency_of(harness, 1, 1);
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  WarpInstruction load = load_with(1, 1);
+  load.d.base = Registers(parts.map).a().base;
+  const WarpProgram program = program_of({load, mma_into(parts, 0)});
+  // 4096 bytes, 32 cycles, claimed in the cycle in which the warp is launched: two cycles (CTA
+  // unit, scheduler) and the way of the request before the load comes.
+  class ClaimingMemory : public RecordingMemory {
+    using RecordingMemory::RecordingMemory;
+  };
+  ClaimingMemory memory(harness);
+  harness.run(parts.launch(program, &memory));
+  const std::int64_t arrival = memory.loads()[0].cycle;
+  SharedMemory& shared = harness.shared_memory();
+  const std::int64_t base = harness.absolute_now();
+  EXPECT_EQ(shared.claim(Bytes(4096)) - base, 32);
+  ClaimingMemory again(harness);
+  harness.run(parts.launch(program, &again));
+  EXPECT_EQ(again.loads()[0].cycle, arrival);
+  const std::int64_t delayed = harness.issued()[0].cycle - (again.loads()[0].cycle - 1);
+  // The wavefront follows the claim: it is through one cycle after it, and not two after its own
+  // arrival.
+  EXPECT_EQ(delayed - alone, 32 - arrival - 1);
+}
+
+TEST(SharedMemoryTiming, FourSubPartitionsShareOneWavefrontPerCycle) {
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sms = 1;
+  SmHarness harness("gpu", spec);
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  std::vector<WarpInstruction> code;
+  for (int i = 0; i < 30; ++i) {
+    code.push_back(load_into({4 * i, 4}));
+  }
+  const WarpProgram program = program_of(code);
+  const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
+  const std::int64_t four = harness.run(parts.launch(program, nullptr, 4)).cycles;
+  const std::int64_t eight = harness.run(parts.launch(program, nullptr, 8)).cycles;
+  EXPECT_NEAR(static_cast<double>(one), 30 * 4 * 2, 40);   // its own pace
+  EXPECT_NEAR(static_cast<double>(four), 4 * 30 * 4, 40);  // the banks
+  EXPECT_NEAR(static_cast<double>(eight), 2 * 4 * 30 * 4, 40);
+}
+
+// --- wgmma
+
+mma::MmaInstruction wgmma(int n) {
+  return {.shape = {64, n, 16},
+          .a_type = DataType::kF16,
+          .b_type = DataType::kF16,
+          .accumulator = DataType::kF32,
+          .family = mma::MmaFamily::kWgmma};
+}
+
+WarpInstruction wgmma_step(Opcode opcode, int a_registers = 0) {
+  WarpInstruction instruction;
+  instruction.opcode = opcode;
+  instruction.a = {0, a_registers};
+  return instruction;
+}
+
+class WgmmaTiming : public testing::Test {
+ protected:
+  static GpuSpec h800() {
+    GpuSpec spec = load_architecture("h800-pcie").gpu;
+    spec.sms = 1;
+    return spec;
+  }
+
+  /// Cycles of a CTA of `warps` warps, each `count` wgmma and a wait for all of them.
+  std::int64_t cycles(int n, int count, int warps, int a_registers) {
+    const auto context = mma::StepContext::timing_only(wgmma(n), 32);
+    std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
+                                      wgmma_step(Opcode::kWgmma, a_registers));
+    code.push_back(wgmma_step(Opcode::kWgmmaCommit));
+    code.push_back(wgmma_step(Opcode::kWgmmaWait));
+    const WarpProgram program = program_of(code);
+    return harness.run({&program, &context, nullptr, warps, 1, 1, nullptr}).cycles;
+  }
+
+  SmHarness harness{"gpu", h800()};
+};
+
+TEST_F(WgmmaTiming, IsBoundByArithmeticOperandsOrTheLeastInterval) {
+  const auto interval = [&](int n, int a_registers) {
+    return (cycles(n, 120, 4, a_registers) - cycles(n, 20, 4, a_registers)) / 100;
+  };
+  EXPECT_EQ(interval(256, 0), 128);
+  EXPECT_EQ(interval(32, 0), 24);  // 16 cycles of A and 8 of B
+  EXPECT_EQ(interval(8, 0), 18);
+  EXPECT_EQ(interval(32, 4), 16);  // A from registers: the arithmetic
+  EXPECT_EQ(interval(8, 4), 13);   // neither: the least interval
+}
+
+TEST_F(WgmmaTiming, TwoWarpgroupsShareTheTensorCores) {
+  const std::int64_t one = cycles(256, 10, 4, 0);
+  const std::int64_t two = cycles(256, 10, 8, 0);
+  EXPECT_EQ(two - one, 10 * 128);
+}
+
+TEST_F(WgmmaTiming, AWaitHoldsUntilTheGroupIsComplete) {
+  const auto context = mma::StepContext::timing_only(wgmma(256), 32);
+  const WarpProgram waits =
+      program_of({wgmma_step(Opcode::kWgmma), wgmma_step(Opcode::kWgmmaCommit),
+                  wgmma_step(Opcode::kWgmmaWait), barrier(), wgmma_step(Opcode::kWgmma)});
+  WarpInstruction one_pending = wgmma_step(Opcode::kWgmmaWait);
+  one_pending.pending_groups = 1;
+  const WarpProgram goes_on =
+      program_of({wgmma_step(Opcode::kWgmma), wgmma_step(Opcode::kWgmmaCommit), one_pending,
+                  barrier(), wgmma_step(Opcode::kWgmma)});
+  const std::int64_t held = harness.run({&waits, &context, nullptr, 4, 1, 1, nullptr}).cycles;
+  const std::int64_t free = harness.run({&goes_on, &context, nullptr, 4, 1, 1, nullptr}).cycles;
+  // With a group pending the second one is issued while the first is multiplied.
+  EXPECT_EQ(free, cycles(256, 2, 4, 0));
+  EXPECT_GT(held, free + 15);
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim microbench as a user meets it.
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <sys/wait.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class MicrobenchProgram : public testing::Test {
+ protected:
+  const sptc::TemporaryDirectory temporary;
+
+  static std::string read(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string command =
+        std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out")), read(path("err"))};
+  }
+
+  void expect_output(const std::string& arguments, const std::string& part) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
+  }
+
+  void expect_refused(const std::string& arguments, const std::string& part) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("sptcsim: error: ")) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+};
+
+TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
+  const Outcome outcome = run("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto rows = nlohmann::json::parse(outcome.out)["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["warps"], 1);
+  EXPECT_DOUBLE_EQ(rows[0]["latency_cycles"], 25);
+  EXPECT_EQ(rows[2]["warps"], 8);
+  EXPECT_NEAR(rows[2]["fma_per_clk_per_sm"], 1024, 1);
+}
+
+TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
+  expect_output("microbench --instruction ldmatrix.x4 --warps 4 --ilp 2 --format csv",
+                "ldmatrix.x4,false,4,2,32,,128.000");
+  expect_output("microbench --instruction 'ld.shared.u32 16-way'", "53.0");
+}
+
+TEST_F(MicrobenchProgram, WritesToAFile) {
+  const Outcome outcome =
+      run("microbench --instruction ldmatrix.x1 --format csv --out " + path("rows.csv"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(read(path("rows.csv")).starts_with("instruction,sparse,warps,ilp,latency_cycles,"));
+}
+
+TEST_F(MicrobenchProgram, RefusesWhatAnArchitectureDoesNotHave) {
+  expect_refused("microbench --arch v100-sxm2-16gb --instruction m16n8k16.f32.f16.f16.f32",
+                 "m16n8k16");
+  expect_refused("microbench --instruction 'wgmma.m64n256k16.f32.f16.f16 ss'", "wgmma");
+  expect_refused("microbench --arch a40 --instruction m8n8k4.f64.f64.f64.f64", "f64_multipliers");
+  expect_refused("gemm 64 64 64 --arch v100-sxm2-16gb --variants dense", "m16n8k16");
+  expect_refused("gemm 64 64 64 --arch a100-sxm4-80gb --dtype e4m3 --variants dense", "e4m3");
+}
+
+TEST_F(MicrobenchProgram, RefusesBadOptions) {
+  expect_refused("microbench --instruction ldmatrix.x3", "ldmatrix.x1, ldmatrix.x2, ldmatrix.x4");
+  expect_refused("microbench --instruction 'ld.shared.u32 33-way'", "from 1 to 32");
+  expect_refused("microbench --instruction 'ld.shared.u32 -way'", "ld.shared.u32");
+  expect_refused("microbench --instruction nonsense", "nonsense");
+  expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 rs'", "belong to wgmma");
+  expect_refused("microbench --warps 0", "--warps");
+  expect_refused("microbench --warps 33", "warps must be from 1 to 32");
+  expect_refused("microbench --ilp 99999999999", "--ilp");
+  expect_refused("microbench --instruction m16n8k16.f32.f16.f16.f32 --ilp 200", "lower the ILP");
+  expect_refused(
+      "microbench --arch h100-sxm5-80gb --warps 3 --instruction "
+      "'wgmma.m64n256k16.f32.f16.f16 ss'",
+      "multiple of 4");
+  expect_refused("microbench --format xml", "text, json, csv");
+  expect_refused("microbench --arch nowhere", "unknown architecture");
+  expect_refused("microbench --out /nowhere/x", "--out");
+}
+
+}  // namespace
