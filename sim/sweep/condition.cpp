@@ -92,7 +92,10 @@ class ConditionParser {
     return chain([&] { return both(); }, {{"or", Kind::kOr}});
   }
   std::size_t both() {
-    return chain([&] { return comparison(); }, {{"and", Kind::kAnd}});
+    return chain([&] { return negation(); }, {{"and", Kind::kAnd}});
+  }
+  std::size_t negation() {
+    return accept("not") ? add({Kind::kNot, 0, {}, negation()}) : comparison();
   }
   std::size_t comparison() {
     return chain([&] { return sum(); }, {{"<=", Kind::kLessEqual},
@@ -115,9 +118,7 @@ class ConditionParser {
       fail(fmt::format("nested deeper than {} levels", kMaxDepth));
     }
     std::size_t result = 0;
-    if (accept("not")) {
-      result = add({Kind::kNot, 0, {}, unary()});
-    } else if (accept("-")) {
+    if (accept("-")) {
       result = add({Kind::kNegate, 0, {}, unary()});
     } else if (accept("(")) {
       result = either();

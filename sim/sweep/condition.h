@@ -14,8 +14,8 @@
 namespace sptc::sim {
 
 /// An expression over the axes of a sweep: "sms * dot_units <= 3456 and (dtype == 'f16' or not
-/// (stages > 4))". Operands are axis names, numbers, 'words', true and false (1 and 0); operators
-/// in order of binding: unary - and not; * / %; + -; comparisons; and; or. Numbers are doubles.
+/// stages > 4)". Operands are axis names, numbers, 'words', true and false (1 and 0); operators,
+/// tightest first: unary -; * / %; + -; comparisons; not; and; or. Numbers are doubles.
 class Condition {
  public:
   /// Throws InputError at `place` for anything that is no expression over `axes`.

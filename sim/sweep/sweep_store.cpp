@@ -105,42 +105,35 @@ Database open_sweep(const std::filesystem::path& file) {
   return database;
 }
 
-SweepStore::SweepStore(std::filesystem::path file, const SweepPlan& plan, const Options& options)
-    : file_(std::move(file)), plan_(plan) {
+FileLock::FileLock(const std::filesystem::path& file) {
+  const std::string shown = printable(file.string());
   std::error_code error;
-  const std::filesystem::path parent = file_.has_parent_path() ? file_.parent_path() : ".";
+  const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw InputError(fmt::format("{}: there is no directory '{}'", printable(file_.string()),
-                                 printable(parent.string())));
+    throw InputError(
+        fmt::format("{}: there is no directory '{}'", shown, printable(parent.string())));
   }
-  lock();
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw InputError(fmt::format("{}: cannot be written: {}", shown, std::strerror(errno)));
+  }
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(descriptor_);
+    throw InputError(fmt::format("{}: another sweep is writing to this file", shown));
+  }
+}
+
+FileLock::~FileLock() {
+  ::close(descriptor_);
+}
+
+SweepStore::SweepStore(std::filesystem::path file, const SweepPlan& plan, const Options& options)
+    : file_(std::move(file)), plan_(plan), lock_(file_) {
   database_ = std::make_unique<Database>(file_, Database::Mode::kWrite);
   if (database_->value("SELECT count(*) FROM sqlite_master") == "0") {
     create();
   } else {
     verify(options);
-  }
-}
-
-SweepStore::~SweepStore() {
-  insert_.reset();
-  database_.reset();
-  if (lock_ >= 0) {
-    ::close(lock_);
-  }
-}
-
-void SweepStore::lock() {
-  lock_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) {
-    throw InputError(
-        fmt::format("{}: cannot be written: {}", printable(file_.string()), std::strerror(errno)));
-  }
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
-    lock_ = -1;
-    throw InputError(
-        fmt::format("{}: another sweep is writing to this file", printable(file_.string())));
   }
 }
 

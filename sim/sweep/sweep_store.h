@@ -20,6 +20,20 @@
 
 namespace sptc::sim {
 
+/// The sole right to write a file, until the object or the process ends. Creates the file.
+class FileLock {
+ public:
+  /// Throws InputError where another process has it.
+  explicit FileLock(const std::filesystem::path& file);
+  ~FileLock();
+
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 /// The results of a sweep in one SQLite file:
 ///
 ///     sweep(key, value)    schema, name, version, build, digest, spec (JSON), axes (JSON)
@@ -37,7 +51,6 @@ class SweepStore {
 
   /// Opens `file`, or creates it. Refuses the results of another sweep.
   SweepStore(std::filesystem::path file, const SweepPlan& plan, const Options& options);
-  ~SweepStore();
 
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
@@ -55,7 +68,6 @@ class SweepStore {
   bool finish();
 
  private:
-  void lock();
   void create();
   void verify(const Options& options);
   void begin_writing();
@@ -65,7 +77,7 @@ class SweepStore {
 
   std::filesystem::path file_;
   const SweepPlan& plan_;
-  int lock_ = -1;
+  FileLock lock_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statement> insert_;
   std::map<std::string, int> total_columns_;  ///< parameter of the insert statement

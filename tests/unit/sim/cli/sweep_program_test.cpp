@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <signal.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class SweepProgram : public testing::Test {
+ protected:
+  std::filesystem::path directory =
+      std::filesystem::path(testing::TempDir()) / ("sptc_sweep_" + std::to_string(::getpid()));
+  rlim_t file_size_limit = RLIM_INFINITY;
+
+  void SetUp() override {
+    std::filesystem::create_directories(directory);
+    // 32 points of a few milliseconds each.
+    write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "test",
+      "workloads": [{"m": 64, "n": 64, "k": 64}, {"m": 128, "n": 64, "k": 64}],
+      "options": {"check": "none"},
+      "axes": [{"parameter": "/sms", "values": [1, 2]}, {"option": "dtype", "values": ["f16", "s8"]},
+               {"parameter": "selector_inputs", "values": [2, 4]},
+               {"option": "variants", "values": ["dense", "both"]}]})");
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  std::string path(const std::string& name) const { return (directory / name).string(); }
+  static std::string read(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory / name, std::ios::binary) << text;
+  }
+
+  pid_t start(const std::vector<std::string>& arguments) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const rlimit limit{file_size_limit, RLIM_INFINITY};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      ::dup2(::open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+      ::dup2(::open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      std::vector<std::string> all{SPTC_PROGRAM, "sweep"};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      std::vector<char*> argv;
+      argv.reserve(all.size() + 1);
+      for (std::string& argument : all) {
+        argv.push_back(argument.data());
+      }
+      argv.push_back(nullptr);
+      ::execv(SPTC_PROGRAM, argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+  static int wait(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+  Outcome sweep(const std::vector<std::string>& arguments) const {
+    Outcome outcome;
+    outcome.exit_code = wait(start(arguments));
+    outcome.out = read(path("out"));
+    outcome.err = read(path("err"));
+    return outcome;
+  }
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& part) const {
+    const Outcome outcome = sweep(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks: " << part;
+  }
+
+  std::string undisturbed() const {
+    EXPECT_EQ(sweep({path("s.json"), "--db", path("whole.sqlite")}).exit_code, 1)
+        << "eight points fail: a selector of two inputs cannot run 2:4";
+    return read(path("whole.sqlite"));
+  }
+};
+
+TEST_F(SweepProgram, KilledAtAnyMomentAndRepeatedGivesTheBytesOfAnUndisturbedRun) {
+  const std::string whole = undisturbed();
+  ASSERT_FALSE(whole.empty());
+  for (const int milliseconds : {5, 20, 35, 50, 70, 90, 120, 160}) {
+    const std::string db = path("killed" + std::to_string(milliseconds));
+    const pid_t child = start({path("s.json"), "--db", db});
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    ::kill(child, SIGKILL);
+    wait(child);
+    EXPECT_EQ(sweep({path("s.json"), "--db", db}).exit_code, 1);
+    EXPECT_EQ(read(db), whole) << "killed after " << milliseconds << " ms";
+  }
+}
+
+TEST_F(SweepProgram, AFullDiskLosesNothingThatWasStored) {
+  const std::string whole = undisturbed();
+  file_size_limit = 120 * 1024;
+  const Outcome full = sweep({path("s.json"), "--db", path("full.sqlite")});
+  EXPECT_EQ(full.exit_code, 2) << full.err;
+  EXPECT_NE(full.err.find("points are stored, and the rest follows"), std::string::npos)
+      << full.err;
+  file_size_limit = RLIM_INFINITY;
+  const Outcome again = sweep({path("s.json"), "--db", path("full.sqlite")});
+  EXPECT_EQ(again.exit_code, 1) << again.err;
+  EXPECT_EQ(again.err.find(" 0 before"), std::string::npos) << again.err;
+  EXPECT_EQ(read(path("full.sqlite")), whole);
+}
+
+TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
+  write("long.json", R"({"schema": "sptcsim-sweep/0.1", "name": "long",
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
+      "axes": [{"option": "seed", "range": {"from": 1, "to": 5000, "step": 1}}]})");
+  const pid_t first = start({path("long.json"), "--db", path("a.sqlite"), "--quiet"});
+  for (int i = 0; i < 4000 && !std::filesystem::exists(path("a.sqlite-wal")); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  expect_refused({path("long.json"), "--db", path("a.sqlite")}, "another sweep is writing");
+  ::kill(first, SIGINT);
+  EXPECT_EQ(wait(first), 130);
+  EXPECT_FALSE(std::filesystem::exists(path("a.sqlite-wal"))) << "closed in order";
+}
+
+TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
+  const std::string whole = undisturbed();
+  for (const int shards : {1, 3}) {
+    std::vector<std::string> merge{"merge", "--out", path("m" + std::to_string(shards))};
+    for (int i = 1; i <= shards; ++i) {
+      const std::string shard = std::to_string(i) + "/" + std::to_string(shards);
+      const std::string db = path("p" + std::to_string(shards) + "." + std::to_string(i));
+      sweep({path("s.json"), "--db", db, "--shard", shard});
+      merge.push_back(db);
+    }
+    EXPECT_EQ(sweep(merge).exit_code, 0);
+    EXPECT_EQ(read(path("m" + std::to_string(shards))), whole);
+    expect_refused(merge, "exists");
+  }
+}
+
+TEST_F(SweepProgram, PlansWithoutSimulating) {
+  const Outcome plan = sweep({"plan", path("s.json"), "--first", "3"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("32 points of 32"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("29 more"), std::string::npos) << plan.out;
+}
+
+TEST_F(SweepProgram, EmitsScriptsThatRun) {
+  const std::string whole = undisturbed();
+  for (const char* kind : {"slurm", "gnu-parallel"}) {
+    const Outcome script =
+        sweep({"emit", kind, path("s.json"), "--shards", "3", "--db", path("it's here.sqlite")});
+    EXPECT_EQ(script.exit_code, 0) << script.err;
+    write("job.sh", script.out);
+    EXPECT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script.out;
+    if (std::string(kind) == "slurm") {
+      // What Slurm would do: one task after the other.
+      for (const char* task : {"2", "1", "3"}) {
+        const std::string command =
+            std::string("SLURM_ARRAY_TASK_ID=") + task + " bash " + path("job.sh") + " 2>/dev/null";
+        EXPECT_EQ(std::system(command.c_str()), 0);
+      }
+      EXPECT_EQ(read(path("it's here.sqlite")), whole);
+    }
+  }
+}
+
+TEST_F(SweepProgram, RefusesWhatItCannotDo) {
+  expect_refused({}, "SPEC is missing");
+  expect_refused({"reprot"}, "'report'");
+  expect_refused({path("no.json")}, "no such file");
+  expect_refused({path("s.json"), "--shard", "4/3"}, "I of --shard");
+  expect_refused({path("s.json"), "--shard", "2"}, "for example 2/8");
+  expect_refused({path("s.json"), "--jobs", "0"}, "--jobs");
+  expect_refused({path("s.json"), "--db", "/no/such/a.sqlite"}, "no directory");
+  expect_refused({"report", path("s.json")}, "no results of a sweep");
+  expect_refused({"merge", path("s.json"), "--out", path("m")}, "no results of a sweep");
+  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
+      "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"fidelty": "timing"}})");
+  expect_refused({path("bad.json")}, "/options: unknown option 'fidelty'");
+  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
+      "workloads": [{"m": 1, "n": 1, "k": 1}],
+      "axes": [{"option": "fidelity", "values": ["timing", "magic"]}]})");
+  expect_refused({"plan", path("bad.json")}, "/axes/0: unknown --fidelity 'magic'");
+  write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
+      "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"out": "x"}})");
+  expect_refused({path("bad.json")}, "unknown option 'out'");
+}
+
+#ifdef SPTC_CHROMIUM
+TEST_F(SweepProgram, TheReportRunsInABrowser) {
+  undisturbed();
+  ASSERT_EQ(sweep({"report", path("whole.sqlite"), "--format", "html", "--out", path("r.html")})
+                .exit_code,
+            0);
+  const std::string command =
+      std::string(SPTC_CHROMIUM) +
+      " --headless --no-sandbox --disable-gpu --virtual-time-budget=4000 --dump-dom "
+      "--user-data-dir=" +
+      path("profile") + " 'file://" + path("r.html") + "' >" + path("dom") + " 2>/dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string dom = read(path("dom"));
+  EXPECT_NE(dom.find("data-ready=\"yes\""), std::string::npos)
+      << "the script did not reach its end";
+  EXPECT_NE(dom.find("32 of 32 rows"), std::string::npos);
+  EXPECT_NE(dom.find(">done</td>"), std::string::npos);
+}
+#endif
+
+}  // namespace

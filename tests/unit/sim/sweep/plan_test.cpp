@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/plan.h"
+
+#include "tests/support/expect_input_error.h"
+#include "tests/unit/sim/sweep/sweep_fixture.h"
+
+#include <set>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+TEST(SweepPlan, IsTheProductOfAllAxesWorkloadsOutermost) {
+  const SweepPlan plan = make_plan();
+  EXPECT_EQ(plan.product(), 2u * 3 * 2);
+  EXPECT_EQ(positions(plan).size(), 12u);
+  EXPECT_EQ(plan.point(0).workload, 0u);
+  EXPECT_EQ(plan.point(11).workload, 1u);
+  EXPECT_EQ(plan.point(1).options.at("seed"), "2");
+  EXPECT_EQ(plan.value(2, 3), 108);
+}
+
+TEST(SweepPlan, AdvancesZippedAxesTogether) {
+  const SweepPlan plan = make_plan({{"axes",
+                                     {{{"zip",
+                                        {{{"parameter", "/sms"}, {"values", {54, 27}}},
+                                         {{"option", "seed"}, {"values", {1, 2}}}}}}}}});
+  EXPECT_EQ(positions(plan).size(), 4u);
+  EXPECT_EQ(plan.value(2, 1), 27);
+  EXPECT_EQ(plan.value(3, 1), 2);
+}
+
+TEST(SweepPlan, LeavesOutWhatAConditionForbids) {
+  const SweepPlan plan = make_plan({{"where", {"sms < 100", "workload == '16x16x16'"}}});
+  EXPECT_EQ(positions(plan), (std::vector<std::uint64_t>{0, 1, 4, 5}));
+  expect_input_error([] { make_plan({{"where", "nothing > 1"}}); }, {"unknown axis 'nothing'"});
+}
+
+TEST(SweepPlan, DrawsDistinctPointsTheSameForTheSameSeed) {
+  const auto drawn = [](std::uint64_t points, std::uint64_t seed) {
+    return positions(make_plan({{"sample", {{"points", points}, {"seed", seed}}}}));
+  };
+  const std::vector<std::uint64_t> seven = drawn(7, 1);
+  EXPECT_EQ(seven.size(), 7u);
+  EXPECT_EQ(std::set<std::uint64_t>(seven.begin(), seven.end()).size(), 7u);
+  EXPECT_EQ(seven, drawn(7, 1));
+  EXPECT_NE(seven, drawn(7, 2));
+  EXPECT_EQ(drawn(100, 1).size(), 12u) << "no more than there are";
+}
+
+TEST(SweepPlan, SamplesAProductThatNobodyCouldEnumerate) {
+  json axes = json::array();
+  for (int i = 0; i < 6; ++i) {
+    axes.push_back(
+        {{"option", "x" + std::to_string(i)}, {"range", {{"from", 1}, {"to", 1000}, {"step", 1}}}});
+  }
+  const SweepPlan plan =
+      make_plan({{"axes", axes}, {"sample", {{"points", 5}}}, {"where", "x0 < 500"}});
+  EXPECT_EQ(positions(plan).size(), 5u);
+  expect_input_error([&] { make_plan({{"axes", axes}}); }, {"draw some with \"sample\""});
+  for (int i = 6; i < 30; ++i) {
+    axes.push_back({{"option", "x" + std::to_string(i)}, {"values", {1, 2, 3, 4, 5, 6, 7, 8}}});
+  }
+  expect_input_error([&] { make_plan({{"axes", axes}, {"sample", {{"points", 5}}}}); }, {"2^62"});
+}
+
+TEST(SweepPlan, HashesConfigurationWorkloadSeedAndVersionAndNothingElse) {
+  const SweepPlan plan = make_plan();
+  std::set<std::string> hashes;
+  for (const std::uint64_t position : positions(plan)) {
+    hashes.insert(plan.hash(plan.point(position)));
+  }
+  EXPECT_EQ(hashes.size(), 12u);
+  const auto first = [](const SweepPlan& other) { return other.hash(other.point(0)); };
+  EXPECT_EQ(first(plan), first(make_plan({{"name", "other"}, {"description", "x"}})));
+  EXPECT_NE(first(plan), first(make_plan(json::object(), "2")));
+  // The same configuration by another way: all of the architecture counts, not how it was said.
+  const SweepPlan swapped = make_plan(
+      {{"axes",
+        {{{"parameter", "/sms"}, {"values", {108, 54}}}, {{"option", "seed"}, {"values", {1}}}}}});
+  EXPECT_EQ(first(plan), swapped.hash(swapped.point(1)));
+  EXPECT_NE(plan.digest(), swapped.digest());
+  EXPECT_EQ(plan.digest(), make_plan({{"name", "other"}}).digest());
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/text_file.h"
+#include "sim/sweep/plan.h"
+#include "tests/support/temporary_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A spec of two GEMMs; `changes` replaces its keys.
+inline nlohmann::json spec_json(const nlohmann::json& changes = nlohmann::json::object()) {
+  nlohmann::json spec = nlohmann::json::parse(R"({"schema": "sptcsim-sweep/0.1", "name": "test",
+      "workloads": [{"m": 16, "n": 16, "k": 16}, {"m": 32, "n": 16, "k": 16}],
+      "axes": [{"parameter": "/sms", "values": [54, 108, 27]},
+               {"option": "seed", "values": [1, 2]}]})");
+  spec.update(changes);
+  return spec;
+}
+
+inline SweepPlan make_plan(const nlohmann::json& changes = nlohmann::json::object(),
+                           const std::string& version = "1") {
+  return {parse_sweep_spec(spec_json(changes).dump(), "spec.json"), version};
+}
+
+inline std::vector<std::uint64_t> positions(const SweepPlan& plan) {
+  std::vector<std::uint64_t> result;
+  plan.for_each([&](std::uint64_t position) {
+    result.push_back(position);
+    return true;
+  });
+  return result;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_report.h"
+
+#include "sim/sweep/html_report.h"
+#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/sweep_table.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/unit/sim/sweep/sweep_fixture.h"
+
+#include <fmt/format.h>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+/// time = 1000 / sms, energy = sms * seed, and one failed point.
+class SweepReport : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  std::filesystem::path file = directory.path() / "r.sqlite";
+
+  void SetUp() override {
+    const SweepPlan plan = make_plan(
+        {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}, {"name", "a, \"b\" </script>"}});
+    SweepStore store(file, plan, {});
+    for (std::uint64_t position = 0; position < 6; ++position) {
+      PointOutcome outcome;
+      outcome.position = position;
+      const double sms = plan.value(2, position).get<double>();
+      const double seed = plan.value(3, position).get<double>();
+      if (position == 5) {
+        outcome.failed = true;
+        outcome.reason = "too | small, \"really\"";
+      } else {
+        outcome.totals = json({{"sparse", {{"time_us", 1000 / sms}, {"energy_uj", sms * seed}}},
+                               {"speedup", 1.5}})
+                             .dump();
+      }
+      store.add({&outcome, 1});
+    }
+  }
+};
+
+TEST_F(SweepReport, CsvHoldsEveryRowQuotedWhereNecessary) {
+  const std::string csv = sweep_report(file, SweepReportFormat::kCsv);
+  EXPECT_TRUE(csv.starts_with("position,status,")) << csv;
+  EXPECT_NE(csv.find("\"too | small, \"\"really\"\"\""), std::string::npos) << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+}
+
+TEST_F(SweepReport, FindsTheParetoFrontOfTimeAndEnergy) {
+  const SweepTable table = read_sweep_table(file);
+  const auto objectives = default_objectives(table);
+  ASSERT_EQ(objectives.size(), 2u);
+  EXPECT_EQ(objectives[0]->name, "sparse_time_us");
+  EXPECT_EQ(objectives[1]->name, "sparse_energy_uj");
+  // For each number of SMs the lower seed takes less energy and the same time.
+  EXPECT_EQ(pareto_front(table, objectives), (std::vector<std::size_t>{2, 0, 4}));
+}
+
+TEST_F(SweepReport, MeasuresWhatOneAxisDoesAlone) {
+  const SweepTable table = read_sweep_table(file);
+  for (const Sensitivity& one : sensitivities(table)) {
+    const std::string what = one.axis->name + " on " + one.figure->name;
+    if (what == "sms on sparse_time_us") {
+      EXPECT_EQ(one.groups, 2u);
+      EXPECT_NEAR(one.largest_ratio, 4, 1e-9) << "27 to 108 SMs at seed 1";
+      EXPECT_NEAR(one.typical_ratio, std::sqrt(4.0 * 2.0), 1e-9);
+      EXPECT_EQ(one.best_value, "108");
+    } else if (what == "seed on sparse_time_us") {
+      EXPECT_EQ(one.largest_ratio, 1);
+    } else if (what == "seed on sparse_energy_uj") {
+      EXPECT_NEAR(one.typical_ratio, 2, 1e-9);
+      EXPECT_EQ(one.best_value, "1");
+    }
+  }
+  EXPECT_EQ(sensitivities(table).size(), 6u);
+}
+
+TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
+  const std::string text = sweep_report(file, SweepReportFormat::kMarkdown);
+  for (const char* part : {"## Sensitivity", "## Pareto front", "## Failures", "no effect",
+                           "6 points, 1 failed", "too \\| small"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
+  const std::string html = sweep_report(file, SweepReportFormat::kHtml);
+  EXPECT_EQ(html.find("a, \"b\" </script>"), std::string::npos);
+  EXPECT_EQ(html.find("http://"), std::string::npos);
+  EXPECT_EQ(html.find("https://"), std::string::npos);
+  const std::string open = "id=\"data\">";
+  const std::size_t at = html.find(open) + open.size();
+  const json data = json::parse(html.substr(at, html.find("</script>", at) - at));
+  EXPECT_EQ(data["name"], "a, \"b\" </script>");
+  EXPECT_EQ(data["rows"], 6);
+}
+
+TEST_F(SweepReport, RefusesUnknownFormatsAndFilesWithoutASweep) {
+  expect_input_error([] { parse_sweep_report_format("md"); }, {"markdown"});
+  expect_input_error([] { sweep_report("no.sqlite", SweepReportFormat::kCsv); }, {"no such file"});
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a sweep stores when points crash, hang, take too much memory or when the store cannot be
+// written, with a simulator that does so on request.
+#include "models/base/error.h"
+#include "sim/sweep/coordinator.h"
+#include "sim/sweep/local_executor.h"
+#include "sim/sweep/worker.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/unit/sim/sweep/sweep_fixture.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <unistd.h>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+/// Does what the option "act" says.
+class Actor : public PointRunner {
+ public:
+  bool isolated = true;
+
+  void check_option(const std::string& /*option*/, const std::string& /*value*/) const override {}
+  bool needs_process(const SweepPlan& /*plan*/, const SweepPoint& /*point*/) const override {
+    return isolated;
+  }
+  double estimated_seconds(const SweepPlan& /*plan*/, const SweepPoint& point) const override {
+    return static_cast<double>(point.position);
+  }
+  PointOutcome run(const SweepPlan& /*plan*/, const SweepPoint& point) override {
+    const auto act = point.options.find("act");
+    const std::string what = act == point.options.end() ? "answer" : act->second;
+    if (what == "abort") {
+      ::raise(SIGKILL);
+    } else if (what == "exit") {
+      ::_exit(7);
+    } else if (what == "hang") {
+      std::this_thread::sleep_for(std::chrono::seconds(60));
+    } else if (what == "grow") {
+      const std::size_t bytes = std::size_t{1} << 33;
+      std::vector<char> memory(bytes, 1);
+      return {point.position, memory[bytes / 2] == 0, "", "", ""};
+    } else if (what == "refuse") {
+      throw InputError("not with me");
+    }
+    PointOutcome outcome;
+    outcome.totals =
+        fmt::format(R"({{"sparse": {{"time_us": {}}}, "speedup": 1.5}})", point.position + 1);
+    outcome.result = R"({"operations": []})";
+    return outcome;
+  }
+};
+
+class SweepRun : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  Actor actor;
+  std::atomic<bool> stop{false};
+
+  std::filesystem::path file(const std::string& name) const { return directory.path() / name; }
+
+  static std::string bytes(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  SweepProgress run(const SweepPlan& plan, const std::string& name, const SweepShard& shard = {},
+                    const PointLimits& limits = {}, std::size_t jobs = 2) {
+    SweepStore store(file(name), plan, {});
+    LocalExecutor executor(plan, actor, limits, jobs);
+    const SweepProgress progress = run_sweep(plan, actor, limits, shard, store, executor, stop, {});
+    if (!progress.interrupted) {
+      EXPECT_TRUE(store.finish());
+    }
+    return progress;
+  }
+
+  std::string reason(const std::string& name, const std::string& act) {
+    Database database = open_sweep(file(name));
+    return database.value("SELECT reason FROM points WHERE act = '" + act + "'");
+  }
+};
+
+json acts(std::initializer_list<const char*> words) {
+  return {{"axes", {{{"option", "act"}, {"values", words}}}},
+          {"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}};
+}
+
+TEST_F(SweepRun, StoresEveryPointOnceWithItsTotalsAsColumns) {
+  const SweepPlan plan = make_plan();
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.done, 12u);
+  Database database = open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM points WHERE status = 'done'"), "12");
+  EXPECT_EQ(database.value("SELECT sparse_time_us FROM points WHERE sms = 108 AND seed = 2 AND "
+                           "workload = '16x16x16'"),
+            "4");
+  EXPECT_EQ(database.value("SELECT hash FROM points WHERE position = 5"), plan.hash(plan.point(5)));
+  EXPECT_EQ(run(plan, "a.sqlite").done, 0u) << "a second run has nothing to do";
+}
+
+TEST_F(SweepRun, ACrashCostsOnePointAndTheReasonIsKept) {
+  const SweepPlan plan = make_plan(acts({"answer", "abort", "exit", "refuse"}));
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.done, 4u);
+  EXPECT_EQ(progress.failures, 3u);
+  EXPECT_NE(reason("a.sqlite", "abort").find("signal 9"), std::string::npos);
+  EXPECT_NE(reason("a.sqlite", "exit").find("exit code 7"), std::string::npos);
+  EXPECT_EQ(reason("a.sqlite", "refuse"), "not with me");
+  EXPECT_EQ(reason("a.sqlite", "answer"), "");
+}
+
+TEST_F(SweepRun, AWorkerThatDiesIsReplacedAndItsOtherPointsAreSimulated) {
+  actor.isolated = false;
+  const SweepPlan plan = make_plan(acts({"answer", "abort", "refuse", "x1", "x2", "x3"}));
+  const SweepProgress progress = run(plan, "a.sqlite", {}, {}, 1);
+  EXPECT_EQ(progress.done, 6u);
+  EXPECT_EQ(progress.failures, 2u);
+  EXPECT_NE(reason("a.sqlite", "abort").find("the worker process was ended by signal 9"),
+            std::string::npos);
+}
+
+TEST_F(SweepRun, TimeoutAndMemoryCapEndAPointAlone) {
+  const SweepPlan plan = make_plan(acts({"answer", "hang", "grow"}));
+  PointLimits limits;
+  limits.timeout_s = 0.5;
+  limits.memory_mb = 512;
+  const SweepProgress progress = run(plan, "a.sqlite", {}, limits);
+  EXPECT_EQ(progress.failures, 2u);
+  EXPECT_EQ(reason("a.sqlite", "hang"), "not done after the timeout of 0.5 s");
+  EXPECT_EQ(reason("a.sqlite", "grow"), "not enough memory");
+}
+
+TEST_F(SweepRun, ShardsMergeToTheBytesOfTheWholeForAnyNumber) {
+  const SweepPlan plan = make_plan();
+  run(plan, "whole.sqlite", {}, {}, 1);
+  for (const std::uint64_t shards : {1, 3, 7}) {
+    std::vector<std::filesystem::path> parts;
+    for (std::uint64_t i = shards; i >= 1; --i) {
+      const std::string name = fmt::format("part.{}.{}", shards, i);
+      run(plan, name, {i, shards});
+      parts.push_back(file(name));
+    }
+    const auto merged = file(fmt::format("merged.{}", shards));
+    EXPECT_EQ(merge_sweeps(parts, merged, false), 12u);
+    EXPECT_EQ(bytes(merged), bytes(file("whole.sqlite"))) << shards << " shards";
+  }
+}
+
+TEST_F(SweepRun, GoesOnWhereAnInterruptedSweepEnded) {
+  const SweepPlan plan = make_plan();
+  run(plan, "whole.sqlite");
+  {
+    // As after a kill: some rows there, no rewriting at the end.
+    SweepStore store(file("a.sqlite"), plan, {});
+    Actor single;
+    for (const std::uint64_t position : {7, 2, 11}) {
+      const PointOutcome outcome = run_point(plan, single, position, {});
+      store.add({&outcome, 1});
+    }
+  }
+  const SweepProgress progress = run(plan, "a.sqlite");
+  EXPECT_EQ(progress.reused, 3u);
+  EXPECT_EQ(progress.done, 9u);
+  EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("whole.sqlite")));
+}
+
+TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
+  const SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  const SweepPlan other = make_plan({{"where", "sms < 100"}});
+  expect_input_error([&] { SweepStore(file("a.sqlite"), other, {}); }, {"another sweep"});
+  SweepStore first(file("a.sqlite"), plan, {});
+  expect_input_error([&] { SweepStore(file("a.sqlite"), plan, {}); },
+                     {"another sweep is writing to this file"});
+  write_file(file("text.sqlite"), "no database at all, but long enough to be looked at by SQLite");
+  expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); }, {"no results of a sweep"});
+  expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); }, {"no directory"});
+  expect_input_error([&] { SweepStore(directory.path(), plan, {}); }, {"cannot be written"});
+}
+
+TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
+  const SweepPlan plan = make_plan(acts({"answer", "exit"}));
+  run(plan, "a.sqlite");
+  run(make_plan(), "b.sqlite");
+  const std::vector<std::filesystem::path> parts = {file("a.sqlite"), file("b.sqlite")};
+  expect_input_error([&] { merge_sweeps(parts, file("m.sqlite"), false); }, {"not of one sweep"});
+  EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
+  {
+    SweepStore store(file("c.sqlite"), plan, {});
+    const PointOutcome healed{1, false, "", R"({"speedup": 2})", ""};
+    store.add({&healed, 1});
+  }
+  const std::vector<std::filesystem::path> healing = {file("a.sqlite"), file("c.sqlite")};
+  EXPECT_EQ(merge_sweeps(healing, file("m.sqlite"), false), 2u);
+  Database merged = open_sweep(file("m.sqlite"));
+  EXPECT_EQ(merged.value("SELECT status FROM points WHERE act = 'exit'"), "done");
+}
+
+TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
+  const PointOutcome outcome{42, true, "why", R"({"a":1})", std::string(1000, 'x')};
+  const std::string whole = to_bytes(outcome);
+  std::size_t used = 0;
+  EXPECT_FALSE(from_bytes(std::string_view(whole).substr(0, whole.size() - 1), used));
+  EXPECT_FALSE(from_bytes("", used));
+  const auto back = from_bytes(whole + "next", used);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(used, whole.size());
+  EXPECT_EQ(back->position, 42u);
+  EXPECT_TRUE(back->failed);
+  EXPECT_EQ(back->result, outcome.result);
+}
+
+TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
+  SweepProgress progress;
+  progress.total = 40;
+  progress.reused = 10;
+  progress.done = 10;
+  progress.failures = 1;
+  progress.seconds = 5;
+  progress.seconds_left = 600;
+  EXPECT_EQ(progress_line(progress),
+            "[############............] 20/40, 1 failed, 2.0 points/s, 10 min left");
+}
+
+}  // namespace
+}  // namespace sptc::sim
