@@ -51,8 +51,8 @@ int check_capture(const Arguments& arguments, bool is_json) {
   TimeSimulation simulation;
   std::optional<Microbench> microbench;
   if (architecture.empty()) {
-    simulation.reason = "no architecture of this simulator is a " + printable(capture.gpu) +
-                        "; --arch names one";
+    simulation.reason =
+        "no architecture of this simulator is a " + printable(capture.gpu) + "; --arch names one";
   } else {
     const Architecture loaded = load_architecture(architecture);
     simulation.architecture = loaded.gpu.name;
