@@ -17,15 +17,22 @@ namespace {
 
 using numerics::Word;
 
-constexpr std::size_t kSampleWrong = 12;  // rows, and columns, of the sample that hold mismatches
-constexpr std::size_t kSampleOther = 4;
+// Rows, and columns, of samples: those that hold mismatches, and others. Most alternatives fail the
+// small sample, nearly all wrong ones the large one, and only the rest is worth the whole D.
+struct SampleSize {
+  std::size_t wrong, other;
+};
+constexpr SampleSize kSmall{12, 4};
+constexpr SampleSize kLarge{72, 24};
 constexpr std::size_t kBeam = 3;     // alternatives that are combined with a second one
+constexpr std::size_t kNear = 64;    // alternatives that are looked at closer for the nearest
 constexpr std::size_t kFitting = 6;  // explanations that are listed
 // A first change is worth a second one where the words come this much closer (in log2 of ulps).
 constexpr double kCloser = 0.25;
 
 /// Some lines that hold mismatches, and some others.
-std::vector<std::size_t> sample_of(std::size_t count, const std::set<std::size_t>& wrong) {
+std::vector<std::size_t> sample_of(std::size_t count, const std::set<std::size_t>& wrong,
+                                   const SampleSize& size) {
   std::set<std::size_t> sample;
   const auto take_evenly = [&](const std::vector<std::size_t>& from, std::size_t wanted) {
     const std::size_t step = std::max<std::size_t>(from.size() / wanted, 1);
@@ -33,14 +40,14 @@ std::vector<std::size_t> sample_of(std::size_t count, const std::set<std::size_t
       sample.insert(from[i]);
     }
   };
-  take_evenly({wrong.begin(), wrong.end()}, kSampleWrong);
+  take_evenly({wrong.begin(), wrong.end()}, size.wrong);
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < count; ++i) {
     if (!wrong.contains(i)) {
       others.push_back(i);
     }
   }
-  take_evenly(others, wrong.size() < kSampleWrong ? kSampleWrong : kSampleOther);
+  take_evenly(others, wrong.size() < size.wrong ? size.wrong : size.other);
   return {sample.begin(), sample.end()};
 }
 
@@ -100,7 +107,8 @@ class Diagnosing {
         }
       }
     }
-    sample_ = {sample_of(data_.m, rows), sample_of(data_.n, columns)};
+    sample_ = {sample_of(data_.m, rows, kSmall), sample_of(data_.n, columns, kSmall)};
+    large_sample_ = {sample_of(data_.m, rows, kLarge), sample_of(data_.n, columns, kLarge)};
   }
 
   /// Nothing where the memory cannot be read as the model does.
@@ -121,7 +129,8 @@ class Diagnosing {
       return false;
     }
     ++result_.tried;
-    if (sampled->mismatches == 0 && result_.fitting.size() < kFitting) {
+    if (sampled->mismatches == 0 && result_.fitting.size() < kFitting &&
+        fits_large_sample(alternative.model)) {
       const auto whole = compare(alternative.model, Selection::all(data_), threads_);
       ensure(whole.has_value(), "an alternative reads a sample but not the whole");
       keep_nearest(alternative, whole->mismatches);
@@ -132,6 +141,11 @@ class Diagnosing {
     }
     scored.push_back({alternative, sampled->mismatches, sampled->mean_log2_ulps});
     return false;
+  }
+
+  bool fits_large_sample(const KernelModel& model) const {
+    const auto sampled = compare(model, large_sample_, threads_);
+    return sampled && sampled->mismatches == 0;
   }
 
   void keep_nearest(const Alternative& alternative, std::size_t mismatches) {
@@ -178,16 +192,26 @@ class Diagnosing {
     }
   }
 
-  /// The alternative with fewest mismatches on the sample, counted over all of D.
+  /// The alternative with fewest mismatches on the large sample, of those that do best on the small
+  /// one; counted over all of D.
   void find_nearest(std::vector<Scored> all) {
-    std::ranges::stable_sort(all, [](const Scored& x, const Scored& y) {
-      return std::pair(x.mismatches, x.mean_log2_ulps) < std::pair(y.mismatches, y.mean_log2_ulps);
-    });
-    if (!all.empty()) {
-      const Alternative& best = all.front().alternative;
-      if (const auto whole = compare(best.model, Selection::all(data_), threads_)) {
-        keep_nearest(best, whole->mismatches);
+    const auto order = [](const Scored& scored) {
+      return std::pair(scored.mismatches, scored.mean_log2_ulps);
+    };
+    std::ranges::stable_sort(all, {}, order);
+    all.resize(std::min(all.size(), kNear));
+    for (Scored& scored : all) {
+      if (const auto sampled = compare(scored.alternative.model, large_sample_, threads_)) {
+        scored.mismatches = sampled->mismatches;
+        scored.mean_log2_ulps = sampled->mean_log2_ulps;
       }
+    }
+    const auto best = std::ranges::min_element(all, {}, order);
+    if (best == all.end()) {
+      return;
+    }
+    if (const auto whole = compare(best->alternative.model, Selection::all(data_), threads_)) {
+      keep_nearest(best->alternative, whole->mismatches);
     }
   }
 
@@ -195,7 +219,7 @@ class Diagnosing {
   const KernelModel& declared_;
   const mma::Target& target_;
   int threads_;
-  Selection sample_;
+  Selection sample_, large_sample_;
   KernelDiagnosis result_;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace sptc::sim {
@@ -204,39 +205,51 @@ class TensorCoreKernel {
   int threads_;
 };
 
-/// One element without a tensor core.
-double host_dot(const KernelModel& model, const KernelOperands& operands, std::size_t row,
-                std::size_t column, double c) {
-  const mma::MmaInstruction& instruction = model.instruction;
-  const bool chain = model.arithmetic == Arithmetic::kFmaChain;
-  const Pattern pattern =
-      instruction.sparse ? sparsity::hardware_pattern(instruction.a_type) : Pattern{1, 1, 1};
-  double sum = c;
-  for (std::size_t t = 0; t < operands.a.cols(); ++t) {
-    std::size_t k = t;
-    if (instruction.sparse) {
-      const std::size_t group = t / static_cast<std::size_t>(pattern.kept);
-      const int slot = static_cast<int>(t % static_cast<std::size_t>(pattern.kept));
-      k = group * static_cast<std::size_t>(pattern.group) +
-          static_cast<std::size_t>(
-              sparsity::selected_position(operands.nibbles(row, group), slot, pattern));
-    }
-    const double a = numerics::to_double(operands.a(row, t), instruction.a_type);
-    const double b = numerics::to_double(operands.b_columns(column, k), instruction.b_type);
-    sum = chain ? std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(sum))
-                : sum + a * b;
+/// Elements of `words` as the numbers that they are.
+Matrix<double> values_of(const Matrix<Word>& words, DataType type) {
+  Matrix<double> values(words.rows(), words.cols());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    values.data()[i] = numerics::to_double(words.data()[i], type);
   }
-  return sum;
+  return values;
 }
 
+/// Where in K each stored element of a row of A stands.
+std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands,
+                                        std::size_t row) {
+  std::vector<std::size_t> positions(operands.a.cols());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  if (!model.instruction.sparse) {
+    return positions;
+  }
+  const Pattern pattern = sparsity::hardware_pattern(model.instruction.a_type);
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    positions[t] = t / kept * static_cast<std::size_t>(pattern.group) +
+                   static_cast<std::size_t>(sparsity::selected_position(
+                       operands.nibbles(row, t / kept), static_cast<int>(t % kept), pattern));
+  }
+  return positions;
+}
+
+/// D without a tensor core.
 Matrix<Word> run_on_host(const KernelData& data, const KernelModel& model,
                          const KernelOperands& operands) {
-  Matrix<Word> d(operands.a.rows(), operands.b_columns.rows());
+  const Matrix<double> a = values_of(operands.a, model.instruction.a_type);
+  const Matrix<double> b_columns = values_of(operands.b_columns, model.instruction.b_type);
+  const bool chain = model.arithmetic == Arithmetic::kFmaChain;
+  Matrix<Word> d(a.rows(), b_columns.rows());
   for (std::size_t i = 0; i < d.rows(); ++i) {
+    const std::vector<std::size_t> positions = positions_in_k(model, operands, i);
     for (std::size_t j = 0; j < d.cols(); ++j) {
-      const double c =
-          operands.c.empty() ? 0.0 : numerics::to_double(operands.c(i, j), data.c_type);
-      d(i, j) = numerics::from_double(host_dot(model, operands, i, j, c), data.d_type);
+      double sum = operands.c.empty() ? 0.0 : numerics::to_double(operands.c(i, j), data.c_type);
+      for (std::size_t t = 0; t < a.cols(); ++t) {
+        const double b = b_columns(j, positions[t]);
+        sum = chain ? std::fma(static_cast<float>(a(i, t)), static_cast<float>(b),
+                               static_cast<float>(sum))
+                    : sum + a(i, t) * b;
+      }
+      d(i, j) = numerics::from_double(sum, data.d_type);
     }
   }
   return d;
