@@ -8,6 +8,7 @@
 #include "sim/config/text_file.h"
 #include "sim/verify/verify.h"
 #include "tests/hardware/capture/bit_capture.h"
+#include "tests/hardware/capture/kernel_list.h"
 #include "tests/hardware/capture/operand_image.h"
 #include "tests/hardware/capture/probes.h"
 #include "tests/hardware/capture/simulated_device.h"
@@ -35,38 +36,11 @@ constexpr std::uint64_t kSeed = 7;
 
 // Kernels and the catalogue ----------------------------------------------------------------------
 
-struct KernelRow {
-  int d, a, b, c, word_bits, selectors, first, last;
-};
-
-/// The rows of cuda/mma_operations.inc by PTX name.
-std::map<std::string, KernelRow> mma_rows() {
-  std::map<std::string, KernelRow> rows;
-  constexpr int r = 32;
-  constexpr int l = 64;
-#define SPTC_DENSE_OP(id, ptx, D, A, B, C, letter, first, last) \
-  EXPECT_TRUE(rows.insert({ptx, {D, A, B, C, letter, 0, first, last}}).second) << ptx;
-#define SPTC_SPARSE_OP(id, ptx, D, A, B, C, letter, selectors, first, last) \
-  EXPECT_TRUE(rows.insert({ptx, {D, A, B, C, letter, selectors, first, last}}).second) << ptx;
-#include "tests/hardware/cuda/mma_operations.inc"
-  return rows;
-}
-
-struct WgmmaRow {
-  int d, row_bytes_of_b, selectors;
-};
-
-std::map<std::string, WgmmaRow> wgmma_rows() {
-  std::map<std::string, WgmmaRow> rows;
-#define SPTC_WGMMA_OP(id, name, ptx, D, B, tail, selectors) \
-  EXPECT_TRUE(rows.insert({name, {D, B, selectors}}).second) << name;
-#include "tests/hardware/cuda/wgmma_operations.inc"
-  return rows;
-}
-
 TEST(Kernels, ExistForEveryTensorCoreInstructionOfEveryTargetAndForNothingElse) {
-  const auto mma_kernels = mma_rows();
-  const auto wgmma_kernels = wgmma_rows();
+  std::map<std::string, KernelRow> kernels;
+  for (const KernelRow& row : kernel_rows()) {
+    EXPECT_TRUE(kernels.insert({row.ptx, row}).second) << row.ptx;
+  }
   std::set<std::string> used;
   for (const mma::Target& target : mma::targets()) {
     const int arch = std::stoi(std::string(target.name.substr(3))) * 10;
@@ -78,35 +52,40 @@ TEST(Kernels, ExistForEveryTensorCoreInstructionOfEveryTargetAndForNothingElse) 
         continue;
       }
       used.insert(ptx);
-      if (instruction.family == mma::MmaFamily::kWgmma) {
-        EXPECT_TRUE(wgmma_kernels.contains(ptx)) << target.name << " " << ptx;
-        continue;
-      }
-      ASSERT_TRUE(mma_kernels.contains(ptx)) << target.name << " " << ptx;
-      EXPECT_LE(mma_kernels.at(ptx).first, arch) << target.name << " " << ptx;
-      EXPECT_GE(mma_kernels.at(ptx).last, arch) << target.name << " " << ptx;
+      ASSERT_TRUE(kernels.contains(ptx)) << target.name << " " << ptx;
+      EXPECT_EQ(kernels.at(ptx).is_wgmma, instruction.family == mma::MmaFamily::kWgmma) << ptx;
+      EXPECT_LE(kernels.at(ptx).first, arch) << target.name << " " << ptx;
+      EXPECT_GE(kernels.at(ptx).last, arch) << target.name << " " << ptx;
     }
   }
-  EXPECT_EQ(used.size(), mma_kernels.size() + wgmma_kernels.size());
+  EXPECT_EQ(used.size(), kernels.size());
 }
 
 TEST(Kernels, TakeAsManyRegistersAsTheLayoutsOfTheSimulatorFill) {
-  for (const auto& [ptx, row] : mma_rows()) {
-    const OperandImage image(mma::parse_instruction(ptx));
-    EXPECT_EQ(image.d().registers, row.d) << ptx;
-    EXPECT_EQ(image.a().registers, row.a) << ptx;
-    EXPECT_EQ(image.b().registers, row.b) << ptx;
-    EXPECT_EQ(image.c().registers, row.c) << ptx;
-    EXPECT_EQ(image.a().words_per_register() * 32, row.word_bits) << ptx;
-    EXPECT_EQ(image.instruction().sparse ? image.selectors() : 0, row.selectors) << ptx;
+  for (const KernelRow& row : kernel_rows()) {
+    const OperandImage image(mma::parse_instruction(row.ptx));
+    EXPECT_EQ(image.d().registers, row.d) << row.ptx;
+    EXPECT_EQ(image.c().registers, row.c) << row.ptx;
+    EXPECT_EQ(image.instruction().sparse ? image.selectors() : 0, row.selectors) << row.ptx;
+    if (row.is_wgmma) {
+      EXPECT_EQ(image.words_of_a() * 4, kWgmmaRows * kWgmmaBytesOfA) << row.ptx;
+      EXPECT_EQ(image.words_of_b() * 4, kWgmmaColumns * row.b) << row.ptx;
+    } else {
+      EXPECT_EQ(image.a().registers, row.a) << row.ptx;
+      EXPECT_EQ(image.b().registers, row.b) << row.ptx;
+      EXPECT_EQ(image.a().words_per_register() * 32, row.register_bits) << row.ptx;
+    }
   }
-  for (const auto& [ptx, row] : wgmma_rows()) {
-    const OperandImage image(mma::parse_instruction(ptx));
-    EXPECT_EQ(image.d().registers, row.d) << ptx;
-    EXPECT_EQ(image.words_of_a() * 4, kWgmmaRows * kWgmmaBytesOfA) << ptx;
-    EXPECT_EQ(image.words_of_b() * 4, kWgmmaColumns * row.row_bytes_of_b) << ptx;
-    EXPECT_EQ(image.instruction().sparse ? image.selectors() : 0, row.selectors) << ptx;
-  }
+}
+
+TEST(Kernels, AreExpectedToHoldTheMatrixInstructionsOfTheCatalogue) {
+  const std::string ampere = expected_sass("sm_80");
+  EXPECT_NE(ampere.find("sp_m16n8k16_f32_f16_f16_f32\t4\tHMMA.SP.16816.F32\t1\n"),
+            std::string::npos);
+  EXPECT_EQ(ampere.find("e4m3"), std::string::npos);
+  const std::string hopper = expected_sass("sm_90a");
+  EXPECT_NE(hopper.find("m16n8k16_f32_e4m3_e4m3_f32\t1\tHMMA.1688.F32\t2\n"), std::string::npos);
+  EXPECT_NE(hopper.find("wg_sp_k32_f32_f16_f16\t2\tHGMMA.SP.64x8x32.F32\t1\n"), std::string::npos);
 }
 
 // Layouts ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "tests/hardware/capture/bit_capture.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/gpu.h"
+#include "tests/hardware/capture/kernel_list.h"
 #include "tests/hardware/capture/probes.h"
 #include "tests/hardware/capture/simulated_device.h"
 
@@ -29,6 +30,7 @@ struct Options {
   std::string directory;
   std::string simulate;
   std::string commit;
+  std::string list_sass;
   std::uint64_t seed = 20261121;
   std::size_t cases = 0;
   bool quick = false;
@@ -39,7 +41,10 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("DIRECTORY", options.directory, "where the capture goes; created")->required();
+  app.add_option("DIRECTORY", options.directory, "where the capture goes; created");
+  app.add_option(
+      "--list-sass", options.list_sass,
+      "TARGET: the matrix instructions that its kernels must hold, for check_sass.py; no capture");
   app.add_option("--simulate", options.simulate,
                  "TARGET (sm_80, hopper, A100): the arithmetic of the simulator in place of a GPU; "
                  "bits and probes only");
@@ -123,6 +128,13 @@ int run(int argc, char** argv) {
   std::vector<std::string> command(argv, argv + argc);
   command.front() = "hardware_capture";
   try {
+    if (!options.list_sass.empty()) {
+      fmt::print("{}", expected_sass(options.list_sass));
+      return 0;
+    }
+    if (options.directory.empty()) {
+      throw InputError("a directory for the capture is needed");
+    }
     capture(options, fmt::format("{}", fmt::join(command, " ")));
     return 0;
   } catch (const InputError& error) {

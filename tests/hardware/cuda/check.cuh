@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -51,6 +53,27 @@ class DeviceArray {
  private:
   T* data_ = nullptr;
   std::size_t count_;
+};
+
+/// A point in the GPU's work, for times between two of them.
+class Event {
+ public:
+  Event() { SPTC_CUDA(cudaEventCreate(&event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+
+  void record(cudaStream_t stream = nullptr) const { SPTC_CUDA(cudaEventRecord(event_, stream)); }
+  /// Waits for `later`.
+  double microseconds_to(const Event& later) const {
+    float milliseconds = 0;
+    SPTC_CUDA(cudaEventSynchronize(later.event_));
+    SPTC_CUDA(cudaEventElapsedTime(&milliseconds, event_, later.event_));
+    return milliseconds * 1000.0;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace sptc::hardware

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hardware/cuda/timing.h"
+
+#include "models/mma/catalogue.h"
+#include "tests/hardware/capture/case_generator.h"
+#include "tests/hardware/capture/element_source.h"
+#include "tests/hardware/capture/operand_image.h"
+#include "tests/hardware/cuda/memory_bench.h"
+#include "tests/hardware/cuda/mma_bench.h"
+#include "tests/hardware/cuda/nvml.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sptc::hardware {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using mma::MmaInstruction;
+
+constexpr int kRounds = 256;  ///< between the two lengths that are compared
+
+/// Cycles per round from two lengths: what does not grow with the rounds drops out.
+template <typename CyclesOf>
+double cycles_per_round(CyclesOf cycles_of, int repeats) {
+  constexpr int kShort = 64;
+  long long shorter = std::numeric_limits<long long>::max();
+  long long longer = shorter;
+  for (int i = 0; i < repeats; ++i) {
+    shorter = std::min<long long>(shorter, cycles_of(kShort));
+    longer = std::min<long long>(longer, cycles_of(kShort + kRounds));
+  }
+  return static_cast<double>(longer - shorter) / kRounds;
+}
+
+/// Registers of one case: zeros, or normal values (random bits for integers); metadata is legal.
+MmaLaunch operands_of(const MmaInstruction& instruction, bool random, std::uint64_t seed) {
+  CaseSet set = defined_cases(instruction, seed, 1);
+  const bool is_float = numerics::info(instruction.a_type).is_float();
+  const std::string wanted(name(is_float ? Category::kNormal : Category::kUniformBits));
+  const auto category = static_cast<std::uint64_t>(
+      std::find(set.categories.begin(), set.categories.end(), wanted) - set.categories.begin());
+  const auto found = std::find(set.category_of_case.begin(), set.category_of_case.end(), category);
+  const auto index = static_cast<std::size_t>(found - set.category_of_case.begin());
+  if (!random) {
+    for (sim::BitArray* const array : {&set.operands.a, &set.operands.b, &set.operands.c}) {
+      std::fill(array->bits.begin(), array->bits.end(), 0);
+    }
+  }
+  const OperandImage image(instruction);
+  MmaLaunch launch;
+  launch.ptx = instruction.ptx_name();
+  image.append(set.operands, index, launch);
+  if (instruction.sparse) {
+    launch.metadata = image.metadata(
+        set.nibbles[index], 0, std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes())));
+  }
+  return launch;
+}
+
+struct Point {
+  std::string instruction;
+  bool sparse;
+  int warps, ilp;
+  bool random;
+  long long macs;  ///< logical, of one instruction
+};
+
+template <typename CyclesOf>
+void time_point(RowTable& table, const Point& point, int repeats, CyclesOf cycles_of) {
+  table.row({{"instruction", point.instruction},
+             {"sparse", point.sparse},
+             {"warps", point.warps},
+             {"ilp", point.ilp},
+             {"data", point.random ? "random" : "zeros"},
+             {"rounds", kRounds},
+             {"repeats", repeats},
+             {"latency_cycles", nullptr},
+             {"fma_per_clk_per_sm", nullptr}},
+            [&](Json& row) {
+              const double cycles = cycles_per_round(cycles_of, repeats);
+              const int groups = point.instruction.starts_with("wgmma") ? 4 : 1;
+              row["latency_cycles"] = cycles;
+              row["fma_per_clk_per_sm"] =
+                  static_cast<double>(point.macs) * point.ilp * (point.warps / groups) / cycles;
+            });
+}
+
+void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Target& target) {
+  const std::vector<int> warps =
+      programme.quick ? std::vector{1, 4, 8} : std::vector{1, 2, 4, 8, 16};
+  const int repeats = programme.quick ? 2 : 4;
+  for (const std::string& ptx : timed_mma()) {
+    const MmaInstruction instruction = mma::parse_instruction(ptx);
+    const auto entries = mma::instructions(target);
+    if (std::none_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
+          return entry.covers(instruction) && !entry.is_software;
+        })) {
+      continue;
+    }
+    const long long macs = 1LL * instruction.shape.m * instruction.shape.n * instruction.shape.k;
+    for (const bool random : {false, true}) {
+      const MmaLaunch operands = operands_of(instruction, random, programme.seed);
+      for (const int warp_count : warps) {
+        for (int ilp = 1; ilp <= kMaxIlp; ++ilp) {
+          time_point(table, {ptx, instruction.sparse, warp_count, ilp, random, macs}, repeats,
+                     [&](int rounds) { return mma_cycles(operands, warp_count, ilp, rounds); });
+        }
+      }
+    }
+  }
+}
+
+void time_wgmma(RowTable& table, const TimingProgramme& programme) {
+  const std::vector<TimedWgmma> list = timed_wgmma();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (const bool random : {false, true}) {
+      for (const int groups : {1, 2}) {
+        const long long macs = 64LL * list[i].n * list[i].macs_per_row_and_column;
+        time_point(table, {list[i].ptx, list[i].sparse, 4 * groups, 1, random, macs},
+                   programme.quick ? 2 : 4,
+                   [&](int rounds) { return wgmma_cycles(i, groups, rounds, random); });
+      }
+    }
+  }
+}
+
+void time_shared(RowTable& table, bool has_tma) {
+  constexpr int kRepeats = 3;
+  for (const int matrices : {1, 2, 4}) {
+    for (const int warps : {1, 2, 4, 8}) {
+      for (const int ilp : {1, 2, 4}) {
+        table.row({{"kind", "ldmatrix"},
+                   {"variant", "x" + std::to_string(matrices)},
+                   {"warps", warps},
+                   {"ilp", ilp}},
+                  [&](Json& row) {
+                    const double cycles = cycles_per_round(
+                        [&](int rounds) { return ldmatrix_cycles(matrices, warps, ilp, rounds); },
+                        kRepeats);
+                    row["latency_cycles"] = cycles;
+                    row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
+                  });
+      }
+    }
+  }
+  for (const int ways : {1, 2, 4, 8, 16, 32}) {
+    table.row({{"kind", "ld_shared"}, {"conflict_ways", ways}}, [&](Json& row) {
+      row["latency_cycles"] =
+          cycles_per_round([&](int rounds) { return ld_shared_cycles(ways, rounds); }, kRepeats);
+    });
+  }
+  for (const int bytes : {4, 8, 16}) {
+    for (const int threads : {32, 128, 256}) {
+      for (const int in_flight : {1, 4}) {
+        table.row(
+            {{"kind", "cp_async"},
+             {"bytes_per_thread", bytes},
+             {"threads", threads},
+             {"in_flight", in_flight}},
+            [&](Json& row) {
+              const double cycles = cycles_per_round(
+                  [&](int rounds) { return cp_async_cycles(bytes, threads, in_flight, rounds); },
+                  kRepeats);
+              row["latency_cycles"] = cycles;
+              row["bytes_per_clk_per_sm"] = 1.0 * bytes * threads * in_flight / cycles;
+            });
+      }
+    }
+  }
+  for (const int bytes : {1024, 4096, 8192}) {
+    for (const int in_flight : {1, 2, 4}) {
+      table.row({{"kind", "tma"}, {"bytes", bytes}, {"in_flight", in_flight}}, [&](Json& row) {
+        if (!has_tma) {
+          throw AbsentError("bulk copies need sm_90");
+        }
+        const double cycles = cycles_per_round(
+            [&](int rounds) { return tma_cycles(bytes, in_flight, rounds); }, kRepeats);
+        row["latency_cycles"] = cycles;
+        row["bytes_per_clk_per_sm"] = 1.0 * bytes * in_flight / cycles;
+      });
+    }
+  }
+}
+
+void time_beyond_the_sm(RowTable& table, bool quick) {
+  constexpr std::size_t kKiB = 1024;
+  constexpr std::size_t kMiB = 1024 * kKiB;
+  for (const std::size_t footprint : {16 * kKiB, 64 * kKiB}) {
+    table.row({{"kind", "pointer_chase"},
+               {"footprint_bytes", footprint},
+               {"stride_bytes", 128},
+               {"cache", "ca"}},
+              [&](Json& row) { row["latency_cycles"] = chase_cycles(footprint, 128, true); });
+  }
+  std::vector<std::size_t> footprints{1 * kMiB, 8 * kMiB, 32 * kMiB, 256 * kMiB};
+  if (!quick) {
+    footprints = {256 * kKiB, 1 * kMiB,  4 * kMiB,   8 * kMiB,   16 * kMiB,
+                  20 * kMiB,  24 * kMiB, 32 * kMiB,  40 * kMiB,  48 * kMiB,
+                  64 * kMiB,  96 * kMiB, 128 * kMiB, 256 * kMiB, 512 * kMiB};
+  }
+  for (const std::size_t footprint : footprints) {
+    table.row({{"kind", "pointer_chase"},
+               {"footprint_bytes", footprint},
+               {"stride_bytes", 512},
+               {"cache", "cg"}},
+              [&](Json& row) { row["latency_cycles"] = chase_cycles(footprint, 512, false); });
+  }
+  std::vector<L2Line> lines;
+  table.row({{"kind", "l2_line"}}, [&](Json& row) {
+    lines = l2_line_cycles(quick ? 16 : 64);
+    row.update({{"sm", lines.front().sm},
+                {"line", lines.front().line},
+                {"latency_cycles", lines.front().cycles}});
+  });
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    table.row({{"kind", "l2_line"},
+               {"sm", lines[i].sm},
+               {"line", lines[i].line},
+               {"latency_cycles", lines[i].cycles}},
+              [](Json&) {});
+  }
+  footprints.push_back(1024 * kMiB);
+  for (const auto& [operation, word] : {std::pair{BandwidthOperation::kRead, "read"},
+                                        std::pair{BandwidthOperation::kWrite, "write"},
+                                        std::pair{BandwidthOperation::kCopy, "copy"}}) {
+    for (const std::size_t footprint : footprints) {
+      table.row({{"kind", "bandwidth"}, {"operation", word}, {"footprint_bytes", footprint}},
+                [&, which = operation](Json& row) {
+                  std::vector<double> times = bandwidth_us(which, footprint, quick ? 5 : 15);
+                  std::sort(times.begin(), times.end());
+                  const double median = times[times.size() / 2];
+                  row["gb_per_s"] = static_cast<double>(footprint) / median * 1e-3;
+                  row["time_us_median"] = median;
+                  row["launches"] = times.size();
+                });
+    }
+  }
+}
+
+}  // namespace
+
+bool is_late(const TimingProgramme& programme) {
+  return std::chrono::steady_clock::now() > programme.deadline;
+}
+
+void RowTable::row(Json point, const std::function<void(Json&)>& measure) {
+  if (is_late(programme_)) {
+    ++late_;
+    return;
+  }
+  point["status"] = name(ItemStatus::kOk);
+  point["reason"] = nullptr;
+  try {
+    measure(point);
+  } catch (const AbsentError& absent) {
+    point["status"] = name(ItemStatus::kAbsent);
+    point["reason"] = absent.what();
+  } catch (const std::exception& error) {
+    point["status"] = name(ItemStatus::kFailed);
+    point["reason"] = error.what();
+    first_reason_ = failed_ == 0 ? error.what() : first_reason_;
+    ++failed_;
+  }
+  rows_.push_back(std::move(point));
+}
+
+ItemOutcome RowTable::outcome(const std::string& file) const {
+  if (failed_ == 0 && late_ == 0) {
+    return {ItemStatus::kOk, "", file};
+  }
+  std::string reason = std::to_string(failed_) + " of " + std::to_string(rows_.size() + late_) +
+                       " rows failed, " + std::to_string(late_) + " were left out for want of time";
+  if (failed_ > 0) {
+    reason += "; the first: " + first_reason_;
+  }
+  return {failed_ == rows_.size() && failed_ > 0 ? ItemStatus::kFailed : ItemStatus::kPartial,
+          std::move(reason), file};
+}
+
+ItemOutcome capture_microbench(const CaptureWriter& writer, const TimingProgramme& programme,
+                               const Device& device) {
+  const mma::Target& target = mma::find_target(device.info().target);
+  RowTable table(programme);
+  time_mma(table, programme, target);
+  if (target.name == "sm_90") {
+    time_wgmma(table, programme);
+  }
+  const Nvml* const nvml = Nvml::get();
+  writer.write_json(
+      "microbench.json",
+      {{"clock_mhz", json_or_null(nvml != nullptr ? nvml->clock_mhz() : std::nullopt)},
+       {"rows", table.rows()}});
+  return table.outcome("microbench.json");
+}
+
+ItemOutcome capture_memory(const CaptureWriter& writer, const TimingProgramme& programme,
+                           const Device& device) {
+  RowTable table(programme);
+  time_shared(table, std::stod(device.info().compute_capability) >= 9.0);
+  time_beyond_the_sm(table, programme.quick);
+  writer.write_json("memory.json", {{"rows", table.rows()}});
+  return table.outcome("memory.json");
+}
+
+void capture_timing(CaptureWriter& writer, const TimingProgramme& programme, Device& device) {
+  writer.item("nvml", []() -> ItemOutcome {
+    if (Nvml::get() == nullptr) {
+      throw AbsentError(Nvml::why_absent());
+    }
+    return {};
+  });
+  // Each part gets its share of the time, so that a slow one takes nothing from the next.
+  const auto start = std::chrono::steady_clock::now();
+  const auto share = [&](double fraction) {
+    TimingProgramme part = programme;
+    part.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                (programme.deadline - start) * fraction);
+    return part;
+  };
+  writer.item("microbench", [&] { return capture_microbench(writer, share(0.35), device); });
+  writer.item("memory", [&] { return capture_memory(writer, share(0.5), device); });
+  capture_gemm(writer, programme, device);
+}
+
+}  // namespace sptc::hardware

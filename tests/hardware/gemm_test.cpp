@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The index arithmetic of the own GEMM kernels, executed on the host: the same layouts of memory
+// and shared memory, the same addresses of ldmatrix, the instruction taken from the simulator.
+#include "models/mma/catalogue.h"
+#include "tests/hardware/capture/gemm_data.h"
+#include "tests/hardware/capture/simulated_device.h"
+#include "tests/hardware/cuda/gemm_tile.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+namespace sptc::hardware {
+namespace {
+
+constexpr int kLanes = 32;
+
+TEST(SwizzledTiles, HoldEveryChunkOnceAndServeLdmatrixWithoutBankConflicts) {
+  for (const SwizzledTile tile : {SwizzledTile{64}, SwizzledTile{128}}) {
+    std::set<int> offsets;
+    for (int row = 0; row < 128; ++row) {
+      for (int chunk = 0; chunk < tile.chunks(); ++chunk) {
+        offsets.insert(tile.offset(row, chunk));
+      }
+    }
+    EXPECT_EQ(offsets.size(), static_cast<std::size_t>(128 * tile.chunks()));
+    EXPECT_EQ(*offsets.rbegin(), 128 * tile.row_bytes - 16);
+    // A phase of ldmatrix reads 16 bytes of eight neighbouring rows: all 32 banks once.
+    for (int row = 0; row < 128; row += 8) {
+      for (int chunk = 0; chunk < tile.chunks(); ++chunk) {
+        std::set<int> banks;
+        for (int i = 0; i < 8; ++i) {
+          banks.insert(tile.offset(row + i, chunk) / 16 % 8);
+        }
+        EXPECT_EQ(banks.size(), 8U) << tile.row_bytes << " " << row << " " << chunk;
+      }
+    }
+    // So do eight lanes of cp.async that write consecutive chunks.
+    for (int first = 0; first < 128 * tile.chunks(); first += 8) {
+      std::set<int> banks;
+      for (int i = first; i < first + 8; ++i) {
+        banks.insert(tile.offset(i / tile.chunks(), i % tile.chunks()) / 16 % 8);
+      }
+      EXPECT_EQ(banks.size(), 8U);
+    }
+  }
+}
+
+TEST(GemmTiles, FitIntoTheSharedMemoryOfEveryGpuFromAmpereOn) {
+  constexpr int kLeast = 99 * 1024;  // sm_86, sm_89: opt-in maximum of one block
+  static_assert(GemmTile<false>::kSharedBytes <= kLeast && GemmTile<true>::kSharedBytes <= kLeast);
+  static_assert(GemmTile<false>::kTileM / GemmTile<false>::kWarpM * GemmTile<false>::kWarpsAlongN ==
+                GemmTile<false>::kWarps);
+}
+
+/// Eight rows of 16 bytes to the registers of a warp: what one matrix of ldmatrix does.
+struct HostLdmatrix {
+  const std::vector<std::uint8_t>& shared;
+
+  std::uint32_t word(int offset) const {
+    std::uint32_t word = 0;
+    std::memcpy(&word, shared.data() + offset, sizeof(word));
+    return word;
+  }
+  /// Register `matrix` of `lane` where lane l gave the address offset(l): row lane / 4 of the
+  /// matrix, bytes 4 (lane % 4) on.
+  template <typename OffsetOfLane>
+  std::uint32_t get(int matrix, int lane, OffsetOfLane offset) const {
+    return word(offset(8 * matrix + lane / 4) + lane % 4 * 4);
+  }
+};
+
+/// One warp's fragment (16 x 8 of D at row 0, column 8 of the CTA) as the kernel computes it.
+template <bool kSparse>
+std::vector<std::uint32_t> fragment_of_kernel(const GemmData& data, SimulatedDevice& device) {
+  using Tile = GemmTile<kSparse>;
+  const auto a = data.pack_a();
+  const auto b = data.pack_b();
+  const auto metadata = kSparse ? data.pack_metadata() : std::vector<std::uint32_t>();
+  const int pitch_a = data.steps() * Tile::kStepBytesOfA;
+  const int pitch_b = data.steps() * Tile::kStepBytesOfB;
+  std::vector<std::uint32_t> d(4 * kLanes, 0);
+  for (int stage = 0; stage < data.steps() / Tile::kStepsPerStage; ++stage) {
+    // copy_tile
+    std::vector<std::uint8_t> shared_a(Tile::kBytesOfA), shared_b(Tile::kBytesOfB);
+    for (int row = 0; row < 128; ++row) {
+      for (int chunk = 0; chunk < Tile::kA.chunks(); ++chunk) {
+        std::memcpy(
+            &shared_a[static_cast<std::size_t>(Tile::kA.offset(row, chunk))],
+            &a[static_cast<std::size_t>(row * pitch_a + stage * Tile::kA.row_bytes + chunk * 16)],
+            16);
+      }
+      for (int chunk = 0; chunk < Tile::kB.chunks(); ++chunk) {
+        std::memcpy(
+            &shared_b[static_cast<std::size_t>(Tile::kB.offset(row, chunk))],
+            &b[static_cast<std::size_t>(row * pitch_b + stage * Tile::kB.row_bytes + chunk * 16)],
+            16);
+      }
+    }
+    for (int step = 0; step < Tile::kStepsPerStage; ++step) {
+      MmaLaunch launch;
+      launch.ptx = data.instruction().ptx_name();
+      launch.cases = 1;
+      launch.c = d;
+      launch.d_words = d.size();
+      for (int j = 0; j < 4; ++j) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          launch.a.push_back(HostLdmatrix{shared_a}.get(j, lane, [&](int giver) {
+            return Tile::kA.offset(ldmatrix_a(giver).row, 2 * step + ldmatrix_a(giver).chunk);
+          }));
+        }
+      }
+      // Columns 8 to 15: dense, matrices 2 and 3 of the pair of fragments; sparse, the second one.
+      for (int j = 0; j < (kSparse ? 4 : 2); ++j) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          launch.b.push_back(HostLdmatrix{shared_b}.get(kSparse ? j : j + 2, lane, [&](int giver) {
+            return kSparse ? Tile::kB.offset(8 + ldmatrix_b_sparse(giver).row,
+                                             4 * step + ldmatrix_b_sparse(giver).chunk)
+                           : Tile::kB.offset(ldmatrix_b_dense(giver).row,
+                                             2 * step + ldmatrix_b_dense(giver).chunk);
+          }));
+        }
+      }
+      if (kSparse) {
+        const std::size_t first =
+            static_cast<std::size_t>(stage * Tile::kStepsPerStage + step) * kLanes;
+        launch.metadata.assign(metadata.begin() + static_cast<std::ptrdiff_t>(first),
+                               metadata.begin() + static_cast<std::ptrdiff_t>(first + kLanes));
+      }
+      d = device.run(launch);
+    }
+  }
+  return d;
+}
+
+template <bool kSparse>
+void expect_kernel_equals_engine(numerics::DataType type, const char* target_name) {
+  const mma::Target& target = mma::find_target(target_name);
+  const auto instruction = mma::gemm_instruction(type, kSparse);
+  // k is no multiple of a stage, m and n none of a tile.
+  const GemmData data(instruction, {100, 60, 132, "odd"}, true, 3);
+  SimulatedDevice device(target);
+  const auto d = fragment_of_kernel<kSparse>(data, device);
+  std::vector<int> rows;
+  std::vector<int> columns;
+  for (int i = 0; i < 16; ++i) {
+    rows.push_back(i);
+  }
+  for (int j = 8; j < 16; ++j) {
+    columns.push_back(j);
+  }
+  // Accumulators: lane 4q+t has (q + 8 (j/2), 2t + j%2) in register j.
+  std::vector<std::uint32_t> matrix(16 * 8);
+  for (int j = 0; j < 4; ++j) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      matrix[static_cast<std::size_t>((lane / 4 + 8 * (j / 2)) * 8 + lane % 4 * 2 + j % 2)] =
+          d[static_cast<std::size_t>(j * kLanes + lane)];
+    }
+  }
+  const GemmCheck same = check_bits(data, target, rows, columns, matrix);
+  EXPECT_EQ(same.elements, 128U);
+  EXPECT_EQ(same.mismatches, 0U) << instruction.ptx_name();
+  matrix[17] ^= 1;
+  EXPECT_EQ(check_bits(data, target, rows, columns, matrix).mismatches, 1U);
+}
+
+TEST(OwnGemm, ComputesTheBitsOfTheEngineForEveryTypeAndSparsity) {
+  using enum numerics::DataType;
+  for (const auto type : {kF16, kBf16, kS8}) {
+    expect_kernel_equals_engine<false>(type, "sm_80");
+    expect_kernel_equals_engine<true>(type, "sm_80");
+  }
+  expect_kernel_equals_engine<false>(kE4m3, "sm_89");
+  expect_kernel_equals_engine<true>(kE4m3, "sm_89");
+}
+
+TEST(LibraryCheck, TakesTheExactSumAndRefusesOneThatIsOff) {
+  const GemmData data(mma::gemm_instruction(numerics::DataType::kF16, true), {16, 8, 64, "x"}, true,
+                      3);
+  const std::vector<int> rows{0, 15};
+  const std::vector<int> columns{7};
+  // The dense form of A, as libraries get it, times B.
+  const auto a = data.dense_a();
+  const auto b = data.dense_b();
+  const auto value = [](const std::vector<std::uint8_t>& bytes, std::size_t i) {
+    return numerics::to_double(static_cast<numerics::Word>(bytes[2 * i] | bytes[2 * i + 1] << 8),
+                               numerics::DataType::kF16);
+  };
+  std::vector<double> d;
+  for (const int row : rows) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 64; ++k) {
+      sum += value(a, static_cast<std::size_t>(row) * 64 + k) * value(b, 7 * 64 + k);
+    }
+    d.push_back(sum);
+  }
+  EXPECT_EQ(check_bound(data, rows, columns, d, "f32").mismatches, 0U);
+  d[1] += 0.01;
+  const GemmCheck off = check_bound(data, rows, columns, d, "f32");
+  EXPECT_EQ(off.mismatches, 1U);
+  EXPECT_NEAR(off.worst_error, 0.01, 1e-6);
+  EXPECT_LT(off.bound, 0.01);
+  d[1] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(check_bound(data, rows, columns, d, "f32").mismatches, 1U);
+}
+
+TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
+  const auto shapes =
+      read_gemm_shapes(std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware/shapes.csv");
+  EXPECT_GE(shapes.size(), 10U);
+  EXPECT_EQ(shapes[2].name, "bert_large_s384_b8: attn.qkv");
+  for (const GemmShape& shape : shapes) {
+    EXPECT_NO_THROW(GemmData(mma::gemm_instruction(numerics::DataType::kS8, true),
+                             {16, 8, shape.k, "k"}, false, 1));
+  }
+  const TemporaryDirectory directory;
+  const auto refuse = [&](const std::string& text, const std::string& message) {
+    const auto file = directory.path() / "shapes.csv";
+    std::ofstream(file) << text;
+    expect_input_error([&] { read_gemm_shapes(file); }, {message});
+  };
+  refuse("a,b\n", "the header must be 'm,n,k,name'");
+  refuse("m,n,k,name\n", "holds no shape");
+  refuse("m,n,k,name\n1,2,x,y\n", "line 2: 'x' must be an integer");
+  refuse("m,n,k,name\n1,2,3\n", "line 2: the name is missing");
+  refuse("m,n,k,name\n1,2,-3,y\n", "'-3' must be an integer");
+  expect_input_error(
+      [] {
+        GemmData(mma::gemm_instruction(numerics::DataType::kF16, false), {8, 8, 6, "x"}, true, 1);
+      },
+      {"k a multiple of 4"});
+}
+
+}  // namespace
+}  // namespace sptc::hardware
