@@ -135,8 +135,9 @@ std::string sass_name(std::string_view pattern, const CatalogueEntry& entry) {
   replace("{A8}", eight_bit(instruction.a_type));
   replace("{B8}", eight_bit(instruction.b_type));
   replace("{N}", entry.max_n == instruction.shape.n ? std::to_string(instruction.shape.n) : "N");
-  if (instruction.satfinite) {
-    text.insert(text.ends_with(" x2") ? text.size() - 3 : text.size(), ".SAT");
+  // The routine that takes two 8-bit instructions for 4-bit operands clamps their sum itself.
+  if (instruction.satfinite && !text.ends_with(" x2")) {
+    text += ".SAT";
   }
   return text;
 }

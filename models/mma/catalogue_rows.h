@@ -40,7 +40,8 @@ struct CatalogueRow {
   TypePairs types;
   numerics::DataType accumulator;
   numerics::DataType addend;
-  bool saturates;  ///< has a .satfinite form, whose SASS name ends with ".SAT"
+  bool saturates;  ///< has a .satfinite form, whose SASS name ends with ".SAT" where it is one
+                   ///< instruction
   std::array<std::string_view, kSassColumns> sass;
 };
 
