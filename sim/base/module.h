@@ -34,7 +34,10 @@ class Module : public sc_core::sc_module {
   std::int64_t now() const { return clock_.now(); }
 
   /// Runs on_event() at `cycle`, unless an earlier wake-up is pending.
-  void wake_at(std::int64_t cycle) { wake_.notify(clock_.cycles(cycle - clock_.now())); }
+  void wake_at(std::int64_t cycle) {
+    // From the exact time: a block of another clock domain may be calling.
+    wake_.notify(clock_.cycles(cycle) - sc_core::sc_time_stamp());
+  }
 
   const Clock& clock() const { return clock_; }
 

@@ -114,7 +114,7 @@ void SimulationOptions::add_to(CLI::App& command) {
   command
       .add_option("--sms", sms,
                   "one SM stands for all; every SM one after the other; all at once (default: "
-                  "in-turn in datapath, sampled in timing)")
+                  "all in datapath, sampled in timing)")
       ->type_name("sampled|in-turn|all");
   command.add_flag(
       "--no-extrapolate", no_extrapolate,

@@ -41,7 +41,7 @@ struct WireArchitecture {
 std::vector<std::string_view> keys_of(std::string_view section) {
   std::vector<std::string_view> keys;
   if (section.empty()) {
-    keys = {"description", "name", "numerics", "sm"};
+    keys = {"description", "memory", "name", "numerics", "sm"};
   } else if (section == "/sm") {
     keys = {"tensor_core"};
   }
@@ -123,6 +123,7 @@ WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
     read_section(sm, "/sm", wire, errors);
     read_section(sm.object("tensor_core"), "/sm/tensor_core", wire, errors);
   });
+  errors.collect([&] { read_section(root.object("memory"), "/memory", wire, errors); });
   return wire;
 }
 
@@ -150,6 +151,28 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
       (place / "tensor_core" / "f32_dot_units")
           .fail(
               fmt::format("{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units));
+    }
+  });
+  const MemorySpec& memory = gpu.memory;
+  errors.collect([&] {
+    if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
+      (root / "memory" / "l2_far_latency_cycles")
+          .fail(fmt::format("{} is less than l2_near_latency_cycles, {}",
+                            memory.l2_far_latency_cycles, memory.l2_near_latency_cycles));
+    }
+  });
+  errors.collect([&] {
+    if (memory.dram_latency_cycles < memory.l2_far_latency_cycles) {
+      (root / "memory" / "dram_latency_cycles")
+          .fail(fmt::format("{} is less than l2_far_latency_cycles, {}",
+                            memory.dram_latency_cycles, memory.l2_far_latency_cycles));
+    }
+  });
+  errors.collect([&] {
+    if (memory.dram_refresh_ns >= memory.dram_refresh_interval_ns) {
+      (root / "memory" / "dram_refresh_ns")
+          .fail(fmt::format("{} is not less than dram_refresh_interval_ns, {}",
+                            memory.dram_refresh_ns, memory.dram_refresh_interval_ns));
     }
   });
   const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kGpu;
 constexpr std::string_view kSm = "/sm";
 constexpr std::string_view kTensorCore = "/sm/tensor_core";
+constexpr std::string_view kMemory = "/memory";
 
 // Generous limits: their work is to keep a slip of the keyboard from asking for the memory of a
 // million SMs.
@@ -44,7 +45,13 @@ void store_tc(GpuSpec& gpu, double value) {
   core.*Member = convert<std::remove_reference_t<decltype(core.*Member)>>(value);
 }
 
+template <auto Member>
+void store_memory(GpuSpec& gpu, double value) {
+  gpu.memory.*Member = convert<std::remove_reference_t<decltype(gpu.memory.*Member)>>(value);
+}
+
 using Tc = TensorCoreSpec;
+using Mem = MemorySpec;
 
 constexpr std::array kFields = {
     ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
@@ -141,6 +148,37 @@ constexpr std::array kFields = {
     ArchitectureField{kTensorCore, "instruction_window", true, kMaxUnits,
                       "instructions inside the tensor core at once",
                       store_tc<&Tc::instruction_window>},
+
+    ArchitectureField{kMemory, "sm_port_bytes_per_cycle", false, kMaxCount,
+                      "from the L2 into one SM, and back",
+                      store_memory<&Mem::sm_port_bytes_per_cycle>},
+    ArchitectureField{kMemory, "l2_partitions", true, 64,
+                      "partitions of the L2, each of which serves its part of the SMs",
+                      store_memory<&Mem::l2_partitions>},
+    ArchitectureField{kMemory, "l2_capacity_bytes", true, kMaxBytes, "L2 of all partitions",
+                      store_memory<&Mem::l2_capacity>},
+    ArchitectureField{kMemory, "l2_bytes_per_cycle", false, kMaxCount,
+                      "what the L2 of all partitions delivers",
+                      store_memory<&Mem::l2_bytes_per_cycle>},
+    ArchitectureField{kMemory, "l2_near_latency_cycles", true, kMaxCycles,
+                      "L2 hit in the SM's own partition, load to use",
+                      store_memory<&Mem::l2_near_latency_cycles>},
+    ArchitectureField{kMemory, "l2_far_latency_cycles", true, kMaxCycles,
+                      "L2 hit in the other partition, load to use",
+                      store_memory<&Mem::l2_far_latency_cycles>},
+    ArchitectureField{kMemory, "dram_gb_per_s", false, kMaxCount,
+                      "DRAM pins, 1e9 bytes per second", store_memory<&Mem::dram_gb_per_s>},
+    ArchitectureField{kMemory, "dram_efficiency_percent", false, 100,
+                      "share of the pins' rate that row misses and turnarounds leave",
+                      store_memory<&Mem::dram_efficiency_percent>},
+    ArchitectureField{kMemory, "dram_refresh_ns", false, 1e6,
+                      "for which a refresh blocks a bank", store_memory<&Mem::dram_refresh_ns>},
+    ArchitectureField{kMemory, "dram_refresh_interval_ns", false, 1e6,
+                      "between two refreshes of a bank",
+                      store_memory<&Mem::dram_refresh_interval_ns>},
+    ArchitectureField{kMemory, "dram_latency_cycles", true, kMaxCycles,
+                      "L2 miss, load to use, mean over the partitions",
+                      store_memory<&Mem::dram_latency_cycles>},
 };
 
 }  // namespace
@@ -154,7 +192,10 @@ std::string_view unit_of(std::string_view key) {
       {"_bytes_per_cycle", "bytes/cycle"},
       {"_cycles", "cycles"},
       {"_bytes", "bytes"},
-      {"_mhz", "MHz"}};
+      {"_mhz", "MHz"},
+      {"_gb_per_s", "GB/s"},
+      {"_percent", "%"},
+      {"_ns", "ns"}};
   for (const auto& [ending, unit] : kUnits) {
     if (key.ends_with(ending)) {
       return unit;

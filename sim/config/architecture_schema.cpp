@@ -65,6 +65,10 @@ std::string architecture_schema() {
   add(root, "numerics", {{"enum", mma::step_rule_sets()}});
   add_numbers(root, "");
   add(root, "sm", std::move(sm));
+
+  ordered_json memory = object_schema();
+  add_numbers(memory, "/memory");
+  add(root, "memory", std::move(memory));
   return root.dump(2) + "\n";
 }
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/warp_program.h"
 
+#include "models/sparsity/pattern.h"
+#include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/register_allocation.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
+
+// cp.async and st.global move 16 bytes per lane.
+constexpr std::int64_t kCopyBytesPerInstruction = 16 * 32;
 
 class ProgramBuilder {
  public:
@@ -19,16 +25,18 @@ class ProgramBuilder {
     WarpProgram program;
     program.iterations = k_tiles;
     program.registers_per_thread = registers_.count();
+    for (int tile = 0; tile < tiles_ahead(); ++tile) {
+      add_copies(program.prologue, tile);
+      add(program.prologue, Opcode::kCommitCopies);
+    }
+    add_wait(program.prologue);
+    add(program.prologue, Opcode::kBarrier);
     add_loads(program.prologue, 0, 0, false);
     const int steps = kernel_.k_steps_per_tile();
     for (int step = 0; step < steps; ++step) {
       const bool crosses_tile = step + 1 == steps;
       if (crosses_tile) {
-        // The next tile's stage must have arrived, and this one's may be overwritten: one barrier
-        // per k-tile.
-        WarpInstruction barrier;
-        barrier.opcode = Opcode::kBarrier;
-        program.loop.push_back(barrier);
+        add_stage_change(program.loop);
       }
       add_loads(program.loop, step + 1, (step + 1) % 2, crosses_tile);
       add_mmas(program.loop, step % 2);
@@ -38,6 +46,58 @@ class ProgramBuilder {
   }
 
  private:
+  /// k-tiles that are under way or waiting while one is multiplied.
+  int tiles_ahead() const { return std::max(1, kernel_.stages - 1); }
+
+  static WarpInstruction& add(std::vector<WarpInstruction>& code, Opcode opcode) {
+    code.emplace_back();
+    code.back().opcode = opcode;
+    return code.back();
+  }
+
+  // The stage of the next tile must have arrived, for all warps, and the fragments of this one are
+  // read, so that its stage may be overwritten: one barrier per k-tile.
+  void add_stage_change(std::vector<WarpInstruction>& code) const {
+    if (kernel_.stages == 1) {
+      add(code, Opcode::kBarrier);  // there is no other stage to copy into
+    }
+    add_copies(code, tiles_ahead());
+    add(code, Opcode::kCommitCopies);
+    add_wait(code);
+    add(code, Opcode::kBarrier);
+  }
+
+  void add_wait(std::vector<WarpInstruction>& code) const {
+    add(code, Opcode::kWaitCopies).copy_groups = tiles_ahead() - 1;
+  }
+
+  /// The warp's part of the operand tiles of the k-tile `ahead` of the current one.
+  void add_copies(std::vector<WarpInstruction>& code, int ahead) const {
+    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
+      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
+        continue;
+      }
+      WarpInstruction& copy = add(code, Opcode::kCopy);
+      copy.operand = operand;
+      copy.tiles_ahead = ahead;
+      copy.issue_slots = static_cast<int>(std::max<std::int64_t>(
+          1, ceil_div(stage_bytes_of(operand), kernel_.warps() * kCopyBytesPerInstruction)));
+    }
+  }
+
+  std::int64_t stage_bytes_of(Operand operand) const {
+    const auto type = kernel_.problem.dtype;
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+    const GemmShape& tile = kernel_.cta_tile;
+    if (operand == Operand::kMetadata) {
+      return tile.m * tile.k / pattern.group / 2;
+    }
+    const std::int64_t elements = operand == Operand::kB         ? tile.n * tile.k
+                                  : kernel_.instruction.sparse ? tile.m * tile.k / 2
+                                                               : tile.m * tile.k;
+    return elements * numerics::storage_bits(type) / 8;
+  }
+
   void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,
                 RegisterRange destination, bool skip_in_last) const {
     WarpInstruction load;
@@ -45,7 +105,7 @@ class ProgramBuilder {
     load.operand = operand;
     load.where = where;
     load.d = destination;
-    load.skip_in_last_iteration = skip_in_last;
+    load.tiles_ahead = skip_in_last ? 1 : 0;
     code.push_back(load);
   }
 
@@ -103,6 +163,11 @@ class ProgramBuilder {
         store.c = registers_.accumulator(row, col);
         code.push_back(store);
       }
+      WarpInstruction& rows = add(code, Opcode::kStoreGlobal);
+      rows.where.row = row;
+      const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n *
+                                 output_bits(kernel_.problem.dtype) / 8;
+      rows.issue_slots = static_cast<int>(ceil_div(bytes, kCopyBytesPerInstruction));
     }
   }
 

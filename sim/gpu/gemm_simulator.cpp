@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/extrapolation.h"
@@ -23,6 +25,7 @@ class GemmSimulator::Impl {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
+    gpu_.set_clock_mhz(clock_mhz());
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
@@ -43,6 +46,10 @@ class GemmSimulator::Impl {
     const mma::StepContext context(kernel.instruction,
                                    mma::step_rules(spec_.numerics, kernel.instruction));
     const mma::RegisterMap map(kernel.instruction);
+    const GemmTraffic traffic(kernel);
+    const Launch launch{kernel, context, map, traffic};
+    const GridReuse reuse(kernel, spec_.memory, spec_.sms);
+    gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& { return reuse.share_of(cta); });
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
@@ -55,12 +62,14 @@ class GemmSimulator::Impl {
       context.require_values();
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch(kernel, program, context, map, kernel.ctas(), &memory));
+      result.cycles = run_grid(launch.of(program, kernel.ctas(), &memory));
       result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
-      run_without_values(kernel, context, map, result);
+      run_without_values(launch, result);
     }
+    result.traffic = traffic_of(kernel, reuse);
+    result.budget = cycle_budget(kernel, result.traffic, result.cycles, clock_mhz(), spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();
@@ -70,6 +79,43 @@ class GemmSimulator::Impl {
   }
 
  private:
+  /// What all launches of a kernel share.
+  struct Launch {
+    const GemmKernel& kernel;
+    const mma::StepContext& context;
+    const mma::RegisterMap& map;
+    const GemmTraffic& traffic;
+
+    KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory) const {
+      return {&program, &context, &map,    kernel.warps(), kernel.ctas_per_sm,
+              ctas,     memory,   &traffic};
+    }
+  };
+
+  double clock_mhz() const {
+    return options_.clock_mhz > 0 ? options_.clock_mhz : spec_.boost_clock_mhz;
+  }
+
+  /// Counted where the whole memory system was there for the whole launch.
+  MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse) const {
+    const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+    MemoryTraffic traffic;
+    traffic.l2_read = copied_bytes(kernel);
+    traffic.l2_written = stored_bytes(kernel);
+    traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes());
+    traffic.dram_written = traffic.l2_written;
+    if (options_.sms == Sms::kAll && !options_.extrapolate) {
+      const MemoryCounters counted = gpu_.memory_counters();
+      traffic.l2_read = counted.l2_read_bytes;
+      traffic.l2_written = counted.l2_write_bytes;
+      traffic.dram_read = counted.dram_read_bytes;
+      traffic.dram_written = counted.dram_write_bytes;
+    }
+    traffic.shared_memory_read = fragment_bytes(kernel, program);
+    traffic.shared_memory_written = traffic.l2_read;
+    return traffic;
+  }
+
   // The tensor cores of the first SM.
   void open_waveform() {
     vcd_ = sc_core::sc_create_vcd_trace_file(options_.vcd_file.c_str());
@@ -108,12 +154,6 @@ class GemmSimulator::Impl {
     mma::find_instruction(mma::find_target(spec_.numerics), instruction);
   }
 
-  static KernelLaunch launch(const GemmKernel& kernel, const WarpProgram& program,
-                             const mma::StepContext& context, const mma::RegisterMap& map,
-                             std::int64_t ctas, CtaMemory* memory) {
-    return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory};
-  }
-
   /// Cycles of the whole grid.
   std::int64_t run_grid(const KernelLaunch& kernel) {
     const std::int64_t turns =
@@ -125,23 +165,23 @@ class GemmSimulator::Impl {
     return cycles;
   }
 
-  void run_without_values(const GemmKernel& kernel, const mma::StepContext& context,
-                          const mma::RegisterMap& map, GemmRun& result) {
+  void run_without_values(const Launch& launch, GemmRun& result) {
+    const GemmKernel& kernel = launch.kernel;
     if (!options_.extrapolate) {
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch(kernel, program, context, map, kernel.ctas(), nullptr));
+      result.cycles = run_grid(launch.of(program, kernel.ctas(), nullptr));
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
     // All SMs get CTAs of the same kind, so the one with the most CTAs, SM 0, decides.
     const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
       const WarpProgram program = gemm_warp_program(kernel, k_tiles);
-      const GridRun grid =
-          gpu_.run(launch(kernel, program, context, map, ctas * spec_.sms, nullptr));
+      const GridRun grid = gpu_.run(launch.of(program, ctas * spec_.sms, nullptr));
       CtaEnds ends;
       for (const CtaRecord& record : grid.ctas.front()) {
         ends.push_back(record.end_cycle);
       }
+      ends.back() = grid.cycles;  // the last stores included
       return ends;
     };
     const ExtrapolatedCycles cycles = extrapolate_cycles(

@@ -6,6 +6,8 @@
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/traffic_counts.h"
+#include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/sm/activity.h"
 
@@ -24,6 +26,9 @@ struct GemmRun {
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
+  /// Bytes of the whole launch: counted where all SMs were simulated, else in closed form.
+  MemoryTraffic traffic;
+  CycleBudget budget;
   /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
   std::optional<Activity> activity;
 };
@@ -32,8 +37,8 @@ struct GemmRun {
 /// hardware. SystemC elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
-  /// Which SMs are simulated. Memory is ideal, so SMs do not disturb each other and all three give
-  /// the same cycles.
+  /// Which SMs are simulated. Only kAll has the L2 and DRAM that all SMs share; in the other two an
+  /// SM sees what its fellows leave it if they all do the same (MemoryShare).
   enum class Sms {
     kSampled,  ///< one stands for all; no values
     kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of
@@ -46,6 +51,7 @@ class GemmSimulator {
     bool extrapolate =
         true;  ///< multiply a detected period of main loop and CTA rounds; only without values
     std::string vcd_file;  ///< without ".vcd"; empty: no waveform
+    double clock_mhz = 0;  ///< of the SMs, for the rate of DRAM in cycles; 0: the boost clock
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);

@@ -11,10 +11,11 @@ Gpu::Links::Links(int index, const Clock& clock)
       done(("done" + std::to_string(index)).c_str(), clock, 1) {}
 
 Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec,
-         int sms_built)
+         int sms_built, Memory memory)
     : sc_core::sc_module(name),
       clock_(clock),
-      scheduler_("cta_scheduler", clock, sms_built, spec.sms) {
+      scheduler_("cta_scheduler", clock, sms_built, spec.sms),
+      clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
     sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
     links_.push_back(std::make_unique<Links>(i, clock));
@@ -24,10 +25,31 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
     sms_.back()->launch_in(links_.back()->launch);
     sms_.back()->done_out(links_.back()->done);
   }
+  if (memory == Memory::kOutside) {
+    return;
+  }
+  if (sms_built == spec.sms) {
+    memory_ = std::make_unique<MemorySystem>("memory", clock, spec.memory, sms_built);
+  } else {
+    share_ = std::make_unique<MemoryShare>("memory_share", clock, spec.memory);
+  }
+  MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *share_;
+  for (std::size_t i = 0; i < sms_.size(); ++i) {
+    sms_[i]->async_copy.memory.bind(ports.socket(i));
+  }
 }
 
 GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
   const std::int64_t start = clock_.now();
+  if (memory_) {
+    memory_->reset(clock_mhz_);
+  }
+  if (share_) {
+    share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_
+                                            : [this](std::int64_t) -> const ShareOfCta& {
+                                                return alone_;
+                                              });
+  }
   scheduler_.start(kernel, sm);
   sc_core::sc_start();
   if (scheduler_.ctas_left() > 0) {
@@ -37,6 +59,7 @@ GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
   std::int64_t end = start;
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
+    end = std::max(end, built->async_copy.statistics().last_response_cycle);
     for (CtaRecord& record : result.ctas.back()) {
       end = std::max(end, record.end_cycle);
       record.start_cycle -= start;
@@ -45,6 +68,10 @@ GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
   }
   result.cycles = end - start;
   return result;
+}
+
+MemoryCounters Gpu::memory_counters() const {
+  return memory_ ? memory_->counters() : share_ ? share_->counters() : MemoryCounters{};
 }
 
 Activity Gpu::activity() const {

@@ -3,10 +3,14 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/memory/memory_share.h"
+#include "sim/memory/memory_system.h"
 #include "sim/sm/sm.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -17,10 +21,26 @@ struct GridRun {
   std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
 };
 
-/// SMs and the CTA scheduler, wired. Grids run one after the other.
+/// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
+/// empty L2 on. Where one SM is built for many, its memory is a MemoryShare.
 class Gpu : public sc_core::sc_module {
  public:
-  Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec, int sms_built);
+  enum class Memory {
+    kModelled,
+    kOutside,  ///< the caller binds the socket async_copy.memory of every SM to a target of its own
+  };
+
+  Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec, int sms_built,
+      Memory memory = Memory::kModelled);
+
+  /// SM clock of the grids from here on, for the rates of the memory; the simulation itself counts
+  /// cycles.
+  void set_clock_mhz(double mhz) { clock_mhz_ = mhz; }
+
+  /// What the other SMs do while the one that is built runs. Without it, it is alone and everything
+  /// comes from DRAM.
+  using Share = std::function<const ShareOfCta&(std::int64_t cta)>;
+  void set_share(Share share) { share_of_cta_ = std::move(share); }
 
   /// Runs `kernel` to its end. Where one SM is built, runs the CTAs of SM `sm`. Throws
   /// InternalError where the simulation gets stuck, with what is resident.
@@ -28,6 +48,9 @@ class Gpu : public sc_core::sc_module {
 
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;
+
+  /// Of the latest grid.
+  MemoryCounters memory_counters() const;
 
   const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
 
@@ -44,6 +67,11 @@ class Gpu : public sc_core::sc_module {
   const Clock& clock_;
   CtaScheduler scheduler_;
   std::vector<std::unique_ptr<Sm>> sms_;
+  std::unique_ptr<MemorySystem> memory_;  ///< where all SMs are built
+  std::unique_ptr<MemoryShare> share_;    ///< where one is built for many
+  double clock_mhz_;
+  ShareOfCta alone_;
+  Share share_of_cta_;
   std::vector<std::unique_ptr<Links>> links_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
 #include <string>
@@ -17,6 +18,7 @@ struct GpuSpec {
   int sms = 0;
   double boost_clock_mhz = 0;
   SmSpec sm;
+  MemorySpec memory;
 };
 
 }  // namespace sptc::sim

@@ -20,6 +20,10 @@ enum class Opcode : std::uint8_t {
   kLoadMatrix,   ///< ldmatrix: one fragment from shared memory
   kBarrier,      ///< bar.sync over the CTA
   kStoreAccumulator,  ///< epilogue: one accumulator fragment leaves the SM
+  kCopy,              ///< global memory to a stage of shared memory: cp.async, or a TMA bulk copy
+  kCommitCopies,      ///< cp.async.commit_group: the copies since the last one form a group
+  kWaitCopies,        ///< cp.async.wait_group: until at most `copy_groups` groups are under way
+  kStoreGlobal,       ///< epilogue: rows of D leave the SM
 };
 
 /// Which operand a load or store moves.
@@ -39,7 +43,11 @@ struct WarpInstruction {
   Opcode opcode = Opcode::kMma;
   Operand operand = Operand::kA;
   FragmentPosition where;
-  bool skip_in_last_iteration = false;  ///< loads for a main loop iteration that does not come
+  /// Works for the k-tile of so many main loop iterations later; skipped where that does not come.
+  int tiles_ahead = 0;
+  int issue_slots = 1;         ///< machine instructions that this stands for
+  int copy_groups = 0;         ///< kWaitCopies
+  bool first_warp_only = false;  ///< kCopy: one warp copies for its CTA
 
   RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read
@@ -85,8 +93,8 @@ class WarpCursor {
               : section_ == Section::kLoop   ? &program_->loop
                                              : &program_->epilogue;
       if (index_ < code_->size()) {
-        const bool last = iteration_ + 1 >= program_->iterations;
-        if (!(last && (*code_)[index_].skip_in_last_iteration)) {
+        if (iteration_ + (*code_)[index_].tiles_ahead < program_->iterations ||
+            (*code_)[index_].tiles_ahead == 0) {
           return;
         }
         ++index_;

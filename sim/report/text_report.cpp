@@ -200,7 +200,7 @@ std::string text_report(const RunResult& result) {
   options.push_back("seed " + std::to_string(result.seed));
   append_list(out, "options:", options);
   out +=
-      "bound_by: compute (memory not modelled). TFLOP/s are effective: skipped zeros count. "
+      "TFLOP/s are effective: skipped zeros count. "
       "util = useful executed MACs.\n\n";
   line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
        "TFLOP/s", "util %", "pad %", "speed-up", "check");

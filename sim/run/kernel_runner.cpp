@@ -41,7 +41,9 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
   result.activity = run.activity;
-  result.bound_by = "compute (memory not modelled)";
+  result.traffic = run.traffic;
+  result.budget = run.budget;
+  result.bound_by = run.budget.bound_by();
   return result;
 }
 

@@ -48,11 +48,11 @@ struct RunOptions {
   std::uint64_t seed = 0;
   std::optional<double> clock_mhz;  ///< else the boost clock
   KernelOverrides kernel;
-  std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath each in turn
+  std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all
   bool extrapolate = true;                ///< only where no values travel
 
   GemmSimulator::Sms simulated_sms() const {
-    return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kInTurn
+    return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll
                                                         : GemmSimulator::Sms::kSampled);
   }
   bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }

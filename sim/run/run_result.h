@@ -5,6 +5,8 @@
 #include "models/base/units.h"
 #include "models/numerics/data_type.h"
 #include "sim/gemm/kernel_result.h"
+#include "sim/gemm/traffic_counts.h"
+#include "sim/gpu/cycle_budget.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>
@@ -45,7 +47,9 @@ struct VariantResult {
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
-  std::string bound_by;
+  std::string bound_by;    ///< tensor, smem, l2, hbm or latency
+  MemoryTraffic traffic;   ///< bytes of one launch
+  CycleBudget budget;
   std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
   std::optional<CheckResult> check;
 };

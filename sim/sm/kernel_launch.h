@@ -4,6 +4,7 @@
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
 #include "sim/isa/warp_instruction.h"
+#include "sim/sm/memory_request.h"
 
 #include <cstdint>
 
@@ -25,6 +26,17 @@ class CtaMemory {
                      const mma::LaneRegister* registers) = 0;
 };
 
+/// Where the copies and stores of a kernel lie in global memory.
+class CtaTraffic {
+ public:
+  virtual ~CtaTraffic() = default;
+
+  /// Bytes that warp `warp` of CTA `cta` moves with a kCopy of k-tile `tile`, or with a
+  /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
+  virtual MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                            std::int64_t tile) const = 0;
+};
+
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
 struct KernelLaunch {
   const WarpProgram* program = nullptr;
@@ -34,6 +46,7 @@ struct KernelLaunch {
   int ctas_per_sm = 0;  ///< resident at once
   std::int64_t ctas = 0;
   CtaMemory* memory = nullptr;  ///< absent: only time is simulated
+  const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
 };
 
 }  // namespace sptc::sim

@@ -18,13 +18,16 @@ Sm::Links::Links(int index, const Clock& clock)
       load(indexed("load", index).c_str(), clock, 1),
       load_done(indexed("load_done", index).c_str(), clock, 1),
       wgmma(indexed("wgmma", index).c_str(), clock, 1),
-      wgmma_done(indexed("wgmma_done", index).c_str(), clock, 1) {}
+      wgmma_done(indexed("wgmma_done", index).c_str(), clock, 1),
+      copy(indexed("copy", index).c_str(), clock, 1),
+      copy_done(indexed("copy_done", index).c_str(), clock, 1) {}
 
 Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
       shared_memory("shared_memory", clock, spec),
-      warpgroup_unit("warpgroup_unit", clock, spec, shared_memory) {
+      warpgroup_unit("warpgroup_unit", clock, spec, shared_memory),
+      async_copy("async_copy", clock, spec, shared_memory) {
   cta_unit.launch_in(launch_in);
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {
@@ -46,6 +49,10 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
     partition.report_out(links.report);
     partition.load_out(links.load);
     partition.load_done_in(links.load_done);
+    async_copy.request_in[index](links.copy);
+    async_copy.done_out[index](links.copy_done);
+    partition.copy_out(links.copy);
+    partition.copy_done_in(links.copy_done);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/sm/activity.h"
+#include "sim/sm/async_copy.h"
 #include "sim/sm/cta_unit.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
@@ -27,6 +28,7 @@ class Sm : public sc_core::sc_module {
   CtaUnit cta_unit;
   SharedMemory shared_memory;
   WarpgroupUnit warpgroup_unit;
+  AsyncCopyUnit async_copy;  ///< its socket `memory` is the SM's
   std::vector<std::unique_ptr<SubPartition>> sub_partitions;
 
  private:
@@ -39,6 +41,8 @@ class Sm : public sc_core::sc_module {
     Wire<LoadDone> load_done;
     Wire<WgmmaRequest> wgmma;
     Wire<WgmmaDone> wgmma_done;
+    Wire<CopyRequest> copy;
+    Wire<CopyDone> copy_done;
   };
   std::vector<std::unique_ptr<Links>> links_;
 };

@@ -29,7 +29,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
   tensor_core.issue_in(issue);
   tensor_core.operands_read_out(operands_read);
   tensor_core.done_out(mma_done);
-  run_on(command_in, load_done_in, wgmma_done_in);
+  run_on(command_in, load_done_in, wgmma_done_in, copy_done_in);
   sensitive << operands_read.default_event() << mma_done.default_event();
 }
 
@@ -38,12 +38,16 @@ void SubPartition::on_event() {
   if (issue_cycle_ != now()) {
     issued_in_cycle_ = 0;
   }
+  if (issue_free_cycle_ > now()) {
+    wake_at(issue_free_cycle_);
+    return;
+  }
   bool issued = false;
   while (issued_in_cycle_ < issue_per_cycle_ && issue_one()) {
     issued = true;
   }
   if (issued) {
-    wake_at(now() + 1);
+    wake_at(std::max(now() + 1, issue_free_cycle_));
   } else {
     wake_for_next_mma();
   }
@@ -106,6 +110,11 @@ void SubPartition::take_inputs() {
     warp_at(slot).wgmma.complete();
     exit_if_done(slot);
   }
+  while (copy_done_in->can_read()) {
+    const CopyDone done = copy_done_in->read();
+    warp_at(done.warp_slot).copies.arrived(done.group);
+    exit_if_done(done.warp_slot);
+  }
 }
 
 void SubPartition::launch(const WarpCommand& command) {
@@ -148,6 +157,10 @@ bool SubPartition::can_issue(const Warp& warp) const {
   }
   if (instruction.opcode == Opcode::kWgmmaWait) {
     return warp.wgmma.groups_under_way() <= instruction.pending_groups;
+  }
+  if (instruction.opcode == Opcode::kWaitCopies &&
+      !warp.copies.at_most(instruction.copy_groups)) {
+    return false;
   }
   return warp.scoreboard.can_issue(instruction);
 }
@@ -205,6 +218,15 @@ void SubPartition::issue_from(int slot) {
                              register_file_.read(slot, instruction.c.base));
       }
       break;
+    case Opcode::kCopy:
+    case Opcode::kStoreGlobal:
+      issue_copy(slot);
+      break;
+    case Opcode::kCommitCopies:
+      warp.copies.commit();
+      break;
+    case Opcode::kWaitCopies:
+      break;
     case Opcode::kBarrier:
       warp.at_barrier = true;
       report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name});
@@ -212,6 +234,18 @@ void SubPartition::issue_from(int slot) {
   }
   warp.cursor.advance();
   exit_if_done(slot);
+}
+
+void SubPartition::issue_copy(int slot) {
+  Warp& warp = warp_at(slot);
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  if (instruction.first_warp_only && warp.name.warp != 0) {
+    return;
+  }
+  issue_free_cycle_ = now() + instruction.issue_slots;
+  const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
+  copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
+                   warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
 }
 
 void SubPartition::exit_if_done(int slot) {

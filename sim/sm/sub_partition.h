@@ -3,6 +3,7 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
+#include "sim/sm/copy_groups.h"
 #include "sim/sm/register_file.h"
 #include "sim/sm/scoreboard.h"
 #include "sim/sm/sm_spec.h"
@@ -31,6 +32,8 @@ class SubPartition : public Module {
   sc_core::sc_port<WireIn<LoadDone>> load_done_in{"load_done_in"};
   sc_core::sc_port<WireOut<WgmmaRequest>> wgmma_out{"wgmma_out"};
   sc_core::sc_port<WireIn<WgmmaDone>> wgmma_done_in{"wgmma_done_in"};
+  sc_core::sc_port<WireOut<CopyRequest>> copy_out{"copy_out"};
+  sc_core::sc_port<WireIn<CopyDone>> copy_done_in{"copy_done_in"};
 
   SubPartition(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
@@ -62,7 +65,8 @@ class SubPartition : public Module {
     Scoreboard scoreboard;
     WgmmaGroups wgmma;
     std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
-    bool idle() const { return scoreboard.idle() && wgmma.idle(); }
+    CopyGroups copies;
+    bool idle() const { return scoreboard.idle() && wgmma.idle() && copies.idle(); }
   };
 
   void take_inputs();
@@ -71,6 +75,7 @@ class SubPartition : public Module {
   bool can_issue(const Warp& warp) const;
   int pick_warp() const;
   void issue_from(int slot);
+  void issue_copy(int slot);
   void exit_if_done(int slot);
   Warp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
 
@@ -84,6 +89,7 @@ class SubPartition : public Module {
   std::int64_t launched_ = 0;
   std::uint64_t next_mma_id_ = 0;
   std::int64_t issue_cycle_ = -1;  ///< cycle of the latest issue
+  std::int64_t issue_free_cycle_ = 0;  ///< behind an instruction of several issue slots
   int issued_in_cycle_ = 0;
   Statistics statistics_;
 };

@@ -74,4 +74,21 @@ struct LoadDone {
   Payload<LoadedRegisters> payload;
 };
 
+/// Sub-partition -> asynchronous copy unit.
+struct CopyRequest {
+  const KernelLaunch* kernel = nullptr;
+  const WarpInstruction* instruction = nullptr;
+  std::int64_t cta = 0;
+  std::int64_t tile = 0;  ///< k-tile that is copied
+  int warp = 0;
+  int warp_slot = 0;
+  int group = 0;  ///< of the warp's copies
+};
+
+/// Asynchronous copy unit -> sub-partition: the bytes are in shared memory.
+struct CopyDone {
+  int warp_slot = 0;
+  int group = 0;
+};
+
 }  // namespace sptc::sim

@@ -160,7 +160,7 @@ struct StreamBuilder {
     for (int i = 0; i < length; ++i) {
       program.loop.push_back(next(i));
     }
-    program.loop.back().skip_in_last_iteration = true;
+    program.loop.back().tiles_ahead = 1;
     for (int slot = 0; slot < 4; ++slot) {
       program.epilogue.push_back(store_of({8 * slot, parts.map.accumulator_registers()}));
     }

@@ -104,6 +104,11 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   EXPECT_EQ(core.multiply_latency_cycles, written["multiply_latency_cycles"]);
   EXPECT_EQ(core.sub_byte_extra_cycles, written["sub_byte_extra_cycles"]);
   EXPECT_EQ(core.instruction_window, written["instruction_window"]);
+  EXPECT_EQ(gpu.memory.l2_capacity.count(), written["l2_capacity_bytes"]);
+  EXPECT_EQ(gpu.memory.l2_far_latency_cycles, written["l2_far_latency_cycles"]);
+  EXPECT_EQ(gpu.memory.dram_gb_per_s, written["dram_gb_per_s"]);
+  EXPECT_EQ(gpu.memory.dram_refresh_ns, written["dram_refresh_ns"]);
+  EXPECT_EQ(gpu.memory.dram_latency_cycles, written["dram_latency_cycles"]);
 }
 
 TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {

@@ -29,7 +29,7 @@ TEST(TextReport, LooksLikeThis) {
   const std::string expected =
       "sptcsim " + std::string(program_version()) + R"(: synthetic on test-gpu
 options: fidelity datapath, check eigen, seed 42
-bound_by: compute (memory not modelled). TFLOP/s are effective: skipped zeros count. util = useful executed MACs.
+TFLOP/s are effective: skipped zeros count. util = useful executed MACs.
 
 operation, m x n x k         batch*cnt type variant       cycles      time us  TFLOP/s util % pad % speed-up check
 ffn.intermediate                  1x24 f16  dense         141000      100.000    193.3   61.9   3.1          ok
@@ -104,7 +104,8 @@ TEST(JsonReport, HasTheKeysOfTheSchema) {
                                              "prunable", "dense", "sparse", "speedup"}));
   EXPECT_EQ(keys(op["dense"]),
             (std::set<std::string>{"kernel", "cycles", "time_us", "clock_mhz", "tflops",
-                                   "utilization", "padding", "bound_by", "sampling", "check"}));
+                                   "utilization", "padding", "bound_by", "bytes", "busy_cycles",
+                                   "sampling", "check"}));
   EXPECT_EQ(keys(op["dense"]["kernel"]),
             (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k", "ctas",
                                    "ctas_per_sm", "waves"}));
@@ -120,7 +121,7 @@ TEST(JsonReport, KeepsTheFigures) {
   const auto& op = json["operations"][0];
   EXPECT_EQ(op["dense"]["kernel"]["tile"], "128x128x32");
   EXPECT_EQ(op["dense"]["cycles"], 141000);
-  EXPECT_EQ(op["dense"]["bound_by"], "compute (memory not modelled)");
+  EXPECT_EQ(op["dense"]["bound_by"], "tensor");
   EXPECT_EQ(op["sparse"]["check"]["first_violation"]["got"], "0x3f800000");
   EXPECT_EQ(op["sparse"]["check"]["first_violation"]["col"], 17);
   EXPECT_EQ(json["totals"]["scope"], "GEMMs only");

@@ -23,7 +23,7 @@ inline RunResult synthetic_result() {
   dense.tflops = 193.2735;
   dense.utilization = 0.6193;
   dense.padding = 0.03125;
-  dense.bound_by = "compute (memory not modelled)";
+  dense.bound_by = "tensor";
   CheckResult check;
   check.mode = "eigen";
   check.elements = 3072;

@@ -51,6 +51,7 @@ class FakeGpu {
                          (problem.sparse ? 2 : 1);
     // f16: 4 sub-partitions x 32 dot units x 8 products on 2 SMs.
     result.cycles = ceil_div(result.issued_macs, 2048) + 100;
+    result.budget.cycles = result.budget.tensor = static_cast<double>(result.cycles);
     if (operands != nullptr) {
       const Arithmetic arithmetic("ampere", problem.dtype, problem.sparse);
       for (const GemmOperands& entry : *operands) {

@@ -87,7 +87,7 @@ TEST(Scoreboard, RefusesAReadThatNobodyWaitsFor) {
 WarpInstruction numbered(int number, bool skip = false) {
   WarpInstruction instruction;
   instruction.where.row = number;
-  instruction.skip_in_last_iteration = skip;
+  instruction.tiles_ahead = skip ? 1 : 0;
   return instruction;
 }
 

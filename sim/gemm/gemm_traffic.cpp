@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/gemm_traffic.h"
+
+#include "models/sparsity/pattern.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+int output_bits(numerics::DataType type) {
+  switch (type) {
+    case numerics::DataType::kTf32:
+    case numerics::DataType::kS8:
+      return 32;
+    default:
+      return 16;
+  }
+}
+
+GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
+  // Operands one behind the other, each from a multiple of 1 MiB on.
+  constexpr std::int64_t kAlignment = 1 << 20;
+  std::uint64_t next = 0;
+  const auto place = [&](std::int64_t bytes) {
+    const std::uint64_t first = next;
+    next += static_cast<std::uint64_t>(round_up(bytes, kAlignment));
+    return first;
+  };
+  const std::int64_t batch = kernel.problem.batch;
+  first_[static_cast<int>(Operand::kA)] =
+      place(batch * kernel.tiles_m() * panel_bytes(Operand::kA));
+  first_[static_cast<int>(Operand::kB)] =
+      place(batch * kernel.tiles_n() * panel_bytes(Operand::kB));
+  first_[static_cast<int>(Operand::kMetadata)] =
+      place(kernel.instruction.sparse
+                ? batch * kernel.tiles_m() * panel_bytes(Operand::kMetadata)
+                : 0);
+  first_d_ = place(0);
+}
+
+std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
+  const auto type = kernel_.problem.dtype;
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  if (operand == Operand::kMetadata) {
+    return ceil_div(ceil_div(k, pattern.group), 2);  // half a byte per group
+  }
+  const bool compressed = operand == Operand::kA && kernel_.instruction.sparse;
+  const std::int64_t elements =
+      compressed ? ceil_div(k, pattern.group) * pattern.kept : k;
+  return ceil_div(elements * numerics::storage_bits(type), 8);
+}
+
+std::int64_t GemmTraffic::tile_rows(Operand operand) const {
+  return operand == Operand::kB ? std::min(kernel_.cta_tile.n, kernel_.problem.shape.n)
+                                : std::min(kernel_.cta_tile.m, kernel_.problem.shape.m);
+}
+
+std::int64_t GemmTraffic::tile_bytes(Operand operand) const {
+  return tile_rows(operand) *
+         row_bytes(operand, std::min(kernel_.cta_tile.k, kernel_.problem.shape.k));
+}
+
+std::int64_t GemmTraffic::panel_bytes(Operand operand) const {
+  return tile_bytes(operand) * kernel_.k_tiles();
+}
+
+std::int64_t GemmTraffic::output_tile_bytes() const {
+  return tile_rows(Operand::kA) * tile_rows(Operand::kB) *
+         output_bits(kernel_.problem.dtype) / 8;
+}
+
+MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                               std::int64_t tile) const {
+  const CtaTile where = kernel_.rasterise(cta);
+  return instruction.opcode == Opcode::kStoreGlobal ? store(where, warp, instruction.where.row)
+                                                    : copy(where, warp, instruction, tile);
+}
+
+MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
+                              std::int64_t tile) const {
+  const Operand operand = instruction.operand;
+  const bool is_b = operand == Operand::kB;
+  const GemmShape& shape = kernel_.problem.shape;
+  const std::int64_t tiles = is_b ? kernel_.tiles_n() : kernel_.tiles_m();
+  const std::int64_t index = is_b ? where.tile_n : where.tile_m;
+  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
+  const std::int64_t valid_rows = std::min(edge, (is_b ? shape.n : shape.m) - index * edge);
+  const std::int64_t share =
+      instruction.first_warp_only ? edge : ceil_div(edge, std::int64_t{kernel_.warps()});
+  const std::int64_t first_row = instruction.first_warp_only ? 0 : warp * share;
+  const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
+  const std::int64_t valid_k =
+      std::min(kernel_.cta_tile.k, shape.k - tile * kernel_.cta_tile.k);
+  const std::int64_t bytes = row_bytes(operand, valid_k);
+  const std::int64_t offset =
+      ((where.batch * tiles + index) * kernel_.k_tiles() + tile) * tile_bytes(operand) +
+      first_row * bytes;
+  return {first_[static_cast<int>(operand)] + static_cast<std::uint64_t>(offset), rows * bytes};
+}
+
+MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row) const {
+  const GemmShape& shape = kernel_.problem.shape;
+  const std::int64_t height = kernel_.instruction.shape.m;
+  const std::int64_t width = kernel_.warp_tile.n;
+  const std::int64_t row = where.tile_m * kernel_.cta_tile.m +
+                           warp % kernel_.warps_m() * kernel_.warp_tile.m + fragment_row * height;
+  const std::int64_t col =
+      where.tile_n * kernel_.cta_tile.n + warp / kernel_.warps_m() * width;
+  const std::int64_t rows = std::clamp<std::int64_t>(shape.m - row, 0, height);
+  const std::int64_t cols = std::clamp<std::int64_t>(shape.n - col, 0, width);
+  const int bits = output_bits(kernel_.problem.dtype);
+  // Pieces of 16 rows and the width of a warp tile, row after row of them.
+  const std::int64_t columns = ceil_div(shape.n, width);
+  const std::int64_t piece = (where.batch * ceil_div(shape.m, height) + row / height) * columns +
+                             col / width;
+  const std::int64_t stride = std::min(height, shape.m) * std::min(width, shape.n) * bits / 8;
+  return {first_d_ + static_cast<std::uint64_t>(piece * stride), rows * cols * bits / 8};
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/sm/kernel_launch.h"
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Bits of an element of D as it is stored: half precision for 8- and 16-bit floats (kernels
+/// convert in the epilogue), the accumulator for TF32 and integers.
+int output_bits(numerics::DataType type);
+
+/// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
+/// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
+/// is the same bytes for every CTA that needs it, which is what the L2 has to see.
+class GemmTraffic : public CtaTraffic {
+ public:
+  explicit GemmTraffic(const GemmKernel& kernel);
+
+  MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                    std::int64_t tile) const override;
+
+  /// Bytes of one tile of an operand, without edges.
+  std::int64_t tile_bytes(Operand operand) const;
+  /// Bytes of a whole row of tiles of A or metadata, or a column of B, along K: without edges.
+  std::int64_t panel_bytes(Operand operand) const;
+  /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
+  std::int64_t row_bytes(Operand operand, std::int64_t k) const;
+  /// Bytes of D of one CTA tile.
+  std::int64_t output_tile_bytes() const;
+
+ private:
+  MemoryRange copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
+                   std::int64_t tile) const;
+  MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
+  std::int64_t tile_rows(Operand operand) const;
+
+  const GemmKernel kernel_;
+  std::uint64_t first_[3] = {};  ///< address of A, B, metadata
+  std::uint64_t first_d_ = 0;
+};
+
+}  // namespace sptc::sim

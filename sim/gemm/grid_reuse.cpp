@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/grid_reuse.h"
+
+#include "sim/gemm/gemm_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace sptc::sim {
+namespace {
+
+// Waves that are looked at one by one; a longer grid is taken to go on like the second half of them.
+constexpr std::int64_t kMaxWaves = 64;
+
+/// The panels (rows of tiles of A, columns of tiles of B) of one operand, and when each was last in
+/// use: bytes that had been fetched into a partition of the L2 by then.
+class Panels {
+ public:
+  Panels(std::int64_t panel_bytes, double capacity, std::int64_t partitions)
+      : bytes_(static_cast<double>(panel_bytes)), capacity_(capacity), partitions_(partitions) {}
+
+  struct Fetched {
+    double from_dram = 0;  ///< bytes
+    double misses = 0;     ///< panels that are not in the partition that is asked
+    double inserted = 0;   ///< bytes, per partition
+  };
+
+  /// One wave uses each of `panels` (may repeat).
+  Fetched use(const std::vector<std::int64_t>& panels, double clock) {
+    Fetched result;
+    for (const std::int64_t panel : panels) {
+      auto [found, is_new] = last_use_.try_emplace(panel, clock);
+      if (!is_new && found->second == clock) {
+        continue;  // counted already
+      }
+      const double hit = is_new ? 0 : std::exp(-(clock - found->second) / capacity_);
+      const double miss = 1 - hit;
+      found->second = clock;
+      // A miss that the other partition owns may hit there.
+      const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
+      result.from_dram += from_dram * bytes_;
+      result.misses += miss;
+      result.inserted += miss * bytes_;
+    }
+    return result;
+  }
+
+ private:
+  double bytes_;
+  double capacity_;
+  std::int64_t partitions_;
+  std::unordered_map<std::int64_t, double> last_use_;
+};
+
+ShareOfCta mean_of(const std::vector<ShareOfCta>& shares) {
+  ShareOfCta mean;
+  const auto count = static_cast<double>(shares.size());
+  mean.active_sms = shares.front().active_sms;
+  for (std::size_t operand = 0; operand < mean.operands.size(); ++operand) {
+    mean.operands[operand] = {0, 0};
+    for (const ShareOfCta& share : shares) {
+      mean.operands[operand].from_dram += share.operands[operand].from_dram / count;
+      mean.operands[operand].waits_for_dram += share.operands[operand].waits_for_dram / count;
+    }
+  }
+  return mean;
+}
+
+}  // namespace
+
+GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
+    : ctas_per_wave_(sms * kernel.ctas_per_sm) {
+  const GemmTraffic traffic(kernel);
+  const std::int64_t ctas = kernel.ctas();
+  last_wave_ = (ctas - 1) / ctas_per_wave_;
+  const double capacity =
+      static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
+  std::int64_t a_bytes = traffic.panel_bytes(Operand::kA);
+  if (kernel.instruction.sparse) {
+    a_bytes += traffic.panel_bytes(Operand::kMetadata);
+  }
+  Panels a(a_bytes, capacity, memory.l2_partitions);
+  Panels b(traffic.panel_bytes(Operand::kB), capacity, memory.l2_partitions);
+  double clock = 0;
+  double from_dram = 0;  // of the latest wave
+  std::vector<std::int64_t> rows, cols;
+  const auto look_at = [&](std::int64_t wave) {
+    const std::int64_t begin = wave * ctas_per_wave_;
+    const std::int64_t end = std::min(ctas, begin + ctas_per_wave_);
+    rows.clear();
+    cols.clear();
+    for (std::int64_t cta = begin; cta < end; ++cta) {
+      const CtaTile tile = kernel.rasterise(cta);
+      rows.push_back(tile.batch * kernel.tiles_m() + tile.tile_m);
+      cols.push_back(tile.batch * kernel.tiles_n() + tile.tile_n);
+    }
+    const auto count = static_cast<double>(end - begin);
+    const auto distinct = [](std::vector<std::int64_t>& panels) {
+      std::sort(panels.begin(), panels.end());
+      return static_cast<double>(std::unique(panels.begin(), panels.end()) - panels.begin());
+    };
+    const Panels::Fetched from_a = a.use(rows, clock);
+    const Panels::Fetched from_b = b.use(cols, clock);
+    from_dram = from_a.from_dram + from_b.from_dram;
+    const double distinct_a = distinct(rows);
+    const double distinct_b = distinct(cols);
+    ShareOfCta share;
+    share.active_sms = std::min(sms, end - begin);
+    const auto of = [&](const Panels::Fetched& fetched, double bytes, double panels) {
+      return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes), fetched.misses / panels};
+    };
+    const ShareOfCta::OfOperand of_a = of(from_a, static_cast<double>(a_bytes), distinct_a);
+    share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
+    share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
+    share.operands[static_cast<std::size_t>(Operand::kB)] =
+        of(from_b, static_cast<double>(traffic.panel_bytes(Operand::kB)), distinct_b);
+    // D goes to the partition that owns it.
+    clock += from_a.inserted + from_b.inserted +
+             count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;
+    return share;
+  };
+  double second_half = 0;
+  const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
+  for (std::int64_t wave = 0; wave < looked_at; ++wave) {
+    waves_.push_back(look_at(wave));
+    dram_bytes_ += from_dram;
+    second_half += wave >= looked_at / 2 ? from_dram : 0;
+  }
+  if (!waves_.empty()) {
+    mean_ = mean_of({waves_.begin() + looked_at / 2, waves_.end()});
+    const auto count = static_cast<double>(looked_at - looked_at / 2);
+    dram_bytes_ += static_cast<double>(last_wave_ - looked_at) * second_half / count;
+  }
+  last_ = look_at(last_wave_);
+  dram_bytes_ += from_dram;
+}
+
+const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
+  const std::int64_t wave = cta / ctas_per_wave_;
+  if (wave >= last_wave_) {
+    return last_;
+  }
+  return wave < static_cast<std::int64_t>(waves_.size()) ? waves_[static_cast<std::size_t>(wave)]
+                                                         : mean_;
+}
+
+}  // namespace sptc::sim

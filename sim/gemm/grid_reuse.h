@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/memory/memory_share.h"
+#include "sim/memory/memory_spec.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+
+/// How much of the operands of a grid DRAM has to deliver, in closed form. CTAs that run together (a
+/// wave) ask for each tile of A and B about the same time, so DRAM delivers it once; whether it is
+/// still in the L2 from an earlier wave follows from what was fetched since, with random
+/// replacement: a block survives with probability exp(-fetched / capacity).
+class GridReuse {
+ public:
+  GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms);
+
+  /// Of the wave in which `cta` starts.
+  const ShareOfCta& share_of(std::int64_t cta) const;
+
+  /// Bytes that DRAM delivers for the whole grid.
+  double dram_bytes() const { return dram_bytes_; }
+
+ private:
+  std::int64_t ctas_per_wave_;
+  std::int64_t last_wave_ = 0;
+  std::vector<ShareOfCta> waves_;  ///< the first ones; those behind are like the mean of these
+  ShareOfCta mean_, last_;
+  double dram_bytes_ = 0;
+};
+
+}  // namespace sptc::sim

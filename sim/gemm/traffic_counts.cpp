@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/traffic_counts.h"
+
+#include "models/mma/register_map.h"
+#include "sim/gemm/gemm_traffic.h"
+
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+std::int64_t loaded_bytes(const std::vector<WarpInstruction>& code, std::int64_t iterations,
+                          bool in_loop) {
+  std::int64_t bytes = 0;
+  for (const WarpInstruction& instruction : code) {
+    if (instruction.opcode == Opcode::kLoadMatrix) {
+      const std::int64_t times = in_loop ? iterations - instruction.tiles_ahead : 1;
+      bytes += times * instruction.d.count * mma::kWarpLanes * 4;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program) {
+  const std::int64_t per_warp = loaded_bytes(program.prologue, program.iterations, false) +
+                                loaded_bytes(program.loop, program.iterations, true);
+  return per_warp * kernel.warps() * kernel.ctas();
+}
+
+std::int64_t copied_bytes(const GemmKernel& kernel) {
+  const GemmTraffic traffic(kernel);
+  const GemmShape& shape = kernel.problem.shape;
+  std::int64_t per_gemm = kernel.tiles_m() * shape.n * traffic.row_bytes(Operand::kB, shape.k) +
+                          kernel.tiles_n() * shape.m * traffic.row_bytes(Operand::kA, shape.k);
+  if (kernel.instruction.sparse) {
+    per_gemm += kernel.tiles_n() * shape.m * traffic.row_bytes(Operand::kMetadata, shape.k);
+  }
+  return kernel.problem.batch * per_gemm;
+}
+
+std::int64_t stored_bytes(const GemmKernel& kernel) {
+  const GemmShape& shape = kernel.problem.shape;
+  return kernel.problem.batch * shape.m * shape.n * output_bits(kernel.problem.dtype) / 8;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/isa/warp_instruction.h"
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Bytes of one launch at each level.
+struct MemoryTraffic {
+  std::int64_t shared_memory_read = 0;     ///< loads of fragments
+  std::int64_t shared_memory_written = 0;  ///< copies of tiles
+  std::int64_t l2_read = 0;
+  std::int64_t l2_written = 0;
+  std::int64_t dram_read = 0;
+  std::int64_t dram_written = 0;
+
+  std::int64_t shared_memory() const { return shared_memory_read + shared_memory_written; }
+  std::int64_t l2() const { return l2_read + l2_written; }
+  std::int64_t dram() const { return dram_read + dram_written; }
+  /// Of the bytes that SMs read, those that DRAM did not deliver.
+  double l2_hit_ratio() const {
+    return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);
+  }
+};
+
+/// Bytes that all warps of all CTAs load from shared memory with the instructions of `program`, the
+/// program of `kernel` with its full depth.
+std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program);
+
+/// Bytes that all CTAs copy from the L2, and write to it: the operand tiles and D without padding.
+std::int64_t copied_bytes(const GemmKernel& kernel);
+std::int64_t stored_bytes(const GemmKernel& kernel);
+
+}  // namespace sptc::sim

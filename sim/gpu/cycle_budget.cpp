@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/cycle_budget.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sptc::sim {
+
+std::string_view CycleBudget::bound_by() const {
+  const std::array<std::pair<double, std::string_view>, 4> resources{
+      {{tensor, "tensor"}, {shared_memory, "smem"}, {std::max(l2, sm_port), "l2"}, {dram, "hbm"}}};
+  const auto busiest = std::max_element(
+      resources.begin(), resources.end(),
+      [](const auto& left, const auto& right) { return left.first < right.first; });
+  return busiest->first > kBoundShare * cycles ? busiest->second : "latency";
+}
+
+CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
+                         std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const double macs_per_cycle = gpu.sm.sub_partitions * core.dot_units * core.dot_width_bytes *
+                                8.0 / numerics::storage_bits(kernel.problem.dtype);
+  const auto ctas = static_cast<double>(kernel.ctas());
+  const auto busiest = static_cast<double>(ceil_div(kernel.ctas(), std::int64_t{gpu.sms}));
+  const double macs_per_cta = static_cast<double>(kernel.issued_macs()) / ctas;
+  CycleBudget budget;
+  budget.cycles = static_cast<double>(cycles);
+  budget.tensor = busiest * macs_per_cta / macs_per_cycle;
+  budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
+  budget.shared_memory = busiest / ctas * static_cast<double>(traffic.shared_memory()) /
+                         static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
+  budget.sm_port = busiest / ctas *
+                   static_cast<double>(std::max(traffic.l2_read, traffic.l2_written)) /
+                   gpu.memory.sm_port_bytes_per_cycle;
+  budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
+  budget.dram =
+      static_cast<double>(traffic.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
+  return budget;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/traffic_counts.h"
+#include "sim/gpu/gpu_spec.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// How long each resource worked during a launch [cycles], if it did nothing else: of the busiest
+/// SM, or of the whole L2 and DRAM. What overlaps is counted in each.
+struct CycleBudget {
+  double cycles = 0;         ///< of the launch
+  double tensor = 0;         ///< multipliers, padding included
+  double tensor_mean = 0;    ///< the same, of the mean SM: the rest of `tensor` is wave tail
+  double shared_memory = 0;  ///< fragments read and tiles written, at full width
+  double sm_port = 0;        ///< between the SM and the L2
+  double l2 = 0;
+  double dram = 0;
+
+  /// What bounds the launch: "tensor", "smem", "l2" or "hbm", the busiest where it works more than
+  /// kBoundShare of the time; else "latency": waiting in turn for one after the other.
+  std::string_view bound_by() const;
+  static constexpr double kBoundShare = 0.6;
+};
+
+CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
+                         std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
+
+}  // namespace sptc::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/module.h"
+
+#include <tlm>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// The memory side of the sockets of SMs: accepts every request at once (END_REQ) and answers each
+/// with BEGIN_RESP in the cycle that complete() says. Requests of a cycle are looked at in the next
+/// one, in the order of the sockets, so that the order in which SMs are evaluated cannot matter.
+class MemoryPorts : public Module {
+ public:
+  using Socket = tlm_utils::simple_target_socket_tagged<MemoryPorts>;
+
+  MemoryPorts(const sc_core::sc_module_name& name, const Clock& clock, int ports);
+
+  Socket& socket(std::size_t port) { return *sockets_[port]; }
+  std::size_t ports() const { return sockets_.size(); }
+
+  /// Cycle of the latest response of any port.
+  std::int64_t last_response_cycle() const { return last_response_cycle_; }
+
+ protected:
+  /// The cycle, after `now`, in which `payload` of `port` is answered.
+  virtual std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+                                std::int64_t now) = 0;
+
+ private:
+  struct Request {
+    std::size_t port;
+    tlm::tlm_generic_payload* payload;
+  };
+  struct Response {
+    std::int64_t cycle;
+    std::uint64_t order;
+    Request request;
+    bool operator>(const Response& other) const {
+      return cycle != other.cycle ? cycle > other.cycle : order > other.order;
+    }
+  };
+
+  tlm::tlm_sync_enum on_request(int port, tlm::tlm_generic_payload& payload,
+                                tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void on_event() override;
+
+  std::vector<std::unique_ptr<Socket>> sockets_;
+  std::vector<Request> arrived_;
+  std::priority_queue<Response, std::vector<Response>, std::greater<>> responses_;
+  std::uint64_t order_ = 0;
+  std::int64_t arrival_cycle_ = -1;  ///< of what is in arrived_
+  std::int64_t last_response_cycle_ = 0;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/memory/memory_port.h"
+#include "sim/memory/memory_spec.h"
+#include "sim/memory/transfer_limits.h"
+#include "sim/sm/memory_request.h"
+
+#include <array>
+#include <functional>
+
+namespace sptc::sim {
+
+/// What the other SMs do while one SM is simulated.
+struct ShareOfCta {
+  /// Of what is requested of an operand, the parts that DRAM delivers, and the part that waits for
+  /// DRAM because it or another SM fetches it for the first time.
+  struct OfOperand {
+    double from_dram = 1;
+    double waits_for_dram = 1;
+  };
+  std::int64_t active_sms = 1;
+  std::array<OfOperand, 3> operands;  ///< by Operand
+};
+
+/// The memory system as one SM sees it whose fellows all do the same at the same time: each of its
+/// transactions stands for as many as there are active SMs, and whether a block comes from the L2 or
+/// from DRAM is decided by ratios instead of tags. One socket.
+class MemoryShare : public MemoryPorts {
+ public:
+  MemoryShare(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec);
+
+  /// An idle memory for the next grid: share of each CTA, SM clock.
+  void reset(double clock_mhz, std::function<const ShareOfCta&(std::int64_t cta)> share);
+
+  /// Of all SMs for which the simulated one stood.
+  MemoryCounters counters() const { return limits_.counters(); }
+
+ protected:
+  std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+                        std::int64_t now) override;
+
+ private:
+  /// Spreads a ratio over transactions: carries what is owed to the next one.
+  struct Owed {
+    double from_dram = 0;
+    double waits = 0;
+  };
+
+  const MemorySpec spec_;
+  TransferLimits limits_;
+  std::function<const ShareOfCta&(std::int64_t)> share_;
+  std::array<Owed, 3> owed_{};
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/memory_system.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const Clock& clock,
+                           const MemorySpec& spec, int sms)
+    : MemoryPorts(name, clock, sms),
+      spec_(spec),
+      limits_(spec, clock.mhz(), sms),
+      tags_(static_cast<std::size_t>(spec.l2_partitions),
+            CacheTags(Bytes(spec.l2_capacity.count() / spec.l2_partitions))) {}
+
+void MemorySystem::reset(double clock_mhz) {
+  limits_.reset(clock_mhz);
+  for (CacheTags& tags : tags_) {
+    tags.clear();
+  }
+}
+
+std::size_t MemorySystem::owner_of(std::uint64_t block) const {
+  // Addresses are spread over the partitions in pieces of 4 KiB.
+  return static_cast<std::size_t>((block / 4 * 0x9E3779B97F4A7C15U) >> 40) % tags_.size();
+}
+
+void MemorySystem::read_block(std::size_t partition, std::uint64_t block, std::int64_t bytes,
+                              Read& read) const {
+  const std::int64_t far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+  std::int64_t latency = spec_.l2_near_latency_cycles;
+  std::int64_t ready = tags_[partition].find(block);
+  if (ready < 0) {
+    const std::size_t owner = owner_of(block);
+    latency = spec_.l2_far_latency_cycles;
+    ready = owner == partition ? -1 : tags_[owner].find(block);
+    if (ready < 0) {
+      // The published latency is a mean over both partitions.
+      latency = spec_.dram_latency_cycles;
+      if (tags_.size() > 1) {
+        latency += owner == partition ? -far / 2 : far - far / 2;
+      }
+      read.transfer.dram_bytes += bytes;
+      read.fills.push_back({owner, block});
+    }
+    if (owner != partition) {
+      read.transfer.far_bytes += bytes;
+      read.fills.push_back({partition, block});
+    }
+  }
+  read.ready = std::max(read.ready, ready);
+  read.transfer.latency = std::max(read.transfer.latency, latency);
+}
+
+std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
+                                    std::int64_t now) {
+  const std::size_t partition = port * tags_.size() / ports();
+  const std::uint64_t begin = payload.get_address();
+  const std::uint64_t end = begin + payload.get_data_length();
+  Read& read = read_;
+  read.transfer = {};
+  read.transfer.write = payload.is_write();
+  read.transfer.bytes = payload.get_data_length();
+  read.ready = 0;
+  read.fills.clear();
+  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
+  for (std::uint64_t block = begin / kBlock; block * kBlock < end; ++block) {
+    const auto bytes = static_cast<std::int64_t>(std::min(end, (block + 1) * kBlock) -
+                                                 std::max(begin, block * kBlock));
+    if (read.transfer.write) {
+      read.transfer.latency = spec_.l2_near_latency_cycles;
+      read.transfer.dram_bytes += bytes;
+      read.fills.push_back({owner_of(block), block});
+    } else {
+      read_block(partition, block, bytes, read);
+    }
+  }
+  const std::int64_t done =
+      std::max(read.ready, limits_.complete(now, port, partition, read.transfer));
+  for (const Fill& fill : read.fills) {
+    tags_[fill.partition].insert(fill.block, done);
+  }
+  return done;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/transfer_limits.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int ports)
+    : spec_(spec),
+      read_ports_(static_cast<std::size_t>(ports), Throughput(spec.sm_port_bytes_per_cycle)),
+      write_ports_(read_ports_),
+      l2_(static_cast<std::size_t>(spec.l2_partitions),
+          Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
+      dram_(spec.dram_bytes_per_cycle(clock_mhz)) {}
+
+void TransferLimits::reset(double clock_mhz) {
+  const auto ports = read_ports_.size();
+  read_ports_.assign(ports, Throughput(spec_.sm_port_bytes_per_cycle));
+  write_ports_ = read_ports_;
+  l2_.assign(l2_.size(), Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
+  dram_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
+  counters_ = {};
+}
+
+std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::size_t partition,
+                                      const Transfer& transfer, std::int64_t repeat) {
+  Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
+  std::int64_t end = own_port.reserve(now, transfer.bytes);
+  if (transfer.far_bytes > 0) {
+    Throughput& other = l2_[(partition + 1) % l2_.size()];
+    end = std::max(end, other.reserve(now, transfer.far_bytes * repeat));
+  }
+  end = std::max(end, l2_[partition].reserve(now, transfer.bytes * repeat));
+  if (transfer.dram_bytes > 0) {
+    const std::int64_t dram_end = dram_.reserve(now, transfer.dram_bytes * repeat);
+    // A write is done when the L2 has it; DRAM takes it in its own time.
+    end = transfer.write ? end : std::max(end, dram_end);
+  }
+  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += transfer.bytes * repeat;
+  (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
+      transfer.dram_bytes * repeat;
+  counters_.l2_far_bytes += transfer.far_bytes * repeat;
+  return end + transfer.latency;
+}
+
+MemoryCounters TransferLimits::counters() const {
+  MemoryCounters result = counters_;
+  const auto busiest = [](const std::vector<Throughput>& units) {
+    double most = 0;
+    for (const Throughput& unit : units) {
+      most = std::max(most, unit.busy_cycles());
+    }
+    return most;
+  };
+  result.port_busy_cycles = std::max(busiest(read_ports_), busiest(write_ports_));
+  result.l2_busy_cycles = busiest(l2_);
+  result.dram_busy_cycles = dram_.busy_cycles();
+  return result;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/throughput.h"
+#include "sim/memory/memory_counters.h"
+#include "sim/memory/memory_spec.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What a transaction moves over each part of the memory system.
+struct Transfer {
+  bool write = false;
+  std::int64_t bytes = 0;       ///< over the SM's port and its partition of the L2
+  std::int64_t far_bytes = 0;   ///< of the bytes, also over the other partition
+  std::int64_t dram_bytes = 0;
+  std::int64_t latency = 0;     ///< of an idle system
+};
+
+/// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every
+/// transaction queues at each of them from the moment it arrives and ends when the slowest has
+/// passed its last byte, a latency later.
+class TransferLimits {
+ public:
+  TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
+
+  /// DRAM at another SM clock, from an idle system on.
+  void reset(double clock_mhz);
+
+  /// The cycle in which the transfer is complete. `repeat`: so many SMs move the same at the same
+  /// time, each over a port of its own.
+  std::int64_t complete(std::int64_t now, std::size_t port, std::size_t partition,
+                        const Transfer& transfer, std::int64_t repeat = 1);
+
+  std::size_t partitions() const { return l2_.size(); }
+  /// Since the last reset.
+  MemoryCounters counters() const;
+
+ private:
+  const MemorySpec spec_;
+  std::vector<Throughput> read_ports_, write_ports_;
+  std::vector<Throughput> l2_;
+  Throughput dram_;
+  MemoryCounters counters_;
+};
+
+}  // namespace sptc::sim

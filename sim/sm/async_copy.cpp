@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sm/async_copy.h"
+
+#include "models/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+// Nobody reads or writes it: the generic payload wants a data pointer.
+std::array<unsigned char, 1 << 16> scratch;
+
+}  // namespace
+
+struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
+  explicit Transaction(tlm::tlm_mm_interface* pool) : tlm::tlm_generic_payload(pool) {
+    set_extension(&info);
+  }
+  ~Transaction() override { clear_extension(&info); }
+
+  RequestInfo info;
+  std::size_t port = 0;
+  CopyDone done;
+  std::int64_t due = 0;  ///< cycle of the response
+};
+
+/// Payloads are used again.
+class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
+ public:
+  Transaction* allocate() {
+    if (free_.empty()) {
+      all_.push_back(std::make_unique<Transaction>(this));
+      free_.push_back(all_.back().get());
+    }
+    Transaction* const transaction = free_.back();
+    free_.pop_back();
+    transaction->acquire();
+    return transaction;
+  }
+
+  void free(tlm::tlm_generic_payload* payload) override {
+    free_.push_back(static_cast<Transaction*>(payload));
+  }
+
+ private:
+  std::vector<std::unique_ptr<Transaction>> all_;
+  std::vector<Transaction*> free_;
+};
+
+AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock,
+                             const SmSpec& spec, SharedMemory& shared_memory)
+    : Module(name, clock),
+      request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
+      done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
+      shared_memory_(shared_memory),
+      pool_(std::make_unique<Pool>()) {
+  run_on();
+  for (auto& port : request_in) {
+    sensitive << port;
+  }
+  memory.register_nb_transport_bw(this, &AsyncCopyUnit::on_response);
+}
+
+AsyncCopyUnit::~AsyncCopyUnit() = default;
+
+void AsyncCopyUnit::on_event() {
+  for (std::size_t i = 0; i < request_in.size(); ++i) {
+    while (request_in[i]->can_read()) {
+      accept(i, request_in[i]->read());
+    }
+  }
+  send();
+  for (Transaction* transaction : std::exchange(responded_, {})) {
+    if (transaction->due > now()) {  // answered with a delay
+      responded_.push_back(transaction);
+      wake_at(transaction->due);
+    } else {
+      finish(*transaction);
+    }
+  }
+}
+
+void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
+  const CopyDone done{request.warp_slot, request.group};
+  const bool is_store = request.instruction->opcode == Opcode::kStoreGlobal;
+  ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
+  const MemoryRange range = request.kernel->traffic->range(request.cta, request.warp,
+                                                           *request.instruction, request.tile);
+  if (range.bytes == 0) {  // all beyond the edge of the matrix
+    if (!is_store) {
+      done_out[port]->write(done);
+    }
+    return;
+  }
+  ensure(range.bytes <= static_cast<std::int64_t>(scratch.size()), "a copy is too long");
+  Transaction* const transaction = pool_->allocate();
+  transaction->info.cta = request.cta;
+  transaction->info.operand = request.instruction->operand;
+  transaction->port = port;
+  transaction->done = done;
+  transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+  transaction->set_address(range.address);
+  transaction->set_data_ptr(scratch.data());
+  transaction->set_data_length(static_cast<unsigned>(range.bytes));
+  transaction->set_streaming_width(static_cast<unsigned>(range.bytes));
+  transaction->set_byte_enable_ptr(nullptr);
+  transaction->set_dmi_allowed(false);
+  transaction->set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  queue_.push_back(transaction);
+  ++statistics_.transactions;
+}
+
+void AsyncCopyUnit::send() {
+  while (!request_open_ && !queue_.empty()) {
+    Transaction* const transaction = queue_.front();
+    queue_.pop_front();
+    ++in_flight_;
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    const tlm::tlm_sync_enum answer = memory->nb_transport_fw(*transaction, phase, delay);
+    if (answer == tlm::TLM_ACCEPTED) {
+      request_open_ = true;
+    } else if (answer == tlm::TLM_COMPLETED || phase == tlm::BEGIN_RESP) {
+      respond(*transaction, delay);
+    }
+  }
+}
+
+tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload,
+                                              tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+  ensure(phase == tlm::END_REQ || phase == tlm::BEGIN_RESP,
+         "a memory answered with a phase outside the base protocol");
+  if (request_open_) {  // either phase ends the request
+    request_open_ = false;
+    wake_at(now() + 1);
+  }
+  if (phase == tlm::END_REQ) {
+    return tlm::TLM_ACCEPTED;
+  }
+  respond(static_cast<Transaction&>(payload), delay);
+  return tlm::TLM_COMPLETED;
+}
+
+void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& delay) {
+  transaction.due = now() + 1 + static_cast<std::int64_t>(delay / clock().cycles(1));
+  responded_.push_back(&transaction);
+  wake_at(now() + 1);
+}
+
+void AsyncCopyUnit::finish(Transaction& transaction) {
+  ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
+         "a memory refused a transaction");
+  const std::int64_t bytes = transaction.get_data_length();
+  std::int64_t end = now();
+  if (transaction.is_read()) {
+    statistics_.read_bytes += bytes;
+    end = shared_memory_.claim(Bytes(bytes));
+    done_out[transaction.port]->write_after(transaction.done, std::max<std::int64_t>(end - now(), 1));
+  } else {
+    statistics_.written_bytes += bytes;
+  }
+  statistics_.last_response_cycle = std::max(statistics_.last_response_cycle, end);
+  --in_flight_;
+  transaction.release();
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/module.h"
+#include "sim/base/wire.h"
+#include "sim/sm/memory_request.h"
+#include "sim/sm/shared_memory.h"
+#include "sim/sm/sm_spec.h"
+#include "sim/sm/tokens.h"
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace sptc::sim {
+
+/// The way of an SM to global memory: copies into shared memory, and stores. Each copy instruction
+/// of a warp is one TLM-2.0 transaction.
+///
+/// Protocol: the base protocol of TLM-2.0, non-blocking, approximately timed. The unit sends
+/// BEGIN_REQ and holds the next transaction back until END_REQ or BEGIN_RESP (the request exclusion
+/// rule); it answers BEGIN_RESP with TLM_COMPLETED, which implies END_RESP. Any target that keeps
+/// the base protocol can be bound. Transactions carry addresses and lengths; their data pointer is
+/// valid and their data is nobody's: values are fetched where a copy has arrived
+/// (CtaMemory).
+class AsyncCopyUnit : public Module {
+ public:
+  struct Statistics {
+    std::int64_t read_bytes = 0;     ///< arrived in shared memory
+    std::int64_t written_bytes = 0;  ///< sent to global memory
+    std::int64_t transactions = 0;
+    std::int64_t last_response_cycle = 0;
+  };
+
+  sc_core::sc_vector<sc_core::sc_port<WireIn<CopyRequest>>> request_in;
+  sc_core::sc_vector<sc_core::sc_port<WireOut<CopyDone>>> done_out;
+  tlm_utils::simple_initiator_socket<AsyncCopyUnit> memory{"memory"};
+
+  AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+                SharedMemory& shared_memory);
+  ~AsyncCopyUnit() override;
+
+  const Statistics& statistics() const { return statistics_; }
+  /// Transactions without a response, for the end of a grid.
+  bool idle() const { return in_flight_ == 0 && queue_.empty(); }
+
+ protected:
+  void on_event() override;
+
+ private:
+  struct Transaction;
+  class Pool;
+
+  void accept(std::size_t port, const CopyRequest& request);
+  void send();
+  void respond(Transaction& transaction, const sc_core::sc_time& delay);
+  void finish(Transaction& transaction);
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                 sc_core::sc_time& delay);
+
+  SharedMemory& shared_memory_;
+  std::unique_ptr<Pool> pool_;
+  std::deque<Transaction*> queue_;
+  std::vector<Transaction*> responded_;
+  bool request_open_ = false;  ///< a BEGIN_REQ has not been answered yet
+  std::int64_t in_flight_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace sptc::sim

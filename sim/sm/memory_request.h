@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/isa/warp_instruction.h"
+
+#include <tlm>
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Bytes of global memory, consecutive.
+struct MemoryRange {
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+
+/// What a transaction of an SM is for, beside its address: an ignorable extension of the generic
+/// payload. A memory model that stands for the share of one SM needs it; others do not look at it.
+struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
+  tlm::tlm_extension_base* clone() const override { return new RequestInfo(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override {
+    *this = static_cast<const RequestInfo&>(other);
+  }
+
+  std::int64_t cta = 0;
+  Operand operand = Operand::kA;  ///< of a read
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/clock.h"
+
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A requester at a socket of a memory: issues transactions by the base protocol of TLM-2.0 and
+/// notes when each is answered.
+class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
+ public:
+  struct Access {
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    bool write = false;
+    std::int64_t cycle = -1;  ///< of the answer
+  };
+
+  tlm_utils::simple_initiator_socket<MemoryReader> socket{"socket"};
+  std::vector<Access> done;
+  /// Called at each answer.
+  std::function<void()> on_answer = [] {};
+
+  MemoryReader(const sc_core::sc_module_name& name, const Clock& clock)
+      : sc_core::sc_module(name), clock_(clock) {
+    socket.register_nb_transport_bw(this, &MemoryReader::answered);
+  }
+
+  /// Sends a request now.
+  void request(std::uint64_t address, std::int64_t bytes, bool write = false) {
+    auto* const payload = new tlm::tlm_generic_payload(this);
+    payload->acquire();
+    payload->set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+    payload->set_address(address);
+    payload->set_data_ptr(scratch_);
+    payload->set_data_length(static_cast<unsigned>(bytes));
+    payload->set_streaming_width(static_cast<unsigned>(bytes));
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    socket->nb_transport_fw(*payload, phase, delay);
+  }
+
+  void free(tlm::tlm_generic_payload* payload) override { delete payload; }
+
+ private:
+  tlm::tlm_sync_enum answered(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                              sc_core::sc_time& /*delay*/) {
+    if (phase == tlm::BEGIN_RESP) {
+      done.push_back({payload.get_address(), payload.get_data_length(), payload.is_write(),
+                      clock_.now()});
+      payload.release();
+      on_answer();
+      return tlm::TLM_COMPLETED;
+    }
+    return tlm::TLM_ACCEPTED;
+  }
+
+  const Clock& clock_;
+  unsigned char scratch_[1 << 16] = {};
+};
+
+}  // namespace sptc::sim

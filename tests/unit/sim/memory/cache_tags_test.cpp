@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/cache_tags.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sptc::sim {
+namespace {
+
+TEST(CacheTags, KnowBlocksFromTheCycleInWhichTheyAreThere) {
+  CacheTags tags(Bytes(1 << 20));
+  EXPECT_EQ(tags.find(7), -1);
+  tags.insert(7, 123);
+  EXPECT_EQ(tags.find(7), 123);
+  EXPECT_EQ(tags.find(8), -1);
+  tags.clear();
+  EXPECT_EQ(tags.find(7), -1);
+}
+
+TEST(CacheTags, HoldNoMoreThanTheirCapacity) {
+  CacheTags tags(Bytes(64 << 10));
+  for (std::uint64_t block = 0; block < 1000; ++block) {
+    tags.insert(block, 0);
+  }
+  int held = 0;
+  for (std::uint64_t block = 0; block < 1000; ++block) {
+    held += tags.find(block) >= 0 ? 1 : 0;
+  }
+  EXPECT_EQ(held, 64);
+}
+
+/// Share of hits of a buffer that is read over and over.
+double hit_ratio(double footprint_per_capacity) {
+  constexpr int kBlocks = 4096;
+  CacheTags tags(Bytes(kBlocks * CacheTags::kBlockBytes));
+  const auto footprint = static_cast<std::uint64_t>(kBlocks * footprint_per_capacity);
+  int hits = 0;
+  constexpr int kPasses = 12;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (std::uint64_t block = 0; block < footprint; ++block) {
+      const bool hit = tags.find(block) >= 0;
+      hits += hit && pass >= kPasses / 2 ? 1 : 0;
+      if (!hit) {
+        tags.insert(block, 0);
+      }
+    }
+  }
+  return hits / (static_cast<double>(footprint) * kPasses / 2);
+}
+
+TEST(CacheTags, KeepPartOfAStreamThatIsLargerThanTheCache) {
+  // Random replacement: a block survives the misses of one pass, h = exp(-(1 - h) footprint / C).
+  for (const double footprint : {1.5, 2.0, 3.0}) {
+    double expected = 0.1;
+    for (int i = 0; i < 200; ++i) {
+      expected = std::exp(-(1 - expected) * footprint);
+    }
+    EXPECT_NEAR(hit_ratio(footprint), expected, 0.05) << footprint;
+  }
+  EXPECT_GT(hit_ratio(0.5), 0.98);
+}
+
+}  // namespace
+}  // namespace sptc::sim

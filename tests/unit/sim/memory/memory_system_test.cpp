@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of an A100 by itself, as microbenchmarks see it: latency of a pointer chase and
+// bandwidth of streams by footprint. The figures are those of RRZE-HPC gpu-benches that the
+// architecture file cites.
+#include "sim/memory/memory_system.h"
+
+#include "sim/config/architecture.h"
+#include "tests/support/memory_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kBlock = CacheTags::kBlockBytes;
+
+struct Bench {
+  explicit Bench(int sms, GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu)
+      : clock(gpu.boost_clock_mhz), memory("memory", clock, gpu.memory, sms) {
+    for (int sm = 0; sm < sms; ++sm) {
+      readers.push_back(
+          std::make_unique<MemoryReader>(("reader" + std::to_string(sm)).c_str(), clock));
+      readers.back()->socket.bind(memory.socket(static_cast<std::size_t>(sm)));
+    }
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+
+  Clock clock;
+  MemorySystem memory;
+  std::vector<std::unique_ptr<MemoryReader>> readers;
+};
+
+/// Mean latency of one load after the other over a buffer, every block once in scattered order, the
+/// second time round.
+double chase(Bench& bench, std::int64_t footprint) {
+  bench.memory.reset(bench.clock.mhz());
+  MemoryReader& reader = *bench.readers.front();
+  const std::int64_t blocks = footprint / kBlock;
+  constexpr std::int64_t kStride = 9973;  // prime, so that all blocks come
+  std::int64_t next = 0;
+  std::int64_t left = 2 * blocks;
+  std::int64_t second_round = 0;
+  reader.on_answer = [&] {
+    if (--left > 0) {
+      second_round = left == blocks ? bench.clock.now() : second_round;
+      next = (next + kStride) % blocks;
+      reader.request(static_cast<std::uint64_t>(next * kBlock), 8);
+    }
+  };
+  reader.request(0, 8);
+  sc_core::sc_start();
+  reader.done.clear();
+  return static_cast<double>(bench.clock.now() - second_round) / static_cast<double>(blocks);
+}
+
+TEST(MemorySystem, PointerChaseShowsThePublishedPlateaus) {
+  Bench bench(2);
+  EXPECT_NEAR(chase(bench, kMiB), 205.5, 4);
+  EXPECT_NEAR(chase(bench, 8 * kMiB), 205.7, 4);
+  EXPECT_NEAR(chase(bench, 16 * kMiB), 205.6, 4);
+  EXPECT_NEAR(chase(bench, 36 * kMiB), 406.8, 41);  // between the partitions: 10 %
+  EXPECT_NEAR(chase(bench, 256 * kMiB), 551.1, 17);
+}
+
+/// Bytes per second of reads by all SMs, each of which reads the whole buffer again and again in
+/// transactions of `kBlock`, a few of them under way at once.
+double stream_gb_per_s(Bench& bench, std::int64_t footprint) {
+  bench.memory.reset(bench.clock.mhz());
+  const std::int64_t sms = static_cast<std::int64_t>(bench.readers.size());
+  const std::int64_t blocks = footprint / kBlock;
+  constexpr int kUnderWay = 64;
+  std::int64_t measured = 0, begin = -1, end = 0;
+  std::vector<std::int64_t> position(bench.readers.size());
+  const std::int64_t warm = 4 * blocks;  // of all SMs together
+  const std::int64_t total = 8 * blocks;
+  std::int64_t started = 0;
+  for (std::size_t sm = 0; sm < bench.readers.size(); ++sm) {
+    // SMs share the buffer: SM i reads every sms-th block of each pass, shifted in the next one.
+    const auto next = [&, sm] {
+      if (started >= total) {
+        return;
+      }
+      ++started;
+      const std::int64_t pass = position[sm] * sms / blocks;
+      const std::int64_t block = (position[sm]++ * sms + static_cast<std::int64_t>(sm) + 7 * pass) % blocks;
+      bench.readers[sm]->request(static_cast<std::uint64_t>(block * kBlock), kBlock);
+    };
+    bench.readers[sm]->on_answer = [&, next] {
+      if (started > warm) {
+        begin = begin < 0 ? bench.clock.now() : begin;
+        measured += kBlock;
+        end = bench.clock.now();
+      }
+      next();
+    };
+    for (int i = 0; i < kUnderWay; ++i) {
+      next();
+    }
+  }
+  sc_core::sc_start();
+  for (auto& reader : bench.readers) {
+    reader->done.clear();
+  }
+  return static_cast<double>(measured) / static_cast<double>(end - begin) * bench.clock.mhz() * 1e-3;
+}
+
+TEST(MemorySystem, StreamsShowTheMeasuredBandwidthByFootprint) {
+  Bench bench(108);
+  EXPECT_NEAR(stream_gb_per_s(bench, 8 * kMiB), 5430, 0.03 * 5430);
+  EXPECT_NEAR(stream_gb_per_s(bench, 16 * kMiB), 5430, 0.03 * 5430);
+  EXPECT_NEAR(stream_gb_per_s(bench, 30 * 1000000), 4000, 0.12 * 4000);
+  EXPECT_NEAR(stream_gb_per_s(bench, 40 * 1000000), 2460, 0.12 * 2460);
+  EXPECT_NEAR(stream_gb_per_s(bench, 58 * 1000000), 1915, 0.08 * 1915);
+  EXPECT_NEAR(stream_gb_per_s(bench, 200 * kMiB), 1790, 0.05 * 1790);
+}
+
+TEST(MemorySystem, AnswersAMissWhenDramHasDeliveredItAndNotACycleEarlier) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu.memory.l2_partitions = 1;
+  Bench bench(1, gpu);
+  MemoryReader& reader = *bench.readers.front();
+  // The request is looked at in the next cycle; 64 bytes pass the port in one.
+  const std::int64_t start = bench.clock.now();
+  reader.request(0, 64);
+  sc_core::sc_start();
+  EXPECT_EQ(reader.done.back().cycle - start, 1 + 1 + gpu.memory.dram_latency_cycles);
+  const std::int64_t again = bench.clock.now();
+  reader.request(0, 64);
+  sc_core::sc_start();
+  EXPECT_EQ(reader.done.back().cycle - again, 1 + 1 + gpu.memory.l2_near_latency_cycles);
+}
+
+TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
+  Bench bench(2);
+  bench.readers[0]->request(0, 1024);
+  bench.readers[1]->request(0, 1024);
+  sc_core::sc_start();
+  EXPECT_GE(bench.readers[1]->done.back().cycle, bench.readers[0]->done.back().cycle);
+  EXPECT_EQ(bench.memory.counters().l2_read_bytes, 2048);
+  EXPECT_EQ(bench.memory.counters().dram_read_bytes, 1024);
+}
+
+TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
+  Bench bench(1);
+  bench.readers[0]->request(4096, 2048, true);
+  sc_core::sc_start();
+  bench.readers[0]->request(4096, 2048);
+  sc_core::sc_start();
+  const MemoryCounters counters = bench.memory.counters();
+  EXPECT_EQ(counters.l2_write_bytes, 2048);
+  EXPECT_EQ(counters.dram_write_bytes, 2048);
+  EXPECT_EQ(counters.l2_read_bytes, 2048);
+  EXPECT_EQ(counters.dram_read_bytes, 0);
+}
+
+}  // namespace
+}  // namespace sptc::sim
