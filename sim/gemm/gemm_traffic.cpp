@@ -64,6 +64,27 @@ std::int64_t GemmTraffic::panel_bytes(Operand operand) const {
   return tile_bytes(operand) * kernel_.k_tiles();
 }
 
+std::int64_t GemmTraffic::largest_tile_bytes() const {
+  return tile_bytes(Operand::kA) + tile_bytes(Operand::kB) +
+         (kernel_.instruction.sparse ? tile_bytes(Operand::kMetadata) : 0);
+}
+
+std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) const {
+  const GemmShape& shape = kernel_.problem.shape;
+  const std::int64_t k = std::min(kernel_.cta_tile.k, shape.k);
+  const std::int64_t per_row =
+      row_bytes(Operand::kA, k) +
+      (kernel_.instruction.sparse ? row_bytes(Operand::kMetadata, k) : 0);
+  std::int64_t bytes = 0;
+  for (std::int64_t cta = begin; cta < end; ++cta) {
+    const CtaTile where = kernel_.rasterise(cta);
+    bytes += std::min(kernel_.cta_tile.m, shape.m - where.tile_m * kernel_.cta_tile.m) * per_row +
+             std::min(kernel_.cta_tile.n, shape.n - where.tile_n * kernel_.cta_tile.n) *
+                 row_bytes(Operand::kB, k);
+  }
+  return bytes;
+}
+
 std::int64_t GemmTraffic::output_tile_bytes() const {
   return tile_rows(Operand::kA) * tile_rows(Operand::kB) *
          output_bits(kernel_.problem.dtype) / 8;

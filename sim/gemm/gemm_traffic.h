@@ -26,6 +26,10 @@ class GemmTraffic : public CtaTraffic {
   std::int64_t tile_bytes(Operand operand) const;
   /// Bytes of a whole row of tiles of A or metadata, or a column of B, along K: without edges.
   std::int64_t panel_bytes(Operand operand) const;
+  /// Bytes of operands that CTAs `begin` to `end` (exclusive) copy per full k-tile.
+  std::int64_t tile_bytes_of(std::int64_t begin, std::int64_t end) const;
+  /// The same of one CTA away from the edges.
+  std::int64_t largest_tile_bytes() const;
   /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
   std::int64_t row_bytes(Operand operand, std::int64_t k) const;
   /// Bytes of D of one CTA tile.

@@ -85,6 +85,10 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   double clock = 0;
   double from_dram = 0;  // of the latest wave
   std::vector<std::int64_t> rows, cols;
+  const auto fullness = [&](std::int64_t begin, std::int64_t end) {
+    return static_cast<double>(traffic.tile_bytes_of(begin, end)) /
+           static_cast<double>((end - begin) * traffic.largest_tile_bytes());
+  };
   const auto look_at = [&](std::int64_t wave) {
     const std::int64_t begin = wave * ctas_per_wave_;
     const std::int64_t end = std::min(ctas, begin + ctas_per_wave_);
@@ -106,7 +110,7 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const double distinct_a = distinct(rows);
     const double distinct_b = distinct(cols);
     ShareOfCta share;
-    share.active_sms = std::min(sms, end - begin);
+    share.active_sms = static_cast<double>(std::min(sms, end - begin)) * fullness(begin, end);
     const auto of = [&](const Panels::Fetched& fetched, double bytes, double panels) {
       return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes), fetched.misses / panels};
     };

@@ -50,7 +50,9 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
     owed.waits += ratio.waits_for_dram;
     if (owed.waits >= 1) {
       owed.waits -= 1;
-      transfer.latency = spec_.dram_latency_cycles;
+      // A tile has blocks of both partitions, and the SM waits for the last one.
+      const int far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+      transfer.latency = spec_.dram_latency_cycles + (spec_.l2_partitions > 1 ? far - far / 2 : 0);
     }
   }
   if (spec_.l2_partitions > 1 && !transfer.write) {

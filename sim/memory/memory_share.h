@@ -19,7 +19,8 @@ struct ShareOfCta {
     double from_dram = 1;
     double waits_for_dram = 1;
   };
-  std::int64_t active_sms = 1;
+  /// SMs that do the same; a fraction where some of them move less, at the edges of the matrices.
+  double active_sms = 1;
   std::array<OfOperand, 3> operands;  ///< by Operand
 };
 

@@ -54,7 +54,8 @@ void MemorySystem::read_block(std::size_t partition, std::uint64_t block, std::i
 
 std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
                                     std::int64_t now) {
-  const std::size_t partition = port * tags_.size() / ports();
+  // Neighbouring SMs sit at different partitions, so that a small grid loads all of them.
+  const std::size_t partition = port % tags_.size();
   const std::uint64_t begin = payload.get_address();
   const std::uint64_t end = begin + payload.get_data_length();
   Read& read = read_;

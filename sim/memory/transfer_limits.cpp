@@ -2,6 +2,7 @@
 #include "sim/memory/transfer_limits.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sptc::sim {
 
@@ -23,23 +24,26 @@ void TransferLimits::reset(double clock_mhz) {
 }
 
 std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::size_t partition,
-                                      const Transfer& transfer, std::int64_t repeat) {
+                                      const Transfer& transfer, double repeat) {
+  const auto repeated = [repeat](std::int64_t bytes) {
+    return static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
+  };
   Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
   std::int64_t end = own_port.reserve(now, transfer.bytes);
   if (transfer.far_bytes > 0) {
     Throughput& other = l2_[(partition + 1) % l2_.size()];
-    end = std::max(end, other.reserve(now, transfer.far_bytes * repeat));
+    end = std::max(end, other.reserve(now, repeated(transfer.far_bytes)));
   }
-  end = std::max(end, l2_[partition].reserve(now, transfer.bytes * repeat));
+  end = std::max(end, l2_[partition].reserve(now, repeated(transfer.bytes)));
   if (transfer.dram_bytes > 0) {
-    const std::int64_t dram_end = dram_.reserve(now, transfer.dram_bytes * repeat);
+    const std::int64_t dram_end = dram_.reserve(now, repeated(transfer.dram_bytes));
     // A write is done when the L2 has it; DRAM takes it in its own time.
     end = transfer.write ? end : std::max(end, dram_end);
   }
-  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += transfer.bytes * repeat;
+  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += repeated(transfer.bytes);
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
-      transfer.dram_bytes * repeat;
-  counters_.l2_far_bytes += transfer.far_bytes * repeat;
+      repeated(transfer.dram_bytes);
+  counters_.l2_far_bytes += repeated(transfer.far_bytes);
   return end + transfer.latency;
 }
 

@@ -33,7 +33,7 @@ class TransferLimits {
   /// The cycle in which the transfer is complete. `repeat`: so many SMs move the same at the same
   /// time, each over a port of its own.
   std::int64_t complete(std::int64_t now, std::size_t port, std::size_t partition,
-                        const Transfer& transfer, std::int64_t repeat = 1);
+                        const Transfer& transfer, double repeat = 1);
 
   std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.

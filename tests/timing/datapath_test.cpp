@@ -78,7 +78,7 @@ void expect_same_cycles_and_words(GemmSimulator& simulator, std::uint64_t number
 
 TEST(GemmDatapath,
      SixtyRandomGemmsTakeTheSameCyclesWithAndWithoutValuesAndMatchThePlainArithmetic) {
-  GemmSimulator simulator(small_gpu(3), {GemmSimulator::Sms::kInTurn, false, ""});
+  GemmSimulator simulator(small_gpu(3), {GemmSimulator::Sms::kAll, false, ""});
   for (std::uint64_t number = 0; number < 60; ++number) {
     expect_same_cycles_and_words(simulator, number);
   }
@@ -94,7 +94,7 @@ std::vector<std::int64_t> cycles_of(GemmSimulator::Sms sms) {
   return cycles;
 }
 
-TEST(GemmDatapath, SmsAtOnceTakeWhatSmsInTurnTake) {
+TEST(GemmDatapath, SmsInTurnWithTheirShareOfTheMemoryTakeNearlyWhatSmsAtOnceTake) {
   // SystemC elaborates once per process, so a child builds the other simulator.
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -111,7 +111,12 @@ TEST(GemmDatapath, SmsAtOnceTakeWhatSmsInTurnTake) {
   const auto bytes = at_once.size() * sizeof(at_once[0]);
   ASSERT_EQ(read(ends[0], at_once.data(), bytes), static_cast<ssize_t>(bytes));
   waitpid(child, nullptr, 0);
-  EXPECT_EQ(in_turn, at_once);
+  for (std::size_t i = 0; i < in_turn.size(); ++i) {
+    const auto expected = static_cast<double>(at_once[i]);
+    // GEMMs of a few microseconds: whether a first access meets an idle DRAM, and in which
+    // partition, is a tenth of them.
+    EXPECT_NEAR(static_cast<double>(in_turn[i]), expected, 0.1 * expected) << i;
+  }
 }
 
 // --- random instruction streams

@@ -4,6 +4,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
 #include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/warp_program.h"
 
 #include <gtest/gtest.h>
@@ -21,16 +22,19 @@ struct Grid {
       : kernel(choose_kernel(problem, {GemmShape{64, 64, 64}, 2}, spec.sm, spec.sms)),
         context(kernel.instruction, mma::step_rules("ampere", kernel.instruction)),
         map(kernel.instruction),
-        program(gemm_warp_program(kernel, kernel.k_tiles())) {}
+        program(gemm_warp_program(kernel, kernel.k_tiles())),
+        traffic(kernel) {}
 
   KernelLaunch launch() const {
-    return {&program, &context, &map, kernel.warps(), 2, kernel.ctas(), nullptr};
+    return {&program, &context, &map, kernel.warps(), 2, kernel.ctas(), nullptr,
+            &traffic};
   }
 
   GemmKernel kernel;
   mma::StepContext context;
   mma::RegisterMap map;
   WarpProgram program;
+  GemmTraffic traffic;
 };
 
 GpuSpec three_sms() {
