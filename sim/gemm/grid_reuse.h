@@ -21,6 +21,10 @@ class GridReuse {
   /// Of the wave in which `cta` starts.
   const ShareOfCta& share_of(std::int64_t cta) const;
 
+  /// Of the mean wave behind the first one.
+  const ShareOfCta& later_share() const { return waves_.size() > 1 ? mean_ : last_; }
+  std::int64_t ctas_per_wave() const { return ctas_per_wave_; }
+
   /// Bytes that DRAM delivers for the whole grid.
   double dram_bytes() const { return dram_bytes_; }
 

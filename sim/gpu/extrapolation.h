@@ -23,12 +23,11 @@ struct ExtrapolatedCycles {
   std::int64_t cycles_simulated = 0;  ///< of all runs that were made
 };
 
-/// Cycles of a grid of identical CTAs from runs of shorter grids. The main loop and the CTAs are
-/// periodic once the pipeline is full; a period is accepted only where it was seen to repeat:
-///  - main loop: three depths, four k-tiles apart, must take equally much longer each time;
-///  - CTAs: on a full SM they must end in a pattern that repeats every 1 .. `resident` CTAs.
-/// Where they did not, or the grid is short, the whole grid is simulated. `simulate` runs a grid of
-/// the given CTAs and k-tiles.
+/// Cycles of a grid of identical CTAs from runs of shorter grids, carried on along straight lines:
+///  - main loop: two depths past the filling of the pipeline, four k-tiles apart;
+///  - CTAs: one fill of the SM and two, or as many CTAs more as the grid has beyond whole fills.
+/// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
+/// simulated whole. `simulate` runs a grid of the given CTAs and k-tiles.
 ExtrapolatedCycles extrapolate_cycles(
     const GridExtent& extent,
     const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate);

@@ -66,7 +66,7 @@ class GemmSimulator::Impl {
       result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
-      run_without_values(launch, result);
+      run_without_values(launch, reuse, result);
     }
     result.traffic = traffic_of(kernel, reuse);
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, clock_mhz(), spec_);
@@ -165,7 +165,7 @@ class GemmSimulator::Impl {
     return cycles;
   }
 
-  void run_without_values(const Launch& launch, GemmRun& result) {
+  void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
     if (!options_.extrapolate) {
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
@@ -176,6 +176,12 @@ class GemmSimulator::Impl {
     // All SMs get CTAs of the same kind, so the one with the most CTAs, SM 0, decides.
     const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
       const WarpProgram program = gemm_warp_program(kernel, k_tiles);
+      if (ctas * spec_.sms < kernel.ctas()) {
+        // The second fill of a shortened grid stands for all that follow.
+        gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& {
+          return cta < reuse.ctas_per_wave() ? reuse.share_of(cta) : reuse.later_share();
+        });
+      }
       const GridRun grid = gpu_.run(launch.of(program, ctas * spec_.sms, nullptr));
       CtaEnds ends;
       for (const CtaRecord& record : grid.ctas.front()) {

@@ -24,7 +24,7 @@ class CacheTags {
   void clear();
 
  private:
-  static constexpr int kWays = 16;
+  static constexpr int kWays = 32;
   struct Entry {
     std::uint64_t block = kEmpty;
     std::int64_t ready = 0;
