@@ -164,8 +164,8 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
   errors.collect([&] {
     if (memory.dram_latency_cycles < memory.l2_far_latency_cycles) {
       (root / "memory" / "dram_latency_cycles")
-          .fail(fmt::format("{} is less than l2_far_latency_cycles, {}",
-                            memory.dram_latency_cycles, memory.l2_far_latency_cycles));
+          .fail(fmt::format("{} is less than l2_far_latency_cycles, {}", memory.dram_latency_cycles,
+                            memory.l2_far_latency_cycles));
     }
   });
   errors.collect([&] {

@@ -31,10 +31,8 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
       place(batch * kernel.tiles_m() * panel_bytes(Operand::kA));
   first_[static_cast<int>(Operand::kB)] =
       place(batch * kernel.tiles_n() * panel_bytes(Operand::kB));
-  first_[static_cast<int>(Operand::kMetadata)] =
-      place(kernel.instruction.sparse
-                ? batch * kernel.tiles_m() * panel_bytes(Operand::kMetadata)
-                : 0);
+  first_[static_cast<int>(Operand::kMetadata)] = place(
+      kernel.instruction.sparse ? batch * kernel.tiles_m() * panel_bytes(Operand::kMetadata) : 0);
   first_d_ = place(0);
 }
 
@@ -45,8 +43,7 @@ std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
     return ceil_div(ceil_div(k, pattern.group), 2);  // half a byte per group
   }
   const bool compressed = operand == Operand::kA && kernel_.instruction.sparse;
-  const std::int64_t elements =
-      compressed ? ceil_div(k, pattern.group) * pattern.kept : k;
+  const std::int64_t elements = compressed ? ceil_div(k, pattern.group) * pattern.kept : k;
   return ceil_div(elements * numerics::storage_bits(type), 8);
 }
 
@@ -72,9 +69,8 @@ std::int64_t GemmTraffic::largest_tile_bytes() const {
 std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) const {
   const GemmShape& shape = kernel_.problem.shape;
   const std::int64_t k = std::min(kernel_.cta_tile.k, shape.k);
-  const std::int64_t per_row =
-      row_bytes(Operand::kA, k) +
-      (kernel_.instruction.sparse ? row_bytes(Operand::kMetadata, k) : 0);
+  const std::int64_t per_row = row_bytes(Operand::kA, k) +
+                               (kernel_.instruction.sparse ? row_bytes(Operand::kMetadata, k) : 0);
   std::int64_t bytes = 0;
   for (std::int64_t cta = begin; cta < end; ++cta) {
     const CtaTile where = kernel_.rasterise(cta);
@@ -86,8 +82,7 @@ std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) co
 }
 
 std::int64_t GemmTraffic::output_tile_bytes() const {
-  return tile_rows(Operand::kA) * tile_rows(Operand::kB) *
-         output_bits(kernel_.problem.dtype) / 8;
+  return tile_rows(Operand::kA) * tile_rows(Operand::kB) * output_bits(kernel_.problem.dtype) / 8;
 }
 
 MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,
@@ -110,8 +105,7 @@ MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruct
       instruction.first_warp_only ? edge : ceil_div(edge, std::int64_t{kernel_.warps()});
   const std::int64_t first_row = instruction.first_warp_only ? 0 : warp * share;
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
-  const std::int64_t valid_k =
-      std::min(kernel_.cta_tile.k, shape.k - tile * kernel_.cta_tile.k);
+  const std::int64_t valid_k = std::min(kernel_.cta_tile.k, shape.k - tile * kernel_.cta_tile.k);
   const std::int64_t bytes = row_bytes(operand, valid_k);
   const std::int64_t offset =
       ((where.batch * tiles + index) * kernel_.k_tiles() + tile) * tile_bytes(operand) +
@@ -125,15 +119,14 @@ MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row)
   const std::int64_t width = kernel_.warp_tile.n;
   const std::int64_t row = where.tile_m * kernel_.cta_tile.m +
                            warp % kernel_.warps_m() * kernel_.warp_tile.m + fragment_row * height;
-  const std::int64_t col =
-      where.tile_n * kernel_.cta_tile.n + warp / kernel_.warps_m() * width;
+  const std::int64_t col = where.tile_n * kernel_.cta_tile.n + warp / kernel_.warps_m() * width;
   const std::int64_t rows = std::clamp<std::int64_t>(shape.m - row, 0, height);
   const std::int64_t cols = std::clamp<std::int64_t>(shape.n - col, 0, width);
   const int bits = output_bits(kernel_.problem.dtype);
   // Pieces of 16 rows and the width of a warp tile, row after row of them.
   const std::int64_t columns = ceil_div(shape.n, width);
-  const std::int64_t piece = (where.batch * ceil_div(shape.m, height) + row / height) * columns +
-                             col / width;
+  const std::int64_t piece =
+      (where.batch * ceil_div(shape.m, height) + row / height) * columns + col / width;
   const std::int64_t stride = std::min(height, shape.m) * std::min(width, shape.n) * bits / 8;
   return {first_d_ + static_cast<std::uint64_t>(piece * stride), rows * cols * bits / 8};
 }

@@ -10,7 +10,8 @@
 namespace sptc::sim {
 namespace {
 
-// Waves that are looked at one by one; a longer grid is taken to go on like the second half of them.
+// Waves that are looked at one by one; a longer grid is taken to go on like the second half of
+// them.
 constexpr std::int64_t kMaxWaves = 64;
 
 /// The panels (rows of tiles of A, columns of tiles of B) of one operand, and when each was last in
@@ -74,8 +75,7 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   const GemmTraffic traffic(kernel);
   const std::int64_t ctas = kernel.ctas();
   last_wave_ = (ctas - 1) / ctas_per_wave_;
-  const double capacity =
-      static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
+  const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
   std::int64_t a_bytes = traffic.panel_bytes(Operand::kA);
   if (kernel.instruction.sparse) {
     a_bytes += traffic.panel_bytes(Operand::kMetadata);

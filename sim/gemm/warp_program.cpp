@@ -92,7 +92,7 @@ class ProgramBuilder {
     if (operand == Operand::kMetadata) {
       return tile.m * tile.k / pattern.group / 2;
     }
-    const std::int64_t elements = operand == Operand::kB         ? tile.n * tile.k
+    const std::int64_t elements = operand == Operand::kB       ? tile.n * tile.k
                                   : kernel_.instruction.sparse ? tile.m * tile.k / 2
                                                                : tile.m * tile.k;
     return elements * numerics::storage_bits(type) / 8;

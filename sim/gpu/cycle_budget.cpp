@@ -34,8 +34,7 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                    static_cast<double>(std::max(traffic.l2_read, traffic.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
   budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
-  budget.dram =
-      static_cast<double>(traffic.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
+  budget.dram = static_cast<double>(traffic.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
   return budget;
 }
 

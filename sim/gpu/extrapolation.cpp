@@ -45,8 +45,7 @@ ExtrapolatedCycles extrapolate_cycles(
   // A grid of the full depth, with `grid` CTAs.
   const auto at_full_depth = [&](std::int64_t grid) {
     const std::int64_t second = end(grid, tiles.second);
-    return tiles.repeats == 0 ? second
-                              : second + tiles.repeats * (second - end(grid, tiles.first));
+    return tiles.repeats == 0 ? second : second + tiles.repeats * (second - end(grid, tiles.first));
   };
   const std::int64_t second = at_full_depth(ctas.second);
   result.cycles =

@@ -87,8 +87,7 @@ class GemmSimulator::Impl {
     const GemmTraffic& traffic;
 
     KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory) const {
-      return {&program, &context, &map,    kernel.warps(), kernel.ctas_per_sm,
-              ctas,     memory,   &traffic};
+      return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
     }
   };
 

@@ -45,10 +45,10 @@ GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
     memory_->reset(clock_mhz_);
   }
   if (share_) {
-    share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_
-                                            : [this](std::int64_t) -> const ShareOfCta& {
-                                                return alone_;
-                                              });
+    share_->reset(
+        clock_mhz_, share_of_cta_ ? share_of_cta_ : [this](std::int64_t) -> const ShareOfCta& {
+          return alone_;
+        });
   }
   scheduler_.start(kernel, sm);
   sc_core::sc_start();

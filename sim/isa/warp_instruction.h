@@ -45,8 +45,8 @@ struct WarpInstruction {
   FragmentPosition where;
   /// Works for the k-tile of so many main loop iterations later; skipped where that does not come.
   int tiles_ahead = 0;
-  int issue_slots = 1;         ///< machine instructions that this stands for
-  int copy_groups = 0;         ///< kWaitCopies
+  int issue_slots = 1;           ///< machine instructions that this stands for
+  int copy_groups = 0;           ///< kWaitCopies
   bool first_warp_only = false;  ///< kCopy: one warp copies for its CTA
 
   RegisterRange d;                  ///< written

@@ -36,9 +36,8 @@ std::int64_t CacheTags::find(std::uint64_t block) const {
 
 void CacheTags::insert(std::uint64_t block, std::int64_t ready) {
   const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
-  auto place = std::find_if(first, first + kWays, [&](const Entry& e) {
-    return e.block == block || e.block == kEmpty;
-  });
+  auto place = std::find_if(first, first + kWays,
+                            [&](const Entry& e) { return e.block == block || e.block == kEmpty; });
   if (place == first + kWays) {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;

@@ -49,8 +49,8 @@ class MemoryPorts : public Module {
     }
   };
 
-  tlm::tlm_sync_enum on_request(int port, tlm::tlm_generic_payload& payload,
-                                tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum on_request(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time& delay);
   void on_event() override;
 
   std::vector<std::unique_ptr<Socket>> sockets_;

@@ -21,8 +21,7 @@ MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock
                          const MemorySpec& spec)
     : MemoryPorts(name, clock, 1), spec_(spec), limits_(as_one_partition(spec), clock.mhz(), 1) {}
 
-void MemoryShare::reset(double clock_mhz,
-                        std::function<const ShareOfCta&(std::int64_t)> share) {
+void MemoryShare::reset(double clock_mhz, std::function<const ShareOfCta&(std::int64_t)> share) {
   limits_.reset(clock_mhz);
   share_ = std::move(share);
   owed_ = {};

@@ -25,8 +25,8 @@ struct ShareOfCta {
 };
 
 /// The memory system as one SM sees it whose fellows all do the same at the same time: each of its
-/// transactions stands for as many as there are active SMs, and whether a block comes from the L2 or
-/// from DRAM is decided by ratios instead of tags. One socket.
+/// transactions stands for as many as there are active SMs, and whether a block comes from the L2
+/// or from DRAM is decided by ratios instead of tags. One socket.
 class MemoryShare : public MemoryPorts {
  public:
   MemoryShare(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec);

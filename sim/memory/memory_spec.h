@@ -12,18 +12,18 @@ struct MemorySpec {
 
   int l2_partitions = 0;  ///< 2: each serves half of the SMs and caches what the other one owns
   Bytes l2_capacity;      ///< of all partitions
-  double l2_bytes_per_cycle = 0;    ///< of all partitions
-  int l2_near_latency_cycles = 0;   ///< load to use, hit in the SM's own partition
-  int l2_far_latency_cycles = 0;    ///< hit in the other one
+  double l2_bytes_per_cycle = 0;   ///< of all partitions
+  int l2_near_latency_cycles = 0;  ///< load to use, hit in the SM's own partition
+  int l2_far_latency_cycles = 0;   ///< hit in the other one
 
-  double dram_gb_per_s = 0;         ///< 1e9 bytes per second, of the pins
+  double dram_gb_per_s = 0;            ///< 1e9 bytes per second, of the pins
   double dram_efficiency_percent = 0;  ///< what row misses and turnarounds leave of them
-  double dram_refresh_ns = 0;  ///< for which a bank is blocked in each interval
+  double dram_refresh_ns = 0;          ///< for which a bank is blocked in each interval
   double dram_refresh_interval_ns = 0;
-  int dram_latency_cycles = 0;      ///< load to use at the boost clock, mean over the partitions
+  int dram_latency_cycles = 0;  ///< load to use at the boost clock, mean over the partitions
 
-  /// Bytes per cycle of a clock of `mhz` that DRAM delivers. Refresh is staggered over the channels,
-  /// so the device as a whole loses its share of time and never stands still.
+  /// Bytes per cycle of a clock of `mhz` that DRAM delivers. Refresh is staggered over the
+  /// channels, so the device as a whole loses its share of time and never stands still.
   double dram_bytes_per_cycle(double mhz) const {
     return dram_gb_per_s * 1e3 / mhz * dram_efficiency_percent / 100 *
            (1 - dram_refresh_ns / dram_refresh_interval_ns);

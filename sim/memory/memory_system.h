@@ -40,8 +40,7 @@ class MemorySystem : public MemoryPorts {
     std::vector<Fill> fills;
   };
 
-  void read_block(std::size_t partition, std::uint64_t block, std::int64_t bytes,
-                  Read& read) const;
+  void read_block(std::size_t partition, std::uint64_t block, std::int64_t bytes, Read& read) const;
   std::size_t owner_of(std::uint64_t block) const;
 
   const MemorySpec spec_;

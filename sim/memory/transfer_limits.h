@@ -14,10 +14,10 @@ namespace sptc::sim {
 /// What a transaction moves over each part of the memory system.
 struct Transfer {
   bool write = false;
-  std::int64_t bytes = 0;       ///< over the SM's port and its partition of the L2
-  std::int64_t far_bytes = 0;   ///< of the bytes, also over the other partition
+  std::int64_t bytes = 0;      ///< over the SM's port and its partition of the L2
+  std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
-  std::int64_t latency = 0;     ///< of an idle system
+  std::int64_t latency = 0;  ///< of an idle system
 };
 
 /// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every

@@ -87,8 +87,8 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   const CopyDone done{request.warp_slot, request.group};
   const bool is_store = request.instruction->opcode == Opcode::kStoreGlobal;
   ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
-  const MemoryRange range = request.kernel->traffic->range(request.cta, request.warp,
-                                                           *request.instruction, request.tile);
+  const MemoryRange range =
+      request.kernel->traffic->range(request.cta, request.warp, *request.instruction, request.tile);
   if (range.bytes == 0) {  // all beyond the edge of the matrix
     if (!is_store) {
       done_out[port]->write(done);
@@ -158,7 +158,8 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
   if (transaction.is_read()) {
     statistics_.read_bytes += bytes;
     end = shared_memory_.claim(Bytes(bytes));
-    done_out[transaction.port]->write_after(transaction.done, std::max<std::int64_t>(end - now(), 1));
+    done_out[transaction.port]->write_after(transaction.done,
+                                            std::max<std::int64_t>(end - now(), 1));
   } else {
     statistics_.written_bytes += bytes;
   }

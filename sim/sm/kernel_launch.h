@@ -45,7 +45,7 @@ struct KernelLaunch {
   int warps_per_cta = 0;
   int ctas_per_sm = 0;  ///< resident at once
   std::int64_t ctas = 0;
-  CtaMemory* memory = nullptr;  ///< absent: only time is simulated
+  CtaMemory* memory = nullptr;          ///< absent: only time is simulated
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
 };
 

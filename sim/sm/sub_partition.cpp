@@ -158,8 +158,7 @@ bool SubPartition::can_issue(const Warp& warp) const {
   if (instruction.opcode == Opcode::kWgmmaWait) {
     return warp.wgmma.groups_under_way() <= instruction.pending_groups;
   }
-  if (instruction.opcode == Opcode::kWaitCopies &&
-      !warp.copies.at_most(instruction.copy_groups)) {
+  if (instruction.opcode == Opcode::kWaitCopies && !warp.copies.at_most(instruction.copy_groups)) {
     return false;
   }
   return warp.scoreboard.can_issue(instruction);

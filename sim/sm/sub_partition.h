@@ -88,7 +88,7 @@ class SubPartition : public Module {
   int dispatch_credits_;
   std::int64_t launched_ = 0;
   std::uint64_t next_mma_id_ = 0;
-  std::int64_t issue_cycle_ = -1;  ///< cycle of the latest issue
+  std::int64_t issue_cycle_ = -1;      ///< cycle of the latest issue
   std::int64_t issue_free_cycle_ = 0;  ///< behind an instruction of several issue slots
   int issued_in_cycle_ = 0;
   Statistics statistics_;

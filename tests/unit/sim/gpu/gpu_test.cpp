@@ -26,8 +26,7 @@ struct Grid {
         traffic(kernel) {}
 
   KernelLaunch launch() const {
-    return {&program, &context, &map, kernel.warps(), 2, kernel.ctas(), nullptr,
-            &traffic};
+    return {&program, &context, &map, kernel.warps(), 2, kernel.ctas(), nullptr, &traffic};
   }
 
   GemmKernel kernel;
