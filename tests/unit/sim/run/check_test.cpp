@@ -27,7 +27,9 @@ TEST(SampleElements, TakesDistinctRowsAndColumnsInRange) {
                                 {2147483647, 2147483647, 1}}) {
     for (const std::int64_t batch : {1, 3, 5, 1000}) {
       const auto selections = sample_elements(shape, batch, 7);
-      EXPECT_GE(elements(selections), std::min<std::int64_t>(256, shape.m * shape.n * batch));
+      const double all =
+          static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(batch);
+      EXPECT_GE(static_cast<double>(elements(selections)), std::min(256.0, all));
       EXPECT_LE(elements(selections), 1024);
       std::set<std::int64_t> entries;
       for (const ElementSelection& selection : selections) {
