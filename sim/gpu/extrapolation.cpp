@@ -6,9 +6,6 @@
 namespace sptc::sim {
 namespace {
 
-// Depths are compared a whole number of these apart, so that loop periods of 1, 2 and 4 k-tiles are
-// all seen.
-constexpr std::int64_t kTileStride = 4;
 // k-tiles that fill the pipeline.
 constexpr std::int64_t kWarmUpTiles = 8;
 
@@ -20,11 +17,11 @@ struct Stretch {
 };
 
 Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t stride) {
-  const std::int64_t first = warm_up + length % stride;
-  const std::int64_t second = first + stride;
-  if (length <= second) {
+  if (length <= warm_up + 2 * stride) {
     return {length, length, 0};
   }
+  const std::int64_t first = warm_up + (length - warm_up) % stride;
+  const std::int64_t second = first + stride;
   return {first, second, (length - second) / stride};
 }
 
@@ -34,7 +31,7 @@ ExtrapolatedCycles extrapolate_cycles(
     const GridExtent& extent,
     const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate) {
   const Stretch ctas = stretch_of(extent.ctas, extent.resident, extent.resident);
-  const Stretch tiles = stretch_of(extent.k_tiles, kWarmUpTiles, kTileStride);
+  const Stretch tiles = stretch_of(extent.k_tiles, kWarmUpTiles, extent.tile_period);
   ExtrapolatedCycles result;
   result.extrapolated = ctas.repeats > 0 || tiles.repeats > 0;
   const auto end = [&](std::int64_t grid, std::int64_t depth) {

@@ -12,6 +12,9 @@ struct GridExtent {
   std::int64_t ctas = 0;      ///< that this SM executes
   std::int64_t k_tiles = 0;   ///< main loop iterations of each
   std::int64_t resident = 1;  ///< CTAs at once
+  /// Multiple of the periods that the main loop may have: stages that are filled in a burst, and
+  /// fractions of cycles that add up.
+  std::int64_t tile_period = 4;
 };
 
 /// Cycle at which each CTA ended, in order.
@@ -24,7 +27,7 @@ struct ExtrapolatedCycles {
 };
 
 /// Cycles of a grid of identical CTAs from runs of shorter grids, carried on along straight lines:
-///  - main loop: two depths past the filling of the pipeline, four k-tiles apart;
+///  - main loop: two depths past the filling of the pipeline, `tile_period` apart;
 ///  - CTAs: one fill of the SM and two, or as many CTAs more as the grid has beyond whole fills.
 /// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
 /// simulated whole. `simulate` runs a grid of the given CTAs and k-tiles.

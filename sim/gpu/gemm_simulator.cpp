@@ -12,6 +12,7 @@
 #include "sim/tensor_core/waveform.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace sptc::sim {
 
@@ -190,7 +191,9 @@ class GemmSimulator::Impl {
       return ends;
     };
     const ExtrapolatedCycles cycles = extrapolate_cycles(
-        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm}, simulate);
+        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
+         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2)},
+        simulate);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;
     result.sampling.cycles_simulated = cycles.cycles_simulated;

@@ -163,7 +163,12 @@ struct StreamCheck {
         execute(instruction);
       } else if (instruction.opcode == Opcode::kBarrier) {
         ++barriers;
-      } else {
+      } else if (instruction.opcode == Opcode::kCopy) {
+        // One k-tile after the other, none twice.
+        EXPECT_EQ(cursor.iteration() + instruction.tiles_ahead, copies[instruction.operand]++);
+      } else if (instruction.opcode == Opcode::kStoreGlobal) {
+        ++rows_stored[instruction.where.row];
+      } else if (instruction.opcode == Opcode::kStoreAccumulator) {
         ++stores[{instruction.where.row, instruction.where.col}];
       }
     }
@@ -208,6 +213,8 @@ struct StreamCheck {
   std::map<int, std::tuple<Operand, int, std::int64_t>> contents;
   std::map<std::pair<int, int>, std::int64_t> executed;
   std::map<std::pair<int, int>, int> stores;
+  std::map<Operand, std::int64_t> copies;
+  std::map<int, int> rows_stored;
   int barriers = 0;
 };
 
@@ -222,7 +229,12 @@ void expect_complete(const GemmKernel& kernel) {
     EXPECT_EQ(steps, kernel.k_tiles() * kernel.k_steps_per_tile());
     EXPECT_EQ(check.stores[where], 1);
   }
-  EXPECT_EQ(check.barriers, kernel.k_tiles());
+  EXPECT_EQ(check.barriers, kernel.k_tiles() + 1);  // and one behind the prologue
+  EXPECT_EQ(check.copies.size(), kernel.instruction.sparse ? 3U : 2U);
+  for (const auto& [operand, tiles] : check.copies) {
+    EXPECT_EQ(tiles, kernel.k_tiles());
+  }
+  EXPECT_EQ(check.rows_stored.size(), static_cast<std::size_t>(kernel.fragments_m()));
 }
 
 TEST(WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
