@@ -45,7 +45,9 @@ RunOptions checked(const SimulationOptions& given) {
   if (!given.check.empty()) {
     options.check = parse_check_mode(given.check);
   }
-  if (given.clock != "boost") {
+  if (given.clock == "limited") {
+    options.clock_limited = true;
+  } else if (given.clock != "boost") {
     options.clock_mhz = parse_clock_mhz(given.clock);
   }
   if (!given.tile.empty()) {
@@ -104,7 +106,12 @@ void SimulationOptions::add_to(CLI::App& command) {
                   "sample, eigen: against double precision; exact: bits against the plain "
                   "arithmetic (default: eigen in datapath, sample in timing)")
       ->type_name("none|sample|eigen|exact");
-  command.add_option("--clock", clock, "SM clock")->type_name("boost|MHZ")->capture_default_str();
+  command
+      .add_option("--clock", clock,
+                  "SM clock; limited: the highest that the power limit allows, up to boost")
+      ->type_name("boost|limited|MHZ")
+      ->capture_default_str();
+  energy.add_to(command);
   command.add_option("--tile", tile, "CTA tile instead of the heuristic's")->type_name("MxNxK");
   command.add_option("--stages", stages, "pipeline stages instead of the heuristic's")
       ->type_name("N");
@@ -149,6 +156,7 @@ RunResult run_as_asked(const SimulationOptions& options, Architecture architectu
   run_options.data = data != nullptr && options.data.empty()
                          ? "file"
                          : data_name(options, workload, run_options.fidelity);
+  set_power(options.energy, architecture, run_options);
 
   GemmSimulator::Options build;
   build.sms = run_options.simulated_sms();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/cli/energy_options.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/run/data_source.h"
@@ -24,6 +25,7 @@ struct SimulationOptions {
   std::string data;
   std::string check;
   std::string clock = "boost";
+  EnergyOptions energy;
   std::string tile;
   std::string stages;
   std::string seed = "0";

@@ -40,6 +40,14 @@ void append_row(const OperationResult& op, const char* variant,
   } else {
     out += "none,,,,,";
   }
+  if (figures->energy) {
+    const EnergyResult& energy = *figures->energy;
+    const auto ratio = op.performance_per_watt_ratio();
+    out += fmt::format(",{},{},{},{},{}", energy.total_uj, energy.power_w, energy.peak_power_w,
+                       energy.pj_per_flop, ratio ? fmt::format("{}", *ratio) : "");
+  } else {
+    out += ",,,,,";
+  }
   out += "\r\n";
 }
 
@@ -48,7 +56,8 @@ void append_row(const OperationResult& op, const char* variant,
 std::string csv_report(const RunResult& result) {
   std::string out =
       "name,m,n,k,batch,count,dtype,variant,cycles,time_us,clock_mhz,tflops,utilization,padding,"
-      "bound_by,speedup,check,elements,mismatches,undecided,worst_error,bound\r\n";
+      "bound_by,speedup,check,elements,mismatches,undecided,worst_error,bound,"
+      "energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio\r\n";
   for (const OperationResult& op : result.operations) {
     append_row(op, "dense", op.dense, out);
     append_row(op, "sparse", op.sparse, out);

@@ -53,6 +53,29 @@ Json activity_json(const Activity& activity) {
           {"multiplier_busy_cycles", activity.multiplier_busy_cycles}};
 }
 
+Json energy_json(const EnergyResult& energy) {
+  Json parts = Json::object();
+  for (const auto& [part, uj] : energy.parts_uj) {
+    if (uj != 0) {
+      parts[part] = uj;
+    }
+  }
+  parts["total"] = energy.total_uj;
+  return parts;
+}
+
+/// energy_uj, powers, and what follows from them, into `json`.
+void add_energy(const std::optional<EnergyResult>& energy, Json& json) {
+  if (energy) {
+    json["energy_uj"] = energy_json(*energy);
+    json["power_w"] = energy->power_w;
+    json["peak_power_w"] = energy->peak_power_w;
+    json["power_limited"] = energy->limited;
+    json["pj_per_flop"] = energy->pj_per_flop;
+    json["gflops_per_w"] = 1e3 / energy->pj_per_flop;
+  }
+}
+
 Json variant_json(const std::optional<VariantResult>& variant) {
   if (!variant) {
     return nullptr;
@@ -94,6 +117,7 @@ Json variant_json(const std::optional<VariantResult>& variant) {
   if (variant->activity) {
     json["activity"] = activity_json(*variant->activity);
   }
+  add_energy(variant->energy, json);
   if (variant->check) {
     json["check"] = check_json(*variant->check);
   }
@@ -114,6 +138,9 @@ Json operation_json(const OperationResult& op) {
   if (const auto speedup = op.speedup()) {
     json["speedup"] = *speedup;
   }
+  if (const auto ratio = op.performance_per_watt_ratio()) {
+    json["performance_per_watt_ratio"] = *ratio;
+  }
   return json;
 }
 
@@ -121,8 +148,10 @@ Json total_json(const std::optional<VariantTotals>& total) {
   if (!total) {
     return nullptr;
   }
-  return {
+  Json json{
       {"time_us", total->time_us}, {"tflops", total->tflops}, {"mismatches", total->mismatches}};
+  add_energy(total->energy, json);
+  return json;
 }
 
 Json totals_json(const Totals& totals) {
@@ -131,6 +160,9 @@ Json totals_json(const Totals& totals) {
             {"sparse", total_json(totals.sparse)}};
   if (totals.speedup) {
     json["speedup"] = *totals.speedup;
+  }
+  if (totals.performance_per_watt_ratio) {
+    json["performance_per_watt_ratio"] = *totals.performance_per_watt_ratio;
   }
   return json;
 }

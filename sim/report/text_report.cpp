@@ -98,6 +98,49 @@ void append_totals(Buffer& out, const Totals& totals) {
   }
 }
 
+/// Energies of the totals, dense beside sparse: parts of at least a thousandth of either.
+void append_energy(Buffer& out, const Totals& totals) {
+  const EnergyResult* dense =
+      totals.dense && totals.dense->energy ? &*totals.dense->energy : nullptr;
+  const EnergyResult* sparse =
+      totals.sparse && totals.sparse->energy ? &*totals.sparse->energy : nullptr;
+  const EnergyResult* any = dense != nullptr ? dense : sparse;
+  if (any == nullptr) {
+    return;
+  }
+  const auto uj = [](const EnergyResult* energy, std::size_t part) {
+    return energy == nullptr ? 0 : energy->parts_uj[part].second;
+  };
+  const auto cell = [](const EnergyResult* energy, double value) {
+    return energy == nullptr ? std::string("-") : fmt::format("{:.1f}", value);
+  };
+  constexpr const char* kEnergyRow = "  {:<20} {:>14} {:>14}";
+  line(out, "\nenergy, GEMMs only, uJ");
+  line(out, kEnergyRow, "", "dense", "sparse");
+  for (std::size_t i = 0; i < any->parts_uj.size(); ++i) {
+    const bool shows = uj(dense, i) >= 1e-3 * any->total_uj || uj(sparse, i) >= 1e-3 * any->total_uj;
+    if (shows) {
+      line(out, kEnergyRow, any->parts_uj[i].first, cell(dense, uj(dense, i)),
+           cell(sparse, uj(sparse, i)));
+    }
+  }
+  const auto row = [&](const char* what, double EnergyResult::*member, const char* format) {
+    const auto text = [&](const EnergyResult* energy) {
+      return energy == nullptr ? std::string("-")
+                               : fmt::format(fmt::runtime(format), energy->*member);
+    };
+    line(out, kEnergyRow, what, text(dense), text(sparse));
+  };
+  row("total", &EnergyResult::total_uj, "{:.1f}");
+  row("average power W", &EnergyResult::power_w, "{:.1f}");
+  row("peak power W", &EnergyResult::peak_power_w, "{:.1f}");
+  row("pJ per flop", &EnergyResult::pj_per_flop, "{:.4f}");
+  if (totals.performance_per_watt_ratio) {
+    line(out, "  performance per watt, sparse / dense: {:.2f}x",
+         *totals.performance_per_watt_ratio);
+  }
+}
+
 void append_chain(Buffer& out, const char* name, const std::optional<double>& simulated,
                   const std::optional<double>& float64, std::int64_t disagreements) {
   if (simulated && float64) {
@@ -208,6 +251,7 @@ std::string text_report(const RunResult& result) {
     append_operation(out, op);
   }
   append_totals(out, result.totals);
+  append_energy(out, result.totals);
   if (result.accuracy) {
     append_accuracy(out, *result.accuracy);
   }

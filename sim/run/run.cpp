@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 #include "sim/run/check.h"
+#include "sim/run/energy.h"
+#include "sim/run/energy_totals.h"
 #include "sim/run/network.h"
 #include "sim/trace/memory_guard.h"
 
@@ -82,6 +84,14 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
   return result;
 }
 
+std::string clock_text(const RunOptions& options) {
+  const std::string asked =
+      options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost";
+  return options.clock_limited
+             ? fmt::format("limited by {} W, at most {}", options.power->power_limit_w, asked)
+             : asked;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
   const auto tile = [](const GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
@@ -93,7 +103,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
-      {"clock", options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost"},
+      {"clock", clock_text(options)},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
       {"sms", std::string(name(options.simulated_sms()))},
@@ -164,6 +174,8 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   bool has_sparse = true;
   bool any_sparse = false;
   double flops = 0;
+  EnergySum dense_energy;
+  EnergySum sparse_energy;
   for (const OperationResult& op : operations) {
     const auto count = static_cast<double>(op.count);
     flops += 2 * count * static_cast<double>(op.batch) * static_cast<double>(op.shape.macs());
@@ -174,24 +186,32 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
     any_sparse = any_sparse || op.sparse.has_value();
     if (op.dense) {
       dense.time_us += count * op.dense->time_us;
+      dense_energy.add(*op.dense, op.count);
       dense.mismatches += op.dense->check ? op.dense->check->mismatches : 0;
     }
     if (sparse_or_dense != nullptr) {
       sparse.time_us += count * sparse_or_dense->time_us;
+      sparse_energy.add(*sparse_or_dense, op.count);
       sparse.mismatches += sparse_or_dense->check ? sparse_or_dense->check->mismatches : 0;
     }
   }
   Totals totals;
   if (has_dense && !operations.empty()) {
     dense.tflops = flops / dense.time_us * 1e-6;
+    dense.energy = dense_energy.result(flops);
     totals.dense = dense;
   }
   if (has_sparse && any_sparse) {
     sparse.tflops = flops / sparse.time_us * 1e-6;
+    sparse.energy = sparse_energy.result(flops);
     totals.sparse = sparse;
   }
   if (totals.dense && totals.sparse) {
     totals.speedup = dense.time_us / sparse.time_us;
+    if (totals.dense->energy && totals.sparse->energy) {
+      totals.performance_per_watt_ratio =
+          totals.dense->energy->total_uj / totals.sparse->energy->total_uj;
+    }
   }
   return totals;
 }
@@ -210,6 +230,8 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   name_assumptions(architecture, result);
 
   KernelRunner kernels(architecture.gpu, options, launch);
+  const GeneratedData generated(DataKind::kRandom, options.seed);
+  const DataSource& values = data == nullptr ? generated : *data;
   const auto report_progress = [&](std::size_t done) {
     if (progress) {
       progress(done, operations.size(), done < operations.size() ? operations[done].name : "");
@@ -227,8 +249,6 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     if (options.fidelity == Fidelity::kDatapath) {
       std::for_each(operations.begin(), operations.end(), require_operand_memory);
     }
-    const GeneratedData generated(DataKind::kRandom, options.seed);
-    const DataSource& values = data == nullptr ? generated : *data;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation& op = operations[i];
       report_progress(i);
@@ -243,6 +263,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     }
   }
   report_progress(operations.size());
+  add_energy(operations, values, options, result);
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
   return result;

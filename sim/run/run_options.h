@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/energy/power.h"
 #include "models/numerics/data_type.h"
 #include "sim/gpu/gemm_simulator.h"
 
@@ -47,6 +48,8 @@ struct RunOptions {
   std::optional<CheckMode> check;
   std::uint64_t seed = 0;
   std::optional<double> clock_mhz;  ///< else the boost clock
+  bool clock_limited = false;  ///< the highest clock, up to that one, that the power limit allows
+  std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
   KernelOverrides kernel;
   std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all
   bool extrapolate = true;                ///< only where no values travel

@@ -19,6 +19,13 @@ std::optional<double> OperationResult::speedup() const {
   return dense->time_us / sparse->time_us;
 }
 
+std::optional<double> OperationResult::performance_per_watt_ratio() const {
+  if (!dense || !sparse || !dense->energy || !sparse->energy) {
+    return std::nullopt;
+  }
+  return dense->energy->total_uj / sparse->energy->total_uj;
+}
+
 bool RunResult::passed() const {
   return std::all_of(operations.begin(), operations.end(), [](const OperationResult& operation) {
     return is_right(operation.dense) && is_right(operation.sparse);

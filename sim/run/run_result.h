@@ -37,6 +37,18 @@ struct CheckResult {
   std::optional<Violation> first_violation;
 };
 
+/// Where the energy of one launch goes, and at what power.
+struct EnergyResult {
+  std::vector<std::pair<std::string, double>>
+      parts_uj;  ///< by event (energy::kEvents), then leakage, idle_sms, constant, board
+  double total_uj = 0;
+  double power_w = 0;       ///< average over the launch
+  double peak_power_w = 0;  ///< while the tensor cores are fed
+  double pj_per_flop = 0;   ///< effective: skipped zeros count
+  bool limited = false;     ///< the power limit lowered the clock
+  bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
+};
+
 /// One operation, dense or sparse. Times and cycles are of one launch (all `batch` GEMMs of it).
 struct VariantResult {
   KernelResult kernel;
@@ -52,6 +64,7 @@ struct VariantResult {
   CycleBudget budget;
   std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
   std::optional<CheckResult> check;
+  std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
 };
 
 struct OperationResult {
@@ -66,6 +79,8 @@ struct OperationResult {
 
   /// dense / sparse time, where both were simulated.
   std::optional<double> speedup() const;
+  /// dense / sparse energy, where both are known: work per joule, sparse over dense.
+  std::optional<double> performance_per_watt_ratio() const;
 };
 
 /// Sums over the network: count-weighted, GEMMs only. Operations that stay dense enter the sparse
@@ -74,12 +89,14 @@ struct VariantTotals {
   double time_us = 0;
   double tflops = 0;
   std::int64_t mismatches = 0;
+  std::optional<EnergyResult> energy;  ///< sums; powers averaged over time, the peak the highest
 };
 
 struct Totals {
   std::optional<VariantTotals> dense;
   std::optional<VariantTotals> sparse;
   std::optional<double> speedup;
+  std::optional<double> performance_per_watt_ratio;  ///< sparse / dense
 };
 
 /// Classification by a network whose real values ran through the simulated hardware.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/energy_options.h"
+
+#include "models/base/error.h"
+#include "sim/config/energy.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr double kMaxWatts = 100000;
+
+double parse_watts(const char* option, const std::string& text) {
+  double watts = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, watts);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(watts > 0) || watts > kMaxWatts) {
+    throw InputError(fmt::format("{} must be a number of watts above 0 and at most {}, not '{}'",
+                                 option, kMaxWatts, printable(text)));
+  }
+  return watts;
+}
+
+}  // namespace
+
+void EnergyOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--energy", energy,
+                  "energies: a name of 'energy list', or a file (default: the architecture's, where "
+                  "it has one)")
+      ->type_name("NAME|FILE");
+  command
+      .add_option("--power-limit", power_limit,
+                  "of --clock limited, in watts, instead of the energy file's")
+      ->type_name("W");
+  command
+      .add_option("--board-idle", board_idle,
+                  "what this board takes at rest, in watts, instead of the energy file's")
+      ->type_name("W");
+}
+
+void set_power(const EnergyOptions& given, const Architecture& architecture, RunOptions& options) {
+  if (!given.power_limit.empty() && !options.clock_limited) {
+    throw InputError("--power-limit has no effect without --clock limited");
+  }
+  const std::string& name = given.energy.empty() ? architecture.gpu.name : given.energy;
+  const std::vector<std::string> names = energy_names();
+  const bool known = std::find(names.begin(), names.end(), name) != names.end();
+  if (given.energy.empty() && !known) {
+    if (options.clock_limited || !given.board_idle.empty()) {
+      throw InputError(fmt::format(
+          "{} needs an energy file, and '{}' has none: give one with --energy",
+          options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
+    }
+    return;
+  }
+  energy::PowerSpec power = power_spec(load_energy(name).config, architecture.gpu.sms,
+                                       architecture.gpu.boost_clock_mhz);
+  if (!given.power_limit.empty()) {
+    power.power_limit_w = parse_watts("--power-limit", given.power_limit);
+  }
+  if (!given.board_idle.empty()) {
+    power.static_power.board_idle_w = parse_watts("--board-idle", given.board_idle);
+  }
+  options.power = std::move(power);
+}
+
+}  // namespace sptc::sim

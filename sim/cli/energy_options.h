@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/run/run_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace sptc::sim {
+
+/// What a user may say about energy and power, as typed.
+struct EnergyOptions {
+  std::string energy;       ///< empty: the file of the architecture's name, if there is one
+  std::string power_limit;  ///< W; empty: the file's
+  std::string board_idle;   ///< W; empty: the file's
+
+  void add_to(CLI::App& command);
+};
+
+/// Fills options.power for `architecture`; leaves it empty where there is no energy file and nothing
+/// asks for one. Throws InputError, also for options that would do nothing.
+void set_power(const EnergyOptions& given, const Architecture& architecture, RunOptions& options);
+
+}  // namespace sptc::sim

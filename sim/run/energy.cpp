@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/energy.h"
+
+#include "models/base/error.h"
+#include "models/sparsity/pattern.h"
+#include "sim/run/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+using energy::Switching;
+using numerics::Word;
+
+constexpr std::size_t kSampledDepth = 1024;
+constexpr std::int64_t kSampledEdge = 8;
+constexpr double kWarpAccessBytes = 512;  // 16 bytes of each of 32 lanes
+constexpr double kWarpRegisterBytes = 128;
+constexpr double kLanes = 32;
+constexpr double kMicrojoulesPerPicojoule = 1e-6;
+
+/// The elements of `column` that the metadata of row `row` picks, in the order of the values.
+std::vector<Word> selected(const sparsity::CompressedMatrix& a, std::size_t row,
+                           std::span<const Word> column) {
+  std::vector<Word> result;
+  const auto nibbles = a.nibbles.row(row);
+  for (std::size_t group = 0; group < nibbles.size(); ++group) {
+    for (int slot = 0; slot < a.pattern.kept; ++slot) {
+      const int position = sparsity::selected_position(nibbles[group], slot, a.pattern);
+      result.push_back(column[group * static_cast<std::size_t>(a.pattern.group) +
+                              static_cast<std::size_t>(position)]);
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> spread(std::int64_t extent) {
+  const std::int64_t count = std::min(extent, kSampledEdge);
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < count; ++i) {
+    result.push_back(i * extent / count);
+  }
+  return result;
+}
+
+/// A GEMM deep enough to see a distribution, for values that do not depend on the operation.
+Operation representative(numerics::DataType type) {
+  Operation op;
+  op.name = "switching";
+  op.shape = {kSampledEdge, kSampledEdge, 2 * static_cast<std::int64_t>(kSampledDepth)};
+  op.dtype = type;
+  return op;
+}
+
+/// Executed multiply-accumulates per useful one of a dense GEMM: kept / group.
+double executed_share(numerics::DataType type, bool sparse) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  return sparse ? static_cast<double>(pattern.kept) / pattern.group : 1;
+}
+
+/// SMs with work, averaged over the launch.
+double busy_sms(const VariantResult& figures, int sms) {
+  const CycleBudget& budget = figures.budget;
+  const double share = budget.tensor > 0 ? budget.tensor_mean / budget.tensor : 1;
+  return std::clamp(share * sms, std::min<double>(1, sms), static_cast<double>(sms));
+}
+
+}  // namespace
+
+Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse) {
+  energy::ToggleSampler sampler(type, energy::products_per_step(type));
+  const Matrix<Word>& a = sparse ? operands.compressed_a.values : operands.a;
+  const std::size_t depth = std::min(a.cols(), kSampledDepth);
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    for (std::size_t j = 0; j < operands.b_columns.rows(); ++j) {
+      const std::span<const Word> column = operands.b_columns.row(j);
+      if (sparse) {
+        const std::vector<Word> b = selected(operands.compressed_a, i, column);
+        sampler.add(a.row(i).first(depth), std::span<const Word>(b).first(depth));
+      } else {
+        sampler.add(a.row(i).first(depth), column.first(depth));
+      }
+    }
+  }
+  return relative_switching(sampler.toggles(), type);
+}
+
+const Switching& SwitchingSource::of(const Operation& op, bool sparse) {
+  const bool generated = dynamic_cast<const GeneratedData*>(&data_) != nullptr;
+  const auto key = std::tuple(generated ? std::string() : op.name, op.dtype, sparse);
+  const auto found = cache_.find(key);
+  if (found != cache_.end()) {
+    return found->second;
+  }
+  const Operation sampled = generated ? representative(op.dtype) : op;
+  const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
+  const GemmOperands operands = make_operands(sampled, sparse, data_, selection);
+  return cache_.emplace(key, switching_of(operands, op.dtype, sparse)).first->second;
+}
+
+energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
+                                  const Switching& switching) {
+  const GemmShape& shape = figures.kernel.instruction;  // k logical
+  const double element = numerics::storage_bits(op.dtype) / 8.0;
+  const double kept = executed_share(op.dtype, sparse);
+  const double live = 1 - figures.padding;
+  const double useful =
+      static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * kept;
+  const double macs = useful / live;
+  const double instructions = macs / (static_cast<double>(shape.macs()) * kept);
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  const double accumulators = instructions * m * n * 4;
+  const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
+                         static_cast<double>(op.batch);
+  const MemoryTraffic& traffic = figures.traffic;
+  const auto fragments = static_cast<double>(traffic.shared_memory_read);
+  const auto tiles = static_cast<double>(traffic.shared_memory_written);
+  const auto from_l2 = static_cast<double>(traffic.l2());
+  const auto from_hbm = static_cast<double>(traffic.dram());
+  const double operands = (switching.operand_a + switching.operand_b) / 2;
+
+  energy::EventCounts counts(op.dtype);
+  counts.add(Event::kMultiply, macs, switching.products * live);
+  counts.add(Event::kAlignAdd, macs, switching.addends * live);
+  counts.add(Event::kRound, macs / energy::products_per_step(op.dtype),
+             switching.accumulators * live);
+  counts.add(Event::kRegisterRead, instructions * m * k * kept * element,
+             switching.operand_a * live);
+  counts.add(Event::kRegisterRead, instructions * n * k * element, switching.operand_b * live);
+  counts.add(Event::kRegisterRead, accumulators, switching.accumulators * live);
+  counts.add(Event::kRegisterWrite, accumulators, switching.accumulators * live);
+  if (sparse) {
+    counts.add(Event::kOperandSelect, macs, switching.operand_b * live);
+    // One register of every lane, whatever part of it the instruction uses.
+    counts.add(Event::kMetadataRead, instructions * kWarpRegisterBytes, live);
+  }
+  counts.add(Event::kRegisterWrite, fragments, operands * live);
+  counts.add(Event::kSharedMemoryRead, fragments, operands * live);
+  counts.add(Event::kSharedMemoryWrite, tiles, operands);
+  counts.add(Event::kInterconnect, from_l2, operands);
+  counts.add(Event::kL2Access, from_l2 + from_hbm, operands);
+  counts.add(Event::kHbmAccess, from_hbm, operands);
+  // The epilogue: D = alpha * accumulator, converted and stored.
+  counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
+  counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
+  counts.add(Event::kInstructionIssue,
+             instructions + (fragments + tiles) / kWarpAccessBytes + 2 * outputs / kLanes);
+  return counts;
+}
+
+double seconds_at(const VariantResult& figures, double clock_mhz) {
+  const double stretch = figures.clock_mhz / clock_mhz;
+  const CycleBudget& budget = figures.budget;
+  const double seconds = figures.time_us * 1e-6;
+  if (figures.bound_by != "hbm" || budget.cycles <= 0) {
+    return seconds * stretch;
+  }
+  // DRAM paces the launch until the slowest level of the core takes longer.
+  const double core =
+      std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2}) / budget.cycles;
+  return seconds * std::max(1.0, core * stretch);
+}
+
+void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                const Switching& switching, const RunOptions& options, VariantResult& figures) {
+  const VariantResult before = figures;
+  const CycleBudget& budget = before.budget;
+  const double fed = budget.cycles > 0 ? budget.tensor_mean / budget.cycles : 1;
+  const energy::Work work{launch_events(op, sparse, before, switching),
+                          [&before](double mhz) { return seconds_at(before, mhz); },
+                          busy_sms(before, power.sms), std::clamp(fed, 0.01, 1.0)};
+  const energy::PowerResult result = options.clock_limited
+                                         ? power_limited(power, work, before.clock_mhz)
+                                         : power_at(power, work, before.clock_mhz);
+  if (result.limited) {
+    const double slower = result.seconds * 1e6 / before.time_us;
+    figures.clock_mhz = result.clock_mhz;
+    figures.time_us = result.seconds * 1e6;
+    figures.cycles = std::llround(figures.time_us * figures.clock_mhz);
+    figures.tflops = before.tflops / slower;
+    figures.utilization = before.utilization * static_cast<double>(before.cycles) /
+                          static_cast<double>(figures.cycles);
+  }
+  EnergyResult energy;
+  const energy::EnergyBreakdown& parts = result.energy;
+  for (const energy::EventInfo& row : energy::kEvents) {
+    energy.parts_uj.emplace_back(row.name, parts.dynamic[row.event] * kMicrojoulesPerPicojoule);
+  }
+  energy.parts_uj.emplace_back("leakage", parts.leakage_pj * kMicrojoulesPerPicojoule);
+  energy.parts_uj.emplace_back("idle_sms", parts.idle_sms_pj * kMicrojoulesPerPicojoule);
+  energy.parts_uj.emplace_back("constant", parts.constant_pj * kMicrojoulesPerPicojoule);
+  energy.parts_uj.emplace_back("board", parts.board_pj * kMicrojoulesPerPicojoule);
+  energy.total_uj = parts.total_pj() * kMicrojoulesPerPicojoule;
+  energy.power_w = result.average_w;
+  energy.peak_power_w = result.peak_w;
+  energy.pj_per_flop =
+      parts.total_pj() /
+      (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
+  energy.limited = result.limited;
+  energy.limit_exceeded = result.limit_exceeded;
+  figures.energy = std::move(energy);
+}
+
+void add_energy(const std::vector<Operation>& operations, const DataSource& data,
+                const RunOptions& options, RunResult& result) {
+  if (!options.power) {
+    return;
+  }
+  ensure(operations.size() == result.operations.size(), "energy: operations without results");
+  SwitchingSource switching(data);
+  bool exceeded = false;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (const bool sparse : {false, true}) {
+      auto& figures = sparse ? result.operations[i].sparse : result.operations[i].dense;
+      if (figures) {
+        add_energy(operations[i], sparse, *options.power, switching.of(operations[i], sparse),
+                   options, *figures);
+        exceeded = exceeded || figures->energy->limit_exceeded;
+      }
+    }
+  }
+  if (exceeded) {
+    result.notes.push_back("the power limit is below what the lowest clock takes");
+  }
+}
+
+}  // namespace sptc::sim

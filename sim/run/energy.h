@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/power.h"
+#include "models/energy/switching.h"
+#include "sim/run/data_source.h"
+#include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+#include "sim/trace/workload.h"
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Bit toggles of sampled operands: every row of A (as stored: kept elements) against every column
+/// of B (as selected), at most 1024 kept elements deep.
+energy::Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse);
+
+/// The switching of operations whose operands come from `data`: sampled from the values, once per
+/// type and variant where they are generated from one distribution.
+class SwitchingSource {
+ public:
+  explicit SwitchingSource(const DataSource& data) : data_(data) {}
+
+  const energy::Switching& of(const Operation& op, bool sparse);
+
+ private:
+  const DataSource& data_;
+  std::map<std::tuple<std::string, numerics::DataType, bool>, energy::Switching> cache_;
+};
+
+/// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
+/// with their operands from the register file, fragments from shared memory, tiles from the L2,
+/// instructions, and one f32 multiply-add per element of D. Padding is zeros and moves no wire.
+energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
+                                  const energy::Switching& switching);
+
+/// Duration in seconds of the launch of `figures` at another clock: all but DRAM follows the core
+/// clock.
+double seconds_at(const VariantResult& figures, double clock_mhz);
+
+/// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
+/// power limit allows, and times and rates follow.
+void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                const energy::Switching& switching, const RunOptions& options,
+                VariantResult& figures);
+
+/// The same for every operation that was simulated; `operations` are those of `result`, in order.
+void add_energy(const std::vector<Operation>& operations, const DataSource& data,
+                const RunOptions& options, RunResult& result);
+
+}  // namespace sptc::sim

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/energy.h"
+
+#include "sim/config/energy.h"
+#include "sim/run/energy_totals.h"
+#include "sim/run/run.h"
+#include "tests/support/expect_input_error.h"
+
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+using energy::Switching;
+using numerics::DataType;
+
+Operation layer() {
+  Operation op;
+  op.name = "layer";
+  op.shape = {128, 128, 64};
+  op.prunable = true;
+  return op;
+}
+
+/// One launch of layer() as a simulator would report it: m16n8k16 (k32 sparse), 2 us at 1000 MHz.
+VariantResult figures(bool sparse = false) {
+  VariantResult result;
+  result.kernel.instruction = {16, 8, sparse ? 32 : 16};
+  result.cycles = 2000;
+  result.time_us = 2;
+  result.clock_mhz = 1000;
+  result.tflops = 1;
+  result.utilization = 0.5;
+  result.bound_by = "tensor";
+  result.traffic = {65536, 32768, 20000, 12000, 8000, 4000};
+  result.budget.cycles = 2000;
+  result.budget.tensor = 1600;
+  result.budget.tensor_mean = 800;
+  result.budget.dram = 1000;
+  return result;
+}
+
+energy::PowerSpec a100() {
+  return power_spec(load_energy("a100-sxm4-80gb").config, 108, 1410);
+}
+
+double part(const EnergyResult& energy, std::string_view name) {
+  for (const auto& [known, uj] : energy.parts_uj) {
+    if (known == name) {
+      return uj;
+    }
+  }
+  ADD_FAILURE() << "no part " << name;
+  return 0;
+}
+
+TEST(LaunchEvents, OfADenseLayerAreThoseCountedByHand) {
+  const energy::EventCounts counts = launch_events(layer(), false, figures(), {});
+  constexpr double kMacs = 128 * 128 * 64;
+  constexpr double kInstructions = kMacs / (16 * 8 * 16);
+  constexpr double kOutputs = 128 * 128;
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), kMacs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kAlignAdd), kMacs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRound), kMacs / 8);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kOperandSelect), 0);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMetadataRead), 0);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
+                   kInstructions * (512 + 256 + 512) + 4 * kOutputs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterWrite), kInstructions * 512 + 65536);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead), 65536);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryWrite), 32768);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kInterconnect), 32000);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kL2Access), 32000 + 12000);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kHbmAccess), 12000);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kCudaCoreFma), kOutputs);
+}
+
+TEST(LaunchEvents, TwoToFourHalvesTheMultiplicationsAndAddsSelectionAndMetadata) {
+  const energy::EventCounts counts = launch_events(layer(), true, figures(true), {});
+  constexpr double kMacs = 128 * 128 * 64 / 2;
+  constexpr double kInstructions = kMacs / (16 * 8 * 16);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), kMacs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kOperandSelect), kMacs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMetadataRead), kInstructions * 128);
+  // B doubles per instruction: 512 + 512 + 512 bytes.
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead), kInstructions * 1536 + 4 * 128 * 128);
+}
+
+TEST(LaunchEvents, PaddingIsExecutedButMovesNoWire) {
+  VariantResult padded = figures();
+  padded.padding = 0.5;
+  const energy::EventCounts counts = launch_events(layer(), false, padded, {});
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), 2.0 * 128 * 128 * 64);
+  EXPECT_DOUBLE_EQ(counts.switched(Event::kMultiply), 1.0 * 128 * 128 * 64);
+}
+
+TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
+  const energy::PowerSpec power = a100();
+  VariantResult result = figures();
+  add_energy(layer(), false, power, {}, RunOptions{}, result);
+  ASSERT_TRUE(result.energy);
+  double sum = 0;
+  for (const auto& [unused, uj] : result.energy->parts_uj) {
+    sum += uj;
+  }
+  EXPECT_NEAR(sum, result.energy->total_uj, 1e-9 * sum);
+  EXPECT_NEAR(result.energy->power_w, sum / 2, 1e-9 * sum);
+  // By hand: 1.1 pJ at 45 nm * 0.33, at the supply of 1000 MHz: 0.7 V + 190/600 * 0.25 V.
+  const double volts = 0.7 + 190.0 / 600 * 0.25;
+  const double multiply = 1048576 * 1.1 * 0.33 * volts * volts / (0.75 * 0.75) * 1e-6;
+  EXPECT_NEAR(part(*result.energy, "multiply"), multiply, 1e-6 * multiply);
+  EXPECT_NEAR(part(*result.energy, "hbm"), 12000 * 97.5e-6, 1e-9);
+  EXPECT_NEAR(part(*result.energy, "constant"), 32.3 * 2, 1e-9);
+  EXPECT_NEAR(result.energy->pj_per_flop, sum * 1e6 / (2.0 * 1048576), 1e-9 * sum * 1e6);
+  // Tensor cores have work in 800 of 2000 cycles.
+  EXPECT_GT(result.energy->peak_power_w, result.energy->power_w);
+  EXPECT_DOUBLE_EQ(result.time_us, 2);
+}
+
+TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
+  const energy::PowerSpec power = a100();
+  const auto total = [&](const VariantResult& from, const Operation& op) {
+    VariantResult result = from;
+    add_energy(op, false, power, {}, RunOptions{}, result);
+    return result.energy->total_uj;
+  };
+  const double before = total(figures(), layer());
+  for (std::int64_t MemoryTraffic::*bytes :
+       {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
+        &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
+        &MemoryTraffic::dram_written}) {
+    VariantResult more = figures();
+    more.traffic.*bytes *= 2;
+    EXPECT_GT(total(more, layer()), before);
+  }
+  Operation half = layer();
+  half.shape.k /= 2;
+  EXPECT_LT(total(figures(), half), before);
+}
+
+TEST(AddEnergy, TheLimitedClockFeedsBackIntoTime) {
+  energy::PowerSpec power = a100();
+  RunOptions options;
+  options.clock_limited = true;
+  VariantResult free = figures();
+  add_energy(layer(), false, power, {}, options, free);
+  EXPECT_FALSE(free.energy->limited);
+
+  power.power_limit_w = free.energy->power_w - 1;
+  VariantResult held = figures();
+  add_energy(layer(), false, power, {}, options, held);
+  EXPECT_TRUE(held.energy->limited);
+  EXPECT_LT(held.clock_mhz, 1000);
+  EXPECT_NEAR(held.energy->power_w, power.power_limit_w, 1e-3);
+  EXPECT_NEAR(held.time_us, 2 * 1000 / held.clock_mhz, 1e-9);
+  EXPECT_EQ(held.cycles, 2000);
+  EXPECT_NEAR(held.tflops * held.time_us, 2, 1e-9);
+}
+
+TEST(SecondsAt, DramPacesALaunchUntilTheCoreIsSlower) {
+  VariantResult memory = figures();
+  memory.bound_by = "hbm";
+  memory.budget.tensor = 1000;  // half of the time
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 600), 2e-6);
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 250), 4e-6);
+  EXPECT_DOUBLE_EQ(seconds_at(figures(), 500), 4e-6);
+}
+
+TEST(SwitchingSource, SeesTheDistributionOfTheOperands) {
+  const auto of = [](DataKind kind, bool sparse) {
+    const GeneratedData data(kind, 3);
+    return SwitchingSource(data).of(layer(), sparse);
+  };
+  const Switching random = of(DataKind::kRandom, false);
+  EXPECT_NEAR(random.operand_a, 1, 0.03);
+  EXPECT_NEAR(random.products, 1, 0.03);
+  const Switching relu = of(DataKind::kRelu, false);
+  EXPECT_LT(relu.products, 0.75);
+  EXPECT_NEAR(relu.operand_a, 1, 0.03);
+  EXPECT_LT(of(DataKind::kIntegers, false).products, 0.2);
+  EXPECT_EQ(of(DataKind::kZeros, true).operand_b, 0);
+  // Pruning keeps the larger of each four: no zeros among them, mantissas as random as before.
+  EXPECT_NEAR(of(DataKind::kRandom, true).products, 1, 0.1);
+}
+
+TEST(SwitchingSource, ZeroWeightsOfAFileStillTheProducts) {
+  GemmOperands operands;
+  operands.a = Matrix<numerics::Word>(2, 64, 0);
+  operands.b_columns = Matrix<numerics::Word>(2, 64);
+  for (std::size_t k = 0; k < 64; ++k) {
+    operands.b_columns(0, k) = operands.b_columns(1, k) =
+        numerics::from_double(static_cast<double>(k % 7) + 1, DataType::kF16);
+  }
+  const Switching switching = switching_of(operands, DataType::kF16, false);
+  EXPECT_EQ(switching.operand_a, 0);
+  EXPECT_EQ(switching.products, 0);
+  EXPECT_GT(switching.operand_b, 0);
+}
+
+TEST(EnergySum, WeighsLaunchesAndAveragesPowerOverTime) {
+  VariantResult one = figures();
+  one.energy = EnergyResult{{{"multiply", 30}, {"hbm", 10}}, 40, 20, 50, 0, false, false};
+  VariantResult two = figures();
+  two.time_us = 6;
+  two.energy = EnergyResult{{{"multiply", 6}, {"hbm", 6}}, 12, 2, 70, 0, true, false};
+  EnergySum sum;
+  sum.add(one, 3);
+  sum.add(two, 1);
+  const auto total = sum.result(1e6);
+  ASSERT_TRUE(total);
+  EXPECT_DOUBLE_EQ(total->total_uj, 132);
+  EXPECT_DOUBLE_EQ(part(*total, "multiply"), 96);
+  EXPECT_DOUBLE_EQ(total->power_w, 132.0 / 12);
+  EXPECT_DOUBLE_EQ(total->peak_power_w, 70);
+  EXPECT_DOUBLE_EQ(total->pj_per_flop, 132);
+  EXPECT_TRUE(total->limited);
+  sum.add(figures(), 1);
+  EXPECT_FALSE(sum.result(1e6));
+}
+
+}  // namespace
+}  // namespace sptc::sim
