@@ -47,9 +47,9 @@ std::uint64_t parse_seed(const std::string& text) {
 double parse_clock_mhz(const std::string& text) {
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
-    throw InputError(
-        fmt::format("--clock must be 'boost', 'limited' or a number of MHz above 0 and at most {}, not '{}'",
-                    kMaxClockMhz, printable(text)));
+    throw InputError(fmt::format(
+        "--clock must be 'boost', 'limited' or a number of MHz above 0 and at most {}, not '{}'",
+        kMaxClockMhz, printable(text)));
   }
   return value;
 }

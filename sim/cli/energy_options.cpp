@@ -31,9 +31,10 @@ double parse_watts(const char* option, const std::string& text) {
 
 void EnergyOptions::add_to(CLI::App& command) {
   command
-      .add_option("--energy", energy,
-                  "energies: a name of 'energy list', or a file (default: the architecture's, where "
-                  "it has one)")
+      .add_option(
+          "--energy", energy,
+          "energies: a name of 'energy list', or a file (default: the architecture's, where "
+          "it has one)")
       ->type_name("NAME|FILE");
   command
       .add_option("--power-limit", power_limit,
@@ -60,8 +61,8 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Run
     }
     return;
   }
-  energy::PowerSpec power = power_spec(load_energy(name).config, architecture.gpu.sms,
-                                       architecture.gpu.boost_clock_mhz);
+  energy::PowerSpec power =
+      power_spec(load_energy(name).config, architecture.gpu.sms, architecture.gpu.boost_clock_mhz);
   if (!given.power_limit.empty()) {
     power.power_limit_w = parse_watts("--power-limit", given.power_limit);
   }

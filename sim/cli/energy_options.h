@@ -19,8 +19,8 @@ struct EnergyOptions {
   void add_to(CLI::App& command);
 };
 
-/// Fills options.power for `architecture`; leaves it empty where there is no energy file and nothing
-/// asks for one. Throws InputError, also for options that would do nothing.
+/// Fills options.power for `architecture`; leaves it empty where there is no energy file and
+/// nothing asks for one. Throws InputError, also for options that would do nothing.
 void set_power(const EnergyOptions& given, const Architecture& architecture, RunOptions& options);
 
 }  // namespace sptc::sim

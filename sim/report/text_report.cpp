@@ -118,7 +118,8 @@ void append_energy(Buffer& out, const Totals& totals) {
   line(out, "\nenergy, GEMMs only, uJ");
   line(out, kEnergyRow, "", "dense", "sparse");
   for (std::size_t i = 0; i < any->parts_uj.size(); ++i) {
-    const bool shows = uj(dense, i) >= 1e-3 * any->total_uj || uj(sparse, i) >= 1e-3 * any->total_uj;
+    const bool shows =
+        uj(dense, i) >= 1e-3 * any->total_uj || uj(sparse, i) >= 1e-3 * any->total_uj;
     if (shows) {
       line(out, kEnergyRow, any->parts_uj[i].first, cell(dense, uj(dense, i)),
            cell(sparse, uj(sparse, i)));

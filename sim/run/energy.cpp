@@ -108,8 +108,7 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   const double element = numerics::storage_bits(op.dtype) / 8.0;
   const double kept = executed_share(op.dtype, sparse);
   const double live = 1 - figures.padding;
-  const double useful =
-      static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * kept;
+  const double useful = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * kept;
   const double macs = useful / live;
   const double instructions = macs / (static_cast<double>(shape.macs()) * kept);
   const auto m = static_cast<double>(shape.m);
@@ -200,8 +199,7 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   energy.power_w = result.average_w;
   energy.peak_power_w = result.peak_w;
   energy.pj_per_flop =
-      parts.total_pj() /
-      (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
+      parts.total_pj() / (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
   energy.limited = result.limited;
   energy.limit_exceeded = result.limit_exceeded;
   figures.energy = std::move(energy);

@@ -85,8 +85,7 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
 }
 
 std::string clock_text(const RunOptions& options) {
-  const std::string asked =
-      options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost";
+  const std::string asked = options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost";
   return options.clock_limited
              ? fmt::format("limited by {} W, at most {}", options.power->power_limit_w, asked)
              : asked;

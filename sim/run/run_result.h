@@ -42,10 +42,10 @@ struct EnergyResult {
   std::vector<std::pair<std::string, double>>
       parts_uj;  ///< by event (energy::kEvents), then leakage, idle_sms, constant, board
   double total_uj = 0;
-  double power_w = 0;       ///< average over the launch
-  double peak_power_w = 0;  ///< while the tensor cores are fed
-  double pj_per_flop = 0;   ///< effective: skipped zeros count
-  bool limited = false;     ///< the power limit lowered the clock
+  double power_w = 0;           ///< average over the launch
+  double peak_power_w = 0;      ///< while the tensor cores are fed
+  double pj_per_flop = 0;       ///< effective: skipped zeros count
+  bool limited = false;         ///< the power limit lowered the clock
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
 };
 
@@ -89,7 +89,8 @@ struct VariantTotals {
   double time_us = 0;
   double tflops = 0;
   std::int64_t mismatches = 0;
-  std::optional<EnergyResult> energy;  ///< sums; powers averaged over time, the peak the highest
+  /// Sums; the power is averaged over the time, the peak is the highest.
+  std::optional<EnergyResult> energy = std::nullopt;
 };
 
 struct Totals {

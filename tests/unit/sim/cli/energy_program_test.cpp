@@ -67,6 +67,34 @@ TEST_F(EnergyProgram, RunsTheDesignsOfSparseloop) {
   expect_output("energy design 512 1024 256 --design sparseloop-tc --pattern 1:1", "cycles 131072");
 }
 
+TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
+  const std::string gemm = "gemm 2048 2048 512 --check none --quiet --format csv --clock limited";
+  const auto clock = [](const std::string& csv) {
+    std::size_t field = csv.find("dense,");
+    for (int comma = 0; comma < 3; ++comma) {
+      field = csv.find(',', field) + 1;
+    }
+    return std::stod(csv.substr(field));
+  };
+  const Outcome wide = run(gemm + " --power-limit 2000");
+  const Outcome tight = run(gemm + " --power-limit 200");
+  ASSERT_EQ(wide.exit_code, 0) << wide.err;
+  ASSERT_EQ(tight.exit_code, 0) << tight.err;
+  EXPECT_DOUBLE_EQ(clock(wide.out), 1410) << wide.out;
+  EXPECT_LT(clock(tight.out), 1400) << tight.out;
+}
+
+TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
+  const std::string gemm = "gemm 64 64 64 --quiet ";
+  expect_refused(gemm + "--power-limit 300", "--clock limited");
+  expect_refused(gemm + "--clock limited --power-limit x", "--power-limit must be");
+  expect_refused(gemm + "--clock limited --power-limit -5", "--power-limit must be");
+  expect_refused(gemm + "--board-idle 0", "--board-idle must be");
+  expect_refused(gemm + "--energy nothing", "unknown energy file 'nothing'");
+  expect_refused(gemm + "--arch t4 --clock limited", "needs an energy file");
+  expect_refused(gemm + "--clock limit", "limited");
+}
+
 TEST_F(EnergyProgram, RefusesBadInputWithOneSentence) {
   expect_refused("energy", "a command is missing");
   expect_refused("energy show a100-sxm4", "nearest valid: 'a100-sxm4-80gb'");

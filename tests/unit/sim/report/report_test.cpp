@@ -178,6 +178,57 @@ TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+/// The synthetic result with energies: 2 mJ dense, 1 mJ sparse.
+RunResult with_energy() {
+  RunResult result = synthetic_result();
+  EnergyResult energy{
+      {{"multiply", 1500}, {"hbm", 500}, {"idle_sms", 0}}, 2000, 200, 250, 0.8, false, false};
+  result.totals.dense->energy = energy;
+  result.operations[0].dense->energy = energy;
+  for (auto& [unused, uj] : energy.parts_uj) {
+    uj /= 2;
+  }
+  energy.total_uj = 1000;
+  energy.limited = true;
+  result.totals.sparse->energy = energy;
+  result.operations[0].sparse->energy = energy;
+  result.totals.performance_per_watt_ratio = 2;
+  return result;
+}
+
+TEST(TextReport, ShowsWhereTheEnergyGoesDenseBesideSparse) {
+  const std::string text = text_report(with_energy());
+  EXPECT_NE(text.find("  multiply                     1500.0          750.0\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  pJ per flop                  0.8000         0.8000\n"), std::string::npos);
+  EXPECT_NE(text.find("performance per watt, sparse / dense: 2.00x"), std::string::npos);
+  EXPECT_EQ(text.find("idle_sms"), std::string::npos);
+  EXPECT_EQ(text_report(synthetic_result()).find("energy"), std::string::npos);
+}
+
+TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
+  const nlohmann::json report = nlohmann::json::parse(json_report(with_energy()));
+  const nlohmann::json& dense = report["operations"][0]["dense"];
+  EXPECT_EQ(dense["energy_uj"]["multiply"], 1500);
+  EXPECT_EQ(dense["energy_uj"]["total"], 2000);
+  EXPECT_EQ(dense["power_w"], 200);
+  EXPECT_EQ(dense["peak_power_w"], 250);
+  EXPECT_EQ(dense["gflops_per_w"], 1250);
+  EXPECT_EQ(report["operations"][0]["sparse"]["power_limited"], true);
+  EXPECT_EQ(report["operations"][0]["performance_per_watt_ratio"], 2);
+  EXPECT_FALSE(report["operations"][1]["dense"].contains("energy_uj"));
+  EXPECT_EQ(report["totals"]["performance_per_watt_ratio"], 2);
+  EXPECT_EQ(report["totals"]["sparse"]["energy_uj"]["total"], 1000);
+}
+
+TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
+  const std::string with = csv_report(with_energy());
+  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio\r\n"),
+            std::string::npos);
+  EXPECT_NE(with.find(",2000,200,250,0.8,2\r\n"), std::string::npos) << with;
+  EXPECT_NE(csv_report(synthetic_result()).find(",,,,,\r\n"), std::string::npos);
+}
+
 TEST(ReportFormat, IsRefusedWithTheNearestName) {
   EXPECT_EQ(parse_report_format("json"), ReportFormat::kJson);
   try {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The events that the energy model counts in closed form are those that the simulated blocks count.
+#include "sim/config/architecture.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/run/energy.h"
+#include "sim/run/kernel_runner.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+
+void expect_equal_counters(bool sparse) {
+  const Architecture a100 = load_architecture("a100-sxm4-80gb");
+  GemmSimulator simulator(a100.gpu, {GemmSimulator::Sms::kInTurn, false, ""});
+  RunOptions options;
+  KernelRunner kernels(a100.gpu, options,
+                       [&](const GemmProblem& problem, const KernelOverrides& overrides,
+                           const std::vector<GemmOperands>* operands) {
+                         return simulator.run(problem, overrides, operands);
+                       });
+  Operation op;
+  op.name = "layer";
+  op.shape = {200, 136, 192};  // with padding
+  op.prunable = true;
+  const VariantResult figures = kernels.time(op, sparse);
+  ASSERT_TRUE(figures.activity);
+  ASSERT_GT(figures.padding, 0);
+  const Activity& seen = *figures.activity;
+  const energy::EventCounts counts = launch_events(op, sparse, figures, {});
+  const auto near = [](double value) { return 1e-9 * value; };
+  const auto macs = static_cast<double>(seen.executed_macs);
+  EXPECT_NEAR(counts.count(Event::kMultiply), macs, near(macs));
+  const double outputs = 4.0 * 200 * 136;
+  const auto read =
+      static_cast<double>(seen.operand_a_bytes + seen.operand_b_bytes + seen.accumulator_bytes);
+  EXPECT_NEAR(counts.count(Event::kRegisterRead), read + outputs, near(read));
+  const auto metadata = static_cast<double>(seen.metadata_bytes);
+  EXPECT_NEAR(counts.count(Event::kMetadataRead), metadata, near(metadata));
+  const auto selected = static_cast<double>(seen.selected_by_metadata);
+  EXPECT_NEAR(counts.count(Event::kOperandSelect), selected, near(selected));
+  const auto fragments = static_cast<double>(seen.shared_memory_bytes);
+  EXPECT_NEAR(counts.count(Event::kSharedMemoryRead), fragments, near(fragments));
+  EXPECT_EQ(selected > 0, sparse);
+}
+
+TEST(EnergyCounters, OfADenseLaunchAreThoseOfTheSimulatedBlocks) {
+  expect_equal_counters(false);
+}
+
+TEST(EnergyCounters, OfASparseLaunchAreThoseOfTheSimulatedBlocks) {
+  expect_equal_counters(true);
+}
+
+}  // namespace
+}  // namespace sptc::sim
