@@ -17,6 +17,19 @@ double square(double x) {
   return x * x;
 }
 
+/// What flows only while the tensor cores are fed: all that happens in the sub-partitions. The
+/// memory side works on while they wait.
+double fed_pj(const DynamicEnergy& energy) {
+  double sum = 0;
+  for (const Event event :
+       {Event::kMultiply, Event::kAlignAdd, Event::kRound, Event::kOperandSelect,
+        Event::kMetadataRead, Event::kRegisterRead, Event::kRegisterWrite,
+        Event::kInstructionIssue}) {
+    sum += energy[event];
+  }
+  return sum;
+}
+
 }  // namespace
 
 VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points)) {
@@ -71,8 +84,8 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
   energy.board_pj = (flow.board_idle_w - chip_at_rest) * pj_per_watt;
 
   result.average_w = energy.total_pj() / pj_per_watt;
-  const double static_w = energy.static_pj() / pj_per_watt;
-  result.peak_w = static_w + (result.average_w - static_w) / std::min(work.busy_share, 1.0);
+  const double fed_w = fed_pj(energy.dynamic) / pj_per_watt;
+  result.peak_w = result.average_w + fed_w * (1 / std::min(work.busy_share, 1.0) - 1);
   return result;
 }
 

@@ -74,7 +74,7 @@ struct PowerResult {
   double seconds = 0;
   EnergyBreakdown energy;
   double average_w = 0;
-  double peak_w = 0;            ///< while the tensor cores are fed
+  double peak_w = 0;            ///< while the tensor cores are fed; memory at its average
   bool limited = false;         ///< the power limit holds the clock below the clock asked for
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
 };

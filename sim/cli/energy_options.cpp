@@ -61,8 +61,15 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Run
     }
     return;
   }
+  const LoadedEnergy loaded = load_energy(name);
+  const auto assumed =
+      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                    [](const EnergyParameter& row) { return row.evidence == "assumed"; });
+  options.power_note = fmt::format(
+      "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
+      loaded.config.name, assumed, loaded.parameters.size());
   energy::PowerSpec power =
-      power_spec(load_energy(name).config, architecture.gpu.sms, architecture.gpu.boost_clock_mhz);
+      power_spec(loaded.config, architecture.gpu.sms, architecture.gpu.boost_clock_mhz);
   if (!given.power_limit.empty()) {
     power.power_limit_w = parse_watts("--power-limit", given.power_limit);
   }

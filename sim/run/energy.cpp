@@ -223,6 +223,9 @@ void add_energy(const std::vector<Operation>& operations, const DataSource& data
       }
     }
   }
+  if (!options.power_note.empty()) {
+    result.notes.push_back(options.power_note);
+  }
   if (exceeded) {
     result.notes.push_back("the power limit is below what the lowest clock takes");
   }

@@ -73,10 +73,12 @@ TEST(Power, IdleSmsLeakLessThanBusyOnes) {
 }
 
 TEST(Power, PeakExceedsTheAverageWhereTensorCoresWait) {
-  Work work = thousand_cycles(1e9);
+  // 1000 W of products in half of the time, 100 W of HBM all the time.
+  Work work = thousand_cycles(1e9, 1e7);
   work.busy_share = 0.5;
   const PowerResult result = power_at(small_gpu(), work, 1000);
-  EXPECT_NEAR(result.peak_w, 25 + 2 * 1000, 1e-6);
+  EXPECT_NEAR(result.average_w, 25 + 1000 + 100, 1e-6);
+  EXPECT_NEAR(result.peak_w, 25 + 2 * 1000 + 100, 1e-6);
 }
 
 TEST(LimitedClock, IsTheClockAskedForBelowTheLimit) {
