@@ -50,7 +50,7 @@ struct RunOptions {
   std::optional<double> clock_mhz;  ///< else the boost clock
   bool clock_limited = false;  ///< the highest clock, up to that one, that the power limit allows
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
-  std::string power_note;  ///< where the energies come from, for the report
+  std::string power_note;                  ///< where the energies come from, for the report
   KernelOverrides kernel;
   std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all
   bool extrapolate = true;                ///< only where no values travel
