@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # One CMake target per folder, all compiled the same way.
 
+include(GNUInstallDirs)
 add_library(sptc_options INTERFACE)
+set_target_properties(sptc_options PROPERTIES EXPORT_NAME options)
 target_compile_features(sptc_options INTERFACE cxx_std_20)
-target_include_directories(sptc_options INTERFACE "${PROJECT_SOURCE_DIR}")
-target_compile_options(sptc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+target_include_directories(sptc_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sptcsim>")
+# Warnings are ours: who links an installed library chooses their own.
+target_compile_options(sptc_options INTERFACE
+  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>")
 # GCC 12 sees overlapping copies in operator+(const char*, std::string&&) where there are none (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(sptc_options INTERFACE -Wno-restrict)
+  target_compile_options(sptc_options INTERFACE "$<BUILD_INTERFACE:-Wno-restrict>")
 endif()
 # SystemC 2.3 declares the comparisons of sc_vector's iterators without const: every loop over one is "ambiguous".
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(sptc_options INTERFACE -Wno-ambiguous-reversed-operator)
 endif()
 if(SPTC_WERROR)
-  target_compile_options(sptc_options INTERFACE -Werror)
+  target_compile_options(sptc_options INTERFACE "$<BUILD_INTERFACE:-Werror>")
 endif()
 
 # sptc_library(<folder target> SOURCES a.cpp ... DEPENDS sptc::other ...)
@@ -29,6 +34,10 @@ function(sptc_library name)
     target_link_libraries(sptc_${name} INTERFACE sptc_options ${ARG_DEPENDS})
   endif()
   add_library(sptc::${name} ALIAS sptc_${name})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/models/")
+    set_target_properties(sptc_${name} PROPERTIES EXPORT_NAME ${name})
+    set_property(GLOBAL APPEND PROPERTY SPTC_INSTALLED_LIBRARIES sptc_${name})
+  endif()
 endfunction()
 
 # sptc_test(<name> LABEL unit SOURCES a.cpp ... DEPENDS sptc::x ... [SYSTEMC])

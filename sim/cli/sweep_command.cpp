@@ -10,6 +10,7 @@
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
+#include "sim/sweep/mpi_executor.h"
 #include "sim/sweep/sweep_report.h"
 
 #include <fmt/format.h>
@@ -49,6 +50,7 @@ struct Arguments {
   bool retry_failed = false;
   bool mixed_builds = false;
   bool quiet = false;
+  bool mpi = false;
   std::string first = "5";
   std::string shards;
   std::string out;
@@ -184,36 +186,64 @@ void print_summary(const SweepProgress& progress, const SweepStore& store,
                  : fmt::format("results: {0}   (sptcsim sweep report {0})", file.string()));
 }
 
-int run(const Arguments& arguments) {
+/// What `run` was asked for, checked.
+struct Job {
+  const Arguments& arguments;
   SimulationPointRunner runner;
-  const SweepPlan plan = plan_of(arguments.spec, runner);
-  const PointLimits limits = limits_of(arguments, plan.spec());
-  const SweepShard shard = parse_shard(arguments.shard);
-  const std::size_t jobs = parse_jobs(arguments.jobs);
-  const std::filesystem::path file = results_of(arguments);
-  if (arguments.no_resume && std::filesystem::exists(file)) {
-    throw InputError(
-        fmt::format("{}: exists, and --no-resume was given", printable(file.string())));
-  }
-  handle_stop_signals();
-  SweepStore store(file, plan, {arguments.retry_failed, arguments.mixed_builds});
+  SweepPlan plan;
+  PointLimits limits;
+  SweepShard shard;
+  std::filesystem::path file;
+
+  explicit Job(const Arguments& given)
+      : arguments(given),
+        plan(plan_of(given.spec, runner)),
+        limits(limits_of(given, plan.spec())),
+        shard(parse_shard(given.shard)),
+        file(results_of(given)) {}
+};
+
+int drive(Job& job, SweepStore& store, Executor& executor) {
   SweepProgress progress;
   {
-    LocalExecutor executor(plan, runner, limits, jobs);
-    SweepProgressLine line(arguments.quiet);
-    progress = run_sweep(plan, runner, limits, shard, store, executor, stop_requested,
-                         [&](const SweepProgress& now) { line.update(now); });
+    SweepProgressLine line(job.arguments.quiet);
+    progress = run_sweep(job.plan, job.runner, job.limits, job.shard, store, executor,
+                         stop_requested, [&](const SweepProgress& now) { line.update(now); });
   }
   if (!progress.interrupted && !store.finish()) {
     fmt::print(stderr,
-               "{}: another program reads it, so its rows stay as they came; 'sptcsim "
-               "sweep merge' puts them in order\n",
-               file.string());
+               "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' "
+               "puts them in order\n",
+               job.file.string());
   }
-  if (!arguments.quiet) {
-    print_summary(progress, store, file);
+  if (!job.arguments.quiet) {
+    print_summary(progress, store, job.file);
   }
   return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
+}
+
+int run(const Arguments& arguments) {
+  Job job(arguments);
+  const std::size_t jobs = parse_jobs(arguments.jobs);
+  if (arguments.mpi && !arguments.jobs.empty()) {
+    throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
+  }
+  if (arguments.no_resume && std::filesystem::exists(job.file)) {
+    throw InputError(
+        fmt::format("{}: exists, and --no-resume was given", printable(job.file.string())));
+  }
+  const SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
+  if (arguments.mpi) {
+    return run_with_mpi(job.plan, job.runner, job.limits, [&](Executor& ranks) {
+      handle_stop_signals();
+      SweepStore store(job.file, job.plan, options);
+      return drive(job, store, ranks);
+    });
+  }
+  handle_stop_signals();
+  SweepStore store(job.file, job.plan, options);
+  LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
+  return drive(job, store, executor);
 }
 
 // --- plan ---
@@ -345,6 +375,7 @@ void add_run_options(CLI::App& command, const Shared& arguments) {
   command.add_flag("--mixed-builds", arguments->mixed_builds,
                    "go on with results of another build of this version");
   command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
+  command.add_flag("--mpi", arguments->mpi, "the ranks of mpirun are the workers, rank 0 stores");
 }
 
 void add_plan(CLI::App& sweep, Command& chosen) {

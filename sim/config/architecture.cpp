@@ -266,7 +266,13 @@ std::vector<std::string> architecture_names() {
 
 std::filesystem::path config_directory() {
   const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
-  return directory != nullptr && *directory != '\0' ? directory : SPTC_CONFIG_DIR;
+  if (directory != nullptr && *directory != '\0') {
+    return directory;
+  }
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  auto installed = program.parent_path().parent_path() / "share" / "sptcsim" / "configs";
+  return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
 }
 
 }  // namespace sptc::sim

@@ -46,7 +46,8 @@ std::vector<std::string> architecture_names();
 /// The file that load_architecture() would read. Throws InputError for an unknown name.
 std::filesystem::path architecture_path(const std::string& name_or_path);
 
-/// $SPTCSIM_CONFIG_DIR, or configs/ of the source tree that this program was built from.
+/// $SPTCSIM_CONFIG_DIR, or share/sptcsim/configs beside the installed program, or configs/ of the
+/// source tree that it was built from.
 std::filesystem::path config_directory();
 
 /// The JSON Schema (draft-07) of architecture files, kept as

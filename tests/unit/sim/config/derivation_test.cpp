@@ -109,6 +109,17 @@ TEST(Derivation, EveryShippedArchitectureIsValidAndMigSlicesAreShares) {
       EXPECT_EQ(architecture.gpu.sms, 14 * (name[at + 5] - '0')) << name;
       EXPECT_LT(architecture.gpu.sms, whole.gpu.sms);
       EXPECT_EQ(architecture.gpu.sm.registers, whole.gpu.sm.registers);
+      // Eighths of the memory: 10 GB each.
+      const json document = load_architecture_document(name);
+      const double eighths = std::stod(name.substr(name.rfind('.') + 1)) / 10;
+      for (const char* pointer : {"/memory/l2_capacity_bytes", "/memory/dram_gb_per_s"}) {
+        EXPECT_NEAR(
+            parameter_value(document, pointer).get<double>() * 8,
+            parameter_value(load_architecture_document("a100-sxm4-80gb"), pointer).get<double>() *
+                eighths,
+            1e-6)
+            << name << pointer;
+      }
     }
   }
   EXPECT_EQ(slices, 5);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/sweep/mpi_executor.h"
+
+namespace sptc::sim {
+
+int run_with_mpi(const SweepPlan& /*plan*/, PointRunner& /*runner*/, const PointLimits& /*limits*/,
+                 const MpiRoot& /*root*/) {
+  throw InputError("--mpi: this program was built without MPI; build it with -DSPTC_WITH_MPI=ON");
+}
+
+}  // namespace sptc::sim

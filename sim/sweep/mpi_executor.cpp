@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/mpi_executor.h"
+
+#include "models/base/error.h"
+#include "sim/sweep/digest.h"
+#include "sim/sweep/worker.h"
+
+#include <boost/mpi.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace sptc::sim {
+namespace {
+
+namespace mpi = boost::mpi;
+using SteadyClock = std::chrono::steady_clock;
+
+enum Tag { kPositions = 1, kOutcome, kAlive, kEnd };
+
+constexpr std::chrono::seconds kHeartbeat{2};
+constexpr std::chrono::seconds kSilence{20};
+constexpr std::chrono::microseconds kPause{200};
+
+class MpiExecutor : public Executor {
+ public:
+  explicit MpiExecutor(const mpi::communicator& world)
+      : world_(world), ranks_(static_cast<std::size_t>(world.size() - 1)) {}
+
+  std::size_t workers() const override { return ranks_.size(); }
+  bool usable(std::size_t worker) const override { return !ranks_[worker].lost; }
+  bool any_lost() const { return any_lost_; }
+
+  void submit(std::size_t worker, std::span<const std::uint64_t> positions) override {
+    Rank& rank = ranks_[worker];
+    rank.heard = SteadyClock::now();
+    rank.busy += positions.size();
+    world_.send(static_cast<int>(worker) + 1, kPositions,
+                std::vector<std::uint64_t>(positions.begin(), positions.end()));
+  }
+
+  std::vector<WorkerEvent> wait(std::chrono::milliseconds timeout) override {
+    const auto end = SteadyClock::now() + timeout;
+    std::vector<WorkerEvent> events;
+    while (events.empty() && SteadyClock::now() < end) {
+      while (const auto message = world_.iprobe(mpi::any_source, mpi::any_tag)) {
+        receive(message->source(), message->tag(), events);
+      }
+      find_silent(events);
+      if (events.empty()) {
+        std::this_thread::sleep_for(kPause);
+      }
+    }
+    return events;
+  }
+
+  void finish() override {
+    for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
+      if (!ranks_[worker].lost) {
+        world_.send(static_cast<int>(worker) + 1, kEnd);
+      }
+    }
+  }
+
+ private:
+  struct Rank {
+    bool lost = false;
+    std::size_t busy = 0;  ///< points that it has
+    SteadyClock::time_point heard;
+  };
+
+  void receive(int source, int tag, std::vector<WorkerEvent>& events) {
+    const auto worker = static_cast<std::size_t>(source) - 1;
+    Rank& rank = ranks_[worker];
+    rank.heard = SteadyClock::now();
+    if (tag != kOutcome) {
+      world_.recv(source, tag);
+      return;
+    }
+    std::string bytes;
+    world_.recv(source, tag, bytes);
+    std::size_t used = 0;
+    auto outcome = from_bytes(bytes, used);
+    ensure(outcome.has_value(), "a rank sent half an outcome");
+    if (!rank.lost) {  // one that was given up and speaks again: its points went elsewhere
+      --rank.busy;
+      events.push_back({worker, false, std::move(*outcome)});
+    }
+  }
+
+  void find_silent(std::vector<WorkerEvent>& events) {
+    const auto now = SteadyClock::now();
+    for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
+      Rank& rank = ranks_[worker];
+      if (rank.busy > 0 && !rank.lost && now - rank.heard > kSilence) {
+        rank.lost = any_lost_ = true;
+        WorkerEvent event{worker, true, {}};
+        event.outcome.failed = true;
+        event.outcome.reason =
+            fmt::format("rank {} was silent for {} s", worker + 1, kSilence.count());
+        events.push_back(std::move(event));
+      }
+    }
+  }
+
+  const mpi::communicator& world_;
+  std::vector<Rank> ranks_;
+  bool any_lost_ = false;
+};
+
+void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& runner,
+           const PointLimits& limits) {
+  auto spoken = SteadyClock::now();
+  const auto tell_that_we_live = [&] {
+    if (SteadyClock::now() - spoken > kHeartbeat) {
+      spoken = SteadyClock::now();
+      world.send(0, kAlive);
+    }
+  };
+  while (true) {
+    const mpi::status message = world.probe(0, mpi::any_tag);
+    if (message.tag() == kEnd) {
+      world.recv(0, kEnd);
+      return;
+    }
+    std::vector<std::uint64_t> positions;
+    world.recv(0, kPositions, positions);
+    for (const std::uint64_t position : positions) {
+      world.send(0, kOutcome,
+                 to_bytes(run_point(plan, runner, position, limits, tell_that_we_live)));
+      spoken = SteadyClock::now();
+    }
+  }
+}
+
+/// The ranks whose program or inputs are not those of rank 0.
+std::vector<int> strangers(const mpi::communicator& world, const SweepPlan& plan) {
+  std::vector<std::string> digests;
+  mpi::all_gather(world, plan.digest() + program_digest(), digests);
+  std::vector<int> result;
+  for (int rank = 1; rank < world.size(); ++rank) {
+    if (digests[static_cast<std::size_t>(rank)] != digests.front()) {
+      result.push_back(rank);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                 const MpiRoot& root) {
+  mpi::environment environment;
+  const mpi::communicator world;
+  if (world.size() < 2) {
+    throw InputError(
+        "--mpi: rank 0 only hands out the points; start at least two: mpirun -n 2 ...");
+  }
+  const std::vector<int> others = strangers(world, plan);
+  if (!others.empty()) {
+    if (world.rank() == 0) {
+      throw InputError(fmt::format(
+          "--mpi: rank {} has another program, spec, workload or architecture than rank 0",
+          others.front()));
+    }
+    return 2;
+  }
+  if (world.rank() != 0) {
+    serve(world, plan, runner, limits);
+    return 0;
+  }
+  MpiExecutor executor(world);
+  int code = 2;
+  try {
+    code = root(executor);
+  } catch (const InputError& error) {
+    // The other ranks wait for work: nothing but an abort ends them.
+    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
+    std::fflush(stderr);
+    mpi::environment::abort(code);
+  }
+  constexpr int kInterrupted = 130;
+  if (code == kInterrupted) {
+    std::fflush(stderr);
+    mpi::environment::abort(code);
+  }
+  executor.finish();
+  if (executor.any_lost()) {
+    std::fflush(stderr);
+    std::_Exit(code);  // MPI_Finalize would wait for the dead
+  }
+  return code;
+}
+
+}  // namespace sptc::sim
