@@ -44,14 +44,22 @@ std::uint64_t parse_seed(const std::string& text) {
   return value;
 }
 
-double parse_clock_mhz(const std::string& text) {
+ClockPolicy parse_clock(const std::string& text) {
+  if (text == "boost") {
+    return {};
+  }
+  if (text == "sustained") {
+    return ClockPolicy::sustained();
+  }
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
-    throw InputError(fmt::format(
-        "--clock must be 'boost', 'limited' or a number of MHz above 0 and at most {}, not '{}'",
-        kMaxClockMhz, printable(text)));
+    throw InputError(
+        fmt::format("--clock must be 'boost', 'sustained', 'limited' or a number of MHz above 0 "
+                    "and at most {}, "
+                    "not '{}'",
+                    kMaxClockMhz, printable(text)));
   }
-  return value;
+  return ClockPolicy::fixed(value);
 }
 
 GemmShape parse_tile(const std::string& text) {

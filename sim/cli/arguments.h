@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/base/shape.h"
+#include "sim/gpu/clock_policy.h"
 
 #include <cstdint>
 #include <string>
@@ -17,8 +18,8 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
-/// A clock in MHz: a finite number above 0 and at most 100000.
-double parse_clock_mhz(const std::string& text);
+/// "boost", "sustained", or a clock in MHz: a finite number above 0 and at most 100000.
+ClockPolicy parse_clock(const std::string& text);
 
 /// "MxNxK".
 GemmShape parse_tile(const std::string& text);

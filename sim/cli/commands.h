@@ -28,6 +28,8 @@ void add_microbench_command(CLI::App& app, Command& chosen);
 void add_crosscheck_command(CLI::App& app, Command& chosen);
 /// sptcsim sweep SPEC, and sweep plan|merge|report|emit
 void add_sweep_command(CLI::App& app, Command& chosen);
+/// sptcsim validate CSV
+void add_validate_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 

@@ -5,6 +5,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/report/progress.h"
 #include "sim/trace/workload_text.h"
@@ -47,14 +48,18 @@ RunOptions checked(const SimulationOptions& given) {
   }
   if (given.clock == "limited") {
     options.clock_limited = true;
-  } else if (given.clock != "boost") {
-    options.clock_mhz = parse_clock_mhz(given.clock);
+  } else {
+    options.clock = parse_clock(given.clock);
   }
   if (!given.tile.empty()) {
     options.kernel.cta_tile = parse_tile(given.tile);
   }
   if (!given.stages.empty()) {
     options.kernel.stages = static_cast<int>(parse_positive("--stages", given.stages, kMaxStages));
+  }
+  if (!given.split_k.empty()) {
+    options.kernel.split_k =
+        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxStages));
   }
   options.seed = parse_seed(given.seed);
   if (!given.sms.empty()) {
@@ -86,8 +91,9 @@ void SimulationOptions::add_to(CLI::App& command) {
       ->type_name("NAME");
   command
       .add_option("--fidelity", fidelity,
-                  "datapath: operand bits travel through the SystemC stages; timing: cycles only")
-      ->type_name("datapath|timing")
+                  "datapath: operand bits travel through the SystemC stages; timing: cycles only; "
+                  "analytic: closed forms")
+      ->type_name("datapath|timing|analytic")
       ->capture_default_str();
   command
       .add_option("--variants", variants, "weights as given, at the hardware's pattern, or both")
@@ -108,12 +114,15 @@ void SimulationOptions::add_to(CLI::App& command) {
       ->type_name("none|sample|eigen|exact");
   command
       .add_option("--clock", clock,
-                  "SM clock; limited: the highest that the power limit allows, up to boost")
-      ->type_name("boost|limited|MHZ")
+                  "SM clock; sustained: as measured loads had it; limited: the highest that the "
+                  "power limit allows, up to boost")
+      ->type_name("boost|sustained|limited|MHZ")
       ->capture_default_str();
   energy.add_to(command);
   command.add_option("--tile", tile, "CTA tile instead of the heuristic's")->type_name("MxNxK");
   command.add_option("--stages", stages, "pipeline stages instead of the heuristic's")
+      ->type_name("N");
+  command.add_option("--split-k", split_k, "slices of K instead of the heuristic's")
       ->type_name("N");
   command.add_option("--seed", seed, "of generated operands and samples")
       ->type_name("N")
@@ -132,6 +141,8 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
   command.add_option("--vcd", vcd, "write the waveform of the tensor cores to FILE")
       ->type_name("FILE");
+  command.add_flag("--explain", explain,
+                   "why each operation takes its time, and what 2:4 would need to reach 2x");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
@@ -162,12 +173,16 @@ RunResult run_as_asked(const SimulationOptions& options, Architecture architectu
   build.sms = run_options.simulated_sms();
   build.extrapolate = run_options.extrapolates();
   build.vcd_file = waveform_stem;
+  build.clock = run_options.clock;
   // Elaborated by the first launch: what is refused before leaves no trace of SystemC.
   std::optional<GemmSimulator> simulator;
   return run_workload(
       workload, architecture, run_options, data,
       [&](const GemmProblem& problem, const KernelOverrides& overrides,
           const std::vector<GemmOperands>* operands) {
+        if (run_options.fidelity == Fidelity::kAnalytic) {
+          return analytic_gemm(problem, overrides, architecture.gpu, run_options.clock);
+        }
         if (!simulator) {
           simulator.emplace(architecture.gpu, build);
         }
@@ -180,6 +195,9 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
              const DataSource* data) {
   require_valid(options);
   const ReportFormat format = parse_report_format(options.format);
+  if (options.explain && format == ReportFormat::kCsv) {
+    throw InputError("--explain writes sentences: use --format text or json");
+  }
   if (!options.out.empty()) {
     require_writable("--out", options.out);
   }
@@ -196,6 +214,7 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
                             bar.update(done, total, next);
                           });
   }
+  result.explained = options.explain;
   write_result(options.out, report(result, format));
   waveform.keep();
   return result.passed() ? 0 : 1;

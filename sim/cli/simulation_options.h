@@ -28,12 +28,14 @@ struct SimulationOptions {
   EnergyOptions energy;
   std::string tile;
   std::string stages;
+  std::string split_k;
   std::string seed = "0";
   std::string sms;
   bool no_extrapolate = false;
   std::string format = "text";
   std::string out;
   std::string vcd;
+  bool explain = false;
   bool quiet = false;
 
   /// Declares all of them on `command`.

@@ -8,6 +8,7 @@
 #include "sim/config/derivation.h"
 #include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
+#include "sim/config/kernel_library.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -35,15 +36,18 @@ struct WireNumber {
 struct WireArchitecture {
   std::optional<std::string> name;
   std::optional<std::string> numerics;
+  KernelLibrarySpec library;
   std::vector<WireNumber> numbers;
 };
 
 std::vector<std::string_view> keys_of(std::string_view section) {
   std::vector<std::string_view> keys;
   if (section.empty()) {
-    keys = {"description", "memory", "name", "numerics", "sm"};
+    keys = {"description", "kernels", "memory", "name", "numerics", "sm"};
   } else if (section == "/sm") {
     keys = {"tensor_core"};
+  } else if (section == "/kernels") {
+    keys = {"library"};
   }
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
@@ -124,6 +128,11 @@ WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
     read_section(sm.object("tensor_core"), "/sm/tensor_core", wire, errors);
   });
   errors.collect([&] { read_section(root.object("memory"), "/memory", wire, errors); });
+  errors.collect([&] {
+    const JsonObject kernels = root.object("kernels");
+    read_section(kernels, "/kernels", wire, errors);
+    wire.library = load_kernel_library(kernels.text("library"), kernels.place() / "library");
+  });
   return wire;
 }
 
@@ -194,6 +203,7 @@ Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Error
   result.gpu.name = *wire.name;
   result.gpu.numerics = *wire.numerics;
   result.gpu.instruction_set = *wire.numerics;
+  result.gpu.kernels = wire.library;
   for (const WireNumber& number : wire.numbers) {
     number.field->store(result.gpu, number.parameter->value);
     result.parameters.push_back(*number.parameter);
@@ -273,6 +283,10 @@ std::filesystem::path config_directory() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   auto installed = program.parent_path().parent_path() / "share" / "sptcsim" / "configs";
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
+}
+
+std::filesystem::path shipped_config_directory() {
+  return SPTC_CONFIG_DIR;
 }
 
 }  // namespace sptc::sim

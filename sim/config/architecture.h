@@ -50,6 +50,9 @@ std::filesystem::path architecture_path(const std::string& name_or_path);
 /// source tree that it was built from.
 std::filesystem::path config_directory();
 
+/// configs/ of the source tree that this program was built from.
+std::filesystem::path shipped_config_directory();
+
 /// The JSON Schema (draft-07) of architecture files, kept as
 /// configs/schema/architecture.schema.json for editors.
 std::string architecture_schema();

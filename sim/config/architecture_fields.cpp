@@ -12,6 +12,7 @@ constexpr std::string_view kGpu;
 constexpr std::string_view kSm = "/sm";
 constexpr std::string_view kTensorCore = "/sm/tensor_core";
 constexpr std::string_view kMemory = "/memory";
+constexpr std::string_view kKernels = "/kernels";
 
 // Generous limits: their work is to keep a slip of the keyboard from asking for the memory of a
 // million SMs.
@@ -50,8 +51,14 @@ void store_memory(GpuSpec& gpu, double value) {
   gpu.memory.*Member = convert<std::remove_reference_t<decltype(gpu.memory.*Member)>>(value);
 }
 
+template <auto Member>
+void store_kernels(GpuSpec& gpu, double value) {
+  gpu.kernels.*Member = convert<std::remove_reference_t<decltype(gpu.kernels.*Member)>>(value);
+}
+
 using Tc = TensorCoreSpec;
 using Mem = MemorySpec;
+using Lib = KernelLibrarySpec;
 
 constexpr std::array kFields = {
     ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
@@ -179,6 +186,20 @@ constexpr std::array kFields = {
     ArchitectureField{kMemory, "dram_latency_cycles", true, kMaxCycles,
                       "L2 miss, load to use, mean over the partitions",
                       store_memory<&Mem::dram_latency_cycles>},
+
+    ArchitectureField{kKernels, "launch_us", false, 1e6,
+                      "a kernel launch, beside the time that its CTAs run",
+                      store_kernels<&Lib::launch_us>, true},
+    ArchitectureField{kKernels, "reduction_launch_us", false, 1e6,
+                      "launch of the kernel that sums the slices of split-K",
+                      store_kernels<&Lib::reduction_launch_us>, true},
+    ArchitectureField{
+        kKernels, "sustained_knee_percent", false, 100,
+        "share of the peak multiply rate up to which the boost clock holds under load",
+        store_kernels<&Lib::sustained_knee_percent>},
+    ArchitectureField{kKernels, "sustained_exponent", false, 100,
+                      "above it the clock falls with this power of the load",
+                      store_kernels<&Lib::sustained_exponent>, true},
 };
 
 }  // namespace

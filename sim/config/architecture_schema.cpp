@@ -69,6 +69,12 @@ std::string architecture_schema() {
   ordered_json memory = object_schema();
   add_numbers(memory, "/memory");
   add(root, "memory", std::move(memory));
+
+  ordered_json kernels = object_schema();
+  add_numbers(kernels, "/kernels");
+  add(kernels, "library",
+      text_schema("the kernels of the GEMM library: a file of configs/libraries"));
+  add(root, "kernels", std::move(kernels));
   return root.dump(2) + "\n";
 }
 

@@ -7,36 +7,46 @@
 #include "sim/sm/sm_spec.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace sptc::sim {
 
-/// Where a CTA works: GEMM of the batch, and its tile of D.
+/// Where a CTA works: GEMM of the batch, its tile of D, and its slice of K.
 struct CtaTile {
   std::int64_t batch = 0;
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;
+  std::int64_t slice = 0;
 };
 
 /// A GEMM cut into CTAs, warps and instructions, as CUTLASS's multistage kernels are.
 struct GemmKernel {
   GemmProblem problem;
-  mma::MmaInstruction instruction;
+  mma::MmaInstruction instruction;  ///< with wgmma: the mma.sync of the same operands
+  /// Hopper: the instruction of a warpgroup of four warps, whose operands stay in shared memory;
+  /// TMA copies them. Only time is simulated.
+  std::optional<mma::MmaInstruction> wgmma;
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
+  int split_k = 1;  ///< slices of K, a CTA each; a second kernel sums them
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;
 
   std::int64_t tiles_m() const { return ceil_div(problem.shape.m, cta_tile.m); }
   std::int64_t tiles_n() const { return ceil_div(problem.shape.n, cta_tile.n); }
-  std::int64_t k_tiles() const { return ceil_div(problem.shape.k, cta_tile.k); }
-  std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n(); }
+  /// Along K, of one slice; the last slice may have fewer.
+  std::int64_t k_tiles() const { return ceil_div(ceil_div(problem.shape.k, cta_tile.k), split_k); }
+  std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
 
   int warps_m() const { return static_cast<int>(cta_tile.m / warp_tile.m); }
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }
   int warps() const { return warps_m() * warps_n(); }
-  int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / instruction.shape.k); }
+  /// What the warps execute.
+  const mma::MmaInstruction& executed() const { return wgmma ? *wgmma : instruction; }
+  int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
   /// Fragments of a warp tile: rows of 16, columns of 8.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }
   int fragments_n() const { return static_cast<int>(warp_tile.n) / instruction.shape.n; }
@@ -51,11 +61,23 @@ struct GemmKernel {
   KernelResult result(std::int64_t sms) const;
 };
 
-/// The kernel for `problem` on `sms` SMs of kind `sm`: the candidate tile with the least estimated
-/// time on the busiest SM, or what `overrides` say. Throws InputError for an override that is no
-/// multiple of the instruction, does not fit the registers or shared memory of an SM, or for a type
-/// without matrix instruction.
-GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const SmSpec& sm, std::int64_t sms);
+/// Tiles of a kernel [elements of D]. A warp tile 16 rows high and as wide as the CTA tile makes a
+/// kernel of warpgroups where the SM has wgmma.
+struct TileShape {
+  int cta_m = 0, cta_n = 0;
+  int warp_m = 0, warp_n = 0;
+};
+
+/// A kernel with these tiles, its stages, registers, shared memory and occupancy on `sm`. Nothing,
+/// and `reason` filled, where it does not fit.
+std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
+                                        const KernelOverrides& overrides, const SmSpec& sm,
+                                        std::string& reason);
+
+/// The kernel with the CTA tile that the user asks for: the largest warp tile that divides it and
+/// fits the registers, four warps or more where the tile allows it. Throws InputError for a tile
+/// that is no multiple of the instruction or does not fit the SM.
+GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                         const SmSpec& sm);
 
 }  // namespace sptc::sim

@@ -30,6 +30,7 @@ struct GemmOperands {
 struct KernelOverrides {
   std::optional<GemmShape> cta_tile;  ///< logical k
   std::optional<int> stages;
+  std::optional<int> split_k;
 };
 
 }  // namespace sptc::sim

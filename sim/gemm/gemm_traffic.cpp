@@ -17,6 +17,11 @@ int output_bits(numerics::DataType type) {
   }
 }
 
+int stored_bits(const GemmKernel& kernel) {
+  constexpr int kAccumulatorBits = 32;
+  return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem.dtype);
+}
+
 GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
   // Operands one behind the other, each from a multiple of 1 MiB on.
   constexpr std::int64_t kAlignment = 1 << 20;
@@ -26,7 +31,7 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
     next += static_cast<std::uint64_t>(round_up(bytes, kAlignment));
     return first;
   };
-  const std::int64_t batch = kernel.problem.batch;
+  const std::int64_t batch = kernel.problem.batch * kernel.split_k;
   first_[static_cast<int>(Operand::kA)] =
       place(batch * kernel.tiles_m() * panel_bytes(Operand::kA));
   first_[static_cast<int>(Operand::kB)] =
@@ -82,7 +87,7 @@ std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) co
 }
 
 std::int64_t GemmTraffic::output_tile_bytes() const {
-  return tile_rows(Operand::kA) * tile_rows(Operand::kB) * output_bits(kernel_.problem.dtype) / 8;
+  return tile_rows(Operand::kA) * tile_rows(Operand::kB) * stored_bits(kernel_) / 8;
 }
 
 MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,
@@ -105,10 +110,13 @@ MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruct
       instruction.first_warp_only ? edge : ceil_div(edge, std::int64_t{kernel_.warps()});
   const std::int64_t first_row = instruction.first_warp_only ? 0 : warp * share;
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
-  const std::int64_t valid_k = std::min(kernel_.cta_tile.k, shape.k - tile * kernel_.cta_tile.k);
+  const std::int64_t k_tile = where.slice * kernel_.k_tiles() + tile;
+  const std::int64_t valid_k =
+      std::clamp<std::int64_t>(shape.k - k_tile * kernel_.cta_tile.k, 0, kernel_.cta_tile.k);
   const std::int64_t bytes = row_bytes(operand, valid_k);
   const std::int64_t offset =
-      ((where.batch * tiles + index) * kernel_.k_tiles() + tile) * tile_bytes(operand) +
+      ((where.batch * tiles + index) * kernel_.k_tiles() * kernel_.split_k + k_tile) *
+          tile_bytes(operand) +
       first_row * bytes;
   return {first_[static_cast<int>(operand)] + static_cast<std::uint64_t>(offset), rows * bytes};
 }
@@ -122,11 +130,12 @@ MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row)
   const std::int64_t col = where.tile_n * kernel_.cta_tile.n + warp / kernel_.warps_m() * width;
   const std::int64_t rows = std::clamp<std::int64_t>(shape.m - row, 0, height);
   const std::int64_t cols = std::clamp<std::int64_t>(shape.n - col, 0, width);
-  const int bits = output_bits(kernel_.problem.dtype);
+  const int bits = stored_bits(kernel_);
   // Pieces of 16 rows and the width of a warp tile, row after row of them.
   const std::int64_t columns = ceil_div(shape.n, width);
+  const std::int64_t gemm = where.batch * kernel_.split_k + where.slice;
   const std::int64_t piece =
-      (where.batch * ceil_div(shape.m, height) + row / height) * columns + col / width;
+      (gemm * ceil_div(shape.m, height) + row / height) * columns + col / width;
   const std::int64_t stride = std::min(height, shape.m) * std::min(width, shape.n) * bits / 8;
   return {first_d_ + static_cast<std::uint64_t>(piece * stride), rows * cols * bits / 8};
 }

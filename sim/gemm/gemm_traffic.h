@@ -8,9 +8,12 @@
 
 namespace sptc::sim {
 
-/// Bits of an element of D as it is stored: half precision for 8- and 16-bit floats (kernels
-/// convert in the epilogue), the accumulator for TF32 and integers.
+/// Bits of an element of D: half precision for 8- and 16-bit floats (kernels convert in the
+/// epilogue), the accumulator for TF32 and integers.
 int output_bits(numerics::DataType type);
+
+/// Bits of an element that a CTA of `kernel` stores: of D, or of the accumulator of its slice of K.
+int stored_bits(const GemmKernel& kernel);
 
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles

@@ -2,6 +2,7 @@
 #include "sim/gemm/grid_reuse.h"
 
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/warp_program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -96,8 +97,9 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     cols.clear();
     for (std::int64_t cta = begin; cta < end; ++cta) {
       const CtaTile tile = kernel.rasterise(cta);
-      rows.push_back(tile.batch * kernel.tiles_m() + tile.tile_m);
-      cols.push_back(tile.batch * kernel.tiles_n() + tile.tile_n);
+      const std::int64_t slice = tile.batch * kernel.split_k + tile.slice;
+      rows.push_back(slice * kernel.tiles_m() + tile.tile_m);
+      cols.push_back(slice * kernel.tiles_n() + tile.tile_n);
     }
     const auto count = static_cast<double>(end - begin);
     const auto distinct = [](std::vector<std::int64_t>& panels) {
@@ -110,7 +112,10 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const double distinct_a = distinct(rows);
     const double distinct_b = distinct(cols);
     ShareOfCta share;
-    share.active_sms = static_cast<double>(std::min(sms, end - begin)) * fullness(begin, end);
+    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
+    // would fill.
+    share.active_sms =
+        count / static_cast<double>(ceil_div(end - begin, sms)) * fullness(begin, end);
     const auto of = [&](const Panels::Fetched& fetched, double bytes, double panels) {
       return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes), fetched.misses / panels};
     };
@@ -147,6 +152,17 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
   }
   return wave < static_cast<std::int64_t>(waves_.size()) ? waves_[static_cast<std::size_t>(wave)]
                                                          : mean_;
+}
+
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse) {
+  MemoryTraffic traffic;
+  traffic.shared_memory_read = fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles()));
+  traffic.l2_read = copied_bytes(kernel);
+  traffic.shared_memory_written = traffic.l2_read;
+  traffic.l2_written = stored_bytes(kernel);
+  traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes());
+  traffic.dram_written = traffic.l2_written;
+  return traffic;
 }
 
 }  // namespace sptc::sim

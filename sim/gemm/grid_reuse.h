@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/traffic_counts.h"
 #include "sim/memory/memory_share.h"
 #include "sim/memory/memory_spec.h"
 
@@ -35,5 +36,8 @@ class GridReuse {
   ShareOfCta mean_, last_;
   double dram_bytes_ = 0;
 };
+
+/// Bytes of a launch of `kernel`, whose DRAM traffic `reuse` knows.
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse);
 
 }  // namespace sptc::sim

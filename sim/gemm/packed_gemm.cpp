@@ -42,6 +42,7 @@ PackedGemm::PackedGemm(const GemmKernel& kernel, const mma::RegisterMap& map,
       rows_per_metadata_register_(
           RegisterAllocation(kernel.instruction, 1, 1).rows_per_metadata_register()),
       k_steps_(kernel.k_tiles() * kernel.k_steps_per_tile()) {
+  ensure(kernel.split_k == 1, "values travel through kernels that do not cut K");
   ensure(static_cast<std::int64_t>(operands.size()) == kernel.problem.batch,
          "one set of operands per GEMM of the batch");
   for (const GemmOperands& gemm : operands) {

@@ -21,6 +21,10 @@ class RegisterAllocation {
   /// Fragment rows that share a metadata register, each with a selector of its own.
   int rows_per_metadata_register() const { return rows_per_metadata_register_; }
 
+  /// All accumulators of the warp tile.
+  RegisterRange accumulators() const { return {0, a_base_}; }
+  int accumulator_count() const { return a_base_; }
+
   /// Registers of the fragments, without addresses and loop counters.
   int count() const { return end_; }
 

@@ -42,7 +42,7 @@ std::int64_t copied_bytes(const GemmKernel& kernel) {
 
 std::int64_t stored_bytes(const GemmKernel& kernel) {
   const GemmShape& shape = kernel.problem.shape;
-  return kernel.problem.batch * shape.m * shape.n * output_bits(kernel.problem.dtype) / 8;
+  return kernel.problem.batch * kernel.split_k * shape.m * shape.n * stored_bits(kernel) / 8;
 }
 
 }  // namespace sptc::sim

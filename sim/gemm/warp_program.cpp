@@ -22,6 +22,9 @@ class ProgramBuilder {
         registers_(kernel.instruction, kernel.fragments_m(), kernel.fragments_n()) {}
 
   WarpProgram build(std::int64_t k_tiles) {
+    if (kernel_.wgmma) {
+      return build_warpgroup_program(k_tiles);
+    }
     WarpProgram program;
     program.iterations = k_tiles;
     program.registers_per_thread = registers_.count();
@@ -46,6 +49,43 @@ class ProgramBuilder {
   }
 
  private:
+  // One warp copies with TMA for its CTA; the warpgroups multiply straight from shared memory. A
+  // stage is free for the next copy when the wgmma group that reads it is done: one group stays
+  // under way while the next k-tile is waited for.
+  WarpProgram build_warpgroup_program(std::int64_t k_tiles) const {
+    WarpProgram program;
+    program.iterations = k_tiles;
+    program.registers_per_thread = registers_.accumulator_count();
+    const int ahead = std::max(1, kernel_.stages - 2);
+    for (int tile = 0; tile < ahead; ++tile) {
+      add_bulk_copies(program.prologue, tile);
+    }
+    add(program.loop, Opcode::kWaitCopies).copy_groups = ahead - 1;
+    add(program.loop, Opcode::kBarrier);
+    for (int step = 0; step < kernel_.k_steps_per_tile(); ++step) {
+      add(program.loop, Opcode::kWgmma).d = registers_.accumulators();
+    }
+    add(program.loop, Opcode::kWgmmaCommit);
+    add(program.loop, Opcode::kWgmmaWait).pending_groups = 1;
+    add_bulk_copies(program.loop, ahead);
+    add(program.epilogue, Opcode::kWgmmaWait).pending_groups = 0;
+    add_stores(program.epilogue);
+    return program;
+  }
+
+  void add_bulk_copies(std::vector<WarpInstruction>& code, int ahead) const {
+    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
+      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
+        continue;
+      }
+      WarpInstruction& copy = add(code, Opcode::kCopy);
+      copy.operand = operand;
+      copy.tiles_ahead = ahead;
+      copy.first_warp_only = true;
+    }
+    add(code, Opcode::kCommitCopies);
+  }
+
   /// k-tiles that are under way or waiting while one is multiplied.
   int tiles_ahead() const { return std::max(1, kernel_.stages - 1); }
 
@@ -165,8 +205,8 @@ class ProgramBuilder {
       }
       WarpInstruction& rows = add(code, Opcode::kStoreGlobal);
       rows.where.row = row;
-      const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n *
-                                 output_bits(kernel_.problem.dtype) / 8;
+      const std::int64_t bytes =
+          kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
       rows.issue_slots = static_cast<int>(ceil_div(bytes, kCopyBytesPerInstruction));
     }
   }

@@ -18,9 +18,9 @@ std::string_view CycleBudget::bound_by() const {
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  const double macs_per_cycle = gpu.sm.sub_partitions * core.dot_units * core.dot_width_bytes *
-                                8.0 / numerics::storage_bits(kernel.problem.dtype);
+  const double macs_per_cycle =
+      gpu.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
+                            kernel.instruction.accumulator == numerics::DataType::kF32);
   const auto ctas = static_cast<double>(kernel.ctas());
   const auto busiest = static_cast<double>(ceil_div(kernel.ctas(), std::int64_t{gpu.sms}));
   const double macs_per_cta = static_cast<double>(kernel.issued_macs()) / ctas;

@@ -9,6 +9,10 @@ namespace {
 // k-tiles that fill the pipeline.
 constexpr std::int64_t kWarmUpTiles = 8;
 
+// Fills of the SM that show how CTAs of so few k-tiles follow each other: their stores pile up
+// until they pace the rest.
+constexpr std::int64_t kFillsOfShortCtas = 16;
+
 /// The lengths to simulate in one dimension, and how many times further the second one has to be
 /// carried on: length = second + repeats * (second - first).
 struct Stretch {
@@ -30,7 +34,9 @@ Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t strid
 ExtrapolatedCycles extrapolate_cycles(
     const GridExtent& extent,
     const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate) {
-  const Stretch ctas = stretch_of(extent.ctas, extent.resident, extent.resident);
+  const std::int64_t fills =
+      extent.resident * (extent.k_tiles <= kWarmUpTiles ? kFillsOfShortCtas : 1);
+  const Stretch ctas = stretch_of(extent.ctas, fills, fills);
   const Stretch tiles = stretch_of(extent.k_tiles, kWarmUpTiles, extent.tile_period);
   ExtrapolatedCycles result;
   result.extrapolated = ctas.repeats > 0 || tiles.repeats > 0;

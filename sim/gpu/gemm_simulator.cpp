@@ -7,6 +7,7 @@
 #include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/tensor_core/waveform.h"
@@ -26,7 +27,6 @@ class GemmSimulator::Impl {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
-    gpu_.set_clock_mhz(clock_mhz());
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
@@ -41,11 +41,12 @@ class GemmSimulator::Impl {
 
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands) {
-    require_selector(problem);
-    const GemmKernel kernel = choose_kernel(problem, overrides, spec_.sm, spec_.sms);
-    require_instruction(kernel.instruction);
-    const mma::StepContext context(kernel.instruction,
-                                   mma::step_rules(spec_.numerics, kernel.instruction));
+    require_selector(problem, spec_);
+    const KernelTarget target = spec_.kernel_target();
+    const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
+    require_instruction(kernel.instruction, spec_);
+    const KernelEstimate times = estimate(kernel, target);
+    const mma::StepContext context = context_of(kernel);
     const mma::RegisterMap map(kernel.instruction);
     const GemmTraffic traffic(kernel);
     const Launch launch{kernel, context, map, traffic};
@@ -54,6 +55,9 @@ class GemmSimulator::Impl {
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
+    result.clock_mhz = clock_mhz(options_.clock, times, spec_);
+    result.outside_us = times.launch_us + times.reduction_us;
+    gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated =
@@ -70,7 +74,7 @@ class GemmSimulator::Impl {
       run_without_values(launch, reuse, result);
     }
     result.traffic = traffic_of(kernel, reuse);
-    result.budget = cycle_budget(kernel, result.traffic, result.cycles, clock_mhz(), spec_);
+    result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();
@@ -92,18 +96,16 @@ class GemmSimulator::Impl {
     }
   };
 
-  double clock_mhz() const {
-    return options_.clock_mhz > 0 ? options_.clock_mhz : spec_.boost_clock_mhz;
+  mma::StepContext context_of(const GemmKernel& kernel) const {
+    return kernel.wgmma
+               ? mma::StepContext::timing_only(*kernel.wgmma, spec_.sm.tensor_core.dot_width_bytes)
+               : mma::StepContext(kernel.instruction,
+                                  mma::step_rules(spec_.numerics, kernel.instruction));
   }
 
   /// Counted where the whole memory system was there for the whole launch.
   MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse) const {
-    const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-    MemoryTraffic traffic;
-    traffic.l2_read = copied_bytes(kernel);
-    traffic.l2_written = stored_bytes(kernel);
-    traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes());
-    traffic.dram_written = traffic.l2_written;
+    MemoryTraffic traffic = closed_form_traffic(kernel, reuse);
     if (options_.sms == Sms::kAll && !options_.extrapolate) {
       const MemoryCounters counted = gpu_.memory_counters();
       traffic.l2_read = counted.l2_read_bytes;
@@ -111,8 +113,6 @@ class GemmSimulator::Impl {
       traffic.dram_read = counted.dram_read_bytes;
       traffic.dram_written = counted.dram_write_bytes;
     }
-    traffic.shared_memory_read = fragment_bytes(kernel, program);
-    traffic.shared_memory_written = traffic.l2_read;
     return traffic;
   }
 
@@ -127,31 +127,6 @@ class GemmSimulator::Impl {
         waveform->show_result(token);
       });
     }
-  }
-
-  void require_selector(const GemmProblem& problem) const {
-    const int inputs = spec_.sm.tensor_core.selector_inputs;
-    const sparsity::Pattern pattern = sparsity::hardware_pattern(problem.dtype);
-    if (problem.sparse && pattern.candidates() > inputs) {
-      throw InputError("architecture '" + spec_.name + "' cannot run " + pattern.name() + " " +
-                       std::string(numerics::name(problem.dtype)) + ": its selector has " +
-                       std::to_string(inputs) + " inputs and the pattern needs " +
-                       std::to_string(pattern.candidates()));
-    }
-  }
-
-  /// Refuses an instruction that neither the architecture nor the one whose arithmetic is asked for
-  /// has.
-  void require_instruction(const mma::MmaInstruction& instruction) const {
-    if (const std::string& set = spec_.instruction_set; set != spec_.numerics && !set.empty()) {
-      const auto entries = mma::instructions(mma::find_target(set));
-      if (std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
-            return entry.covers(instruction);
-          })) {
-        return;
-      }
-    }
-    mma::find_instruction(mma::find_target(spec_.numerics), instruction);
   }
 
   /// Cycles of the whole grid.

@@ -7,6 +7,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/traffic_counts.h"
+#include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/sm/activity.h"
@@ -22,7 +23,9 @@ namespace sptc::sim {
 struct GemmRun {
   KernelResult kernel;
   SamplingResult sampling;
-  std::int64_t cycles = 0;
+  std::int64_t cycles = 0;       ///< first CTA to start to last one to end
+  double clock_mhz = 0;          ///< of the SMs
+  double outside_us = 0;         ///< beside the cycles: launch, and the second kernel of split-K
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
@@ -51,7 +54,7 @@ class GemmSimulator {
     bool extrapolate =
         true;  ///< multiply a detected period of main loop and CTA rounds; only without values
     std::string vcd_file;  ///< without ".vcd"; empty: no waveform
-    double clock_mhz = 0;  ///< of the SMs, for the rate of DRAM in cycles; 0: the boost clock
+    ClockPolicy clock{};
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_library_spec.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
@@ -19,6 +21,9 @@ struct GpuSpec {
   double boost_clock_mhz = 0;
   SmSpec sm;
   MemorySpec memory;
+  KernelLibrarySpec kernels;
+
+  KernelTarget kernel_target() const { return {sm, memory, kernels, sms, boost_clock_mhz}; }
 };
 
 }  // namespace sptc::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
+#include "sim/report/explanation.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -92,6 +93,7 @@ Json variant_json(const std::optional<VariantResult>& variant) {
               {"waves", kernel.waves}}},
             {"cycles", variant->cycles},
             {"time_us", variant->time_us},
+            {"launch_us", variant->launch_us},
             {"clock_mhz", variant->clock_mhz},
             {"tflops", variant->tflops},
             {"utilization", variant->utilization},
@@ -124,7 +126,7 @@ Json variant_json(const std::optional<VariantResult>& variant) {
   return json;
 }
 
-Json operation_json(const OperationResult& op) {
+Json operation_json(const OperationResult& op, bool explained) {
   Json json{{"name", op.name},
             {"m", op.shape.m},
             {"n", op.shape.n},
@@ -140,6 +142,9 @@ Json operation_json(const OperationResult& op) {
   }
   if (const auto ratio = op.performance_per_watt_ratio()) {
     json["performance_per_watt_ratio"] = *ratio;
+  }
+  if (explained) {
+    json["explanation"] = bottleneck_sentence(op);
   }
   return json;
 }
@@ -193,7 +198,7 @@ std::string json_report(const RunResult& result) {
   json["seed"] = result.seed;
   Json& operations = json["operations"] = Json::array();
   for (const OperationResult& op : result.operations) {
-    operations.push_back(operation_json(op));
+    operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
   if (result.accuracy) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
+#include "sim/report/explanation.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -253,6 +254,12 @@ std::string text_report(const RunResult& result) {
   }
   append_totals(out, result.totals);
   append_energy(out, result.totals);
+  if (result.explained) {
+    out += "\nwhy: share of a launch in which each resource works; what overlaps counts in each\n";
+    for (const OperationResult& op : result.operations) {
+      out += explain(op);
+    }
+  }
   if (result.accuracy) {
     append_accuracy(out, *result.accuracy);
   }

@@ -156,14 +156,16 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
 double seconds_at(const VariantResult& figures, double clock_mhz) {
   const double stretch = figures.clock_mhz / clock_mhz;
   const CycleBudget& budget = figures.budget;
-  const double seconds = figures.time_us * 1e-6;
+  // The launch does not follow the clock of the SMs.
+  const double launch = figures.launch_us * 1e-6;
+  const double seconds = figures.time_us * 1e-6 - launch;
   if (figures.bound_by != "hbm" || budget.cycles <= 0) {
-    return seconds * stretch;
+    return seconds * stretch + launch;
   }
   // DRAM paces the launch until the slowest level of the core takes longer.
   const double core =
       std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2}) / budget.cycles;
-  return seconds * std::max(1.0, core * stretch);
+  return seconds * std::max(1.0, core * stretch) + launch;
 }
 
 void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
@@ -181,7 +183,7 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
     const double slower = result.seconds * 1e6 / before.time_us;
     figures.clock_mhz = result.clock_mhz;
     figures.time_us = result.seconds * 1e6;
-    figures.cycles = std::llround(figures.time_us * figures.clock_mhz);
+    figures.cycles = std::llround((figures.time_us - figures.launch_us) * figures.clock_mhz);
     figures.tflops = before.tflops / slower;
     figures.utilization = before.utilization * static_cast<double>(before.cycles) /
                           static_cast<double>(figures.cycles);

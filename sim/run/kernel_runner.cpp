@@ -9,9 +9,8 @@
 namespace sptc::sim {
 
 double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  const double elements = core.dot_width_bytes * 8.0 / numerics::storage_bits(type);
-  return gpu.sm.sub_partitions * core.dot_units * elements;
+  return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
+                               numerics::accumulator_type(type) == numerics::DataType::kF32);
 }
 
 GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
@@ -35,8 +34,9 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.kernel = run.kernel;
   result.sampling = run.sampling;
   result.cycles = run.cycles;
-  result.clock_mhz = clock_mhz();
-  result.time_us = cycles / result.clock_mhz;
+  result.clock_mhz = run.clock_mhz;
+  result.launch_us = run.outside_us;
+  result.time_us = cycles / result.clock_mhz + result.launch_us;
   result.tflops = 2 * macs / result.time_us * 1e-6;
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);

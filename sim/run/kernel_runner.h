@@ -29,8 +29,6 @@ class KernelRunner {
   KernelRunner(const GpuSpec& gpu, const RunOptions& options, Launcher launch)
       : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
 
-  double clock_mhz() const { return options_.clock_mhz.value_or(gpu_.boost_clock_mhz); }
-
   /// Cycles only. The same problem is simulated once.
   VariantResult time(const Operation& op, bool sparse);
 

@@ -85,7 +85,7 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
 }
 
 std::string clock_text(const RunOptions& options) {
-  const std::string asked = options.clock_mhz ? fmt::format("{} MHz", *options.clock_mhz) : "boost";
+  const std::string asked = options.clock.name();
   return options.clock_limited
              ? fmt::format("limited by {} W, at most {}", options.power->power_limit_w, asked)
              : asked;
@@ -105,6 +105,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"clock", clock_text(options)},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
+      {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
       {"sms", std::string(name(options.simulated_sms()))},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
@@ -145,11 +146,11 @@ void add_notes(const Workload& workload, const RunOptions& options, std::string_
                bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
     result.notes.push_back(
-        options.fidelity == Fidelity::kTiming
+        options.fidelity != Fidelity::kDatapath
             ? "accuracy is not computed: no values travel in --fidelity timing"
             : "accuracy is not computed: --data replaces the values of the network");
   }
-  if (options.check_mode() != CheckMode::kNone && options.fidelity == Fidelity::kTiming) {
+  if (options.check_mode() != CheckMode::kNone && options.fidelity != Fidelity::kDatapath) {
     result.notes.push_back(
         "checked elements are computed by the batched engine: no values travel in --fidelity "
         "timing");

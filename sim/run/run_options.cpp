@@ -11,7 +11,7 @@ namespace sptc::sim {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 2> kFidelities{"datapath", "timing"};
+constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "analytic"};
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
 constexpr std::array<std::string_view, 3> kSms{"sampled", "in-turn", "all"};

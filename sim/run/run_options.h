@@ -15,6 +15,7 @@ namespace sptc::sim {
 enum class Fidelity {
   kDatapath,  ///< operand bits travel through the SystemC stages
   kTiming,    ///< the same events without payload
+  kAnalytic,  ///< closed forms, no events
 };
 
 /// Which weights to simulate: as given, at the hardware's N:M pattern, or both.
@@ -47,7 +48,7 @@ struct RunOptions {
   std::string data;                         ///< how the operands are called in the report
   std::optional<CheckMode> check;
   std::uint64_t seed = 0;
-  std::optional<double> clock_mhz;  ///< else the boost clock
+  ClockPolicy clock;
   bool clock_limited = false;  ///< the highest clock, up to that one, that the power limit allows
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
   std::string power_note;                  ///< where the energies come from, for the report

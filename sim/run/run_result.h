@@ -54,7 +54,8 @@ struct VariantResult {
   KernelResult kernel;
   SamplingResult sampling;
   std::int64_t cycles = 0;
-  double time_us = 0;
+  double time_us = 0;    ///< cycles and launch
+  double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
   double clock_mhz = 0;
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
@@ -118,6 +119,7 @@ struct RunResult {
   std::vector<OperationResult> operations;
   Totals totals;
   std::optional<AccuracyResult> accuracy;
+  bool explained = false;          ///< the user asks why
   std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
   std::vector<std::string>
       assumed;  ///< parameters with evidence "assumed" that entered this result

@@ -180,7 +180,7 @@ TEST(Invariants, CyclesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchNeverTakeLess) {
   GemmSimulator simulator(small_gpu(), {GemmSimulator::Sms::kSampled, true, ""});
-  const KernelOverrides fixed{GemmShape{128, 128, 64}, 3};
+  const KernelOverrides fixed{GemmShape{128, 128, 64}, 3, {}};
   for (const bool sparse : {false, true}) {
     std::int64_t last = 0;
     for (const std::int64_t k : {64, 128, 256, 512, 1024, 4096, 16384}) {

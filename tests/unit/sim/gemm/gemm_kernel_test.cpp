@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gemm/gemm_kernel.h"
-
 #include "models/mma/register_map.h"
 #include "sim/config/architecture.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/register_allocation.h"
 #include "sim/gemm/warp_program.h"
 #include "tests/support/expect_input_error.h"
@@ -27,7 +26,7 @@ const GpuSpec& a100() {
 }
 
 GemmKernel kernel_for(const GemmProblem& problem, const KernelOverrides& overrides = {}) {
-  return choose_kernel(problem, overrides, a100().sm, a100().sms);
+  return choose_kernel(problem, overrides, a100().kernel_target(), true);
 }
 
 GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, bool sparse = false,
@@ -78,7 +77,7 @@ TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
 }
 
 TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
-  const KernelOverrides tile{GemmShape{128, 128, 64}, 3};
+  const KernelOverrides tile{GemmShape{128, 128, 64}, 3, {}};
   const GemmKernel dense = kernel_for(problem(129, 1, 65), tile);
   EXPECT_EQ(dense.tiles_m(), 2);
   EXPECT_EQ(dense.tiles_n(), 1);
@@ -91,7 +90,7 @@ TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
 }
 
 TEST(ForcedTile, IsTakenAsGiven) {
-  const GemmKernel kernel = kernel_for(problem(512, 512, 512), {GemmShape{64, 32, 32}, 2});
+  const GemmKernel kernel = kernel_for(problem(512, 512, 512), {GemmShape{64, 32, 32}, 2, {}});
   EXPECT_EQ(kernel.cta_tile.m, 64);
   EXPECT_EQ(kernel.cta_tile.n, 32);
   EXPECT_EQ(kernel.cta_tile.k, 32);
@@ -100,7 +99,7 @@ TEST(ForcedTile, IsTakenAsGiven) {
 
 TEST(ForcedTile, ThatNoKernelCanHaveIsRefusedWithTheReason) {
   const auto forced = [](GemmShape tile, std::optional<int> stages = std::nullopt) {
-    return input_error_of([&] { kernel_for(problem(512, 512, 512), {tile, stages}); });
+    return input_error_of([&] { kernel_for(problem(512, 512, 512), {tile, stages, {}}); });
   };
   EXPECT_NE(forced({100, 128, 64}).find("100x128x64"), std::string::npos);
   EXPECT_FALSE(forced({128, 100, 64}).empty());
@@ -251,7 +250,7 @@ TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
   for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
     const int k = 2 * mma::gemm_instruction(type, true).shape.k;
     const GemmKernel kernel =
-        kernel_for(problem(300, 300, 512, true, type), {GemmShape{16, 64, k}, std::nullopt});
+        kernel_for(problem(300, 300, 512, true, type), {GemmShape{16, 64, k}, std::nullopt, {}});
     EXPECT_EQ(kernel.fragments_m(), 1);
     expect_complete(kernel);
   }

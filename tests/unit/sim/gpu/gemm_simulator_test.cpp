@@ -103,11 +103,12 @@ TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
 TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();
-  const std::vector<GemmOperands> operands{second_and_fourth(16, 16, 64)};
+  const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 64)};
   {
     GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
                             {GemmSimulator::Sms::kInTurn, true, file});
-    simulator.run({{16, 16, 64}, 1, DataType::kF16, true}, {}, &operands);
+    const KernelOverrides one_k_tile{GemmShape{32, 32, 64}, 3, {}};
+    simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, one_k_tile, &operands);
   }
   const auto values = last_values(file + ".vcd");
   const std::string core = "SystemC.sub_partition0.";

@@ -3,8 +3,8 @@
 
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/warp_program.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 /// A kernel of `problem` and all that its launch points to.
 struct Grid {
   Grid(const GemmProblem& problem, const GpuSpec& spec)
-      : kernel(choose_kernel(problem, {GemmShape{64, 64, 64}, 2}, spec.sm, spec.sms)),
+      : kernel(choose_kernel(problem, {GemmShape{64, 64, 64}, 2, {}}, spec.kernel_target(), true)),
         context(kernel.instruction, mma::step_rules("ampere", kernel.instruction)),
         map(kernel.instruction),
         program(gemm_warp_program(kernel, kernel.k_tiles())),

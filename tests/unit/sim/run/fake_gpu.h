@@ -34,6 +34,7 @@ class FakeGpu {
     result.gpu.boost_clock_mhz = 1000;
     result.gpu.sm.sub_partitions = 4;
     result.gpu.sm.tensor_core.dot_units = 32;
+    result.gpu.sm.tensor_core.f32_dot_units = 32;
     result.gpu.sm.tensor_core.dot_width_bytes = 16;
     result.parameters = {{"/sms", 2, "", "cited", "a paper"},
                          {"/sm/barrier_latency_cycles", 4, "cycles", "assumed", "none"}};
@@ -51,6 +52,7 @@ class FakeGpu {
                          (problem.sparse ? 2 : 1);
     // f16: 4 sub-partitions x 32 dot units x 8 products on 2 SMs.
     result.cycles = ceil_div(result.issued_macs, 2048) + 100;
+    result.clock_mhz = 1000;
     result.budget.cycles = result.budget.tensor = static_cast<double>(result.cycles);
     if (operands != nullptr) {
       const Arithmetic arithmetic("ampere", problem.dtype, problem.sparse);

@@ -106,13 +106,6 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
   EXPECT_EQ(dense.bound_by, "tensor");
 }
 
-TEST_F(Run, UsesTheClockThatIsAskedFor) {
-  workload.operations = {operation("a", {64, 64, 64}, false)};
-  const double at_boost = run().operations[0].dense->time_us;
-  options.clock_mhz = 500;
-  EXPECT_DOUBLE_EQ(run().operations[0].dense->time_us, 2 * at_boost);
-}
-
 TEST_F(Run, PeakCountsElementsByTheirStorageBits) {
   EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kF16), 1024);
   EXPECT_EQ(peak_macs_per_sm_and_cycle(architecture.gpu, numerics::DataType::kTf32), 512);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/roofline/fitted_roofline.h"
+
+#include "models/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace sptc::roofline {
+namespace {
+
+constexpr std::size_t kConstants = 4;
+constexpr std::size_t kFewest = 8;
+// The search halves its step this often: 0.4 / 2^9 is less than 0.1 % of a constant.
+constexpr int kHalvings = 9;
+constexpr double kFirstStep = 0.4;
+// Rows that the fit looks at; a few thousand fix four constants as well as all.
+constexpr std::size_t kRows = 4000;
+
+double flop(const GemmShape& s) {
+  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
+double bytes(const GemmShape& s) {
+  const auto m = static_cast<double>(s.m);
+  const auto n = static_cast<double>(s.n);
+  const auto k = static_cast<double>(s.k);
+  return 2.0 * (m * k + n * k + m * n);
+}
+
+/// The constants as the search moves them: logarithms, so that steps are relative. The exponent is
+/// at least 1.
+using Point = std::array<double, kConstants>;
+
+FittedRoofline at(const Point& point) {
+  return {std::exp(point[0]), std::exp(point[1]), std::exp(point[2]), 1 + std::exp(point[3])};
+}
+
+double mean_error(const Point& point, std::span<const TimedGemm> rows, std::size_t stride) {
+  const FittedRoofline roofline = at(point);
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows.size(); i += stride) {
+    sum += std::abs(roofline.time_us(rows[i].shape) / rows[i].time_us - 1);
+    ++count;
+  }
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+double FittedRoofline::time_us(const GemmShape& shape) const {
+  const double compute = flop(shape) / flop_per_us;
+  const double memory = bytes(shape) / bytes_per_us;
+  return fixed_us +
+         std::pow(std::pow(compute, exponent) + std::pow(memory, exponent), 1 / exponent);
+}
+
+FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
+  ensure(measured.size() >= kFewest, "four constants cannot be fitted to so few rows");
+  const std::size_t stride = std::max<std::size_t>(1, measured.size() / kRows);
+  // Start: the best rates that any row reached, and half of the shortest time.
+  double rate = 0;
+  double bandwidth = 0;
+  double shortest = measured.front().time_us;
+  for (const TimedGemm& row : measured) {
+    rate = std::max(rate, flop(row.shape) / row.time_us);
+    bandwidth = std::max(bandwidth, bytes(row.shape) / row.time_us);
+    shortest = std::min(shortest, row.time_us);
+  }
+  Point best = {std::log(rate), std::log(bandwidth), std::log(shortest / 2), std::log(0.5)};
+  double error = mean_error(best, measured, stride);
+  double step = kFirstStep;
+  for (int halving = 0; halving < kHalvings; step /= 2, ++halving) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t i = 0; i < kConstants; ++i) {
+        for (const double sign : {1.0, -1.0}) {
+          Point next = best;
+          next[i] += sign * step;
+          const double next_error = mean_error(next, measured, stride);
+          if (next_error < error) {
+            best = next;
+            error = next_error;
+            moved = true;
+          }
+        }
+      }
+    }
+  }
+  return at(best);
+}
+
+}  // namespace sptc::roofline

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/report/progress.h"
+#include "sim/report/report.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/run_options.h"
+#include "sim/validate/accuracy.h"
+#include "sim/validate/accuracy_report.h"
+#include "sim/validate/measurements.h"
+#include "sim/validate/prediction.h"
+#include "sim/validate/scatter_plot.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kMaxJobs = 1024;
+
+struct Arguments {
+  std::string csv;
+  std::string arch = "a100-sxm4-80gb";
+  std::string fidelity = "timing";
+  std::string clock = "sustained";
+  std::string jobs = "1";
+  std::string format = "text";
+  std::string out;
+  std::string plot;
+  bool quiet = false;
+};
+
+/// Simulates dense GEMMs of `architecture`, one after the other on one elaborated GPU.
+class DenseGemmTimer {
+ public:
+  DenseGemmTimer(const GpuSpec& gpu, const RunOptions& options)
+      : gpu_(gpu),
+        options_(options),
+        kernels_(gpu_, options_, [this](auto&&... launch) { return run(launch...); }) {}
+
+  double operator()(const GemmShape& shape) {
+    Operation op;
+    op.shape = shape;
+    return kernels_.time(op, false).time_us;
+  }
+
+ private:
+  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
+              const std::vector<GemmOperands>* operands) {
+    if (options_.fidelity == Fidelity::kAnalytic) {
+      return analytic_gemm(problem, overrides, gpu_, options_.clock);
+    }
+    if (!simulator_) {
+      GemmSimulator::Options build;
+      build.clock = options_.clock;
+      simulator_.emplace(gpu_, build);
+    }
+    return simulator_->run(problem, overrides, operands);
+  }
+
+  GpuSpec gpu_;
+  RunOptions options_;
+  std::optional<GemmSimulator> simulator_;
+  KernelRunner kernels_;
+};
+
+RunOptions checked(const Arguments& given) {
+  RunOptions options;
+  options.fidelity = parse_fidelity(given.fidelity);
+  if (options.fidelity == Fidelity::kDatapath) {
+    throw InputError("--fidelity: measured times are compared with timing or analytic");
+  }
+  options.variants = Variants::kDense;
+  options.check = CheckMode::kNone;
+  options.clock = parse_clock(given.clock);
+  return options;
+}
+
+int validate(const Arguments& given) {
+  const RunOptions options = checked(given);
+  const ReportFormat format = parse_report_format(given.format);
+  if (format == ReportFormat::kCsv) {
+    throw InputError("--format: validate writes text or json");
+  }
+  const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
+  for (const auto& [option, path] : {std::pair("--out", given.out), {"--plot", given.plot}}) {
+    if (!path.empty()) {
+      require_writable(option, path);
+    }
+  }
+  const Architecture architecture = load_architecture(given.arch);
+  const std::vector<Measurement> measured = read_measurements(given.csv);
+  std::vector<double> times;
+  {
+    ProgressBar bar(given.quiet);
+    times = predict_times(
+        measured, jobs,
+        [&]() -> TimePredictor {
+          const auto timer = std::make_shared<DenseGemmTimer>(architecture.gpu, options);
+          return [timer](const GemmShape& shape) { return (*timer)(shape); };
+        },
+        [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
+  }
+  std::vector<Comparison> rows;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    rows.push_back({measured[i], times[i]});
+  }
+  const Accuracy accuracy = measure_accuracy(rows);
+  ValidationHeader header{architecture.gpu.name,
+                          printable(given.csv),
+                          std::string(name(options.fidelity)),
+                          given.clock,
+                          {}};
+  if (!architecture.gpu.kernels.fitted_on.empty()) {
+    header.notes.push_back(architecture.gpu.kernels.fitted_on);
+  }
+  write_result(given.out, format == ReportFormat::kJson ? accuracy_json(header, accuracy)
+                                                        : accuracy_text(header, accuracy));
+  if (!given.plot.empty()) {
+    write_result(given.plot,
+                 scatter_plot(rows, fmt::format("{}, {} GEMMs: mean error {:.1f} %", header.arch,
+                                                accuracy.count, accuracy.mape_percent)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("validate", "measured GEMM times against simulated ones: errors, plot");
+  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; dense f16")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  command
+      ->add_option("--fidelity", arguments->fidelity, "SystemC with one SM for all, or closed form")
+      ->type_name("timing|analytic")
+      ->capture_default_str();
+  command->add_option("--clock", arguments->clock, "SM clock under which was measured")
+      ->type_name("boost|sustained|MHZ")
+      ->capture_default_str();
+  command->add_option("--jobs", arguments->jobs, "processes")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "of the figures")
+      ->type_name("text|json")
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "write them to FILE instead of stdout")
+      ->type_name("FILE");
+  command->add_option("--plot", arguments->plot, "scatter plot, SVG")->type_name("FILE");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return validate(*arguments); }; });
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/kernel_library.h"
+
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/evidence.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
+constexpr std::int64_t kLargestTile = 1024;
+// A preference of 5 is a factor of 150: beyond it a kernel might as well be left out.
+constexpr double kLargestPreference = 5;
+
+double preference(const JsonObject& object, std::string_view key) {
+  const json& value = object.require(key);
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (!(std::abs(number) <= kLargestPreference)) {
+    (object.place() / key)
+        .fail(fmt::format("must be a number from {} to {}, not {}", -kLargestPreference,
+                          kLargestPreference, describe(value)));
+  }
+  return number;
+}
+
+/// [m, n]: multiples of an mma instruction.
+std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
+  const JsonPlace place = object.place() / key;
+  const json& value = object.array(key);
+  if (value.size() != 2) {
+    place.fail(fmt::format("must be [m, n], not {} numbers", value.size()));
+  }
+  const auto m = to_integer(value[0], place / std::size_t{0}, 16, kLargestTile);
+  const auto n = to_integer(value[1], place / std::size_t{1}, 8, kLargestTile);
+  if (m % 16 != 0 || n % 8 != 0) {
+    place.fail(fmt::format("{} x {} is no multiple of 16 x 8", m, n));
+  }
+  return {static_cast<int>(m), static_cast<int>(n)};
+}
+
+TileCandidate read_tile(const JsonObject& object) {
+  constexpr std::array<std::string_view, 6> kKeys = {"cta",        "warp",       "preference",
+                                                     "per_log2_m", "per_log2_n", "per_log2_k"};
+  object.allow_only(kKeys);
+  const auto [cta_m, cta_n] = tile(object, "cta");
+  const auto [warp_m, warp_n] = tile(object, "warp");
+  if (cta_m % warp_m != 0 || cta_n % warp_n != 0) {
+    (object.place() / "warp")
+        .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
+  }
+  return {cta_m,
+          cta_n,
+          warp_m,
+          warp_n,
+          preference(object, "preference"),
+          preference(object, "per_log2_m"),
+          preference(object, "per_log2_n"),
+          preference(object, "per_log2_k")};
+}
+
+}  // namespace
+
+KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
+  constexpr std::array<std::string_view, 7> kKeys = {
+      "name", "evidence", "source", "fitted_on", "tiles", "split_k", "one_wave_preference"};
+  const json document = parse_json(text, file);
+  const JsonObject root(document, {file, ""});
+  root.allow_only(kKeys);
+  root.text("name");
+  read_evidence(root);
+  KernelLibrarySpec library;
+  library.fitted_on = root.text_or("fitted_on", "");
+  const json& tiles = root.array("tiles");
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
+  }
+  const JsonObject split = root.object("split_k");
+  constexpr std::array<std::string_view, 2> kSplitKeys = {"preference", "per_log2_slices"};
+  split.allow_only(kSplitKeys);
+  library.split_k_preference = preference(split, "preference");
+  library.split_k_preference_per_log2 = preference(split, "per_log2_slices");
+  library.one_wave_preference = preference(root, "one_wave_preference");
+  return library;
+}
+
+KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place) {
+  // A directory of the user's own need not repeat the libraries that are shipped.
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : {config_directory(), shipped_config_directory()}) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(directory / "libraries", error)) {
+      if (entry.path().extension() != ".json") {
+        continue;
+      }
+      names.push_back(entry.path().stem().string());
+      if (names.back() == name) {
+        return parse_kernel_library(read_text_file(entry.path(), kMaxFileBytes),
+                                    printable(entry.path().string()));
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  const std::vector<std::string_view> allowed(names.begin(), names.end());
+  place.fail("unknown library " + unknown_name(printable(name), allowed));
+}
+
+}  // namespace sptc::sim

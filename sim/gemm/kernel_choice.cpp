@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/kernel_choice.h"
+
+#include "models/base/error.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/traffic_counts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+// Slices of K that libraries try.
+constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
+// A slice shorter than this is not worth a CTA.
+constexpr std::int64_t kShortestSlice = 256;
+constexpr int kMaxSplitK = 64;
+// Six constants of the closed form follow the simulated SM (tests/fidelity), not measured times.
+// Resources overlap, but not perfectly: a high-power mean of their times.
+constexpr double kOverlap = 16;
+// Share of the multiply rate that a main loop reaches, and one of a CTA that is alone on its SM
+// with fewer than two warps per sub-partition.
+constexpr double kMainLoop = 0.987;
+constexpr double kLoneWarps = 0.9;
+constexpr int kEnoughWarps = 8;
+// Latencies of DRAM until the first tiles of all SMs have arrived, and those of each further round.
+constexpr double kFirstFill = 5.2;
+constexpr double kNextFill = 1.5;
+// How often D of a CTA that is not the last one is waited for.
+constexpr double kStoreWait = 2.3;
+// Waiting, barrier and first fragments of a k-tile, beside the latency of DRAM [cycles].
+constexpr double kBarrierCycles = 150;
+// Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
+constexpr double kL2ShareOfOperand = 0.35;
+double bytes_of(const GemmTraffic& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
+  return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
+}
+
+/// Bytes that DRAM delivers and takes: every operand and D once, and again what a later wave of
+/// CTAs needs and the L2 has lost.
+double dram_bytes(const GemmKernel& kernel, const GemmTraffic& traffic,
+                  const KernelTarget& target) {
+  const GemmShape& shape = kernel.problem.shape;
+  double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
+  if (kernel.instruction.sparse) {
+    a += bytes_of(traffic, Operand::kMetadata, shape.m, shape.k);
+  }
+  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k);
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  // A wave works on a patch of D, as square as it can be.
+  const double concurrent =
+      static_cast<double>(std::min(kernel.ctas(), target.sms) * kernel.ctas_per_sm) /
+      kernel.split_k;
+  const double area = concurrent * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
+  const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
+  const double patch_m = std::min(m, area / patch_n);
+  const double kept = kL2ShareOfOperand * static_cast<double>(target.memory.l2_capacity.count());
+  double again = 0;
+  if (patch_m < m && patch_n < n) {
+    again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
+                     b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
+  }
+  return static_cast<double>(kernel.problem.batch) * (a + b + again) +
+         static_cast<double>(stored_bytes(kernel)) / kernel.split_k;
+}
+
+/// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
+double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmTraffic& traffic) {
+  const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
+  if (kernel.wgmma) {
+    // B once for the four warps of a warpgroup.
+    const std::int64_t groups = kernel.cta_tile.m / kernel.wgmma->shape.m;
+    return static_cast<double>(groups) * (bytes_of(traffic, Operand::kA, kernel.wgmma->shape.m, k) +
+                                          bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k));
+  }
+  double of_warp = bytes_of(traffic, Operand::kA, kernel.warp_tile.m, k) +
+                   bytes_of(traffic, Operand::kB, kernel.warp_tile.n, k);
+  if (kernel.instruction.sparse) {
+    of_warp += bytes_of(traffic, Operand::kMetadata, kernel.warp_tile.m, k);
+  }
+  return of_warp * kernel.warps();
+}
+
+/// Cycles in which the busiest SM multiplies, and those of the mean SM.
+std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+  const double macs_per_cycle =
+      target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
+                               kernel.instruction.accumulator == numerics::DataType::kF32);
+  const double of_cta = static_cast<double>(kernel.issued_macs()) /
+                        static_cast<double>(kernel.ctas()) / macs_per_cycle;
+  const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
+  const std::int64_t rest = most % kernel.ctas_per_sm;
+  const bool lone = rest * kernel.warps() < kEnoughWarps;
+  const double busiest =
+      (static_cast<double>(most - rest) + static_cast<double>(rest) / (lone ? kLoneWarps : 1.0)) *
+      of_cta / kMainLoop;
+  return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
+}
+
+double preference(const TileCandidate& tile, const GemmKernel& kernel, const KernelTarget& target) {
+  if (kernel.instruction.sparse) {
+    return 0;  // sparse libraries search for the fastest kernel
+  }
+  constexpr double kOrigin = 4096;
+  const KernelLibrarySpec& library = target.library;
+  const GemmShape& shape = kernel.problem.shape;
+  // Slopes are known where they were fitted, and end there.
+  const auto doublings = [](std::int64_t extent, double least) {
+    constexpr double kMost = 4;
+    return std::clamp(std::log2(static_cast<double>(extent) / kOrigin), least, kMost);
+  };
+  double sum = tile.preference + tile.per_log2_m * doublings(shape.m, -2) +
+               tile.per_log2_n * doublings(shape.n, -12) + tile.per_log2_k * doublings(shape.k, -3);
+  if (kernel.split_k > 1) {
+    sum += library.split_k_preference +
+           library.split_k_preference_per_log2 * std::log2(kernel.split_k);
+  }
+  if (kernel.ctas() <= target.sms) {
+    sum += library.one_wave_preference;
+  }
+  return sum;
+}
+
+/// The smallest extent among the candidates that covers `extent`, or the largest of all.
+int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelTarget& target) {
+  int covering = 0;
+  for (const TileCandidate& candidate : target.library.tiles) {
+    const int size = candidate.*side;
+    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
+    covering = better ? size : covering;
+  }
+  return covering;
+}
+
+bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& target) {
+  if (split == 1) {
+    return true;
+  }
+  const std::int64_t tiles = kernel.tiles_m() * kernel.tiles_n() * kernel.problem.batch;
+  return kernel.problem.shape.k / split >= kShortestSlice && tiles < target.sms;
+}
+
+}  // namespace
+
+double KernelEstimate::time_us(double ratio) const {
+  const double overlapped = std::pow(
+      std::pow(tensor_us / ratio, kOverlap) + std::pow(shared_memory_us / ratio, kOverlap) +
+          std::pow(l2_us / ratio, kOverlap) + std::pow(latency_us, kOverlap) +
+          std::pow(dram_us, kOverlap),
+      1 / kOverlap);
+  return overlapped + fill_us + launch_us + reduction_us;
+}
+
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  const GemmTraffic traffic(kernel);
+  const MemorySpec& memory = target.memory;
+  const double cycles_per_us = target.boost_clock_mhz;
+  const auto ctas = static_cast<double>(kernel.ctas());
+  const auto most = static_cast<double>(ceil_div(kernel.ctas(), target.sms));
+  const double active = std::min(1.0, ctas / static_cast<double>(target.sms));
+
+  KernelEstimate result;
+  const auto [busiest, mean] = tensor_cycles(kernel, target);
+  result.tensor_us = busiest / cycles_per_us;
+  result.mean_tensor_us = mean / cycles_per_us;
+  const double copied = static_cast<double>(copied_bytes(kernel)) / ctas;
+  result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
+                            static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
+                            cycles_per_us;
+  const double l2_rate = memory.l2_bytes_per_cycle * active;
+  const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
+  result.l2_us = l2_bytes / l2_rate / cycles_per_us;
+  const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
+  result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
+  const double rounds = std::ceil(most / kernel.ctas_per_sm);
+  result.latency_us = rounds * static_cast<double>(kernel.k_tiles()) *
+                      (memory.dram_latency_cycles + kBarrierCycles) /
+                      std::max(1, kernel.stages - 1) / cycles_per_us;
+  const double store =
+      static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
+  result.fill_us = (memory.dram_latency_cycles * (kFirstFill + kNextFill * (rounds - 1)) +
+                    store * (1 + kStoreWait * (most - 1))) /
+                   cycles_per_us;
+  result.launch_us = target.library.launch_us;
+  if (kernel.split_k > 1) {
+    // The slices have just been written: they are read from the L2.
+    const auto outputs =
+        static_cast<double>(kernel.problem.batch * kernel.problem.shape.m * kernel.problem.shape.n);
+    const double bytes = outputs * (4.0 * kernel.split_k + output_bits(kernel.problem.dtype) / 8.0);
+    result.launch_us += target.library.reduction_launch_us;
+    result.reduction_us = bytes / memory.l2_bytes_per_cycle / cycles_per_us;
+  }
+  return result;
+}
+
+double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library) {
+  const double knee = library.sustained_knee_percent / 100;
+  return utilization <= knee ? 1 : std::pow(knee / utilization, library.sustained_exponent);
+}
+
+GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                         const KernelTarget& target, bool values) {
+  if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > 16)) {
+    throw InputError("stages " + std::to_string(*overrides.stages) + " is not in 1..16");
+  }
+  if (overrides.split_k && (*overrides.split_k < 1 || *overrides.split_k > kMaxSplitK)) {
+    throw InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
+                     std::to_string(kMaxSplitK));
+  }
+  if (overrides.cta_tile) {
+    GemmKernel kernel = forced_kernel(problem, overrides, target.sm);
+    kernel.split_k = overrides.split_k.value_or(1);
+    return kernel;
+  }
+  std::optional<GemmKernel> best;
+  double best_score = 0;
+  std::string reason;
+  // A tile that is larger than the GEMM needs would only add padding.
+  const int widest_m = covering_extent(problem.shape.m, &TileCandidate::cta_m, target);
+  const int widest_n = covering_extent(problem.shape.n, &TileCandidate::cta_n, target);
+  for (const TileCandidate& tile : target.library.tiles) {
+    if (tile.cta_m > widest_m || tile.cta_n > widest_n) {
+      continue;
+    }
+    auto kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
+                                overrides, target.sm, reason);
+    if (!kernel || (values && kernel->wgmma)) {
+      continue;
+    }
+    for (const int split : kSplits) {
+      const int slices = overrides.split_k.value_or(split);
+      if ((values && slices > 1) || !(overrides.split_k || worth_trying(*kernel, split, target))) {
+        continue;
+      }
+      kernel->split_k = slices;
+      // Libraries weigh their kernels at a fixed clock.
+      const double score =
+          std::log(estimate(*kernel, target).time_us(1)) + preference(tile, *kernel, target);
+      if (!best || score < best_score) {
+        best = kernel;
+        best_score = score;
+      }
+    }
+  }
+  if (!best) {
+    throw InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
+                     " fits this SM: the last one " + reason);
+  }
+  return *best;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A kernel that the GEMM library has: its tiles, and how much the library likes it. A preference
+/// is added to the logarithm of the estimated time, so 0.1 means "as if it took 10 % longer"; the
+/// slopes are per doubling of an extent from m = n = k = 4096.
+struct TileCandidate {
+  int cta_m = 0, cta_n = 0;
+  int warp_m = 0, warp_n = 0;
+  double preference = 0;
+  double per_log2_m = 0, per_log2_n = 0, per_log2_k = 0;
+};
+
+/// What stands for the GEMM library of a GPU and for the host that launches its kernels.
+struct KernelLibrarySpec {
+  // Time that is not spent in the SMs.
+  double launch_us = 0;            ///< a kernel, first block to start and last one to be noticed
+  double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
+
+  // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with
+  // a power of it.
+  double sustained_knee_percent = 0;
+  double sustained_exponent = 0;
+
+  /// "Learned" choice between kernels: candidates, and the preference for cutting K in slices.
+  std::vector<TileCandidate> tiles;
+  double split_k_preference = 0;           ///< any number of slices above one
+  double split_k_preference_per_log2 = 0;  ///< per doubling of the slices
+  double one_wave_preference = 0;          ///< all CTAs run at once
+  std::string fitted_on;  ///< what the constants were fitted on and what was held out
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/analytic_gemm.h"
+
+#include "models/base/error.h"
+#include "models/mma/catalogue.h"
+#include "sim/gemm/grid_reuse.h"
+#include "sim/gemm/warp_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace sptc::sim {
+
+std::string ClockPolicy::name() const {
+  switch (kind) {
+    case Kind::kBoost:
+      return "boost";
+    case Kind::kFixed:
+      return fmt::format("{} MHz", mhz);
+    case Kind::kSustained:
+      return "sustained";
+  }
+  return "";
+}
+
+double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu) {
+  switch (policy.kind) {
+    case ClockPolicy::Kind::kFixed:
+      return policy.mhz;
+    case ClockPolicy::Kind::kSustained:
+      return gpu.boost_clock_mhz * sustained_clock_ratio(estimate.utilization(), gpu.kernels);
+    case ClockPolicy::Kind::kBoost:
+      break;
+  }
+  return gpu.boost_clock_mhz;
+}
+
+void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
+  const int inputs = gpu.sm.tensor_core.selector_inputs;
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(problem.dtype);
+  if (problem.sparse && pattern.candidates() > inputs) {
+    throw InputError(fmt::format(
+        "architecture '{}' cannot run {} {}: its selector has {} inputs and the pattern needs {}",
+        gpu.name, pattern.name(), numerics::name(problem.dtype), inputs, pattern.candidates()));
+  }
+}
+
+void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
+  if (gpu.instruction_set != gpu.numerics && !gpu.instruction_set.empty()) {
+    const auto entries = mma::instructions(mma::find_target(gpu.instruction_set));
+    if (std::any_of(entries.begin(), entries.end(),
+                    [&](const mma::CatalogueEntry& entry) { return entry.covers(instruction); })) {
+      return;
+    }
+  }
+  mma::find_instruction(mma::find_target(gpu.numerics), instruction);
+}
+
+GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
+                      const GpuSpec& gpu, const ClockPolicy& clock) {
+  require_selector(problem, gpu);
+  const KernelTarget target = gpu.kernel_target();
+  const GemmKernel kernel = choose_kernel(problem, overrides, target, false);
+  require_instruction(kernel.instruction, gpu);
+  const KernelEstimate times = estimate(kernel, target);
+  GemmRun result;
+  result.kernel = kernel.result(gpu.sms);
+  result.issued_macs = kernel.issued_macs();
+  result.clock_mhz = clock_mhz(clock, times, gpu);
+  result.outside_us = times.launch_us + times.reduction_us;
+  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
+  result.cycles = std::max<std::int64_t>(1, std::llround(in_sms * result.clock_mhz));
+  result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms));
+  result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, gpu);
+  return result;
+}
+
+}  // namespace sptc::sim

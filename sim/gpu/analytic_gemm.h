@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gpu/clock_policy.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gpu_spec.h"
+
+namespace sptc::sim {
+
+/// What GemmSimulator::run returns, from closed forms (KernelEstimate) instead of events: the same
+/// choice of kernel, no SystemC. Throws InputError as it does.
+GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
+                      const GpuSpec& gpu, const ClockPolicy& clock);
+
+/// The clock that `policy` gives a launch with this estimate.
+double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu);
+
+/// Throws InputError where the selector of `gpu` is too narrow for the pattern of a sparse problem.
+void require_selector(const GemmProblem& problem, const GpuSpec& gpu);
+
+/// Throws InputError for an instruction that neither the architecture nor the one whose arithmetic
+/// is asked for has.
+void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu);
+
+}  // namespace sptc::sim

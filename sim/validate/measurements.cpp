@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/validate/measurements.h"
+
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
+#include "sim/trace/csv.h"
+#include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = 256U << 20;
+constexpr double kMaxTimeUs = 1e9;
+
+[[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
+  throw InputError(fmt::format("{}:{}: {}", file, line, problem));
+}
+
+/// Where the columns are.
+struct Columns {
+  std::size_t m = 0, n = 0, k = 0, time = 0;
+  std::optional<std::size_t> source;
+};
+
+Columns find_columns(const CsvRecord& header, const std::string& file) {
+  const auto find = [&](std::string_view name) -> std::optional<std::size_t> {
+    const auto found = std::find(header.fields.begin(), header.fields.end(), name);
+    if (found == header.fields.end()) {
+      return std::nullopt;
+    }
+    return static_cast<std::size_t>(found - header.fields.begin());
+  };
+  const auto require = [&](std::string_view name) {
+    const auto column = find(name);
+    if (!column) {
+      fail(file, header.line,
+           fmt::format("the column '{}' is missing; needed: m, n, k, time_us_median", name));
+    }
+    return *column;
+  };
+  return {require("m"), require("n"), require("k"), require("time_us_median"), find("source")};
+}
+
+template <typename Number>
+std::optional<Number> parse(const std::string& text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+Measurement read_row(const CsvRecord& record, const Columns& columns, const std::string& file) {
+  const auto extent = [&](std::size_t column, std::string_view name) {
+    const std::string& text = record.fields[column];
+    const auto value = parse<std::int64_t>(text);
+    if (!value || *value < 1 || *value > kMaxExtent) {
+      fail(file, record.line,
+           fmt::format("{} must be an integer from 1 to {}, not '{}'", name, kMaxExtent,
+                       printable(text)));
+    }
+    return *value;
+  };
+  Measurement row;
+  row.shape = {extent(columns.m, "m"), extent(columns.n, "n"), extent(columns.k, "k")};
+  const std::string& text = record.fields[columns.time];
+  const auto time = parse<double>(text);
+  if (!time || !std::isfinite(*time) || *time <= 0 || *time > kMaxTimeUs) {
+    fail(file, record.line,
+         fmt::format("time_us_median must be a number above 0 and at most {:g}, not '{}'",
+                     kMaxTimeUs, printable(text)));
+  }
+  row.time_us = *time;
+  if (columns.source) {
+    row.source = record.fields[*columns.source];
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file) {
+  const std::vector<CsvRecord> records = parse_csv(text, file);
+  if (records.size() < 2) {
+    throw InputError(file +
+                     ": no measurements; needed: a header with m, n, k, time_us_median, and rows");
+  }
+  const Columns columns = find_columns(records.front(), file);
+  std::vector<Measurement> rows;
+  rows.reserve(records.size() - 1);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    if (records[i].fields.size() != records.front().fields.size()) {
+      fail(file, records[i].line,
+           fmt::format("{} fields, but the header has {}", records[i].fields.size(),
+                       records.front().fields.size()));
+    }
+    rows.push_back(read_row(records[i], columns, file));
+  }
+  return rows;
+}
+
+std::vector<Measurement> read_measurements(const std::filesystem::path& path) {
+  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()));
+}
+
+}  // namespace sptc::sim

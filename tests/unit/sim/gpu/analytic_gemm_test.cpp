@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/analytic_gemm.h"
+
+#include "sim/config/architecture.h"
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+double time_us(const GemmRun& run) {
+  return static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
+}
+
+GemmRun dense(const GemmShape& shape, const GpuSpec& gpu, const ClockPolicy& clock = {},
+              const KernelOverrides& overrides = {}) {
+  return analytic_gemm({shape, 1, DataType::kF16, false}, overrides, gpu, clock);
+}
+
+class AnalyticGemm : public testing::Test {
+ protected:
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  GemmShape square{8192, 8192, 8192};
+};
+
+TEST_F(AnalyticGemm, AtHalfTheClockATensorBoundGemmTakesTwiceAsLong) {
+  const double boost = time_us(dense(square, gpu));
+  EXPECT_NEAR(time_us(dense(square, gpu, ClockPolicy::fixed(705))), 2 * boost, 0.02 * boost);
+}
+
+TEST_F(AnalyticGemm, TheSustainedClockFallsWithTheLoadOnly) {
+  const GemmRun loaded = dense(square, gpu, ClockPolicy::sustained());
+  const GemmRun idle = dense({8192, 1, 8192}, gpu, ClockPolicy::sustained());
+  EXPECT_EQ(idle.clock_mhz, gpu.boost_clock_mhz);
+  EXPECT_LT(loaded.clock_mhz, 0.9 * gpu.boost_clock_mhz);
+  EXPECT_GT(loaded.clock_mhz, 0.5 * gpu.boost_clock_mhz);
+}
+
+TEST_F(AnalyticGemm, IsNeverFasterThanTensorCoresOrDram) {
+  for (const GemmShape& shape :
+       {GemmShape{1, 1, 1}, {8192, 1, 8192}, {97, 101, 103}, {128, 128, 65536}, square}) {
+    const GemmRun run = dense(shape, gpu);
+    EXPECT_GE(static_cast<double>(run.cycles), run.budget.tensor_mean);
+    const double bytes = 2.0 * static_cast<double>(shape.m * shape.k + shape.n * shape.k);
+    EXPECT_GE(time_us(run), bytes / 2039e3);
+  }
+}
+
+TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
+  const GemmShape narrow{8192, 1, 8192};
+  GpuSpec slow_memory = gpu;
+  slow_memory.memory.dram_gb_per_s /= 2;
+  EXPECT_GT(time_us(dense(narrow, slow_memory)), 1.6 * time_us(dense(narrow, gpu)));
+  EXPECT_LT(time_us(dense(square, slow_memory)), 1.02 * time_us(dense(square, gpu)));
+  GpuSpec slow_tensor = gpu;
+  slow_tensor.sm.tensor_core.dot_units /= 2;
+  slow_tensor.sm.tensor_core.f32_dot_units /= 2;
+  EXPECT_GT(time_us(dense(square, slow_tensor)), 1.8 * time_us(dense(square, gpu)));
+  EXPECT_LT(time_us(dense(narrow, slow_tensor)), 1.02 * time_us(dense(narrow, gpu)));
+}
+
+TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {
+  const GemmShape deep{256, 256, 65536};
+  const KernelOverrides whole{GemmShape{128, 128, 32}, {}, 1};
+  const KernelOverrides cut{GemmShape{128, 128, 32}, {}, 16};
+  const GemmRun one = dense(deep, gpu, {}, whole);
+  const GemmRun sixteen = dense(deep, gpu, {}, cut);
+  EXPECT_EQ(sixteen.kernel.split_k, 16);
+  EXPECT_EQ(sixteen.kernel.ctas, 16 * one.kernel.ctas);
+  EXPECT_LT(time_us(sixteen), 0.5 * time_us(one));
+  EXPECT_GT(sixteen.outside_us, one.outside_us);
+  EXPECT_EQ(sixteen.issued_macs, one.issued_macs);
+}
+
+TEST_F(AnalyticGemm, RefusesWhatTheHardwareDoesNotHave) {
+  gpu.sm.tensor_core.selector_inputs = 2;
+  EXPECT_NE(input_error_of([&] {
+              analytic_gemm({{64, 64, 64}, 1, DataType::kF16, true}, {}, gpu, {});
+            }).find("selector"),
+            std::string::npos);
+  KernelOverrides overrides;
+  overrides.split_k = 1000;
+  EXPECT_FALSE(input_error_of([&] { dense(square, gpu, {}, overrides); }).empty());
+}
+
+}  // namespace
+}  // namespace sptc::sim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/validate/measurements.h"
+
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersIgnored) {
+  const auto rows = parse_measurements(
+      "time_us_median,k,extra,n,m,source\n12.5,64,x,8,128,a model\n7,32,y,1,16,\n", "f.csv");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].shape, (GemmShape{128, 8, 64}));
+  EXPECT_EQ(rows[0].time_us, 12.5);
+  EXPECT_EQ(rows[0].source, "a model");
+  EXPECT_EQ(rows[1].shape, (GemmShape{16, 1, 32}));
+}
+
+TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
+  const auto error = [](const std::string& text) {
+    return input_error_of([&] { parse_measurements(text, "f.csv"); });
+  };
+  EXPECT_NE(error("").find("f.csv"), std::string::npos);
+  EXPECT_FALSE(error("m,n,k,time_us_median\n").empty());
+  EXPECT_NE(error("m,n,k,time_us\n1,1,1,1\n").find("time_us_median"), std::string::npos);
+  EXPECT_NE(error("m,n,k,time_us_median\n1,1,1,1\n1,1,1\n").find("f.csv:3"), std::string::npos);
+  for (const char* row : {"0,1,1,1", "1,-1,1,1", "1,1,x,1", "1,1,1,0", "1,1,1,-3", "1,1,1,nan",
+                          "1,1,1,inf", "1,1,1,1e300", "1,1,99999999999,1", "1.5,1,1,1", ",,,"}) {
+    EXPECT_NE(error(std::string("m,n,k,time_us_median\n") + row + "\n").find("f.csv:2"),
+              std::string::npos)
+        << row;
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
