@@ -58,7 +58,7 @@ class Panels {
 ShareOfCta mean_of(const std::vector<ShareOfCta>& shares) {
   ShareOfCta mean;
   const auto count = static_cast<double>(shares.size());
-  mean.active_sms = shares.front().active_sms;
+  mean = shares.back();
   for (std::size_t operand = 0; operand < mean.operands.size(); ++operand) {
     mean.operands[operand] = {0, 0};
     for (const ShareOfCta& share : shares) {
@@ -124,6 +124,11 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
     share.operands[static_cast<std::size_t>(Operand::kB)] =
         of(from_b, static_cast<double>(traffic.panel_bytes(Operand::kB)), distinct_b);
+    share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
+    share.burst_dram_bytes = of_a.from_dram * static_cast<double>(traffic.largest_tile_bytes() -
+                                                                  traffic.tile_bytes(Operand::kB)) +
+                             share.operands[static_cast<std::size_t>(Operand::kB)].from_dram *
+                                 static_cast<double>(traffic.tile_bytes(Operand::kB));
     // D goes to the partition that owns it.
     clock += from_a.inserted + from_b.inserted +
              count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;

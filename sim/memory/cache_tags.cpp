@@ -27,14 +27,21 @@ std::size_t CacheTags::first_of_set(std::uint64_t block) const {
   return static_cast<std::size_t>(scatter(block) % sets_) * kWays;
 }
 
-std::int64_t CacheTags::find(std::uint64_t block) const {
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
-  const auto found =
-      std::find_if(first, first + kWays, [&](const Entry& e) { return e.block == block; });
-  return found == first + kWays ? -1 : found->ready;
+CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
+  const std::int64_t begin = first / kSectorBytes;
+  const std::int64_t count = (last + kSectorBytes - 1) / kSectorBytes - begin;
+  const std::uint64_t ones = (std::uint64_t{1} << count) - 1;
+  return static_cast<Sectors>(ones << begin);
 }
 
-void CacheTags::insert(std::uint64_t block, std::int64_t ready) {
+CacheTags::Found CacheTags::find(std::uint64_t block) const {
+  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
+  const auto entry =
+      std::find_if(first, first + kWays, [&](const Entry& e) { return e.block == block; });
+  return entry == first + kWays ? Found{} : entry->found;
+}
+
+void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t ready) {
   const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
   auto place = std::find_if(first, first + kWays,
                             [&](const Entry& e) { return e.block == block || e.block == kEmpty; });
@@ -44,7 +51,12 @@ void CacheTags::insert(std::uint64_t block, std::int64_t ready) {
     random_ ^= random_ << 17;
     place = first + static_cast<std::ptrdiff_t>(random_ % kWays);
   }
-  *place = {block, ready};
+  if (place->block != block) {
+    *place = {block, {sectors, ready}};
+    return;
+  }
+  place->found.present |= sectors;
+  place->found.ready = std::max(place->found.ready, ready);
 }
 
 void CacheTags::clear() {

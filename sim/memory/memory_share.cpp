@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -23,8 +24,22 @@ MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock
 
 void MemoryShare::reset(double clock_mhz, std::function<const ShareOfCta&(std::int64_t)> share) {
   limits_.reset(clock_mhz);
+  dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_ = {};
+}
+
+std::int64_t MemoryShare::dram_latency(const ShareOfCta& share) const {
+  if (spec_.l2_partitions == 1) {
+    return spec_.dram_latency_cycles;
+  }
+  // The SM waits for the last piece of its tiles; the latency of all is that of the near half only
+  // where no piece belongs to the other partition.
+  constexpr double kPieceBytes = 4096;
+  const double pieces = std::max(1.0, share.burst_bytes / kPieceBytes);
+  const double far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+  return spec_.dram_latency_cycles +
+         static_cast<std::int64_t>(far / 2 * (1 - 2 * std::pow(0.5, pieces)));
 }
 
 std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
@@ -49,15 +64,19 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
     owed.waits += ratio.waits_for_dram;
     if (owed.waits >= 1) {
       owed.waits -= 1;
-      // A tile has blocks of both partitions, and the SM waits for the last one.
-      const int far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
-      transfer.latency = spec_.dram_latency_cycles + (spec_.l2_partitions > 1 ? far - far / 2 : 0);
+      transfer.latency = dram_latency(share);
     }
   }
   if (spec_.l2_partitions > 1 && !transfer.write) {
     // What DRAM delivers is fetched by both partitions, half of it from the other one each.
     transfer.far_bytes = transfer.dram_bytes;
   }
+  // Of the burst that all SMs make together, the half that is not ahead of this SM.
+  const double others = std::max(0.0, share.active_sms - 1);
+  transfer.l2_overlap =
+      static_cast<std::int64_t>(0.5 * others * share.burst_bytes / spec_.l2_bytes_per_cycle);
+  transfer.dram_overlap =
+      static_cast<std::int64_t>(0.5 * others * share.burst_dram_bytes / dram_bytes_per_cycle_);
   return limits_.complete(now, port, 0, transfer, share.active_sms);
 }
 

@@ -21,12 +21,16 @@ struct ShareOfCta {
   };
   /// SMs that do the same; a fraction where some of them move less, at the edges of the matrices.
   double active_sms = 1;
+  /// Bytes that one SM asks for at once: a k-tile of a CTA; and of those, bytes from DRAM.
+  double burst_bytes = 0, burst_dram_bytes = 0;
   std::array<OfOperand, 3> operands;  ///< by Operand
 };
 
 /// The memory system as one SM sees it whose fellows all do the same at the same time: each of its
 /// transactions stands for as many as there are active SMs, and whether a block comes from the L2
-/// or from DRAM is decided by ratios instead of tags. One socket.
+/// or from DRAM is decided by ratios instead of tags. SMs drift apart, so that a request finds
+/// itself anywhere in the bursts of its fellows: it waits for half of them, on average, not for
+/// all. One socket.
 class MemoryShare : public MemoryPorts {
  public:
   MemoryShare(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec);
@@ -48,8 +52,12 @@ class MemoryShare : public MemoryPorts {
     double waits = 0;
   };
 
+  /// Of an idle DRAM, for the last of the tiles of a CTA.
+  std::int64_t dram_latency(const ShareOfCta& share) const;
+
   const MemorySpec spec_;
   TransferLimits limits_;
+  double dram_bytes_per_cycle_ = 1;
   std::function<const ShareOfCta&(std::int64_t)> share_;
   std::array<Owed, 3> owed_{};
 };

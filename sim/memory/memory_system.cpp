@@ -2,6 +2,7 @@
 #include "sim/memory/memory_system.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sptc::sim {
 
@@ -25,27 +26,34 @@ std::size_t MemorySystem::owner_of(std::uint64_t block) const {
   return static_cast<std::size_t>((block / 4 * 0x9E3779B97F4A7C15U) >> 40) % tags_.size();
 }
 
-void MemorySystem::read_block(std::size_t partition, std::uint64_t block, std::int64_t bytes,
-                              Read& read) const {
+void MemorySystem::read_block(std::size_t partition, std::uint64_t block,
+                              CacheTags::Sectors sectors, std::int64_t bytes, Read& read) const {
   const std::int64_t far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
   std::int64_t latency = spec_.l2_near_latency_cycles;
-  std::int64_t ready = tags_[partition].find(block);
-  if (ready < 0) {
+  const CacheTags::Found near = tags_[partition].find(block);
+  std::int64_t ready = near.ready;
+  // Of the bytes, those in sectors that are not there.
+  const auto missing = [&](CacheTags::Sectors present) {
+    return bytes * std::popcount(sectors & ~present) / std::popcount(sectors);
+  };
+  if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
+    const CacheTags::Found there = tags_[owner].find(block);
+    const std::int64_t from_dram = owner == partition ? absent : missing(there.present);
     latency = spec_.l2_far_latency_cycles;
-    ready = owner == partition ? -1 : tags_[owner].find(block);
-    if (ready < 0) {
+    ready = std::max(ready, there.ready);
+    if (from_dram > 0) {
       // The published latency is a mean over both partitions.
       latency = spec_.dram_latency_cycles;
       if (tags_.size() > 1) {
         latency += owner == partition ? -far / 2 : far - far / 2;
       }
-      read.transfer.dram_bytes += bytes;
-      read.fills.push_back({owner, block});
+      read.transfer.dram_bytes += from_dram;
+      read.fills.push_back({owner, block, sectors});
     }
     if (owner != partition) {
-      read.transfer.far_bytes += bytes;
-      read.fills.push_back({partition, block});
+      read.transfer.far_bytes += absent;
+      read.fills.push_back({partition, block, sectors});
     }
   }
   read.ready = std::max(read.ready, ready);
@@ -66,20 +74,22 @@ std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_pay
   read.fills.clear();
   constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
   for (std::uint64_t block = begin / kBlock; block * kBlock < end; ++block) {
-    const auto bytes = static_cast<std::int64_t>(std::min(end, (block + 1) * kBlock) -
-                                                 std::max(begin, block * kBlock));
+    const auto first = static_cast<std::int64_t>(std::max(begin, block * kBlock) - block * kBlock);
+    const auto last =
+        static_cast<std::int64_t>(std::min(end, (block + 1) * kBlock) - block * kBlock);
+    const CacheTags::Sectors sectors = CacheTags::sectors(first, last);
     if (read.transfer.write) {
       read.transfer.latency = spec_.l2_near_latency_cycles;
-      read.transfer.dram_bytes += bytes;
-      read.fills.push_back({owner_of(block), block});
+      read.transfer.dram_bytes += last - first;
+      read.fills.push_back({owner_of(block), block, sectors});
     } else {
-      read_block(partition, block, bytes, read);
+      read_block(partition, block, sectors, last - first, read);
     }
   }
   const std::int64_t done =
       std::max(read.ready, limits_.complete(now, port, partition, read.transfer));
   for (const Fill& fill : read.fills) {
-    tags_[fill.partition].insert(fill.block, done);
+    tags_[fill.partition].insert(fill.block, fill.sectors, done);
   }
   return done;
 }

@@ -32,6 +32,7 @@ class MemorySystem : public MemoryPorts {
   struct Fill {
     std::size_t partition;
     std::uint64_t block;
+    CacheTags::Sectors sectors;
   };
   /// A transaction while its blocks are looked up.
   struct Read {
@@ -40,7 +41,8 @@ class MemorySystem : public MemoryPorts {
     std::vector<Fill> fills;
   };
 
-  void read_block(std::size_t partition, std::uint64_t block, std::int64_t bytes, Read& read) const;
+  void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
+                  std::int64_t bytes, Read& read) const;
   std::size_t owner_of(std::uint64_t block) const;
 
   const MemorySpec spec_;

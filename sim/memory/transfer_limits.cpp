@@ -5,6 +5,12 @@
 #include <cmath>
 
 namespace sptc::sim {
+namespace {
+
+// Of the L2, what may wait to be written to DRAM. Assumed; nobody published it.
+constexpr double kDirtyShare = 0.25;
+
+}  // namespace
 
 TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int ports)
     : spec_(spec),
@@ -12,7 +18,8 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       write_ports_(read_ports_),
       l2_(static_cast<std::size_t>(spec.l2_partitions),
           Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
-      dram_(spec.dram_bytes_per_cycle(clock_mhz)) {}
+      dram_(spec.dram_bytes_per_cycle(clock_mhz)),
+      dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz) {
   const auto ports = read_ports_.size();
@@ -20,6 +27,9 @@ void TransferLimits::reset(double clock_mhz) {
   write_ports_ = read_ports_;
   l2_.assign(l2_.size(), Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
   dram_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
+  dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
+  dram_end_ = 0;
+  dirty_ = 0;
   counters_ = {};
 }
 
@@ -34,17 +44,35 @@ std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::s
     Throughput& other = l2_[(partition + 1) % l2_.size()];
     end = std::max(end, other.reserve(now, repeated(transfer.far_bytes)));
   }
-  end = std::max(end, l2_[partition].reserve(now, repeated(transfer.bytes)));
+  end = std::max(end, l2_[partition].reserve(now, repeated(transfer.bytes)) - transfer.l2_overlap);
   if (transfer.dram_bytes > 0) {
-    const std::int64_t dram_end = dram_.reserve(now, repeated(transfer.dram_bytes));
-    // A write is done when the L2 has it; DRAM takes it in its own time.
-    end = transfer.write ? end : std::max(end, dram_end);
+    const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
+    // A write is done when the L2 has it.
+    if (transfer.write) {
+      write_back(now, dram_bytes);
+    } else {
+      write_back(now, 0);
+      dram_end_ = dram_.reserve(now, dram_bytes);
+      end = std::max(end, dram_end_ - transfer.dram_overlap);
+    }
   }
   (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += repeated(transfer.bytes);
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
       repeated(transfer.dram_bytes);
   counters_.l2_far_bytes += repeated(transfer.far_bytes);
   return end + transfer.latency;
+}
+
+void TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
+  // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
+  const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_end_));
+  dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
+  dram_end_ = std::max(dram_end_, now);
+  const double excess = dirty_ - kDirtyShare * static_cast<double>(spec_.l2_capacity.count());
+  if (excess >= 1) {
+    dram_end_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
+    dirty_ -= std::floor(excess);
+  }
 }
 
 MemoryCounters TransferLimits::counters() const {

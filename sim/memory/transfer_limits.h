@@ -18,6 +18,9 @@ struct Transfer {
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
   std::int64_t latency = 0;  ///< of an idle system
+  // Of the queues at L2 and DRAM, the cycles that are not waited for.
+  std::int64_t l2_overlap = 0;
+  std::int64_t dram_overlap = 0;
 };
 
 /// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every
@@ -40,10 +43,15 @@ class TransferLimits {
   MemoryCounters counters() const;
 
  private:
+  void write_back(std::int64_t now, std::int64_t bytes);
+
   const MemorySpec spec_;
   std::vector<Throughput> read_ports_, write_ports_;
   std::vector<Throughput> l2_;
   Throughput dram_;
+  double dram_bytes_per_cycle_;
+  std::int64_t dram_end_ = 0;  ///< cycle in which DRAM has done what was asked for
+  double dirty_ = 0;           ///< bytes in the L2 that DRAM still has to take
   MemoryCounters counters_;
 };
 

@@ -10,22 +10,33 @@ namespace {
 
 TEST(CacheTags, KnowBlocksFromTheCycleInWhichTheyAreThere) {
   CacheTags tags(Bytes(1 << 20));
-  EXPECT_EQ(tags.find(7), -1);
-  tags.insert(7, 123);
-  EXPECT_EQ(tags.find(7), 123);
-  EXPECT_EQ(tags.find(8), -1);
+  EXPECT_EQ(tags.find(7).present, 0U);
+  tags.insert(7, 0b1, 123);
+  EXPECT_EQ(tags.find(7).present, 0b1U);
+  EXPECT_EQ(tags.find(7).ready, 123);
+  EXPECT_EQ(tags.find(8).present, 0U);
+  tags.insert(7, 0b100, 150);
+  EXPECT_EQ(tags.find(7).present, 0b101U);
+  EXPECT_EQ(tags.find(7).ready, 150);
   tags.clear();
-  EXPECT_EQ(tags.find(7), -1);
+  EXPECT_EQ(tags.find(7).present, 0U);
+}
+
+TEST(CacheTags, SectorsAreThoseThatTheBytesTouch) {
+  EXPECT_EQ(CacheTags::sectors(0, 32), 0b1U);
+  EXPECT_EQ(CacheTags::sectors(31, 33), 0b11U);
+  EXPECT_EQ(CacheTags::sectors(64, 65), 0b100U);
+  EXPECT_EQ(CacheTags::sectors(0, 1024), ~0U);
 }
 
 TEST(CacheTags, HoldNoMoreThanTheirCapacity) {
   CacheTags tags(Bytes(64 << 10));
   for (std::uint64_t block = 0; block < 1000; ++block) {
-    tags.insert(block, 0);
+    tags.insert(block, 1, 0);
   }
   int held = 0;
   for (std::uint64_t block = 0; block < 1000; ++block) {
-    held += tags.find(block) >= 0 ? 1 : 0;
+    held += tags.find(block).present != 0 ? 1 : 0;
   }
   EXPECT_EQ(held, 64);
 }
@@ -39,10 +50,10 @@ double hit_ratio(double footprint_per_capacity) {
   constexpr int kPasses = 12;
   for (int pass = 0; pass < kPasses; ++pass) {
     for (std::uint64_t block = 0; block < footprint; ++block) {
-      const bool hit = tags.find(block) >= 0;
+      const bool hit = tags.find(block).present != 0;
       hits += hit && pass >= kPasses / 2 ? 1 : 0;
       if (!hit) {
-        tags.insert(block, 0);
+        tags.insert(block, 1, 0);
       }
     }
   }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies from global memory: waiting for them, another memory behind the sockets, bytes of dense
+// and sparse, and what the bandwidth of the L2 bounds.
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/warp_program.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gpu.h"
+#include "tests/timing/sm_harness.h"
+
+#include <gtest/gtest.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <deque>
+#include <memory>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+constexpr const char* kA100 = "a100-sxm4-80gb";
+
+/// Another memory: takes one request at a time, ends it three cycles later, and answers each after
+/// a fixed time.
+class FixedLatencyMemory : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(FixedLatencyMemory);
+  tlm_utils::simple_target_socket<FixedLatencyMemory> socket{"socket"};
+  int requests = 0;
+  bool overlapped = false;  ///< a request came before the end of the one before it
+
+  FixedLatencyMemory(const sc_core::sc_module_name& name, const Clock& clock, int latency)
+      : sc_core::sc_module(name), clock_(clock), latency_(latency) {
+    socket.register_nb_transport_fw(this, &FixedLatencyMemory::request);
+    SC_METHOD(end_request);
+    dont_initialize();
+    sensitive << end_request_;
+    SC_METHOD(respond);
+    dont_initialize();
+    sensitive << respond_;
+  }
+
+ private:
+  tlm::tlm_sync_enum request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&,
+                             sc_core::sc_time&) {
+    overlapped |= open_ != nullptr;
+    open_ = &payload;
+    ++requests;
+    due_.push_back({clock_.now() + latency_, &payload});
+    end_request_.notify(clock_.cycles(3));
+    if (due_.size() == 1) {
+      respond_.notify(clock_.cycles(latency_));
+    }
+    return tlm::TLM_ACCEPTED;
+  }
+  void end_request() {
+    tlm::tlm_phase phase = tlm::END_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    tlm::tlm_generic_payload& payload = *open_;
+    open_ = nullptr;
+    socket->nb_transport_bw(payload, phase, delay);
+  }
+  void respond() {
+    tlm::tlm_generic_payload& payload = *due_.front().second;
+    due_.pop_front();
+    if (!due_.empty()) {
+      respond_.notify(clock_.cycles(due_.front().first - clock_.now()));
+    }
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    tlm::tlm_phase phase = tlm::BEGIN_RESP;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    socket->nb_transport_bw(payload, phase, delay);
+  }
+
+  const Clock& clock_;
+  int latency_;
+  tlm::tlm_generic_payload* open_ = nullptr;
+  std::deque<std::pair<std::int64_t, tlm::tlm_generic_payload*>> due_;
+  sc_core::sc_event end_request_, respond_;
+};
+
+/// A GEMM kernel and all that a launch of it points to.
+struct Grid {
+  Grid(const GemmProblem& problem, const GemmShape& tile, const GpuSpec& spec, int stages = 4)
+      : kernel(choose_kernel(problem, {tile, stages}, spec.sm, spec.sms)),
+        parts(kernel.instruction),
+        program(gemm_warp_program(kernel, kernel.k_tiles())),
+        traffic(kernel) {}
+
+  KernelLaunch launch() const {
+    KernelLaunch launch = parts.launch(program, nullptr, kernel.warps(), kernel.ctas(), 1);
+    launch.traffic = &traffic;
+    return launch;
+  }
+
+  GemmKernel kernel;
+  KernelParts parts;
+  WarpProgram program;
+  GemmTraffic traffic;
+};
+
+TEST(CopyGroups, CountAsCompleteInOrder) {
+  CopyGroups groups;
+  const int first = groups.start();
+  groups.commit();
+  const int second = groups.start();
+  groups.commit();
+  EXPECT_FALSE(groups.at_most(1));
+  groups.arrived(second);
+  EXPECT_FALSE(groups.at_most(1));  // the first one is still under way
+  groups.arrived(first);
+  EXPECT_TRUE(groups.at_most(0));
+  EXPECT_TRUE(groups.idle());
+}
+
+TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
+  GpuSpec spec = load_architecture(kA100).gpu;
+  spec.sms = 1;
+  const Clock clock(spec.boost_clock_mhz);
+  Gpu near("near", clock, spec, 1, Gpu::Memory::kOutside);
+  Gpu far("far", clock, spec, 1, Gpu::Memory::kOutside);
+  FixedLatencyMemory near_memory("near_memory", clock, 100);
+  FixedLatencyMemory far_memory("far_memory", clock, 101);
+  near.sms().front()->async_copy.memory.bind(near_memory.socket);
+  far.sms().front()->async_copy.memory.bind(far_memory.socket);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  // One k-tile: nothing hides the latency. Its copies and its stores each wait for it once.
+  const Grid grid({{64, 64, 32}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
+  const std::int64_t short_wait = near.run(grid.launch()).cycles;
+  const std::int64_t long_wait = far.run(grid.launch()).cycles;
+  EXPECT_EQ(long_wait - short_wait, 2);
+  EXPECT_GT(near_memory.requests, 2 * grid.kernel.warps());
+  EXPECT_EQ(near_memory.requests, far_memory.requests);
+  EXPECT_FALSE(near_memory.overlapped);
+}
+
+TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
+  GpuSpec spec = load_architecture(kA100).gpu;
+  spec.sms = 4;
+  GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
+  const GemmShape shape{256, 128, 1024};
+  const KernelOverrides tile{GemmShape{64, 64, 64}, 3};
+  struct Bytes {
+    std::int64_t shared, l2, dram;
+  };
+  const auto bytes_of_a = [&](bool sparse) {
+    const GemmProblem problem{shape, 1, DataType::kF16, sparse};
+    const GemmRun run = simulator.run(problem, tile, nullptr);
+    const GemmKernel kernel = choose_kernel(problem, tile, spec.sm, spec.sms);
+    // Dense B: every row of CTAs reads it from the L2, DRAM delivers it once.
+    const std::int64_t b = shape.n * shape.k * 2;
+    WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+    for (auto* code : {&program.prologue, &program.loop}) {
+      std::erase_if(*code, [](const WarpInstruction& i) { return i.operand == Operand::kB; });
+    }
+    return Bytes{fragment_bytes(kernel, program), run.traffic.l2_read - kernel.tiles_m() * b,
+                 run.traffic.dram_read - b};
+  };
+  const Bytes dense = bytes_of_a(false);
+  const Bytes sparse = bytes_of_a(true);
+  EXPECT_EQ(dense.dram, shape.m * shape.k * 2);
+  EXPECT_EQ(16 * sparse.dram, 9 * dense.dram);
+  EXPECT_EQ(16 * sparse.l2, 9 * dense.l2);
+  EXPECT_EQ(16 * sparse.shared, 9 * dense.shared);
+}
+
+TEST(MemoryShare, HalfTheL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBound) {
+  const GpuSpec spec = load_architecture(kA100).gpu;
+  GpuSpec narrow = spec;
+  narrow.memory.l2_bytes_per_cycle /= 2;
+  const Clock clock(spec.boost_clock_mhz);
+  Gpu whole("whole", clock, spec, 1);
+  Gpu half("half", clock, narrow, 1);
+  ShareOfCta share;
+  share.active_sms = spec.sms;
+  share.operands.fill({0.05, 0});
+  for (Gpu* gpu : {&whole, &half}) {
+    gpu->set_share([&](std::int64_t) -> const ShareOfCta& { return share; });
+  }
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const auto slowdown = [&](const GemmShape& tile) {
+    const GemmProblem problem{{tile.m, tile.n, 4096}, 1, DataType::kF16, false};
+    const Grid grid(problem, tile, spec);
+    const auto before = static_cast<double>(whole.run(grid.launch()).cycles);
+    return static_cast<double>(half.run(grid.launch()).cycles) / before;
+  };
+  EXPECT_GT(slowdown({64, 64, 32}), 1.6);
+  // 256 x 128: 689 of 1024 cycles of a k-tile at the whole L2.
+  EXPECT_LT(slowdown({256, 128, 32}), 1.45);
+}
+
+}  // namespace
+}  // namespace sptc::sim
