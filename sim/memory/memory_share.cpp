@@ -36,7 +36,7 @@ std::int64_t MemoryShare::dram_latency(const ShareOfCta& share) const {
   // The SM waits for the last piece of its tiles; the latency of all is that of the near half only
   // where no piece belongs to the other partition.
   constexpr double kPieceBytes = 4096;
-  const double pieces = std::max(1.0, share.burst_bytes / kPieceBytes);
+  const double pieces = std::max(2.0, share.burst_bytes / kPieceBytes);  // A and B
   const double far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
   return spec_.dram_latency_cycles +
          static_cast<std::int64_t>(far / 2 * (1 - 2 * std::pow(0.5, pieces)));
