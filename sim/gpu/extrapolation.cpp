@@ -9,9 +9,9 @@ namespace {
 // k-tiles that fill the pipeline.
 constexpr std::int64_t kWarmUpTiles = 8;
 
-// Fills of the SM that show how CTAs of so few k-tiles follow each other: their stores pile up
-// until they pace the rest.
-constexpr std::int64_t kFillsOfShortCtas = 16;
+// k-tiles that an SM executes in a stretch of fills. CTAs of few k-tiles need several fills to show
+// how they follow each other: their stores pile up until they pace the rest.
+constexpr std::int64_t kTilesOfFills = 32;
 
 /// The lengths to simulate in one dimension, and how many times further the second one has to be
 /// carried on: length = second + repeats * (second - first).
@@ -35,7 +35,7 @@ ExtrapolatedCycles extrapolate_cycles(
     const GridExtent& extent,
     const std::function<CtaEnds(std::int64_t ctas, std::int64_t k_tiles)>& simulate) {
   const std::int64_t fills =
-      extent.resident * (extent.k_tiles <= kWarmUpTiles ? kFillsOfShortCtas : 1);
+      extent.resident * (extent.k_tiles <= kWarmUpTiles ? kTilesOfFills / extent.k_tiles : 1);
   const Stretch ctas = stretch_of(extent.ctas, fills, fills);
   const Stretch tiles = stretch_of(extent.k_tiles, kWarmUpTiles, extent.tile_period);
   ExtrapolatedCycles result;

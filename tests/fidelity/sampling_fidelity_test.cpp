@@ -37,7 +37,7 @@ struct Figures {
 };
 
 std::vector<Figures> measure(GemmSimulator::Sms sms) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {sms, false, "", 0});
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {sms, false, ""});
   std::vector<Figures> all;
   for (const GemmProblem& problem : shapes()) {
     const GemmRun run = simulator.run(problem, {}, nullptr);

@@ -82,7 +82,7 @@ class FixedLatencyMemory : public sc_core::sc_module {
 /// A GEMM kernel and all that a launch of it points to.
 struct Grid {
   Grid(const GemmProblem& problem, const GemmShape& tile, const GpuSpec& spec, int stages = 4)
-      : kernel(choose_kernel(problem, {tile, stages}, spec.sm, spec.sms)),
+      : kernel(choose_kernel(problem, {tile, stages, {}}, spec.kernel_target(), true)),
         parts(kernel.instruction),
         program(gemm_warp_program(kernel, kernel.k_tiles())),
         traffic(kernel) {}
@@ -139,14 +139,14 @@ TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
   spec.sms = 4;
   GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
   const GemmShape shape{256, 128, 1024};
-  const KernelOverrides tile{GemmShape{64, 64, 64}, 3};
+  const KernelOverrides tile{GemmShape{64, 64, 64}, 3, {}};
   struct Bytes {
     std::int64_t shared, l2, dram;
   };
   const auto bytes_of_a = [&](bool sparse) {
     const GemmProblem problem{shape, 1, DataType::kF16, sparse};
     const GemmRun run = simulator.run(problem, tile, nullptr);
-    const GemmKernel kernel = choose_kernel(problem, tile, spec.sm, spec.sms);
+    const GemmKernel kernel = choose_kernel(problem, tile, spec.kernel_target(), true);
     // Dense B: every row of CTAs reads it from the L2, DRAM delivers it once.
     const std::int64_t b = shape.n * shape.k * 2;
     WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
