@@ -32,7 +32,7 @@ constexpr std::int64_t kMaxJobs = 1024;
 struct Arguments {
   std::string csv;
   std::string arch = "a100-sxm4-80gb";
-  std::string fidelity = "timing";
+  std::string fidelity = "analytic";
   std::string clock = "sustained";
   std::string jobs = "1";
   std::string format = "text";
@@ -148,8 +148,8 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->type_name("NAME|FILE")
       ->capture_default_str();
   command
-      ->add_option("--fidelity", arguments->fidelity, "SystemC with one SM for all, or closed form")
-      ->type_name("timing|analytic")
+      ->add_option("--fidelity", arguments->fidelity, "closed form, or SystemC with one SM for all (50 ms a shape)")
+      ->type_name("analytic|timing")
       ->capture_default_str();
   command->add_option("--clock", arguments->clock, "SM clock under which was measured")
       ->type_name("boost|sustained|MHZ")
