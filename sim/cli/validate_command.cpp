@@ -148,7 +148,8 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->type_name("NAME|FILE")
       ->capture_default_str();
   command
-      ->add_option("--fidelity", arguments->fidelity, "closed form, or SystemC with one SM for all (50 ms a shape)")
+      ->add_option("--fidelity", arguments->fidelity,
+                   "closed form, or SystemC with one SM for all (50 ms a shape)")
       ->type_name("analytic|timing")
       ->capture_default_str();
   command->add_option("--clock", arguments->clock, "SM clock under which was measured")

@@ -1,59 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim microbench as a user meets it.
-#include "tests/support/temporary_directory.h"
+#include "tests/support/program_fixture.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <sys/wait.h>
 
 namespace {
 
-namespace fs = std::filesystem;
+using Outcome = sptc::ProgramOutcome;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-class MicrobenchProgram : public testing::Test {
- protected:
-  const sptc::TemporaryDirectory temporary;
-
-  static std::string read(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-
-  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
-
-  Outcome run(const std::string& arguments) const {
-    const std::string command =
-        std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out")), read(path("err"))};
-  }
-
-  void expect_output(const std::string& arguments, const std::string& part) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
-  }
-
-  void expect_refused(const std::string& arguments, const std::string& part) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(outcome.err.starts_with("sptcsim: error: ")) << outcome.err;
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
-  }
-};
+class MicrobenchProgram : public sptc::ProgramFixture {};
 
 TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
   const Outcome outcome = run("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json");

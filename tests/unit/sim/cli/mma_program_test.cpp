@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim verify and sptcsim mma as a user meets them.
-#include "tests/support/temporary_directory.h"
+#include "tests/support/program_fixture.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
-#include <sys/wait.h>
 
 namespace {
 
@@ -19,37 +16,10 @@ namespace fs = std::filesystem;
 
 const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
+using Outcome = sptc::ProgramOutcome;
 
-class MmaProgram : public testing::Test {
+class MmaProgram : public sptc::ProgramFixture {
  protected:
-  const sptc::TemporaryDirectory temporary;
-
-  static std::string read(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-
-  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
-
-  Outcome run(const std::string& arguments) const {
-    const std::string command =
-        std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out")), read(path("err"))};
-  }
-
-  void expect_refused(const std::string& arguments, const std::string& part) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(outcome.err.starts_with("sptcsim: error: ")) << outcome.err;
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
-  }
-
   /// "--a X.A.npy --b X.B.npy --c X.C.npy" of a set.
   static std::string operands(const std::string& set) {
     const std::string stem = (kGolden / set).string();

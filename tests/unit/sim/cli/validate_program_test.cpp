@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim validate, --explain, --fidelity analytic and the options of the kernel choice as a user
+// meets them.
+#include "tests/support/program_fixture.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+
+namespace {
+
+using Outcome = sptc::ProgramOutcome;
+
+class ValidateProgram : public sptc::ProgramFixture {
+ protected:
+  std::string csv() const {
+    std::ofstream(path("measured.csv")) << "m,n,k,time_us_median,source\n"
+                                           "4096,4096,4096,600,square\n"
+                                           "8192,1,8192,90,narrow\n"
+                                           "4096,128,4096,32,thin\n";
+    return path("measured.csv");
+  }
+};
+
+TEST_F(ValidateProgram, ComparesInBothFidelitiesWithAnyNumberOfJobs) {
+  for (const char* options : {"", " --jobs 2", " --fidelity timing --jobs 3 --clock 1200"}) {
+    const Outcome outcome = run("validate " + csv() + " --format json" + options);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json["count"], 3);
+    EXPECT_GT(json["mape_percent"], 0);
+    EXPECT_LT(json["mape_percent"], 60) << options;
+    EXPECT_TRUE(json["residual_correlation"].is_null());
+  }
+}
+
+TEST_F(ValidateProgram, WritesPlotAndReportToFiles) {
+  const Outcome outcome =
+      run("validate " + csv() + " --plot " + path("plot.svg") + " --out " + path("report.txt"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(read(path("report.txt")).find("3 measured GEMMs"), std::string::npos);
+  EXPECT_TRUE(read(path("plot.svg")).starts_with("<svg"));
+}
+
+TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
+  expect_refused("validate " + path("absent.csv"), "absent.csv");
+  expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
+  expect_refused("validate " + csv() + " --format csv", "text or json");
+  expect_refused("validate " + csv() + " --jobs 0", "--jobs");
+  expect_refused("validate " + csv() + " --plot " + path("no/plot.svg"), "--plot");
+}
+
+TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
+  const std::string gemm = "gemm 8192 1 8192 --check none --explain";
+  expect_output(gemm, "dense is bound by DRAM");
+  expect_output(gemm, "for 2x it would need DRAM");
+  const Outcome outcome = run(gemm + " --format json --fidelity analytic");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_NE(json["operations"][0]["explanation"].get<std::string>().find("DRAM"),
+            std::string::npos);
+  expect_refused(gemm + " --format csv", "--explain");
+}
+
+TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
+  const Outcome outcome =
+      run("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["operations"][0]["dense"]["kernel"]["split_k"], 8);
+  expect_refused("gemm 256 256 16384 --split-k 0", "--split-k");
+  expect_refused("gemm 256 256 16384 --clock fast", "--clock");
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/kernel_library.h"
+
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+json library() {
+  const json tile{{"cta", {128, 64}},   {"warp", {64, 32}},   {"preference", -0.1},
+                  {"per_log2_m", 0.01}, {"per_log2_n", 0.02}, {"per_log2_k", -0.03}};
+  return {{"name", "mine"},
+          {"evidence", "assumed"},
+          {"source", "a test"},
+          {"tiles", {tile}},
+          {"split_k", {{"preference", 0.2}, {"per_log2_slices", 0.05}}},
+          {"one_wave_preference", -0.4}};
+}
+
+TEST(KernelLibrary, EveryNumberArrivesInItsField) {
+  const KernelLibrarySpec read = parse_kernel_library(library().dump(), "l.json");
+  ASSERT_EQ(read.tiles.size(), 1U);
+  EXPECT_EQ(read.tiles[0].cta_m, 128);
+  EXPECT_EQ(read.tiles[0].warp_n, 32);
+  EXPECT_EQ(read.tiles[0].preference, -0.1);
+  EXPECT_EQ(read.tiles[0].per_log2_m, 0.01);
+  EXPECT_EQ(read.tiles[0].per_log2_n, 0.02);
+  EXPECT_EQ(read.tiles[0].per_log2_k, -0.03);
+  EXPECT_EQ(read.split_k_preference, 0.2);
+  EXPECT_EQ(read.split_k_preference_per_log2, 0.05);
+  EXPECT_EQ(read.one_wave_preference, -0.4);
+}
+
+TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
+  const auto error = [](const std::function<void(json&)>& damage) {
+    json damaged = library();
+    damage(damaged);
+    return input_error_of([&] { parse_kernel_library(damaged.dump(), "l.json"); });
+  };
+  EXPECT_NE(error([](json& l) { l["tiles"] = json::array(); }).find("/tiles"), std::string::npos);
+  EXPECT_NE(error([](json& l) {
+              l["tiles"][0]["cta"] = {100, 64};
+            }).find("/tiles/0/cta"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["cta"] = {128}; }).find("/tiles/0/cta"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) {
+              l["tiles"][0]["warp"] = {48, 32};
+            }).find("/tiles/0/warp"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["preference"] = "high"; }).find("preference"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["preference"] = 1e9; }).find("preference"),
+            std::string::npos);
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["speed"] = 1; }).find("speed"), std::string::npos);
+  EXPECT_NE(error([](json& l) { l.erase("split_k"); }).find("split_k"), std::string::npos);
+  EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);
+}
+
+TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
+  const std::string error = input_error_of([] {
+    load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});
+  });
+  EXPECT_NE(error.find("/kernels/library"), std::string::npos);
+  EXPECT_NE(error.find("cublas-a100"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sptc::sim
