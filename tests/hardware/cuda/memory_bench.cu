@@ -20,6 +20,7 @@ __device__ std::uint32_t shared_address(const void* pointer) {
 
 template <int kMatrices>
 __device__ void ldmatrix(std::uint32_t (&r)[kMatrices], std::uint32_t address) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
   if constexpr (kMatrices == 1) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                  : "=r"(r[0])
@@ -33,6 +34,7 @@ __device__ void ldmatrix(std::uint32_t (&r)[kMatrices], std::uint32_t address) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address));
   }
+#endif
 }
 
 /// Claim: `ilp` chains per warp; the address of each ldmatrix is that of the one before plus a word
@@ -95,6 +97,7 @@ __global__ void ld_shared_rounds(int ways, int rounds, std::uint32_t* sink, long
 /// and waits for all of them.
 template <int kBytes>
 __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, long long* cycles) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) char shared[];
   const std::uint32_t to = shared_address(shared) + threadIdx.x * kBytes;
   const char* const source = from + threadIdx.x * kBytes;
@@ -121,6 +124,7 @@ __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, lon
     cycles[0] = start;
     cycles[1] = end;
   }
+#endif
 }
 
 /// Claim: a round arms one barrier with the bytes of `in_flight` bulk copies, issues them from one

@@ -125,7 +125,13 @@ void time_wgmma(RowTable& table, const TimingProgramme& programme) {
   }
 }
 
-void time_shared(RowTable& table, bool has_tma) {
+/// Rows that need a later compute capability than `capability` are absent.
+void time_shared(RowTable& table, double capability) {
+  const auto require = [capability](double needed, const char* what) {
+    if (capability < needed) {
+      throw AbsentError(what);
+    }
+  };
   constexpr int kRepeats = 3;
   for (const int matrices : {1, 2, 4}) {
     for (const int warps : {1, 2, 4, 8}) {
@@ -135,6 +141,7 @@ void time_shared(RowTable& table, bool has_tma) {
                    {"warps", warps},
                    {"ilp", ilp}},
                   [&](Json& row) {
+                    require(7.5, "ldmatrix needs sm_75");
                     const double cycles = cycles_per_round(
                         [&](int rounds) { return ldmatrix_cycles(matrices, warps, ilp, rounds); },
                         kRepeats);
@@ -159,6 +166,7 @@ void time_shared(RowTable& table, bool has_tma) {
              {"threads", threads},
              {"in_flight", in_flight}},
             [&](Json& row) {
+              require(8.0, "cp.async needs sm_80");
               const double cycles = cycles_per_round(
                   [&](int rounds) { return cp_async_cycles(bytes, threads, in_flight, rounds); },
                   kRepeats);
@@ -171,9 +179,7 @@ void time_shared(RowTable& table, bool has_tma) {
   for (const int bytes : {1024, 4096, 8192}) {
     for (const int in_flight : {1, 2, 4}) {
       table.row({{"kind", "tma"}, {"bytes", bytes}, {"in_flight", in_flight}}, [&](Json& row) {
-        if (!has_tma) {
-          throw AbsentError("bulk copies need sm_90");
-        }
+        require(9.0, "bulk copies need sm_90");
         const double cycles = cycles_per_round(
             [&](int rounds) { return tma_cycles(bytes, in_flight, rounds); }, kRepeats);
         row["latency_cycles"] = cycles;
@@ -297,7 +303,7 @@ ItemOutcome capture_microbench(const CaptureWriter& writer, const TimingProgramm
 ItemOutcome capture_memory(const CaptureWriter& writer, const TimingProgramme& programme,
                            const Device& device) {
   RowTable table(programme);
-  time_shared(table, std::stod(device.info().compute_capability) >= 9.0);
+  time_shared(table, std::stod(device.info().compute_capability));
   time_beyond_the_sm(table, programme.quick);
   writer.write_json("memory.json", {{"rows", table.rows()}});
   return table.outcome("memory.json");
