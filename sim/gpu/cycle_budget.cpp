@@ -34,7 +34,11 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                    static_cast<double>(std::max(traffic.l2_read, traffic.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
   budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
-  budget.dram = static_cast<double>(traffic.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
+  // What the L2 may keep of D is written after the launch.
+  const double written =
+      std::max(0.0, static_cast<double>(traffic.dram_written) - gpu.memory.dirty_bytes());
+  budget.dram = (static_cast<double>(traffic.dram_read) + written) /
+                gpu.memory.dram_bytes_per_cycle(clock_mhz);
   return budget;
 }
 

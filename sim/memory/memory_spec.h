@@ -28,6 +28,12 @@ struct MemorySpec {
     return dram_gb_per_s * 1e3 / mhz * dram_efficiency_percent / 100 *
            (1 - dram_refresh_ns / dram_refresh_interval_ns);
   }
+
+  /// What may wait in the L2 to be written to DRAM. The share is assumed; nobody published it.
+  double dirty_bytes() const {
+    constexpr double kDirtyShare = 0.25;
+    return kDirtyShare * static_cast<double>(l2_capacity.count());
+  }
 };
 
 }  // namespace sptc::sim

@@ -5,13 +5,6 @@
 #include <cmath>
 
 namespace sptc::sim {
-namespace {
-
-// Of the L2, what may wait to be written to DRAM. Assumed; nobody published it.
-constexpr double kDirtyShare = 0.25;
-
-}  // namespace
-
 TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int ports)
     : spec_(spec),
       read_ports_(static_cast<std::size_t>(ports), Throughput(spec.sm_port_bytes_per_cycle)),
@@ -68,7 +61,7 @@ void TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_end_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
   dram_end_ = std::max(dram_end_, now);
-  const double excess = dirty_ - kDirtyShare * static_cast<double>(spec_.l2_capacity.count());
+  const double excess = dirty_ - spec_.dirty_bytes();
   if (excess >= 1) {
     dram_end_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
     dirty_ -= std::floor(excess);
