@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program as a user meets it: exit codes, messages, and what is left on disk.
+#include "tests/support/program_process.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -45,29 +47,9 @@ class Program : public testing::Test {
 
   static pid_t start(const std::vector<std::string>& arguments, const std::string& out,
                      const std::string& err) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
-      ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-      std::vector<std::string> all{SPTC_PROGRAM};
-      all.insert(all.end(), arguments.begin(), arguments.end());
-      std::vector<char*> argv;
-      argv.reserve(all.size() + 1);
-      for (std::string& argument : all) {
-        argv.push_back(argument.data());
-      }
-      argv.push_back(nullptr);
-      ::execv(SPTC_PROGRAM, argv.data());
-      ::_exit(127);
-    }
-    return child;
+    return sptc::start_program(arguments, out, err);
   }
-
-  static int wait(pid_t child) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  }
+  static int wait(pid_t child) { return sptc::wait_for_program(child); }
 
   Outcome run(const std::vector<std::string>& arguments) const {
     const std::string out = directory.string() + ".out";

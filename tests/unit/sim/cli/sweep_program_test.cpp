@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
+#include "tests/support/program_process.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -52,30 +54,11 @@ class SweepProgram : public testing::Test {
   }
 
   pid_t start(const std::vector<std::string>& arguments) const {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const rlimit limit{file_size_limit, RLIM_INFINITY};
-      ::setrlimit(RLIMIT_FSIZE, &limit);
-      ::dup2(::open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
-      ::dup2(::open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-      std::vector<std::string> all{SPTC_PROGRAM, "sweep"};
-      all.insert(all.end(), arguments.begin(), arguments.end());
-      std::vector<char*> argv;
-      argv.reserve(all.size() + 1);
-      for (std::string& argument : all) {
-        argv.push_back(argument.data());
-      }
-      argv.push_back(nullptr);
-      ::execv(SPTC_PROGRAM, argv.data());
-      ::_exit(127);
-    }
-    return child;
+    std::vector<std::string> all{"sweep"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return sptc::start_program(all, path("out"), path("err"), file_size_limit);
   }
-  static int wait(pid_t child) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  }
+  static int wait(pid_t child) { return sptc::wait_for_program(child); }
   Outcome sweep(const std::vector<std::string>& arguments) const {
     Outcome outcome;
     outcome.exit_code = wait(start(arguments));
