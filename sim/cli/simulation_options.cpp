@@ -5,9 +5,8 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
-#include "sim/gpu/analytic_gemm.h"
-#include "sim/gpu/gemm_simulator.h"
 #include "sim/report/progress.h"
+#include "sim/run/gemm_launcher.h"
 #include "sim/trace/workload_text.h"
 
 #include <memory>
@@ -169,26 +168,11 @@ RunResult run_as_asked(const SimulationOptions& options, Architecture architectu
                          : data_name(options, workload, run_options.fidelity);
   set_power(options.energy, architecture, run_options);
 
-  GemmSimulator::Options build;
-  build.sms = run_options.simulated_sms();
-  build.extrapolate = run_options.extrapolates();
-  build.vcd_file = waveform_stem;
-  build.clock = run_options.clock;
-  // Elaborated by the first launch: what is refused before leaves no trace of SystemC.
-  std::optional<GemmSimulator> simulator;
+  // What is refused before the first launch leaves no trace of SystemC.
+  GemmLauncher launcher(architecture.gpu, run_options, waveform_stem);
   return run_workload(
       workload, architecture, run_options, data,
-      [&](const GemmProblem& problem, const KernelOverrides& overrides,
-          const std::vector<GemmOperands>* operands) {
-        if (run_options.fidelity == Fidelity::kAnalytic) {
-          return analytic_gemm(problem, overrides, architecture.gpu, run_options.clock);
-        }
-        if (!simulator) {
-          simulator.emplace(architecture.gpu, build);
-        }
-        return simulator->run(problem, overrides, operands);
-      },
-      progress);
+      [&](const auto&... launch) { return launcher(launch...); }, progress);
 }
 
 int simulate(const SimulationOptions& options, const std::function<Workload()>& load,

@@ -5,11 +5,9 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
-#include "sim/gpu/analytic_gemm.h"
-#include "sim/gpu/gemm_simulator.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
-#include "sim/run/kernel_runner.h"
+#include "sim/run/gemm_launcher.h"
 #include "sim/run/run_options.h"
 #include "sim/validate/accuracy.h"
 #include "sim/validate/accuracy_report.h"
@@ -39,40 +37,6 @@ struct Arguments {
   std::string out;
   std::string plot;
   bool quiet = false;
-};
-
-/// Simulates dense GEMMs of `architecture`, one after the other on one elaborated GPU.
-class DenseGemmTimer {
- public:
-  DenseGemmTimer(const GpuSpec& gpu, const RunOptions& options)
-      : gpu_(gpu),
-        options_(options),
-        kernels_(gpu_, options_, [this](auto&&... launch) { return run(launch...); }) {}
-
-  double operator()(const GemmShape& shape) {
-    Operation op;
-    op.shape = shape;
-    return kernels_.time(op, false).time_us;
-  }
-
- private:
-  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
-              const std::vector<GemmOperands>* operands) {
-    if (options_.fidelity == Fidelity::kAnalytic) {
-      return analytic_gemm(problem, overrides, gpu_, options_.clock);
-    }
-    if (!simulator_) {
-      GemmSimulator::Options build;
-      build.clock = options_.clock;
-      simulator_.emplace(gpu_, build);
-    }
-    return simulator_->run(problem, overrides, operands);
-  }
-
-  GpuSpec gpu_;
-  RunOptions options_;
-  std::optional<GemmSimulator> simulator_;
-  KernelRunner kernels_;
 };
 
 RunOptions checked(const Arguments& given) {
@@ -107,8 +71,12 @@ int validate(const Arguments& given) {
     times = predict_times(
         measured, jobs,
         [&]() -> TimePredictor {
-          const auto timer = std::make_shared<DenseGemmTimer>(architecture.gpu, options);
-          return [timer](const GemmShape& shape) { return (*timer)(shape); };
+          const auto timer = std::make_shared<GemmTimer>(architecture.gpu, options);
+          return [timer](const GemmShape& shape) {
+            Operation op;
+            op.shape = shape;
+            return (*timer)(op, false).time_us;
+          };
         },
         [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
   }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/gemm_launcher.h"
+
+#include "sim/gpu/analytic_gemm.h"
+
+#include <utility>
+
+namespace sptc::sim {
+
+GemmLauncher::GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file)
+    : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)) {}
+
+GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrides& overrides,
+                                 const std::vector<GemmOperands>* operands) {
+  if (options_.fidelity == Fidelity::kAnalytic) {
+    return analytic_gemm(problem, overrides, gpu_, options_.clock);
+  }
+  if (!simulator_) {
+    GemmSimulator::Options build;
+    build.sms = options_.simulated_sms();
+    build.extrapolate = options_.extrapolates();
+    build.vcd_file = vcd_file_;
+    build.clock = options_.clock;
+    simulator_.emplace(gpu_, build);
+  }
+  return simulator_->run(problem, overrides, operands);
+}
+
+GemmTimer::GemmTimer(GpuSpec gpu, RunOptions options)
+    : gpu_(std::move(gpu)),
+      options_(std::move(options)),
+      launcher_(gpu_, options_),
+      kernels_(gpu_, options_, [this](const auto&... launch) { return launcher_(launch...); }) {}
+
+}  // namespace sptc::sim

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/separate_process.h"
+
+#include "models/base/error.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+// The first byte of what a process writes says what follows.
+constexpr char kResult = '=';
+constexpr char kRefused = '!';
+constexpr char kBroken = '?';
+
+void write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return;  // nobody reads any more
+    }
+    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+}
+
+std::string read_all(int file) {
+  std::string bytes;
+  std::array<char, 1 << 16> buffer{};
+  while (true) {
+    const ssize_t count = ::read(file, buffer.data(), buffer.size());
+    if (count > 0) {
+      bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    } else if (count == 0 || errno != EINTR) {
+      return bytes;
+    }
+  }
+}
+
+std::string outcome_of(const std::function<std::string()>& work) {
+  try {
+    return kResult + work();
+  } catch (const InputError& error) {
+    return kRefused + std::string(error.what());
+  } catch (const std::exception& error) {
+    return kBroken + std::string(error.what());
+  }
+}
+
+void wait_for(pid_t process) {
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+SeparateProcess::SeparateProcess(const std::function<std::string()>& work) {
+  std::array<int, 2> ends{};
+  ensure(::pipe(ends.data()) == 0, "no pipe to a process");
+  process_ = ::fork();
+  ensure(process_ >= 0, "no process could be started");
+  if (process_ == 0) {
+    ::close(ends[0]);
+    write_all(ends[1], outcome_of(work));
+    ::_exit(0);  // the buffers of the parent are not the child's to flush
+  }
+  ::close(ends[1]);
+  output_ = ends[0];
+}
+
+SeparateProcess::SeparateProcess(SeparateProcess&& other) noexcept
+    : process_(std::exchange(other.process_, -1)), output_(std::exchange(other.output_, -1)) {}
+
+SeparateProcess::~SeparateProcess() {
+  if (process_ >= 0) {
+    ::close(output_);
+    ::kill(process_, SIGKILL);
+    wait_for(process_);
+  }
+}
+
+std::string SeparateProcess::result() {
+  ensure(process_ >= 0, "the result of a process can be had once");
+  std::string bytes = read_all(output_);
+  ::close(std::exchange(output_, -1));
+  wait_for(std::exchange(process_, -1));
+  const char kind = bytes.empty() ? kBroken : bytes.front();
+  bytes.erase(0, 1);
+  if (kind == kRefused) {
+    throw InputError(bytes);
+  }
+  if (kind != kResult) {
+    throw InternalError("a process ended before its work was done" +
+                        (bytes.empty() ? bytes : ": " + bytes));
+  }
+  return bytes;
+}
+
+}  // namespace sptc::sim
