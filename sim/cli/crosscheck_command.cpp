@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "models/mma/step_rules.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/comparison_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
 #include "sim/crosscheck/capture.h"
 #include "sim/crosscheck/capture_crosscheck.h"
-#include "sim/crosscheck/gemm_times.h"
+#include "sim/crosscheck/gemm_simulation.h"
 #include "sim/crosscheck/kernel_crosscheck.h"
 #include "sim/crosscheck/kernel_file.h"
 #include "sim/microbench/microbench.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 
 namespace sptc::sim {
@@ -28,23 +26,26 @@ struct Arguments {
   std::string directory;
   std::string kernel;
   std::string arch;
-  std::string profile = "hardware";
-  std::string format = "text";
-  std::string out;
+  std::string fidelity = "analytic";
+  ComparisonOptions common;
 };
 
-int check_kernel(const Arguments& arguments, bool is_json) {
+int check_kernel(const Arguments& arguments) {
   const KernelCase kernel = read_kernel_file(arguments.kernel);
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const KernelDiagnosis diagnosis =
       crosscheck_kernel(kernel.data, kernel.declared, kernel.target, threads);
-  write_result(arguments.out,
-               is_json ? kernel_json(kernel, diagnosis) : kernel_text(kernel, diagnosis));
+  write_result(arguments.common.out, arguments.common.is_json() ? kernel_json(kernel, diagnosis)
+                                                                : kernel_text(kernel, diagnosis));
   return diagnosis.bit_exact() ? 0 : 1;
 }
 
-int check_capture(const Arguments& arguments, bool is_json) {
-  const mma::Profile profile = mma::parse_profile(arguments.profile);
+int check_capture(const Arguments& arguments) {
+  const Fidelity fidelity = parse_fidelity(arguments.fidelity);
+  if (fidelity == Fidelity::kDatapath) {
+    throw InputError("--fidelity: measured times are compared with timing or analytic");
+  }
+  const mma::Profile profile = mma::parse_profile(arguments.common.profile);
   const Capture capture = read_capture(arguments.directory);
   const std::string architecture =
       arguments.arch.empty() ? architecture_of(capture) : arguments.arch;
@@ -56,41 +57,46 @@ int check_capture(const Arguments& arguments, bool is_json) {
   } else {
     const Architecture loaded = load_architecture(architecture);
     simulation.architecture = loaded.gpu.name;
-    if (!capture.gemm.empty()) {
-      simulation.gemm_times = simulate_gemm_times(loaded, capture.gemm);
+    if (!capture.gemm.empty() || !capture.power.empty()) {
+      simulation.gemms = simulate_gemms(loaded, capture, fidelity);
     }
     if (!capture.microbench.empty() || !capture.memory.empty()) {
       microbench.emplace(loaded.gpu);
       simulation.microbench = [&](const MicrobenchCase& which) { return microbench->run(which); };
+      simulation.chase_cycles = [&](std::int64_t footprint, std::int64_t stride) {
+        return microbench->memory().chase_cycles(footprint, stride);
+      };
+      simulation.line_cycles = [&] { return microbench->memory().line_cycles(); };
+      simulation.bandwidth_gb_per_s = [&](BandwidthOperation operation, std::int64_t footprint) {
+        return microbench->memory().bandwidth_gb_per_s(operation, footprint);
+      };
+      // L1 and shared memory are one array, of which the L1 has what is left over.
+      simulation.l1_reach_bytes = 2 * loaded.gpu.sm.shared_memory.count();
     }
   }
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const CaptureCrosscheck result = crosscheck_capture(capture, profile, simulation, threads);
-  write_result(arguments.out, is_json ? capture_json(result) : capture_text(result));
+  write_result(arguments.common.out,
+               arguments.common.is_json() ? capture_json(result) : capture_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
 int run(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
-  const bool is_json = arguments.format == kFormats[1];
-  if (!is_json && arguments.format != kFormats[0]) {
-    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
-  }
+  arguments.common.require_valid();
   if (arguments.directory.empty() == arguments.kernel.empty()) {
     throw InputError("crosscheck: either a capture directory or --kernel FILE is needed");
   }
-  if (!arguments.out.empty()) {
-    require_writable("--out", arguments.out);
-  }
   if (arguments.kernel.empty()) {
-    return check_capture(arguments, is_json);
+    return check_capture(arguments);
   }
-  if (!arguments.arch.empty() || arguments.profile != "hardware") {
+  const Arguments defaults;
+  if (!arguments.arch.empty() || arguments.common.profile != defaults.common.profile ||
+      arguments.fidelity != defaults.fidelity) {
     throw InputError(
-        "crosscheck --kernel: --arch and --profile are of captures; the kernel file "
+        "crosscheck --kernel: --arch, --profile and --fidelity are of captures; the kernel file "
         "names its architecture");
   }
-  return check_kernel(arguments, is_json);
+  return check_kernel(arguments);
 }
 
 }  // namespace
@@ -110,15 +116,11 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
                    "architecture whose times are simulated (default: by the name of the GPU)")
       ->type_name("NAME|FILE");
   command
-      ->add_option("--profile", arguments->profile,
-                   "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word")
-      ->type_name("hardware|mma-sim")
+      ->add_option("--fidelity", arguments->fidelity,
+                   "of the simulated GEMMs: closed form, or SystemC with one SM for all")
+      ->type_name("analytic|timing")
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "of the report")
-      ->type_name("text|json")
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "write the report to FILE instead of stdout")
-      ->type_name("FILE");
+  arguments->common.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -92,6 +92,20 @@ void parse_rows(std::string_view text, const std::string& file,
   each_row(object, key, read);
 }
 
+CapturedGemm gemm_of(const JsonObject& row) {
+  CapturedGemm result;
+  result.name = text_or_null(row, "name");
+  result.m = row.integer("m", 1, kMaxGemmExtent);
+  result.n = row.integer("n", 1, kMaxGemmExtent);
+  result.k = row.integer("k", 1, kMaxGemmExtent);
+  result.dtype = row.text("dtype");
+  result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
+  result.library = row.text("library");
+  result.data = row.has("data") ? one_of(row, "data", {"random", "zeros"}) : "random";
+  result.outcome = status_of(row);
+  return result;
+}
+
 std::vector<fs::path> entries_of(const fs::path& directory, std::string_view extension) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -130,6 +144,7 @@ void parse_capture_json(std::string_view text, const std::string& file, Capture&
   if (gpu.has("sm_count") && !gpu.require("sm_count").is_null()) {
     capture.sm_count = gpu.integer("sm_count", 1, kMaxCount);
   }
+  capture.power_limit_w = number_or_null(gpu, "power_limit_w");
   capture.date = object.text_or("date", "");
   each_row(object, "items", [&](const JsonObject& item) {
     capture.items.push_back({item.text("name"), status_of(item)});
@@ -208,17 +223,8 @@ void parse_memory_json(std::string_view text, const std::string& file, Capture& 
 
 void parse_gemm_json(std::string_view text, const std::string& file, Capture& capture) {
   parse_rows(text, file, [&](const JsonObject& row) {
-    CaptureGemmRow result;
-    result.name = text_or_null(row, "name");
-    result.m = row.integer("m", 1, kMaxGemmExtent);
-    result.n = row.integer("n", 1, kMaxGemmExtent);
-    result.k = row.integer("k", 1, kMaxGemmExtent);
-    result.dtype = row.text("dtype");
-    result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
-    result.library = row.text("library");
-    result.time_us = number_or_null(row, "time_us_median");
+    CaptureGemmRow result{gemm_of(row), number_or_null(row, "time_us_median"), std::nullopt};
     result.clock_mhz = number_or_null(row, "clock_mhz");
-    result.outcome = status_of(row);
     if (row.has("check") && !row.require("check").is_null()) {
       const JsonObject check = row.object("check");
       result.check = {
@@ -232,16 +238,13 @@ void parse_gemm_json(std::string_view text, const std::string& file, Capture& ca
 
 void parse_power_json(std::string_view text, const std::string& file, Capture& capture) {
   parse_rows(text, file, [&](const JsonObject& row) {
-    PowerRow result;
-    result.name = row.text("name");
-    result.dtype = row.text("dtype");
-    result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
-    result.library = row.text("library");
-    result.power_w = number_or_null(row, "power_w_mean");
+    PowerRow result{gemm_of(row), number_or_null(row, "time_us_mean"),
+                    number_or_null(row, "power_w_mean")};
     result.clock_mhz = number_or_null(row, "clock_mhz_mean");
-    result.outcome = status_of(row);
     capture.power.push_back(std::move(result));
   });
+  const json document = parse_json(text, file);
+  capture.idle_w = number_or_null(JsonObject(document, {file, ""}), "idle_w");
 }
 
 Capture read_capture(const fs::path& directory) {

@@ -52,28 +52,28 @@ struct GemmCheck {
   std::uint64_t mismatches = 0;
 };
 
-/// Time of one whole GEMM.
-struct CaptureGemmRow {
+/// A whole GEMM: the problem, and what computed it.
+struct CapturedGemm {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
   std::string dtype;
   bool sparse = false;
   std::string library;
-  std::optional<double> time_us;  ///< median
+  std::string data;  ///< "random", "zeros"
   std::optional<double> clock_mhz;
-  std::optional<GemmCheck> check;
   CaptureStatus outcome;
 };
 
-/// Power of one sustained GEMM.
-struct PowerRow {
-  std::string name;
-  std::string dtype;
-  bool sparse = false;
-  std::string library;
+/// Time of one.
+struct CaptureGemmRow : CapturedGemm {
+  std::optional<double> time_us;  ///< median
+  std::optional<GemmCheck> check;
+};
+
+/// Power of a sustained one.
+struct PowerRow : CapturedGemm {
+  std::optional<double> time_us;  ///< mean
   std::optional<double> power_w;
-  std::optional<double> clock_mhz;
-  CaptureStatus outcome;
 };
 
 /// What the GPU answered to a directed input that tells hypotheses about its arithmetic apart.
@@ -95,6 +95,8 @@ struct Capture {
   std::string target;        ///< "sm_80"
   std::string architecture;  ///< file of configs/ that the capture names; empty: none
   std::optional<std::int64_t> sm_count;
+  std::optional<double> power_limit_w;
+  std::optional<double> idle_w;  ///< board power before the sustained runs
   std::string date;
   std::vector<CaptureItem> items;
   std::vector<std::filesystem::path> bits;     ///< directories of array sets

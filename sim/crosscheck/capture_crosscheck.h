@@ -3,14 +3,11 @@
 
 #include "models/mma/step_rules.h"
 #include "sim/crosscheck/capture.h"
-#include "sim/crosscheck/gemm_times.h"
+#include "sim/crosscheck/capture_times.h"
 #include "sim/crosscheck/kernel_crosscheck.h"
-#include "sim/crosscheck/time_comparison.h"
-#include "sim/microbench/microbench.h"
 #include "sim/verify/verify.h"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,15 +36,6 @@ struct CheckedKernel {
   KernelDiagnosis diagnosis;
 };
 
-/// What the simulator says about times. An empty function, or no times: not simulated.
-struct TimeSimulation {
-  std::string architecture;  ///< of the simulator
-  std::string reason;        ///< why nothing is simulated, where nothing is
-  /// Throws InputError, whose message becomes the reason of the row, where it cannot.
-  std::function<MicrobenchResult(const MicrobenchCase&)> microbench;
-  std::vector<GemmTime> gemm_times;  ///< of every row of gemm.json
-};
-
 /// A capture against the simulator.
 struct CaptureCrosscheck {
   Capture capture;
@@ -55,14 +43,13 @@ struct CaptureCrosscheck {
   std::vector<BitsRow> bits;                   ///< by instruction, those with a meaning first
   std::vector<std::string> metadata_problems;  ///< registers that do not say what the indices do
   std::vector<CheckedKernel> kernels;
-  std::vector<TimedRow> times;
-  std::vector<TimeFinding> time_findings;
+  CaptureTimes times;
 
   /// Wrong words that count: of defined sets, kernels, checks that the capture holds, and metadata.
   std::size_t mismatches() const;
 };
 
-/// Computes every array set and kernel of `capture` in `profile`, and simulates its times.
+/// Computes every array set and kernel of `capture` in `profile`, and compares its times.
 /// `threads` of the host for kernels. Throws InputError for a set or kernel that cannot be read.
 CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
                                      const TimeSimulation& simulation, int threads);

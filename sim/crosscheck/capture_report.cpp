@@ -108,62 +108,77 @@ std::string kernels_text(const CaptureCrosscheck& result) {
   return text.empty() ? "" : "\n" + text;
 }
 
+/// What the simulated power takes from the capture.
+std::string conditions_text(const Capture& capture) {
+  if (capture.power.empty()) {
+    return "";
+  }
+  const auto watts = [](const std::optional<double>& value) {
+    return value ? fmt::format("{} W as captured", *value) : std::string("as in the energy file");
+  };
+  return fmt::format(
+      "power is simulated at the measured clock; power limit {}, board at rest {}; "
+      "'clock at the limit' is the highest clock that the limit allows\n",
+      watts(capture.power_limit_w), watts(capture.idle_w));
+}
+
 std::string times_text(const CaptureCrosscheck& result) {
-  if (result.times.empty()) {
+  if (result.times.rows.empty()) {
     return "times: none in this capture\n";
   }
   std::string text = fmt::format(
-      "\ntimes, simulated on {}; deviation is simulated / measured - 1\n{:<14} {:<62} {:<26} "
-      "{:<11} {:>10} {:>10} {:>8}\n",
+      "\ntimes, simulated on {}; deviation is simulated / measured - 1\n{:<18} {:<62} {:<26} "
+      "{:<20} {:>10} {:>10} {:>8}\n",
       result.architecture.empty() ? "nothing" : result.architecture, "group", "what", "point",
       "unit", "simulated", "measured", "dev");
-  std::vector<std::string> reasons;
-  for (const TimedRow& row : result.times) {
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  for (const TimedRow& row : result.times.rows) {
     const auto deviation = row.deviation();
-    text += fmt::format("{:<14} {:<62} {:<26} {:<11} {:>10} {:>10.2f} {:>8}\n", row.group,
+    text += fmt::format("{:<18} {:<62} {:<26} {:<20} {:>10} {:>10.2f} {:>8}\n", row.group,
                         row.subject, row.point, row.unit, optional_text(row.simulated, 2),
                         row.measured, deviation ? fmt::format("{:+.1f} %", 100 * *deviation) : "-");
-    if (!row.reason.empty() &&
-        std::find(reasons.begin(), reasons.end(), row.reason) == reasons.end()) {
-      reasons.push_back(row.reason);
+    if (row.reason.empty()) {
+      continue;
+    }
+    const auto known =
+        std::ranges::find(reasons, row.reason, [](const auto& r) { return r.first; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(row.reason, 1);
+    } else {
+      ++known->second;
     }
   }
-  for (const std::string& reason : reasons) {
-    text += "not simulated: " + reason + "\n";
+  for (const auto& [reason, count] : reasons) {
+    text += fmt::format("not simulated, {} figures: {}\n", count, reason);
   }
-  return text;
+  for (const std::string& rows : result.times.unmeasured) {
+    text += "not measured, " + rows + "\n";
+  }
+  return text + conditions_text(result.capture);
 }
 
 std::string findings_text(const CaptureCrosscheck& result) {
   std::string text;
-  for (const TimeFinding& finding : result.time_findings) {
-    text += fmt::format("time stands out [{}]: {}\n", finding.cause, finding.text);
+  for (const TimeFinding& finding : result.times.findings) {
+    text += fmt::format("{} [{}]: {}\n",
+                        finding.cause.ends_with("power") ? "power stands out" : "time stands out",
+                        finding.cause, finding.text);
   }
   return text;
-}
-
-std::string power_text(const CaptureCrosscheck& result) {
-  std::string text;
-  for (const PowerRow& row : result.capture.power) {
-    text += fmt::format("power {:<30} {:<5} {:<6} {:<10} measured {:>7} W at {:>6} MHz\n", row.name,
-                        row.dtype, row.sparse ? "sparse" : "dense", row.library,
-                        optional_text(row.power_w, 1), optional_text(row.clock_mhz, 0));
-  }
-  return text.empty() ? "" : "\n" + text + "power is not compared: this command simulates none\n";
 }
 
 /// Median and largest deviation of each group.
 std::string summary_text(const CaptureCrosscheck& result) {
   std::string text;
   std::vector<std::string> groups;
-  for (const TimedRow& row : result.times) {
+  for (const TimedRow& row : result.times.rows) {
     if (row.simulated && std::find(groups.begin(), groups.end(), row.group) == groups.end()) {
       groups.push_back(row.group);
     }
   }
   for (const std::string& group : groups) {
     std::vector<double> errors;
-    for (const TimedRow& row : result.times) {
+    for (const TimedRow& row : result.times.rows) {
       if (row.group == group && row.simulated) {
         errors.push_back(std::fabs(*row.deviation()));
       }
@@ -229,8 +244,7 @@ Json json_of(const TimedRow& row) {
 
 std::string capture_text(const CaptureCrosscheck& result) {
   return header_text(result) + bits_text(result) + probes_text(result) + kernels_text(result) +
-         times_text(result) + power_text(result) + "\n" + findings_text(result) +
-         summary_text(result);
+         times_text(result) + "\n" + findings_text(result) + summary_text(result);
 }
 
 std::string capture_json(const CaptureCrosscheck& result) {
@@ -249,6 +263,7 @@ std::string capture_json(const CaptureCrosscheck& result) {
             {"probes", Json::array()},
             {"kernels", Json::array()},
             {"times", Json::array()},
+            {"unmeasured", result.times.unmeasured},
             {"time_findings", Json::array()}};
   for (const CaptureItem& item : capture.items) {
     root["items"].push_back(
@@ -274,10 +289,10 @@ std::string capture_json(const CaptureCrosscheck& result) {
                                {"mismatches", checked.diagnosis.comparison.mismatches},
                                {"explanations", json_of(checked.diagnosis.fitting)}});
   }
-  for (const TimedRow& row : result.times) {
+  for (const TimedRow& row : result.times.rows) {
     root["times"].push_back(json_of(row));
   }
-  for (const TimeFinding& finding : result.time_findings) {
+  for (const TimeFinding& finding : result.times.findings) {
     root["time_findings"].push_back({{"cause", finding.cause}, {"text", finding.text}});
   }
   return root.dump(2) + "\n";

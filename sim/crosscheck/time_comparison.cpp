@@ -21,13 +21,29 @@ constexpr std::size_t kMaxSentences = 8;
 
 struct Point {
   const TimedRow* row;
-  double ratio;  // measured time / simulated time
+  double ratio;  // measured / simulated: time, power or clock
 };
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// What the findings about a quantity say.
+struct Words {
+  std::string_view noun, common, single, explanation;
+};
+Words words_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPower:
+      return {"power", "common-power", "one-power", "another board, supply voltage or temperature"};
+    case Quantity::kClock:
+      return {"clock", "common-clock", "one-clock", "another power, or another limit"};
+    case Quantity::kTime:
+      break;
+  }
+  return {"time", "clock", "one-time", "another clock, or an overhead common to all"};
 }
 
 std::string percent(double ratio) {
@@ -52,9 +68,10 @@ class Group {
   void explain(std::vector<TimeFinding>& findings) const {
     if (std::fabs(middle_ - 1) > kCommonFactor && spread_ < kCommonSpread) {
       findings.push_back(
-          {"clock", fmt::format("{}: the measured times of {} rows are all {} off the simulated "
-                                "ones: another clock, or an overhead common to all",
-                                points_.front().row->group, points_.size(), percent(middle_))});
+          {words().common,
+           fmt::format("{}: the measured {}s of {} rows are all {} off the simulated ones: {}",
+                       points_.front().row->group, words().noun, points_.size(), percent(middle_),
+                       words().explanation)});
     }
     std::vector<Point> outside;
     for (const Point& point : points_) {
@@ -69,6 +86,8 @@ class Group {
   }
 
  private:
+  Words words() const { return words_of(points_.front().row->quantity); }
+
   bool is_outside(const Point& point) const {
     return std::fabs(point.ratio / middle_ - 1) > tolerance_;
   }
@@ -125,15 +144,17 @@ class Group {
     for (std::size_t i = 0; i < std::min(outside.size(), kMaxSentences); ++i) {
       const TimedRow& row = *outside[i].row;
       findings.push_back(
-          {"one-time", fmt::format("{}: {}, {}: measured {:.6g} {}, simulated {:.6g}: the measured "
-                                   "time is off by {}; {}",
-                                   row.group, row.subject, row.point, row.measured, row.unit,
-                                   *row.simulated, percent(outside[i].ratio), others())});
+          {words().single,
+           fmt::format(
+               "{}: {}, {}: measured {:.6g} {}, simulated {:.6g}: the measured {} is off by "
+               "{}; {}",
+               row.group, row.subject, row.point, row.measured, row.unit, *row.simulated,
+               words().noun, percent(outside[i].ratio), others())});
     }
     if (outside.size() > kMaxSentences) {
       findings.push_back(
-          {"one-time", fmt::format("{}: {} more rows are off", outside.front().row->group,
-                                   outside.size() - kMaxSentences)});
+          {words().single, fmt::format("{}: {} more rows are off", outside.front().row->group,
+                                       outside.size() - kMaxSentences)});
     }
   }
 
@@ -159,8 +180,9 @@ std::vector<TimeFinding> explain_times(const std::vector<TimedRow>& rows) {
     if (!groups.contains(row.group)) {
       order.push_back(row.group);
     }
-    groups[row.group].push_back(
-        {&row, row.is_rate ? *row.simulated / row.measured : row.measured / *row.simulated});
+    groups[row.group].push_back({&row, row.is_rate && row.quantity == Quantity::kTime
+                                           ? *row.simulated / row.measured
+                                           : row.measured / *row.simulated});
   }
   std::vector<TimeFinding> findings;
   for (const std::string& name : order) {

@@ -8,9 +8,11 @@
 
 namespace sptc::sim {
 
+enum class Quantity { kTime, kPower, kClock };
+
 /// One measured figure of a capture and what the simulator says.
 struct TimedRow {
-  std::string group;    ///< "latency", "throughput", "shared memory", "gemm"
+  std::string group;    ///< "latency", "throughput", "shared memory", "gemm", "power"
   std::string subject;  ///< instruction; of a GEMM its types and library
   std::string point;    ///< "warps 4, ilp 3, zeros"
   std::string unit;     ///< "cycles", "FMA/clk/SM", "B/clk/SM", "us"
@@ -19,6 +21,7 @@ struct TimedRow {
   double measured = 0;
   std::optional<double> simulated = std::nullopt;
   std::string reason = {};  ///< why it is not simulated
+  Quantity quantity = Quantity::kTime;
 
   /// simulated / measured - 1.
   std::optional<double> deviation() const;
@@ -26,7 +29,9 @@ struct TimedRow {
 
 /// Rows that do not fit the others, and what they have in common.
 struct TimeFinding {
-  std::string_view cause;  ///< "clock", "instruction", "sparse", "one-time", "inconsistent-row"
+  /// "clock", "instruction", "sparse", "one-time", "inconsistent-row"; of power and of the clock at
+  /// its limit "common-power", "one-power", "common-clock", "one-clock".
+  std::string_view cause;
   std::string text;
 };
 

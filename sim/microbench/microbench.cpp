@@ -8,6 +8,9 @@
 #include "sim/microbench/microbench_program.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace sptc::sim {
 namespace {
@@ -60,12 +63,54 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   }
 }
 
+void require_modelled(const GpuSpec& spec, const AsyncCopy& which) {
+  const mma::Target& target = mma::find_target(spec.instruction_set);
+  const int generation = std::stoi(std::string(target.name.substr(std::string_view("sm_").size())));
+  constexpr int kAmpere = 80;
+  constexpr int kHopper = 90;
+  if (generation < (which.bulk ? kHopper : kAmpere)) {
+    throw InputError("'" + spec.name + "' has no " + name_of(which));
+  }
+  if (!which.bulk && which.bytes != 16) {
+    throw InputError(name_of(which) + " passes the L1, which is not modelled");
+  }
+}
+
+/// Copies of a microbenchmark: every warp and chain has its own lines, the same in every round.
+class CopyTraffic : public CtaTraffic {
+ public:
+  CopyTraffic(const AsyncCopy& which, int ilp)
+      : ilp_(ilp), bytes_(which.bulk ? which.bytes : which.bytes * mma::kWarpLanes) {}
+
+  MemoryRange range(std::int64_t /*cta*/, int warp, const WarpInstruction& instruction,
+                    std::int64_t /*tile*/) const override {
+    const std::int64_t place = std::int64_t{warp} * ilp_ + instruction.where.row;
+    return {static_cast<std::uint64_t>(place * bytes_), bytes_};
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  int ilp_;
+  std::int64_t bytes_;
+};
+
+/// Bytes that one instruction of a warp moves.
+std::int64_t bytes_of(const BenchInstruction& instruction) {
+  if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
+    return CopyTraffic(*copy, 1).bytes();
+  }
+  return std::int64_t{4} * std::get<SharedLoad>(instruction).registers * mma::kWarpLanes;
+}
+
 }  // namespace
 
 class Microbench::Impl {
  public:
   explicit Impl(const GpuSpec& spec)
-      : spec_(one_sm(spec)), clock_(spec.boost_clock_mhz), gpu_("gpu", clock_, spec_, 1) {
+      : spec_(one_sm(spec)),
+        clock_(spec.boost_clock_mhz),
+        gpu_("gpu", clock_, spec_, 1),
+        memory_(clock_, spec.memory, spec.sms) {
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
@@ -89,11 +134,16 @@ class Microbench::Impl {
       result.sparse = instruction.sparse;
       result.fma_per_clk_per_sm = per_cycle * quarters * shape.m * shape.n * shape.k;
     } else {
-      const int registers = std::get<SharedLoad>(which.instruction).registers;
-      result.bytes_per_clk_per_sm = per_cycle * registers * mma::kWarpLanes * 4;
+      const auto* copy = std::get_if<AsyncCopy>(&which.instruction);
+      const int issuing = copy != nullptr && copy->bulk ? 1 : which.warps;  // one warp for all
+      result.bytes_per_clk_per_sm = static_cast<double>(issuing * which.ilp) /
+                                    result.latency_cycles *
+                                    static_cast<double>(bytes_of(which.instruction));
     }
     return result;
   }
+
+  MemoryBench& memory() { return memory_; }
 
  private:
   static GpuSpec one_sm(GpuSpec spec) {
@@ -105,6 +155,8 @@ class Microbench::Impl {
     const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
     if (matrix != nullptr) {
       require_modelled(spec_, *matrix);
+    } else if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
+      require_modelled(spec_, *copy);
     }
     const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
     if (which.warps < 1 || which.warps > max_warps) {
@@ -125,19 +177,25 @@ class Microbench::Impl {
                       std::int64_t iterations) {
     const WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
                                                    spec_.sm.max_registers_per_thread);
+    std::optional<CopyTraffic> traffic;
+    if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
+      traffic.emplace(*copy, which.ilp);
+    }
     const KernelLaunch kernel{.program = &program,
                               .mma_context = &context,
                               .register_map = nullptr,
                               .warps_per_cta = which.warps,
                               .ctas_per_sm = 1,
                               .ctas = 1,
-                              .memory = nullptr};
+                              .memory = nullptr,
+                              .traffic = traffic ? &*traffic : nullptr};
     return gpu_.run(kernel).cycles;
   }
 
   GpuSpec spec_;
   Clock clock_;
   Gpu gpu_;
+  MemoryBench memory_;
 };
 
 Microbench::Microbench(const GpuSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
@@ -146,6 +204,10 @@ Microbench::~Microbench() = default;
 
 MicrobenchResult Microbench::run(const MicrobenchCase& which) {
   return impl_->run(which);
+}
+
+MemoryBench& Microbench::memory() {
+  return impl_->memory();
 }
 
 }  // namespace sptc::sim

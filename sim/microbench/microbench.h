@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gpu/gpu_spec.h"
+#include "sim/microbench/memory_bench.h"
 #include "sim/microbench/microbench_case.h"
 
 #include <memory>
@@ -22,12 +23,12 @@ struct MicrobenchResult {
   double latency_cycles = 0;
   /// Multiply-accumulates per cycle and SM, skipped zeros counted; absent for loads.
   std::optional<double> fma_per_clk_per_sm;
-  /// Bytes loaded into registers per cycle and SM; absent for matrix instructions.
+  /// Bytes loaded into registers or shared memory per cycle and SM; absent for matrix instructions.
   std::optional<double> bytes_per_clk_per_sm;
 };
 
-/// One SM, elaborated, on which microbenchmarks run one after the other. SystemC elaborates once
-/// per process: one Microbench per process.
+/// One SM, elaborated, on which microbenchmarks run one after the other, and the memory of the
+/// whole GPU beside it. SystemC elaborates once per process: one Microbench per process.
 class Microbench {
  public:
   explicit Microbench(const GpuSpec& spec);
@@ -37,6 +38,9 @@ class Microbench {
   /// that the architecture lacks or that is not modelled, for more warps than an SM or a CTA holds,
   /// and for more chains than the registers of a thread.
   MicrobenchResult run(const MicrobenchCase& which);
+
+  /// L2 and DRAM of the GPU, without the SM.
+  MemoryBench& memory();
 
  private:
   class Impl;

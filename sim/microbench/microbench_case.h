@@ -25,10 +25,19 @@ struct SharedLoad {
   bool operator==(const SharedLoad&) const = default;
 };
 
-using BenchInstruction = std::variant<MatrixInstruction, SharedLoad>;
+/// Copies from lines in the L2 to shared memory: cp.async of 16 bytes by every lane, or bulk copies
+/// of `bytes` by one lane of a warp. As many as there are chains are issued at once and waited for.
+struct AsyncCopy {
+  int bytes = 16;
+  bool bulk = false;
+
+  bool operator==(const AsyncCopy&) const = default;
+};
+
+using BenchInstruction = std::variant<MatrixInstruction, SharedLoad, AsyncCopy>;
 
 /// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs", "ldmatrix.x4",
-/// "ld.shared.u32 4-way".
+/// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096".
 std::string name_of(const BenchInstruction& instruction);
 
 /// The instruction that `name` spells: what name_of writes, with the parts of a PTX name that

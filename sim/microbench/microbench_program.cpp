@@ -106,6 +106,22 @@ void add_loads(const SharedLoad& which, int ilp, Allocator& registers,
   }
 }
 
+void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    WarpInstruction copy;
+    copy.opcode = Opcode::kCopy;
+    copy.first_warp_only = which.bulk;
+    copy.where.row = chain;
+    code.push_back(copy);
+  }
+  WarpInstruction commit;
+  commit.opcode = Opcode::kCommitCopies;
+  code.push_back(commit);
+  WarpInstruction wait;
+  wait.opcode = Opcode::kWaitCopies;
+  code.push_back(wait);
+}
+
 }  // namespace
 
 int machine_instructions(const mma::MmaInstruction& instruction) {
@@ -127,6 +143,8 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
     } else {
       add_mma(matrix->instruction, ilp, registers, program.loop);
     }
+  } else if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
+    add_copies(*copy, ilp, program.loop);
   } else {
     add_loads(std::get<SharedLoad>(instruction), ilp, registers, program.loop);
   }

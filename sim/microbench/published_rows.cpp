@@ -162,9 +162,36 @@ SharedLoad parse_load(const std::string& name) {
                    "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
 }
 
+constexpr std::string_view kCopy = "cp.async ";
+constexpr std::string_view kBulkCopy = "cp.async.bulk ";
+constexpr int kLongestCopy = 1 << 16;
+
+AsyncCopy parse_copy(const std::string& name) {
+  const bool bulk = name.starts_with(kBulkCopy);
+  int bytes = 0;
+  const std::size_t prefix = bulk ? kBulkCopy.size() : kCopy.size();
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] =
+      std::from_chars(name.data() + std::min(prefix, name.size()), end, bytes);
+  const bool is_number = error == std::errc() && stop == end;
+  if (bulk && is_number && bytes > 0 && bytes <= kLongestCopy && bytes % 16 == 0) {
+    return {bytes, true};
+  }
+  if (!bulk && name.starts_with(kCopy) && is_number && (bytes == 4 || bytes == 8 || bytes == 16)) {
+    return {bytes, false};
+  }
+  throw InputError("'" + name +
+                   "' is no copy: cp.async 16 (or 8, 4), or cp.async.bulk with a multiple of 16 "
+                   "bytes up to " +
+                   std::to_string(kLongestCopy));
+}
+
 }  // namespace
 
 std::string name_of(const BenchInstruction& instruction) {
+  if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
+    return std::string(copy->bulk ? kBulkCopy : kCopy) + std::to_string(copy->bytes);
+  }
   if (const auto* load = std::get_if<SharedLoad>(&instruction)) {
     return load->matrix ? "ldmatrix.x" + std::to_string(load->registers)
                         : "ld.shared.u32 " + std::to_string(load->conflict_ways) + "-way";
@@ -177,6 +204,9 @@ std::string name_of(const BenchInstruction& instruction) {
 BenchInstruction parse_bench_instruction(const std::string& name) {
   if (name.starts_with("ld")) {
     return parse_load(name);
+  }
+  if (name.starts_with("cp.async")) {
+    return parse_copy(name);
   }
   const bool rs = name.ends_with(" rs");
   const bool ss = name.ends_with(" ss");

@@ -193,154 +193,6 @@ TEST(CrosscheckCapture, NamesTheSplitKOrderAndTheAccumulatorOfItsKernels) {
   EXPECT_EQ(result.kernels.front().diagnosis.fitting.front().cause, "accumulator");
 }
 
-// Times -------------------------------------------------------------------------------------------
-
-/// Figures that obey latency * rate = warps * ilp * MACs.
-MicrobenchResult made_up(const std::string& instruction, int warps, int ilp) {
-  const mma::MmaShape shape = mma::parse_instruction(instruction).shape;
-  const double macs = static_cast<double>(warps) * ilp * shape.m * shape.n * shape.k;
-  MicrobenchResult result;
-  result.latency_cycles = 18 + 0.5 * warps * ilp + 0.1 * shape.k;
-  result.fma_per_clk_per_sm = macs / result.latency_cycles;
-  return result;
-}
-
-double made_up_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return 2 + 1e-6 * static_cast<double>(m * n * k) / 100;
-}
-
-TimeSimulation made_up_simulation() {
-  TimeSimulation simulation;
-  simulation.architecture = "made-up";
-  simulation.microbench = [](const MicrobenchCase& which) {
-    return made_up(name_of(which.instruction), which.warps, which.ilp);
-  };
-  return simulation;
-}
-
-/// Rows of three instructions, times multiplied by `factor(instruction, warps)`.
-json microbench_json(const std::function<double(const std::string&, int)>& factor) {
-  json rows = json::array();
-  for (const std::string name : {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                                 "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-                                 "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"}) {
-    for (const int warps : {1, 4, 8}) {
-      const MicrobenchResult figures = made_up(name, warps, 2);
-      const double times = factor(name, warps);
-      rows.push_back({{"instruction", name},
-                      {"sparse", name.find(".sp.") != std::string::npos},
-                      {"warps", warps},
-                      {"ilp", 2},
-                      {"data", "random"},
-                      {"latency_cycles", figures.latency_cycles * times},
-                      {"fma_per_clk_per_sm", *figures.fma_per_clk_per_sm / times},
-                      {"status", "ok"},
-                      {"reason", nullptr}});
-    }
-  }
-  return {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}};
-}
-
-std::vector<std::string> causes(const CaptureCrosscheck& result) {
-  std::vector<std::string> list;
-  for (const TimeFinding& finding : result.time_findings) {
-    list.emplace_back(finding.cause);
-  }
-  return list;
-}
-
-TEST(CrosscheckCapture, FindsNothingAboutTimesThatFit) {
-  const SyntheticCapture capture;
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.0; }));
-  const CaptureCrosscheck result = capture.check(made_up_simulation());
-  EXPECT_EQ(result.times.size(), 18U);
-  for (const TimedRow& row : result.times) {
-    ASSERT_TRUE(row.simulated) << row.reason;
-    EXPECT_NEAR(*row.deviation(), 0, 1e-12);
-  }
-  EXPECT_TRUE(result.time_findings.empty());
-}
-
-TEST(CrosscheckCapture, NamesTheOneTimeThatIsFivePercentOff) {
-  const SyntheticCapture capture;
-  json file = microbench_json([](const auto&, int) { return 1.0; });
-  json& row = file["rows"][4];  // m16n8k8, 4 warps
-  row["latency_cycles"] = row["latency_cycles"].get<double>() * 1.05;
-  capture.write("microbench.json", file);
-  const CaptureCrosscheck result = capture.check(made_up_simulation());
-  // The row contradicts its own rate, and its latency stands out.
-  EXPECT_EQ(causes(result), (std::vector<std::string>{"inconsistent-row", "one-time"}));
-  for (const TimeFinding& finding : result.time_findings) {
-    EXPECT_NE(finding.text.find("m16n8k8"), std::string::npos) << finding.text;
-    EXPECT_NE(finding.text.find("warps 4, ilp 2"), std::string::npos) << finding.text;
-    EXPECT_NE(finding.text.find("+5.0 %"), std::string::npos) << finding.text;
-  }
-  EXPECT_EQ(result.mismatches(), 0U);
-}
-
-TEST(CrosscheckCapture, TellsAClockAnInstructionAndSparsityApart) {
-  const SyntheticCapture capture;
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.05; }));
-  CaptureCrosscheck result = capture.check(made_up_simulation());
-  ASSERT_EQ(causes(result), (std::vector<std::string>{"clock", "clock"}));
-  EXPECT_NE(result.time_findings.front().text.find("+5.0 %"), std::string::npos);
-
-  capture.write("microbench.json", microbench_json([](const std::string& name, int) {
-                  return name.find("m16n8k8") != std::string::npos ? 1.05 : 1.0;
-                }));
-  EXPECT_EQ(causes(capture.check(made_up_simulation())),
-            (std::vector<std::string>{"instruction", "instruction"}));
-
-  capture.write("microbench.json", microbench_json([](const std::string& name, int) {
-                  return name.find(".sp.") != std::string::npos ? 1.05 : 1.0;
-                }));
-  EXPECT_EQ(causes(capture.check(made_up_simulation())),
-            (std::vector<std::string>{"sparse", "sparse"}));
-}
-
-TEST(CrosscheckCapture, NamesTheGemmWhoseTimeIsOffAndCountsItsWrongWords) {
-  const SyntheticCapture capture;
-  json rows = json::array();
-  TimeSimulation simulation = made_up_simulation();
-  for (const int m : {512, 1024, 2048, 4096}) {
-    simulation.gemm_times.push_back({made_up_gemm(m, 1024, 2048), ""});
-    rows.push_back(
-        {{"m", m},
-         {"n", 1024},
-         {"k", 2048},
-         {"dtype", "f16"},
-         {"variant", "dense"},
-         {"library", "own"},
-         {"time_us_median", made_up_gemm(m, 1024, 2048) * (m == 2048 ? 1.05 : 1.0)},
-         {"check", {{"mode", "bits"}, {"elements", 100}, {"mismatches", m == 512 ? 3 : 0}}},
-         {"status", "ok"},
-         {"reason", nullptr}});
-  }
-  capture.write("gemm.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
-  const CaptureCrosscheck result = capture.check(simulation);
-  ASSERT_EQ(causes(result), std::vector<std::string>{"one-time"});
-  EXPECT_NE(result.time_findings.front().text.find("2048 x 1024 x 2048"), std::string::npos);
-  EXPECT_EQ(result.mismatches(), 3U);
-}
-
-TEST(CrosscheckCapture, SaysWhyATimeIsNotSimulated) {
-  const SyntheticCapture capture;
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.0; }));
-  TimeSimulation simulation;
-  simulation.reason = "no architecture";
-  for (const TimedRow& row : capture.check(simulation).times) {
-    EXPECT_FALSE(row.simulated);
-    EXPECT_EQ(row.reason, "no architecture");
-  }
-  simulation = made_up_simulation();
-  simulation.microbench = [](const MicrobenchCase&) -> MicrobenchResult {
-    throw InputError("too many warps");
-  };
-  const CaptureCrosscheck result = capture.check(simulation);
-  EXPECT_EQ(result.times.front().reason, "too many warps");
-  EXPECT_NE(capture_text(result).find("not simulated: too many warps"), std::string::npos);
-}
-
 TEST(CrosscheckCapture, ShowsWhichHypothesesTheProbesSupport) {
   const SyntheticCapture capture;
   const auto probe = [](const char* name, bool applies) {
@@ -355,23 +207,6 @@ TEST(CrosscheckCapture, ShowsWhichHypothesesTheProbesSupport) {
   EXPECT_NE(text.find("sparse_width"), std::string::npos) << text;
   EXPECT_NE(text.find("0x0001 supports H1, floor"), std::string::npos) << text;
   EXPECT_EQ(text.find("of_another_gpu"), std::string::npos);
-}
-
-TEST(CrosscheckCapture, ReportsTheSameInJson) {
-  const SyntheticCapture capture;
-  const SyntheticSet set(kDense);
-  BitArray d = set.compute("A100");
-  d.bits[11] ^= 1U << 30;
-  capture.write_set(set, d);
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.0; }));
-  const auto report = json::parse(capture_json(capture.check(made_up_simulation())));
-  EXPECT_EQ(report["schema"], "sptcsim-crosscheck/0.1");
-  EXPECT_EQ(report["mismatches"], 1);
-  EXPECT_EQ(report["bits"][0]["first"]["case"], 0);
-  EXPECT_EQ(report["bits"][0]["first"]["column"], 3);
-  EXPECT_EQ(report["bits"][0]["explanations"][0]["cause"], "bit-of-d");
-  EXPECT_EQ(report["times"].size(), 18U);
-  EXPECT_TRUE(report["times"][0].contains("deviation"));
 }
 
 // Reading -----------------------------------------------------------------------------------------
@@ -414,7 +249,10 @@ TEST(ReadCapture, RefusesWhatIsNoCapture) {
   refused_row(parse_memory_json, R"({"kind": "tma", "status": "fine"})", {"/rows/0/status"});
   refused_row(parse_gemm_json, R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "half"})",
               {"/rows/0/variant", "dense"});
-  refused_row(parse_power_json, R"({"name": "x", "dtype": "f16", "variant": "dense",
+  refused_row(parse_power_json, R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense",
+              "library": "own", "data": "sevens", "status": "ok"})",
+              {"/rows/0/data", "zeros"});
+  refused_row(parse_power_json, R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense",
               "library": "own", "power_w_mean": "hot", "status": "ok"})",
               {"/rows/0/power_w_mean"});
 }

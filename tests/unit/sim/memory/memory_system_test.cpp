@@ -5,7 +5,7 @@
 #include "sim/memory/memory_system.h"
 
 #include "sim/config/architecture.h"
-#include "tests/support/memory_reader.h"
+#include "sim/microbench/memory_bench.h"
 
 #include <gtest/gtest.h>
 
@@ -37,36 +37,30 @@ struct Bench {
   std::vector<std::unique_ptr<MemoryReader>> readers;
 };
 
-/// Mean latency of one load after the other over a buffer, every block once in scattered order, the
-/// second time round.
-double chase(Bench& bench, std::int64_t footprint) {
-  bench.memory.reset(bench.clock.mhz());
-  MemoryReader& reader = *bench.readers.front();
-  const std::int64_t blocks = footprint / kBlock;
-  constexpr std::int64_t kStride = 9973;  // prime, so that all blocks come
-  std::int64_t next = 0;
-  std::int64_t left = 2 * blocks;
-  std::int64_t second_round = 0;
-  reader.on_answer = [&] {
-    if (--left > 0) {
-      second_round = left == blocks ? bench.clock.now() : second_round;
-      next = (next + kStride) % blocks;
-      reader.request(static_cast<std::uint64_t>(next * kBlock), 8);
-    }
-  };
-  reader.request(0, 8);
-  sc_core::sc_start();
-  reader.done.clear();
-  return static_cast<double>(bench.clock.now() - second_round) / static_cast<double>(blocks);
+TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const Clock clock(gpu.boost_clock_mhz);
+  MemoryBench bench(clock, gpu.memory, 2);
+  EXPECT_NEAR(bench.chase_cycles(kMiB, kBlock), 205.5, 4);
+  EXPECT_NEAR(bench.chase_cycles(8 * kMiB, kBlock), 205.7, 4);
+  EXPECT_NEAR(bench.chase_cycles(16 * kMiB, kBlock), 205.6, 10);
+  EXPECT_NEAR(bench.chase_cycles(36 * kMiB, kBlock), 406.8, 41);  // between the partitions: 10 %
+  EXPECT_NEAR(bench.chase_cycles(256 * kMiB, kBlock), 551.1, 17);
+  EXPECT_NEAR(bench.line_cycles(), 205.5, 4);
+  EXPECT_ANY_THROW(bench.chase_cycles(kMiB, 4));
 }
 
-TEST(MemorySystem, PointerChaseShowsThePublishedPlateaus) {
-  Bench bench(2);
-  EXPECT_NEAR(chase(bench, kMiB), 205.5, 4);
-  EXPECT_NEAR(chase(bench, 8 * kMiB), 205.7, 4);
-  EXPECT_NEAR(chase(bench, 16 * kMiB), 205.6, 10);
-  EXPECT_NEAR(chase(bench, 36 * kMiB), 406.8, 41);  // between the partitions: 10 %
-  EXPECT_NEAR(chase(bench, 256 * kMiB), 551.1, 17);
+TEST(MemoryBench, BandwidthFallsFromTheL2ToDram) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const Clock clock(gpu.boost_clock_mhz);
+  MemoryBench bench(clock, gpu.memory, gpu.sms);
+  using enum BandwidthOperation;
+  EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 8 * kMiB), 5430, 0.03 * 5430);
+  const double dram =
+      gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz * 1e-3;
+  EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 1024 * kMiB), dram, 0.05 * dram);
+  EXPECT_NEAR(bench.bandwidth_gb_per_s(kCopy, 1024 * kMiB), dram, 0.10 * dram);
+  EXPECT_ANY_THROW(bench.bandwidth_gb_per_s(kRead, 100));
 }
 
 /// Bytes per second of reads by all SMs, each of which reads the whole buffer again and again in

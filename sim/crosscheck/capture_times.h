@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/crosscheck/capture.h"
+#include "sim/crosscheck/gemm_simulation.h"
+#include "sim/crosscheck/time_comparison.h"
+#include "sim/microbench/memory_bench.h"
+#include "sim/microbench/microbench.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What the simulator says about times and power. An empty function, or no figures: not simulated.
+/// What a function throws as InputError becomes the reason of the row.
+struct TimeSimulation {
+  std::string architecture;  ///< of the simulator
+  std::string reason;        ///< why nothing is simulated, where nothing is
+  std::function<MicrobenchResult(const MicrobenchCase&)> microbench;
+  // As in MemoryBench.
+  std::function<double(std::int64_t footprint, std::int64_t stride)> chase_cycles;
+  std::function<double()> line_cycles;
+  std::function<double(BandwidthOperation operation, std::int64_t footprint)> bandwidth_gb_per_s;
+  std::int64_t l1_reach_bytes = 0;  ///< up to here a load may hit an L1, which is not modelled
+  GemmSimulation gemms;
+};
+
+/// Every measured figure of a capture beside the simulated one.
+struct CaptureTimes {
+  std::vector<TimedRow> rows;
+  std::vector<TimeFinding> findings;
+  /// "9 rows of memory.json are absent: bulk copies need sm_90".
+  std::vector<std::string> unmeasured;
+};
+
+CaptureTimes compare_times(const Capture& capture, const TimeSimulation& simulation);
+
+}  // namespace sptc::sim
