@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace sptc::roofline {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::size_t kFewest = 8;
 // The search halves its step this often: 0.4 / 2^9 is less than 0.1 % of a constant.
 constexpr int kHalvings = 9;
 constexpr double kFirstStep = 0.4;
+// Of the best rates that any row reached, what a usual row does.
+constexpr double kUsualShare = 0.8;
 // Rows that the fit looks at; a few thousand fix four constants as well as all.
 constexpr std::size_t kRows = 4000;
 
@@ -49,6 +52,34 @@ double mean_error(const Point& point, std::span<const TimedGemm> rows, std::size
   return sum / static_cast<double>(count);
 }
 
+struct Descent {
+  Point point;
+  double error = 0;
+};
+
+/// One constant after the other, in ever smaller steps.
+Descent descend(const Point& start, std::span<const TimedGemm> rows, std::size_t stride) {
+  Descent best{start, mean_error(start, rows, stride)};
+  double step = kFirstStep;
+  for (int halving = 0; halving < kHalvings; step /= 2, ++halving) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t i = 0; i < kConstants; ++i) {
+        for (const double sign : {1.0, -1.0}) {
+          Point next = best.point;
+          next[i] += sign * step;
+          const double error = mean_error(next, rows, stride);
+          if (error < best.error) {
+            best = {next, error};
+            moved = true;
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 double FittedRoofline::time_us(const GemmShape& shape) const {
@@ -70,27 +101,15 @@ FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
     bandwidth = std::max(bandwidth, bytes(row.shape) / row.time_us);
     shortest = std::min(shortest, row.time_us);
   }
-  Point best = {std::log(rate), std::log(bandwidth), std::log(shortest / 2), std::log(0.5)};
-  double error = mean_error(best, measured, stride);
-  double step = kFirstStep;
-  for (int halving = 0; halving < kHalvings; step /= 2, ++halving) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t i = 0; i < kConstants; ++i) {
-        for (const double sign : {1.0, -1.0}) {
-          Point next = best;
-          next[i] += sign * step;
-          const double next_error = mean_error(next, measured, stride);
-          if (next_error < error) {
-            best = next;
-            error = next_error;
-            moved = true;
-          }
-        }
-      }
-    }
+  Descent best{{}, std::numeric_limits<double>::infinity()};
+  // The exponent trades against both rates: descents from several of it end in different places.
+  for (const double above_one : {0.25, 0.5, 1.0, 2.0}) {
+    const Descent found = descend({std::log(kUsualShare * rate), std::log(kUsualShare * bandwidth),
+                                   std::log(shortest / 2), std::log(above_one)},
+                                  measured, stride);
+    best = found.error < best.error ? found : best;
   }
-  return at(best);
+  return at(best.point);
 }
 
 }  // namespace sptc::roofline

@@ -193,6 +193,9 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "reduction_launch_us", false, 1e6,
                       "launch of the kernel that sums the slices of split-K",
                       store_kernels<&Lib::reduction_launch_us>, true},
+    ArchitectureField{kKernels, "overlap_exponent", false, 100,
+                      "how well DRAM works beside the SMs: 1 one after the other, large perfectly",
+                      store_kernels<&Lib::overlap_exponent>},
     ArchitectureField{
         kKernels, "sustained_knee_percent", false, 100,
         "share of the peak multiply rate up to which the boost clock holds under load",

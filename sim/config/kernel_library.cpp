@@ -36,6 +36,16 @@ double preference(const JsonObject& object, std::string_view key) {
   return number;
 }
 
+double percent(const JsonObject& object, std::string_view key) {
+  const json& value = object.require(key);
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (!(number > 0 && number <= 100)) {
+    (object.place() / key)
+        .fail(fmt::format("must be a number above 0, at most 100, not {}", describe(value)));
+  }
+  return number;
+}
+
 /// [m, n]: multiples of an mma instruction.
 std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
   const JsonPlace place = object.place() / key;
@@ -52,8 +62,8 @@ std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
 }
 
 TileCandidate read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 6> kKeys = {"cta",        "warp",       "preference",
-                                                     "per_log2_m", "per_log2_n", "per_log2_k"};
+  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "main_loop_percent",
+                                                     "preference"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -65,10 +75,8 @@ TileCandidate read_tile(const JsonObject& object) {
           cta_n,
           warp_m,
           warp_n,
-          preference(object, "preference"),
-          preference(object, "per_log2_m"),
-          preference(object, "per_log2_n"),
-          preference(object, "per_log2_k")};
+          percent(object, "main_loop_percent"),
+          preference(object, "preference")};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -107,16 +108,8 @@ double preference(const TileCandidate& tile, const GemmKernel& kernel, const Ker
   if (kernel.instruction.sparse) {
     return 0;  // sparse libraries search for the fastest kernel
   }
-  constexpr double kOrigin = 4096;
   const KernelLibrarySpec& library = target.library;
-  const GemmShape& shape = kernel.problem.shape;
-  // Slopes are known where they were fitted, and end there.
-  const auto doublings = [](std::int64_t extent, double least) {
-    constexpr double kMost = 4;
-    return std::clamp(std::log2(static_cast<double>(extent) / kOrigin), least, kMost);
-  };
-  double sum = tile.preference + tile.per_log2_m * doublings(shape.m, -2) +
-               tile.per_log2_n * doublings(shape.n, -12) + tile.per_log2_k * doublings(shape.k, -3);
+  double sum = tile.preference;
   if (kernel.split_k > 1) {
     sum += library.split_k_preference +
            library.split_k_preference_per_log2 * std::log2(kernel.split_k);
@@ -138,6 +131,27 @@ int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelT
   return covering;
 }
 
+/// Share of the multiply rate that the main loop of the library's kernel reaches; that of the
+/// simulated SM where the library has no such tile.
+double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
+  for (const TileCandidate& tile : library.tiles) {
+    if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
+      return tile.main_loop_percent / 100;
+    }
+  }
+  return kMainLoop;
+}
+
+/// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
+double power_mean(std::initializer_list<double> times, double exponent) {
+  const double longest = std::max(times);
+  double sum = 0;
+  for (const double time : times) {
+    sum += std::pow(time / longest, exponent);
+  }
+  return longest * std::pow(sum, 1 / exponent);
+}
+
 bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& target) {
   if (split == 1) {
     return true;
@@ -149,12 +163,16 @@ bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& targe
 }  // namespace
 
 double KernelEstimate::time_us(double ratio) const {
-  const double overlapped = std::pow(
-      std::pow(tensor_us / ratio, kOverlap) + std::pow(shared_memory_us / ratio, kOverlap) +
-          std::pow(l2_us / ratio, kOverlap) + std::pow(latency_us, kOverlap) +
-          std::pow(dram_us, kOverlap),
-      1 / kOverlap);
-  return overlapped + fill_us + launch_us + reduction_us;
+  const double in_sms = power_mean(
+      {main_loop_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us}, kOverlap);
+  return power_mean({in_sms, dram_us}, overlap_exponent) + fill_us + outside_us();
+}
+
+double KernelEstimate::simulated_time_us(double ratio) const {
+  return power_mean(
+             {tensor_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us, dram_us},
+             kOverlap) +
+         simulated_fill_us + outside_us();
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
@@ -168,7 +186,9 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result;
   const auto [busiest, mean] = tensor_cycles(kernel, target);
   result.tensor_us = busiest / cycles_per_us;
+  result.main_loop_us = result.tensor_us * kMainLoop / main_loop(kernel, target.library);
   result.mean_tensor_us = mean / cycles_per_us;
+  result.overlap_exponent = target.library.overlap_exponent;
   const double copied = static_cast<double>(copied_bytes(kernel)) / ctas;
   result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
@@ -184,9 +204,13 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
                       std::max(1, kernel.stages - 1) / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  result.fill_us = (memory.dram_latency_cycles * (kFirstFill + kNextFill * (rounds - 1)) +
-                    store * (1 + kStoreWait * (most - 1))) /
-                   cycles_per_us;
+  const double first_us = (memory.dram_latency_cycles * kFirstFill + store) / cycles_per_us;
+  const double next_us =
+      (memory.dram_latency_cycles * kNextFill * (rounds - 1) + store * kStoreWait * (most - 1)) /
+      cycles_per_us;
+  result.simulated_fill_us = first_us + next_us;
+  // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
+  result.fill_us = kernel.wgmma ? first_us : result.simulated_fill_us;
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
     // The slices have just been written: they are read from the L2.

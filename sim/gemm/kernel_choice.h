@@ -22,18 +22,25 @@ struct KernelTarget {
 /// One launch in closed form: what each resource needs by itself [us at the boost clock, DRAM at
 /// its own], and what cannot overlap.
 struct KernelEstimate {
-  double tensor_us = 0;         ///< tensor cores of the busiest SM
+  double tensor_us = 0;         ///< tensor cores of the busiest SM, as the simulated SM runs
+  double main_loop_us = 0;      ///< the same at the rate that the library's main loop reaches
   double shared_memory_us = 0;  ///< of the busiest SM
   double l2_us = 0;
   double dram_us = 0;
-  double latency_us = 0;    ///< k-tiles one behind the other, as many under way as there are stages
-  double fill_us = 0;       ///< first tiles arrive, last results leave, for each round of CTAs
-  double launch_us = 0;     ///< of one kernel or, with split-K, of two
-  double reduction_us = 0;  ///< summing the slices of split-K
-  double mean_tensor_us = 0;  ///< tensor cores of the mean SM
+  double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages
+  double fill_us = 0;     ///< first tiles arrive, last results leave, for each round of CTAs
+  double simulated_fill_us = 0;  ///< the same where no kernel is persistent
+  double launch_us = 0;          ///< of one kernel or, with split-K, of two
+  double reduction_us = 0;       ///< summing the slices of split-K
+  double mean_tensor_us = 0;     ///< tensor cores of the mean SM
+  double overlap_exponent = 1;
 
-  /// At a clock that is `ratio` of the boost clock.
+  /// On the GPU, at a clock that is `ratio` of the boost clock.
   double time_us(double ratio) const;
+  /// In the simulator, whose resources overlap nearly perfectly (tests/fidelity).
+  double simulated_time_us(double ratio) const;
+  /// What neither launches nor waits for them.
+  double outside_us() const { return launch_us + reduction_us; }
   /// Share of the launch in which the mean tensor core multiplies, at the boost clock.
   double utilization() const { return mean_tensor_us / time_us(1); }
 };

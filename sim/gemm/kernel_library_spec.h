@@ -6,14 +6,14 @@
 
 namespace sptc::sim {
 
-/// A kernel that the GEMM library has: its tiles, and how much the library likes it. A preference
-/// is added to the logarithm of the estimated time, so 0.1 means "as if it took 10 % longer"; the
-/// slopes are per doubling of an extent from m = n = k = 4096.
+/// A kernel that the GEMM library has: its tiles, how good its main loop is, and how much the
+/// library likes it. A preference is added to the logarithm of the estimated time, so 0.1 means "as
+/// if it took 10 % longer".
 struct TileCandidate {
   int cta_m = 0, cta_n = 0;
   int warp_m = 0, warp_n = 0;
+  double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
   double preference = 0;
-  double per_log2_m = 0, per_log2_n = 0, per_log2_k = 0;
 };
 
 /// What stands for the GEMM library of a GPU and for the host that launches its kernels.
@@ -21,6 +21,10 @@ struct KernelLibrarySpec {
   // Time that is not spent in the SMs.
   double launch_us = 0;            ///< a kernel, first block to start and last one to be noticed
   double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
+
+  /// How well DRAM works beside the SMs: a launch takes (SMs^p + DRAM^p)^(1/p) of the times that
+  /// each needs by itself. 1: one after the other; very large: as long as the slowest.
+  double overlap_exponent = 0;
 
   // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with
   // a power of it.

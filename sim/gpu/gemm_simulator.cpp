@@ -56,7 +56,7 @@ class GemmSimulator::Impl {
 
     GemmRun result;
     result.clock_mhz = clock_mhz(options_.clock, times, spec_);
-    result.outside_us = times.launch_us + times.reduction_us;
+    result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
@@ -73,6 +73,7 @@ class GemmSimulator::Impl {
     } else {
       run_without_values(launch, reuse, result);
     }
+    result.calibration_us = calibration_us(times, result);
     result.traffic = traffic_of(kernel, reuse);
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
@@ -95,6 +96,13 @@ class GemmSimulator::Impl {
       return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
     }
   };
+
+  double calibration_us(const KernelEstimate& times, const GemmRun& run) const {
+    const double ratio = run.clock_mhz / spec_.boost_clock_mhz;
+    const double outside = times.outside_us();
+    return static_cast<double>(run.cycles) / run.clock_mhz *
+           ((times.time_us(ratio) - outside) / (times.simulated_time_us(ratio) - outside) - 1);
+  }
 
   mma::StepContext context_of(const GemmKernel& kernel) const {
     return kernel.wgmma

@@ -37,15 +37,15 @@ double percent(double part, double whole) {
 std::string row(std::string_view variant, const VariantResult& result) {
   const CycleBudget& b = result.budget;
   const double busiest = b.*busiest_of(b).cycles;
-  const double cycles = b.cycles;
   const double us_per_cycle = 1 / result.clock_mhz;
+  const double idle_us = result.time_us - result.launch_us - busiest * us_per_cycle;
   const auto share = [&](double of) { return percent(of * us_per_cycle, result.time_us); };
   return fmt::format(
       "  {:<7} {:>9.1f} us {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} "
       "{:>8.1f}\n",
       variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
       share(b.shared_memory), share(b.sm_port), share(b.l2), share(b.dram),
-      share(std::max(0.0, cycles - busiest)), percent(result.launch_us, result.time_us));
+      percent(std::max(0.0, idle_us), result.time_us), percent(result.launch_us, result.time_us));
 }
 
 /// What the sparse launch would need to take half of the dense one.

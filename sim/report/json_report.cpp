@@ -94,6 +94,7 @@ Json variant_json(const std::optional<VariantResult>& variant) {
             {"cycles", variant->cycles},
             {"time_us", variant->time_us},
             {"launch_us", variant->launch_us},
+            {"calibration_us", variant->calibration_us},
             {"clock_mhz", variant->clock_mhz},
             {"tflops", variant->tflops},
             {"utilization", variant->utilization},

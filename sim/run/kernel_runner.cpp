@@ -36,7 +36,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.cycles = run.cycles;
   result.clock_mhz = run.clock_mhz;
   result.launch_us = run.outside_us;
-  result.time_us = cycles / result.clock_mhz + result.launch_us;
+  result.calibration_us = run.calibration_us;
+  result.time_us = cycles / result.clock_mhz + result.calibration_us + result.launch_us;
   result.tflops = 2 * macs / result.time_us * 1e-6;
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);

@@ -54,8 +54,9 @@ struct VariantResult {
   KernelResult kernel;
   SamplingResult sampling;
   std::int64_t cycles = 0;
-  double time_us = 0;    ///< cycles and launch
-  double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
+  double time_us = 0;         ///< cycles and launch
+  double launch_us = 0;       ///< beside the cycles: launch, and the second kernel of split-K
+  double calibration_us = 0;  ///< see GemmRun
   double clock_mhz = 0;
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`

@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 
 json library() {
-  const json tile{{"cta", {128, 64}},   {"warp", {64, 32}},   {"preference", -0.1},
-                  {"per_log2_m", 0.01}, {"per_log2_n", 0.02}, {"per_log2_k", -0.03}};
+  const json tile{
+      {"cta", {128, 64}}, {"warp", {64, 32}}, {"main_loop_percent", 93.5}, {"preference", -0.1}};
   return {{"name", "mine"},
           {"evidence", "assumed"},
           {"source", "a test"},
@@ -32,9 +32,7 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].cta_m, 128);
   EXPECT_EQ(read.tiles[0].warp_n, 32);
   EXPECT_EQ(read.tiles[0].preference, -0.1);
-  EXPECT_EQ(read.tiles[0].per_log2_m, 0.01);
-  EXPECT_EQ(read.tiles[0].per_log2_n, 0.02);
-  EXPECT_EQ(read.tiles[0].per_log2_k, -0.03);
+  EXPECT_EQ(read.tiles[0].main_loop_percent, 93.5);
   EXPECT_EQ(read.split_k_preference, 0.2);
   EXPECT_EQ(read.split_k_preference_per_log2, 0.05);
   EXPECT_EQ(read.one_wave_preference, -0.4);
@@ -61,6 +59,12 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
             std::string::npos);
   EXPECT_NE(error([](json& l) { l["tiles"][0]["preference"] = 1e9; }).find("preference"),
             std::string::npos);
+  for (const double impossible : {0.0, -5.0, 100.5}) {
+    EXPECT_NE(error([&](json& l) {
+                l["tiles"][0]["main_loop_percent"] = impossible;
+              }).find("main_loop_percent"),
+              std::string::npos);
+  }
   EXPECT_NE(error([](json& l) { l["tiles"][0]["speed"] = 1; }).find("speed"), std::string::npos);
   EXPECT_NE(error([](json& l) { l.erase("split_k"); }).find("split_k"), std::string::npos);
   EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);

@@ -103,9 +103,9 @@ TEST(JsonReport, HasTheKeysOfTheSchema) {
   EXPECT_EQ(keys(op), (std::set<std::string>{"name", "m", "n", "k", "batch", "count", "dtype",
                                              "prunable", "dense", "sparse", "speedup"}));
   EXPECT_EQ(keys(op["dense"]),
-            (std::set<std::string>{"kernel", "cycles", "time_us", "launch_us", "clock_mhz",
-                                   "tflops", "utilization", "padding", "bound_by", "bytes",
-                                   "busy_cycles", "sampling", "check"}));
+            (std::set<std::string>{"kernel", "cycles", "time_us", "launch_us", "calibration_us",
+                                   "clock_mhz", "tflops", "utilization", "padding", "bound_by",
+                                   "bytes", "busy_cycles", "sampling", "check"}));
   EXPECT_EQ(keys(op["dense"]["kernel"]),
             (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k", "ctas",
                                    "ctas_per_sm", "waves"}));
