@@ -26,12 +26,15 @@ namespace sptc::sim {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
+constexpr std::int64_t kMaxSlices = 64;
 
 struct Arguments {
   std::string csv;
   std::string arch = "a100-sxm4-80gb";
   std::string fidelity = "analytic";
   std::string clock = "sustained";
+  std::string variants = "dense";
+  std::string split_k;
   std::string jobs = "1";
   std::string format = "text";
   std::string out;
@@ -45,7 +48,14 @@ RunOptions checked(const Arguments& given) {
   if (options.fidelity == Fidelity::kDatapath) {
     throw InputError("--fidelity: measured times are compared with timing or analytic");
   }
-  options.variants = Variants::kDense;
+  options.variants = parse_variants(given.variants);
+  if (options.variants == Variants::kBoth) {
+    throw InputError("--variants: a measured time is that of a dense or of a sparse launch");
+  }
+  if (!given.split_k.empty()) {
+    options.kernel.split_k =
+        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSlices));
+  }
   options.check = CheckMode::kNone;
   options.clock = parse_clock(given.clock);
   return options;
@@ -65,6 +75,7 @@ int validate(const Arguments& given) {
   }
   const Architecture architecture = load_architecture(given.arch);
   const std::vector<Measurement> measured = read_measurements(given.csv);
+  const bool sparse = options.variants == Variants::kSparse;
   std::vector<double> times;
   {
     ProgressBar bar(given.quiet);
@@ -72,10 +83,10 @@ int validate(const Arguments& given) {
         measured, jobs,
         [&]() -> TimePredictor {
           const auto timer = std::make_shared<GemmTimer>(architecture.gpu, options);
-          return [timer](const GemmShape& shape) {
+          return [timer, sparse](const GemmShape& shape) {
             Operation op;
             op.shape = shape;
-            return (*timer)(op, false).time_us;
+            return (*timer)(op, sparse).time_us;
           };
         },
         [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
@@ -109,7 +120,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("validate", "measured GEMM times against simulated ones: errors, plot");
-  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; dense f16")
+  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; f16")
       ->type_name("FILE")
       ->required();
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
@@ -123,6 +134,11 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--clock", arguments->clock, "SM clock under which was measured")
       ->type_name("boost|sustained|MHZ")
       ->capture_default_str();
+  command->add_option("--variants", arguments->variants, "what was measured: dense or 2:4 launches")
+      ->type_name("dense|sparse")
+      ->capture_default_str();
+  command->add_option("--split-k", arguments->split_k, "slices of K instead of the library's")
+      ->type_name("N");
   command->add_option("--jobs", arguments->jobs, "processes")
       ->type_name("N")
       ->capture_default_str();
