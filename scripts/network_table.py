@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The first table of the README: what 2:4 buys on whole networks, and the prunable layer that gains least.
+
+    scripts/network_table.py            # Markdown
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NETWORKS = {"BERT-Large, sequence 384, batch 8": "bert_large_s384_b8", "ViT-L/16, batch 32": "vit_l_16_b32",
+            "Llama-3-70B prefill, 2048 tokens": "llama3_70b_prefill_b1_s2048",
+            "Llama-3-70B decode, batch 16": "llama3_70b_decode_b16_ctx2048", "DLRM-DCNv2, batch 2048": "dlrm_v2_dcn_b2048",
+            "ResNeXt-101 32x16d, batch 32": "resnext101_32x16d_b32", "ResNet-50 v1.5, batch 32": "resnet50_v1_5_b32"}
+
+
+def simulate(arguments, trace):
+    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--clock",
+               "sustained", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sptcsim", default=str(ROOT / "build" / "release" / "sptcsim"), metavar="FILE")
+    parser.add_argument("--arch", default="a100-sxm4-80gb")
+    parser.add_argument("--fidelity", default="timing", choices=("analytic", "timing"))
+    arguments = parser.parse_args()
+    print("| network | dense ms | 2:4 ms | speed-up | per watt | least gain: layer (m x n x k), speed-up, bound |")
+    print("|---|---:|---:|---:|---:|---|")
+    for title, trace in NETWORKS.items():
+        result = simulate(arguments, trace)
+        dense, sparse = result["totals"]["dense"], result["totals"]["sparse"]
+        pruned = [op for op in result["operations"] if op.get("speedup") is not None and op["prunable"]]
+        least = min(pruned, key=lambda op: op["speedup"])
+        gain = f"{least['speedup']:.2f}"
+        gain = f"**{gain}**" if least["speedup"] < 1 else gain
+        print(f"| {title} | {dense['time_us'] / 1e3:.4g} | {sparse['time_us'] / 1e3:.4g} | "
+              f"{dense['time_us'] / sparse['time_us']:.2f} | "
+              f"{dense['energy_uj']['total'] / sparse['energy_uj']['total']:.2f} | "
+              f"{least['name']} ({least['m']} x {least['n']} x {least['k']}), {gain}, {least['sparse']['bound_by']} |")
+
+
+if __name__ == "__main__":
+    main()
