@@ -28,4 +28,10 @@ struct SelectionTable {
 numerics::Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column,
                         std::size_t begin, std::size_t end, numerics::Word c);
 
+/// Rows [row_begin, row_end) of D likewise.
+void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);
+
+/// Whether two slots of a group of a sparse A select the same element: then A has no dense form.
+bool has_repeated_index(const GemmSlice& gemm);
+
 }  // namespace sptc::engine

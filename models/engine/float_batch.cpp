@@ -54,13 +54,15 @@ class FloatCases {
     const std::size_t whole = is_lowered() ? lowered_a_.depth() : constants_.step;
     constants_.steps = (batch_.depth + whole - 1) / whole * (whole / constants_.step);
     depth_ = constants_.steps * constants_.step;
-    b_rows_ = is_sparse_ ? batch_.k : depth_;
+    b_rows_ = is_sparse_ ? (batch_.k + kNeighbours - 1) / kNeighbours * kNeighbours : depth_;
     is_wide_ = static_cast<float>(2 * constants_.step) > narrow_step_sum(run.rules, b_format_);
     allocate(a_words_, depth_ * kLanes);
     allocate(a_value_, depth_ * kLanes);
     allocate(a_bytes_, depth_ * kLanes);
     allocate(a_exponent_, depth_ * kLanes);
-    allocate(first_of_b_row_, depth_ * kLanes);
+    allocate(value_bytes_, depth_ * kLanes);
+    allocate(exponent_bytes_, depth_ * kLanes);
+    first_of_block_.resize(depth_);
     allocate(b_words_, b_rows_ * columns_);
     allocate(b_value_, b_rows_ * columns_);
     allocate(b_exponent_, b_rows_ * columns_);
@@ -86,6 +88,9 @@ class FloatCases {
   }
 
  private:
+  // Elements of B among which a sparse row finds one: a group of 2:4, two of 1:2.
+  static constexpr std::size_t kNeighbours = 4;
+
   bool is_lowered() const { return run_.rules.lowered_fp8; }
   /// What the kernel multiplies.
   const numerics::FloatFormat& decoded_format(numerics::DataType type) const {
@@ -101,9 +106,13 @@ class FloatCases {
 
   void pack_b() {
     const Word* source = batch_.b.data() + index_ * batch_.k * batch_.n;
-    const bool as_stored = !is_lowered() && columns_ == batch_.n && b_rows_ == batch_.k;
-    for (std::size_t k = 0; k < batch_.k && !as_stored; ++k) {
-      const std::size_t place = is_lowered() && !is_sparse_ ? lowered_b_.place(k) : k;
+    const bool as_stored =
+        !is_sparse_ && !is_lowered() && columns_ == batch_.n && b_rows_ == batch_.k;
+    if (is_sparse_) {
+      pack_neighbours(source);
+    }
+    for (std::size_t k = 0; k < batch_.k && !is_sparse_ && !as_stored; ++k) {
+      const std::size_t place = is_lowered() ? lowered_b_.place(k) : k;
       Word* words = b_words_.get() + place * columns_;
       if (is_lowered()) {
         lowered_b_.convert(source + k * batch_.n, batch_.n, batch_.n, words);
@@ -121,6 +130,17 @@ class FloatCases {
           strided_[k] = source[k * batch_.n + j];
         }
         column_flags_[j] = flags_of<true>(strided_.data(), batch_.k, lowered_b_, b_format_);
+      }
+    }
+  }
+
+  /// B as [k / 4][column][4].
+  void pack_neighbours(const Word* source) {
+    for (std::size_t k = 0; k < batch_.k; ++k) {
+      Word* words = b_words_.get() + k / kNeighbours * kNeighbours * columns_ + k % kNeighbours;
+      for (std::size_t j = 0; j < batch_.n; ++j) {
+        const Word word = source[k * batch_.n + j];
+        words[j * kNeighbours] = is_lowered() ? lowered_b_.f16(word) : word;
       }
     }
   }
@@ -143,7 +163,6 @@ class FloatCases {
     const Word* source = batch_.a.data() + (index_ * batch_.m + row) * batch_.depth;
     if (rows < kLanes) {
       std::fill_n(a_words_.get(), depth_ * kLanes, Word{0});
-      std::fill_n(first_of_b_row_.get(), depth_ * kLanes, 0);
     }
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t t = 0; t < batch_.depth; ++t) {
@@ -151,27 +170,41 @@ class FloatCases {
         a_words_[place_in_a(t) * kLanes + i] = is_lowered() ? lowered_a_.f16(word) : word;
       }
     }
-    if (is_sparse_) {
-      const std::uint32_t* k = batch_.indices.data() + (index_ * batch_.m + row) * batch_.depth;
-      for (std::size_t i = 0; i < rows; ++i) {
-        for (std::size_t t = 0; t < batch_.depth; ++t) {
-          first_of_b_row_[place_in_a(t) * kLanes + i] =
-              static_cast<std::int32_t>(k[i * batch_.depth + t] * columns_);
-        }
-      }
-    }
+    const bool selects_neighbours = !is_sparse_ || pack_selection(row, rows);
     const RunFlags all = decode_words<false>(a_words_.get(), depth_ * kLanes, a_format_,
                                              a_value_.get(), a_bytes_.get());
     for (std::size_t i = 0; i < depth_ * kLanes; ++i) {
       a_exponent_[i] = a_bytes_[i] * 0x01010101U;
     }
     std::fill(row_flags_, row_flags_ + kLanes, RunFlags{true, false});
-    if (!all.safe) {
+    if (!selects_neighbours) {
+      std::fill(row_flags_, row_flags_ + kLanes, RunFlags{false, false});
+    } else if (!all.safe) {
       for (std::size_t i = 0; i < rows; ++i) {
         row_flags_[i] =
             flags_of<false>(source + i * batch_.depth, batch_.depth, lowered_a_, a_format_);
       }
     }
+  }
+
+  /// Which elements of B the rows meet. False where those of one t are further apart than the
+  /// kernel looks: no pattern of the hardware.
+  bool pack_selection(std::size_t row, std::size_t rows) {
+    const std::uint32_t* k = batch_.indices.data() + (index_ * batch_.m + row) * batch_.depth;
+    std::uint32_t apart = 0;
+    for (std::size_t t = 0; t < batch_.depth; ++t) {
+      const std::size_t place = place_in_a(t);
+      const std::uint32_t block = k[t] / kNeighbours;
+      first_of_block_[place] = block * kNeighbours * columns_;
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::uint32_t index = k[i * batch_.depth + t];
+        const std::uint32_t position = index % kNeighbours;
+        apart |= index / kNeighbours ^ block;
+        value_bytes_[place * kLanes + i] = position * 0x04040404U + 0x03020100U;
+        exponent_bytes_[place * kLanes + i] = position * 0x01010101U + 0x0C080400U;
+      }
+    }
+    return apart == 0;
   }
 
   /// `rows` rows from `row` on against all columns: the kernel on all lanes, then again, plainly,
@@ -301,8 +334,9 @@ class FloatCases {
 
   template <Output kOutput, bool kSparse, bool kWide>
   void run_columns(std::uint32_t* state) {
-    const LaneOperands operands{a_value_.get(),    a_exponent_.get(),     b_value_.get(),
-                                b_exponent_.get(), first_of_b_row_.get(), columns_};
+    const LaneOperands operands{
+        a_value_.get(), a_exponent_.get(),      b_value_.get(),     b_exponent_.get(),
+        columns_,       first_of_block_.data(), value_bytes_.get(), exponent_bytes_.get()};
     constexpr std::size_t kAtOnce = kRowsAtOnce * kVectors;
     std::size_t j = 0;
     for (; j + kAtOnce <= columns_; j += kAtOnce) {
@@ -332,8 +366,11 @@ class FloatCases {
   AlignedArray<float> a_value_;
   AlignedArray<std::uint8_t> a_bytes_;
   AlignedArray<std::uint32_t> a_exponent_;
-  AlignedArray<std::int32_t> first_of_b_row_;
-  AlignedArray<Word> b_words_;  // [k][columns_]
+  // Sparse, see LaneOperands.
+  std::vector<std::size_t> first_of_block_;
+  AlignedArray<std::uint32_t> value_bytes_;
+  AlignedArray<std::uint32_t> exponent_bytes_;
+  AlignedArray<Word> b_words_;  // [k][columns_], sparse [k / 4][columns_][4]
   AlignedArray<float> b_value_;
   AlignedArray<std::uint8_t> b_exponent_;
   AlignedArray<std::uint32_t> state_;   // [columns_][kLanes]

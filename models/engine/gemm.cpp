@@ -80,16 +80,6 @@ Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperan
   return extents;
 }
 
-/// Every element by itself: what no vector kernel knows.
-void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
-  for (std::size_t i = row_begin; i < row_end; ++i) {
-    for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
-      Word& state = (*gemm.state)(i, j);
-      state = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, state);
-    }
-  }
-}
-
 /// One slice of K; `state` holds its accumulators.
 void run_slice(const GemmSlice& gemm, int threads) {
   const mma::MmaInstruction& instruction = *gemm.instruction;

@@ -2,6 +2,7 @@
 #include "models/engine/integer_gemm.h"
 
 #include "models/engine/fallback.h"
+#include "models/engine/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/engine/integer_gemm.cpp"
@@ -25,12 +26,7 @@ using numerics::Word;
 #if HWY_TARGET == HWY_SCALAR
 
 void run_integer_rows(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
-  for (std::size_t i = row_begin; i < row_end; ++i) {
-    for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
-      Word& state = (*gemm.state)(i, j);
-      state = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, state);
-    }
-  }
+  run_plain(gemm, row_begin, row_end);
 }
 
 #else
@@ -296,90 +292,130 @@ class SparseByteRows {
         work_(std::make_unique<Workspace>(selection_)) {}
 
   void run(std::size_t row_begin, std::size_t row_end) {
-    for (std::size_t row = row_begin; row < row_end; row += kSparseRows) {
+    const std::size_t columns = gemm_.state->cols();
+    for (std::size_t column = 0; column < columns; column += kBlockColumns) {
       for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += kDepth) {
-        run_block(row, std::min(row + kSparseRows, row_end), t,
+        run_block(row_begin, row_end, column, std::min(column + kBlockColumns, columns), t,
                   std::min(t + kDepth, gemm_.depth_end));
       }
     }
   }
 
  private:
-  static constexpr std::size_t kSparseRows = 1024;
-  static constexpr std::size_t kOctets = kBlockDepth / kOctet;
+  static constexpr std::size_t kRowVectors = 2;
+  static constexpr std::size_t kPanelRows = kRowVectors * kLanes;
+  static constexpr std::size_t kPanelColumns = 8;
+  static constexpr std::size_t kLineColumns = 16;  // of D: a line of the cache
+  static constexpr std::size_t kBlockColumns =
+      512;                                     // a block of B in the second level of the cache
+  static constexpr std::size_t kOctets = 128;  // of a panel of A, in the first level
   static constexpr std::size_t kDepth = kOctets * kKeptOfOctet;  // as stored
 
   struct Workspace {
     explicit Workspace(const SelectionTable& selection) : table(selection) {}
     OctetTable table;
-    alignas(64) std::int32_t panel[2 * kOctets * kColumns];  // [2 octet][column]
-    alignas(64) std::int32_t sums[kRows][kColumns];
-    std::int32_t rows[kSparseRows * kOctets];  // [row / kRows][octet][row % kRows]
-    std::uint8_t keys[kSparseRows * kOctets];  // likewise
-    std::int32_t row_sums[kSparseRows];
-    alignas(64) std::int32_t run[2 * kOctets];  // bytes of a row or column
+    alignas(64) std::int32_t rows[kOctets * kPanelRows];      // [octet][row], four bytes in k
+    alignas(64) std::int32_t selected[kOctets * kPanelRows];  // likewise, where they find B's
+    std::uint64_t columns[kBlockColumns * kOctets];  // [column / kPanelColumns][octet][column]
+    std::int32_t row_sums[kPanelRows];
+    alignas(64) std::int32_t sums[kLineColumns * kPanelRows];  // [column][row]
+    alignas(64) std::uint64_t run[kOctets];                    // bytes of a row or column
   };
 
-  void run_block(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end) {
+  void run_block(std::size_t row_begin, std::size_t row_end, std::size_t column,
+                 std::size_t column_end, std::size_t begin, std::size_t end) {
     const std::size_t octets = (end - begin + kKeptOfOctet - 1) / kKeptOfOctet;
-    pack_rows(row, row_end, begin, end, octets);
-    const std::size_t columns = gemm_.state->cols();
-    for (std::size_t column = 0; column < columns; column += kColumns) {
-      pack_columns(column, begin, end, octets);
-      for (std::size_t i = row; i < row_end; i += kRows) {
-        const std::size_t first = (i - row) * octets;
-        (a_value_.is_signed ? multiply_octets<kRows, kVectors, true>
-                            : multiply_octets<kRows, kVectors, false>)(work_->rows + first,
-                                                                       work_->keys + first,
-                                                                       work_->table, work_->panel,
-                                                                       octets, &work_->sums[0][0]);
-        for (std::size_t r = 0; r < std::min(kRows, row_end - i); ++r) {
-          Word* state = gemm_.state->row(i + r).data() + column;
-          const auto offset = static_cast<std::uint32_t>(b_offset_) *
-                              static_cast<std::uint32_t>(work_->row_sums[i + r - row]);
-          for (std::size_t j = 0; j < std::min(kColumns, columns - column); ++j) {
-            state[j] += static_cast<std::uint32_t>(work_->sums[r][j]) - offset;
-          }
+    pack_columns(column, column_end, begin, end, octets);
+    for (std::size_t row = row_begin; row < row_end; row += kPanelRows) {
+      const std::size_t rows = std::min(kPanelRows, row_end - row);
+      pack_rows(row, rows, begin, end, octets);
+      for (std::size_t line = column; line < column_end; line += kLineColumns) {
+        const std::size_t columns = std::min(kLineColumns, column_end - line);
+        for (std::size_t i = 0; i < rows; ++i) {
+          __builtin_prefetch(gemm_.state->row(row + i).data() + line, 1);
         }
+        for (std::size_t j = 0; j < columns; j += kPanelColumns) {
+          (a_value_.is_signed
+               ? multiply_octets<kRowVectors, kPanelColumns, true>
+               : multiply_octets<kRowVectors, kPanelColumns, false>)(work_->rows, work_->selected,
+                                                                     work_->columns +
+                                                                         (line + j - column) *
+                                                                             octets,
+                                                                     octets,
+                                                                     work_->sums + j * kPanelRows);
+        }
+        add_sums(row, rows, line, columns);
       }
     }
   }
 
-  void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end,
+  void pack_rows(std::size_t row, std::size_t rows, std::size_t begin, std::size_t end,
                  std::size_t octets) {
-    auto* bytes = reinterpret_cast<std::uint8_t*>(work_->run);
-    for (std::size_t i = row; i < row + (row_end - row + kRows - 1) / kRows * kRows; ++i) {
-      const bool inside = i < row_end;
-      const Word* words = inside ? gemm_.a->row(i).data() + begin : nullptr;
-      work_->row_sums[i - row] =
-          pack_run(words, inside ? end - begin : 0, octets * kKeptOfOctet, a_value_, 0, bytes);
-      const std::size_t first = (i - row) / kRows * kRows * octets + (i - row) % kRows;
+    const auto* quads = reinterpret_cast<const std::int32_t*>(work_->run);
+    if (rows < kPanelRows) {
+      std::fill_n(work_->rows, octets * kPanelRows, 0);
+      std::fill_n(work_->selected, octets * kPanelRows, 0);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      prefetch_words(*gemm_.a, row + i + kPrefetchRows, begin, end);
+      work_->row_sums[i] =
+          pack_run(gemm_.a->row(row + i).data() + begin, end - begin, octets * kKeptOfOctet,
+                   a_value_, 0, reinterpret_cast<std::uint8_t*>(work_->run));
       for (std::size_t o = 0; o < octets; ++o) {
-        work_->rows[first + o * kRows] = work_->run[o];
+        work_->rows[o * kPanelRows + i] = quads[o];
       }
-      std::uint8_t* keys = work_->keys + first;
-      if (inside) {
-        octet_keys<kRows>(gemm_.nibbles->row(i), begin / kKeptOfOctet, octets, selection_.kept,
-                          keys);
-      } else {
-        for (std::size_t o = 0; o < octets; ++o) {
-          keys[o * kRows] = 0;
-        }
-      }
+      select_of_octets<kPanelRows>(gemm_.nibbles->row(row + i), begin / kKeptOfOctet, octets,
+                                   selection_.kept, work_->table, work_->selected + i);
     }
   }
 
-  void pack_columns(std::size_t column, std::size_t begin, std::size_t end, std::size_t octets) {
+  void pack_columns(std::size_t column, std::size_t column_end, std::size_t begin, std::size_t end,
+                    std::size_t octets) {
     const std::size_t first = begin / kKeptOfOctet * kOctet;
     const std::size_t count =
         std::min(end / selection_.kept * selection_.group, gemm_.b_columns->cols()) - first;
-    auto* bytes = reinterpret_cast<std::uint8_t*>(work_->run);
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      const bool inside = column + j < gemm_.b_columns->rows();
-      const Word* words = inside ? gemm_.b_columns->row(column + j).data() + first : nullptr;
-      pack_run(words, inside ? count : 0, octets * kOctet, b_value_, b_offset_, bytes);
-      for (std::size_t g = 0; g < 2 * octets; ++g) {
-        work_->panel[g * kColumns + j] = work_->run[g];
+    const std::size_t last = (column_end - column) / kPanelColumns * kPanelColumns * octets;
+    if ((column_end - column) % kPanelColumns != 0) {
+      std::fill_n(work_->columns + last, kPanelColumns * octets, 0);
+    }
+    for (std::size_t j = column; j < column_end; ++j) {
+      prefetch_words(*gemm_.b_columns, j + kPrefetchRows, first, first + count);
+      pack_run(gemm_.b_columns->row(j).data() + first, count, octets * kOctet, b_value_, b_offset_,
+               reinterpret_cast<std::uint8_t*>(work_->run));
+      std::uint64_t* panel = work_->columns + (j - column) / kPanelColumns * kPanelColumns * octets;
+      for (std::size_t o = 0; o < octets; ++o) {
+        panel[o * kPanelColumns + (j - column) % kPanelColumns] = work_->run[o];
+      }
+    }
+  }
+
+  void add_sums(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
+    const hn::Simd<std::uint32_t, 4, 0> four_words;
+    alignas(64) std::uint32_t transposed[kLineColumns / 4][4][kLanes];
+    for (std::size_t v = 0; v < kRowVectors; ++v) {
+      const std::int32_t* sums = work_->sums + v * kLanes;
+      for (std::size_t four = 0; four < kLineColumns / 4; ++four) {
+        IntVector quarters[4];
+        transpose_four<kPanelRows>(sums + 4 * four * kPanelRows, quarters);
+        for (std::size_t i = 0; i < 4; ++i) {
+          hn::Store(hn::BitCast(hn::RebindToUnsigned<IntTag>(), quarters[i]),
+                    hn::RebindToUnsigned<IntTag>(), transposed[four][i]);
+        }
+      }
+      for (std::size_t i = v * kLanes; i < std::min(rows, (v + 1) * kLanes); ++i) {
+        Word* state = gemm_.state->row(row + i).data() + column;
+        const auto offset =
+            static_cast<std::uint32_t>(b_offset_) * static_cast<std::uint32_t>(work_->row_sums[i]);
+        const std::size_t block = i % kLanes / 4 * 4;
+        std::size_t j = 0;
+        for (; j + 4 <= columns; j += 4) {
+          const auto sum = hn::Load(four_words, &transposed[j / 4][i % 4][block]);
+          const auto moved = hn::LoadU(four_words, state + j) - hn::Set(four_words, offset);
+          hn::StoreU(moved + sum, four_words, state + j);
+        }
+        for (; j < columns; ++j) {
+          state[j] += transposed[j / 4][i % 4][block + j % 4] - offset;
+        }
       }
     }
   }
@@ -401,6 +437,10 @@ void run_integer_rows(const GemmSlice& gemm, std::size_t row_begin, std::size_t 
     return;
   }
 #endif
+  if (gemm.nibbles != nullptr && has_repeated_index(gemm)) {
+    run_plain(gemm, row_begin, row_end);  // A has no dense form
+    return;
+  }
   IntegerRows(gemm).run(row_begin, row_end);
 }
 
@@ -411,29 +451,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace sptc::engine {
-namespace {
-
-/// Whether both slots of a group select the same element: then A has no dense form.
-bool has_repeated_index(const GemmSlice& gemm) {
-  const SelectionTable table(gemm.instruction->a_type);
-  std::uint32_t repeating = 0;  // a bit for each nibble
-  for (std::uint32_t nibble = 0; nibble < 16; ++nibble) {
-    const std::uint8_t* position = table.position[nibble];
-    for (std::size_t slot = 1; slot < table.kept; ++slot) {
-      if (std::find(position, position + slot, position[slot]) != position + slot) {
-        repeating |= 1U << nibble;
-      }
-    }
-  }
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < gemm.nibbles->size(); ++i) {
-    found |= repeating >> (gemm.nibbles->data()[i] & 15U);
-  }
-  return (found & 1U) != 0;
-}
-
-}  // namespace
-
 HWY_EXPORT(run_integer_rows);
 
 bool has_integer_kernel(const mma::MmaInstruction& instruction, const mma::StepRules& rules) {
@@ -446,15 +463,6 @@ bool has_integer_kernel(const mma::MmaInstruction& instruction, const mma::StepR
 }
 
 void run_integer_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
-  if (gemm.nibbles != nullptr && has_repeated_index(gemm)) {
-    for (std::size_t i = row_begin; i < row_end; ++i) {
-      for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
-        numerics::Word& state = (*gemm.state)(i, j);
-        state = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, state);
-      }
-    }
-    return;
-  }
   HWY_DYNAMIC_DISPATCH(run_integer_rows)(gemm, row_begin, row_end);
 }
 

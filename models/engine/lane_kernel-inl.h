@@ -22,12 +22,15 @@ namespace sptc::engine::HWY_NAMESPACE {
 /// What the kernel reads: a lane is a row of A, and four columns of B share a pass over the
 /// exponents, a byte of a lane each.
 struct LaneOperands {
-  const float* a;                      // [depth][kLanes]
-  const std::uint32_t* a_exponent;     // [depth][kLanes], the byte four times
-  const float* b;                      // [k][columns]
-  const std::uint8_t* b_exponent;      // [k][columns]
-  const std::int32_t* first_of_b_row;  // [depth][kLanes], sparse: where in b the row stands
-  std::size_t columns;                 // n up to whole fours
+  const float* a;                   // [depth][kLanes]
+  const std::uint32_t* a_exponent;  // [depth][kLanes], the byte four times
+  const float* b;                   // [k][columns]; sparse [k / 4][columns][4]
+  const std::uint8_t* b_exponent;   // likewise
+  std::size_t columns;              // n up to whole fours
+  // Sparse: all lanes find their element of B among four neighbours in k.
+  const std::size_t* first_of_block;    // [depth], where in b the four stand
+  const std::uint32_t* value_bytes;     // [depth][kLanes], which bytes of four values
+  const std::uint32_t* exponent_bytes;  // [depth][kLanes], and of four columns' four exponents
 };
 
 /// All steps of kLanes rows against kFours * 4 columns from `column`; `state` [column][lane] are
@@ -45,15 +48,16 @@ HWY_NOINLINE void run_lane_steps(const LaneOperands& operands, std::size_t colum
   IntVector sum[kCount];
   [[maybe_unused]] IntVector first_half[kCount];
   [[maybe_unused]] UintVector overflowed[kCount];
-  const float* b = operands.b + column;
-  const std::uint8_t* b_exponent = operands.b_exponent + column;
+  constexpr std::size_t kNeighbours = kSparse ? 4 : 1;
+  const float* b = operands.b + kNeighbours * column;
+  const std::uint8_t* b_exponent = operands.b_exponent + kNeighbours * column;
   const auto field = [&](std::size_t t, std::size_t four) HWY_ATTR {
     const auto row = hn::BitCast(db, hn::Load(du, operands.a_exponent + t * kLanes));
     if constexpr (kSparse) {
-      const auto first = hn::Load(di, operands.first_of_b_row + t * kLanes);
-      const auto bytes = hn::GatherOffset(
-          di, reinterpret_cast<const std::int32_t*>(b_exponent + four * kVectors), first);
-      return hn::SaturatedSub(row, hn::BitCast(db, bytes));
+      const auto exponents = hn::LoadDup128(
+          db, b_exponent + operands.first_of_block[t] + four * kVectors * kNeighbours);
+      const auto index = hn::BitCast(db, hn::Load(du, operands.exponent_bytes + t * kLanes));
+      return hn::SaturatedSub(row, hn::TableLookupBytes(exponents, index));
     } else {
       std::uint32_t bytes;
       std::memcpy(&bytes, b_exponent + t * operands.columns + four * kVectors, sizeof(bytes));
@@ -65,7 +69,10 @@ HWY_NOINLINE void run_lane_steps(const LaneOperands& operands, std::size_t colum
     unrolled<kCount>([&](auto v) HWY_ATTR {
       FloatVector factor;
       if constexpr (kSparse) {
-        factor = hn::GatherIndex(df, b + v, hn::Load(di, operands.first_of_b_row + t * kLanes));
+        const auto values =
+            hn::BitCast(db, hn::LoadDup128(df, b + operands.first_of_block[t] + v * kNeighbours));
+        const auto index = hn::BitCast(db, hn::Load(du, operands.value_bytes + t * kLanes));
+        factor = hn::BitCast(df, hn::TableLookupBytes(values, index));
       } else {
         factor = hn::Set(df, b[t * operands.columns + v]);
       }

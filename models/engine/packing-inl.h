@@ -10,6 +10,7 @@
 
 #include "models/engine/fallback.h"
 #include "models/engine/lowered_operand.h"
+#include "models/engine/prefetch.h"
 #include "models/engine/window.h"
 #include "models/numerics/float_format.h"
 
@@ -221,18 +222,6 @@ struct PackedPanel {
   alignas(64) std::uint32_t unsafe[kColumns];  // all ones where the lane must not be trusted
   bool has_nan[kColumns];
 };
-
-/// Rows of A and columns of B are far apart in memory: nothing else fetches the next one in time.
-HWY_INLINE void prefetch_words(const Matrix<numerics::Word>& matrix, std::size_t row,
-                               std::size_t begin, std::size_t end) {
-  if (row < matrix.rows()) {
-    const numerics::Word* words = matrix.row(row).data();
-    for (std::size_t i = begin; i < end; i += 64 / sizeof(numerics::Word)) {
-      __builtin_prefetch(words + i);
-    }
-  }
-}
-inline constexpr std::size_t kPrefetchRows = 6;
 
 /// How a lowered operand stands in a panel: dense, as the rows of A do; else rows are found by
 /// their offsets.

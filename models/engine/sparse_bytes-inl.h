@@ -25,109 +25,119 @@ namespace sptc::engine::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// An octet is eight logical k of which a row of A keeps four: two groups of 2:4, one of 4:8. Of two
-// vectors with four bytes of each column, one permutation makes the vector that the four kept
-// elements meet.
+// An octet is eight logical k of which a row of A keeps four: two groups of 2:4, one of 4:8. A lane
+// is a row: one shuffle of an octet of a column, the same in every pair of lanes, makes the vector
+// that the four kept elements of sixteen rows meet.
 inline constexpr std::size_t kOctet = 8;
 inline constexpr std::size_t kKeptOfOctet = 4;
 
 using ByteQuads = hn::Vec<hn::ScalableTag<std::int32_t>>;
 
-// Highway's target has both instructions, but before 1.0.5 does not tell GCC so: no intrinsics.
-
-/// Bytes of `low` (indices 0 to 63) and `high` (64 to 127).
-HWY_INLINE ByteQuads permute_bytes(ByteQuads low, ByteQuads high, ByteQuads indices) {
-  auto raw = low.raw;
-  asm("vpermt2b %2, %1, %0" : "+v"(raw) : "v"(indices.raw), "v"(high.raw));
-  return ByteQuads{raw};
-}
-
 /// sum + the products of the four unsigned and signed bytes of each lane.
 HWY_INLINE ByteQuads multiply_add_bytes(ByteQuads as_unsigned, ByteQuads as_signed, ByteQuads sum) {
+  // Highway's target has VNNI, but before 1.0.5 does not tell GCC so: no intrinsic.
   auto raw = sum.raw;
   asm("vpdpbusd %2, %1, %0" : "+v"(raw) : "v"(as_unsigned.raw), "v"(as_signed.raw));
   return ByteQuads{raw};
 }
 
-/// For each pair of nibbles the indices of the permutation (vpermt2b: bit 6 is the second vector).
+/// For each pair of nibbles the bytes of an octet that they select.
 struct OctetTable {
-  static constexpr std::size_t kBytes = 64;
-
   explicit OctetTable(const SelectionTable& selection) {
-    for (std::size_t key = 0; key < 256; ++key) {
+    for (std::uint32_t key = 0; key < 256; ++key) {
       const auto low = static_cast<std::uint8_t>(key & 15U);
       const auto high = static_cast<std::uint8_t>(key >> 4);
       for (std::size_t slot = 0; slot < kKeptOfOctet; ++slot) {
         const std::size_t k = selection.logical(slot, slot < selection.kept ? low : high);
-        for (std::size_t lane = 0; lane < kBytes / 4; ++lane) {
-          index[key][4 * lane + slot] =
-              static_cast<std::uint8_t>(k / 4 * kBytes + 4 * lane + k % 4);
-        }
+        bytes[key] |= static_cast<std::int32_t>(k << (8 * slot));
       }
     }
   }
 
-  alignas(64) std::uint8_t index[256][kBytes];
+  std::int32_t bytes[256] = {};
 };
 
-/// The nibbles of octets [first, first + octets) of a row, the first of each in the low bits, to
-/// every kStride-th byte of `keys`. A last group without a neighbour has 0 beside it.
+/// What the nibbles of octets [first, first + octets) of a row select, to every kStride-th element
+/// of `selected`. A last group without a neighbour has nibble 0 beside it.
 template <std::size_t kStride>
-HWY_INLINE void octet_keys(std::span<const std::uint8_t> nibbles, std::size_t first,
-                           std::size_t octets, std::size_t kept, std::uint8_t* keys) {
+HWY_INLINE void select_of_octets(std::span<const std::uint8_t> nibbles, std::size_t first,
+                                 std::size_t octets, std::size_t kept, const OctetTable& table,
+                                 std::int32_t* selected) {
   if (kept == kKeptOfOctet) {
     for (std::size_t o = 0; o < octets; ++o) {
-      keys[o * kStride] = nibbles[first + o] & 15U;
+      selected[o * kStride] = table.bytes[nibbles[first + o] & 15U];
     }
     return;
   }
   const std::size_t whole = std::min(octets, nibbles.size() / 2 - first);
   const std::uint8_t* pair = nibbles.data() + 2 * first;
   for (std::size_t o = 0; o < whole; ++o) {
-    keys[o * kStride] = static_cast<std::uint8_t>((pair[2 * o] & 15U) | pair[2 * o + 1] << 4);
+    selected[o * kStride] = table.bytes[(pair[2 * o] & 15U) | (pair[2 * o + 1] & 15U) << 4];
   }
   if (whole < octets) {
-    keys[whole * kStride] = pair[2 * whole] & 15U;
+    selected[whole * kStride] = table.bytes[pair[2 * whole] & 15U];
   }
 }
 
-/// kRows rows against a panel: `a` [octet][row], the four kept bytes of each; `keys` likewise; `b`
-/// [2 octet][column], four bytes in k each; `sums` [row][column]. The machine multiplies unsigned
-/// bytes by signed ones: kSignedA says which are A's.
-template <std::size_t kRows, std::size_t kVectors, bool kSignedA>
+/// kVectors vectors of rows against kColumns columns: `a` [octet][row], the four kept bytes of
+/// each; `selected` likewise, which bytes of the octet they meet; `b` [octet][column], eight bytes
+/// in k each; `sums` [column][row]. The machine multiplies unsigned bytes by signed ones: kSignedA
+/// says which are A's.
+template <std::size_t kVectors, std::size_t kColumns, bool kSignedA>
 HWY_NOINLINE void multiply_octets(const std::int32_t* HWY_RESTRICT a,
-                                  const std::uint8_t* HWY_RESTRICT keys, const OctetTable& table,
-                                  const std::int32_t* HWY_RESTRICT b, std::size_t octets,
+                                  const std::int32_t* HWY_RESTRICT selected,
+                                  const std::uint64_t* HWY_RESTRICT b, std::size_t octets,
                                   std::int32_t* HWY_RESTRICT sums) {
   const hn::ScalableTag<std::int32_t> di;
+  const hn::Repartition<std::uint64_t, decltype(di)> d64;
+  const hn::Repartition<std::uint8_t, decltype(di)> d8;
   constexpr std::size_t kLanes = hn::MaxLanes(di);
-  constexpr std::size_t kColumns = kVectors * kLanes;
-  ByteQuads sum[kRows][kVectors];
-  const auto each_vector = [](auto body) HWY_ATTR {
-    unrolled<kRows>([&](auto r)
-                        HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(r, v); }); });
+  constexpr std::size_t kRows = kVectors * kLanes;
+  ByteQuads sum[kColumns][kVectors];
+  const auto each_sum = [](auto body) HWY_ATTR {
+    unrolled<kColumns>([&](auto c)
+                           HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(c, v); }); });
   };
-  each_vector([&](auto r, auto v) HWY_ATTR { sum[r][v] = hn::Zero(di); });
+  each_sum([&](auto c, auto v) HWY_ATTR { sum[c][v] = hn::Zero(di); });
   for (std::size_t o = 0; o < octets; ++o) {
-    ByteQuads low[kVectors];
-    ByteQuads high[kVectors];
+    ByteQuads row[kVectors];
+    ByteQuads index[kVectors];
     unrolled<kVectors>([&](auto v) HWY_ATTR {
-      low[v] = hn::Load(di, b + 2 * o * kColumns + v * kLanes);
-      high[v] = hn::Load(di, b + (2 * o + 1) * kColumns + v * kLanes);
+      row[v] = hn::Load(di, a + o * kRows + v * kLanes);
+      index[v] = hn::Load(di, selected + o * kRows + v * kLanes);
     });
-    unrolled<kRows>([&](auto r) HWY_ATTR {
-      const ByteQuads row = hn::Set(di, a[o * kRows + r]);
-      const auto* index = reinterpret_cast<const std::int32_t*>(table.index[keys[o * kRows + r]]);
-      const ByteQuads selection = hn::Load(di, index);
+    unrolled<kColumns>([&](auto c) HWY_ATTR {
+      const auto octet = hn::BitCast(d8, hn::Set(d64, b[o * kColumns + c]));
       unrolled<kVectors>([&](auto v) HWY_ATTR {
-        const ByteQuads selected = permute_bytes(low[v], high[v], selection);
-        sum[r][v] = kSignedA ? multiply_add_bytes(selected, row, sum[r][v])
-                             : multiply_add_bytes(row, selected, sum[r][v]);
+        const ByteQuads met =
+            hn::BitCast(di, hn::TableLookupBytes(octet, hn::BitCast(d8, index[v])));
+        sum[c][v] = kSignedA ? multiply_add_bytes(met, row[v], sum[c][v])
+                             : multiply_add_bytes(row[v], met, sum[c][v]);
       });
     });
   }
-  each_vector([&](auto r, auto v)
-                  HWY_ATTR { hn::Store(sum[r][v], di, sums + r * kColumns + v * kLanes); });
+  each_sum([&](auto c, auto v)
+               HWY_ATTR { hn::Store(sum[c][v], di, sums + c * kRows + v * kLanes); });
+}
+
+/// Four columns of `sums`, kStride apart, sixteen rows each, as rows: row 4 b + i is block b of
+/// rows[i].
+template <std::size_t kStride>
+HWY_INLINE void transpose_four(const std::int32_t* sums, ByteQuads* rows) {
+  const hn::ScalableTag<std::int32_t> di;
+  const hn::Repartition<std::int64_t, decltype(di)> d64;
+  const auto pairs = [&](std::size_t c, bool upper) HWY_ATTR {
+    const ByteQuads first = hn::Load(di, sums + c * kStride);
+    const ByteQuads second = hn::Load(di, sums + (c + 1) * kStride);
+    return hn::BitCast(d64, upper ? hn::InterleaveUpper(di, first, second)
+                                  : hn::InterleaveLower(di, first, second));
+  };
+  for (std::size_t half = 0; half < 2; ++half) {
+    const auto left = pairs(0, half != 0);
+    const auto right = pairs(2, half != 0);
+    rows[2 * half] = hn::BitCast(di, hn::InterleaveLower(d64, left, right));
+    rows[2 * half + 1] = hn::BitCast(di, hn::InterleaveUpper(d64, left, right));
+  }
 }
 
 #endif  // HWY_TARGET

@@ -87,6 +87,7 @@ std::vector<Case> cases() {
       {"h100_f16_f32", "hopper", instruction(16, kF16, kF32, false)},
       {"h100_f16_f32_sparse", "hopper", instruction(32, kF16, kF32, true)},
       {"h100_tf32", "hopper", instruction(8, kTf32, kF32, false)},
+      {"h100_mma_e4m3_lowered", "hopper", instruction(32, kE4m3, kF32, false)},
       {"h100_wgmma_e4m3", "hopper", instruction(32, kE4m3, kF32, false, mma::MmaFamily::kWgmma)},
   };
 }

@@ -73,6 +73,24 @@ TEST_P(EngineTarget, EqualsThePlainImplementationOnEachStyleOfWords) {
   }
 }
 
+TEST_P(EngineTarget, IntegersEqualThePlainImplementationAcrossPanelsAndBlocks) {
+  // Integer kernels work on panels of up to 32 rows and blocks of up to 512 columns and 1024 k.
+  constexpr std::size_t kRows = 45, kColumns = 531, kDepth = 2116;
+  for (const EngineCase& which : engine_cases()) {
+    if (!which.rules.is_integer()) {
+      continue;
+    }
+    const RandomGemm gemm(which, kRows, kColumns, kDepth, WordStyle::kAnyBits, WordStyle::kAnyBits,
+                          WordStyle::kAnyBits, 5);
+    const Matrix<Word> result = engine::gemm(which.instruction, which.rules, gemm.operands());
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = i % 16; j < kColumns; j += 16) {
+        ASSERT_EQ(result(i, j), gemm.expected(i, j)) << which.name << " at " << i << ", " << j;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget, testing::ValuesIn(supported_targets()),
                          target_name);
 
