@@ -81,6 +81,21 @@ MmaInstruction gemm_instruction(DataType operand, bool sparse) {
   return instruction_with(operand, numerics::accumulator_type(operand), sparse, 32);
 }
 
+MmaInstruction gemm_instruction(std::string_view architecture, DataType operand, bool sparse) {
+  MmaInstruction instruction = gemm_instruction(operand, sparse);
+  if (sparse) {
+    return instruction;
+  }
+  if (architecture == "volta" && operand == DataType::kF16) {
+    instruction.shape = {8, 8, 4};
+  } else if (architecture == "turing" && operand == DataType::kF16) {
+    instruction.shape = {16, 8, 8};
+  } else if (architecture == "turing" && operand == DataType::kS8) {
+    instruction.shape = {8, 8, 16};
+  }
+  return instruction;
+}
+
 std::vector<MmaInstruction> ampere_instructions() {
   std::vector<MmaInstruction> all;
   for (const bool sparse : {false, true}) {

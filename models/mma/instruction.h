@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::mma {
@@ -55,6 +56,13 @@ struct MmaInstruction {
 /// The instructions that GEMM kernels for `operand` are built from on Ampere: m16n8 with 32 bytes
 /// of A per row. Throws InputError where the type has none.
 MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse);
+
+/// The same on the GPUs of `architecture` ("volta", a row set of models/mma/step_rules): Volta has
+/// m8n8k4, Turing m16n8k8 and for bytes m8n8k16, all later ones what Ampere has (CUTLASS,
+/// include/cutlass/arch/mma_sm70.h and mma_sm75.h). A type that the architecture does not take gets
+/// Ampere's instruction, which the catalogue then refuses with the near ones.
+MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataType operand,
+                                bool sparse);
 
 /// All m16n8 instructions of sm_80 for the operand types that the data path (models/mma/stages)
 /// takes, dense and sparse.

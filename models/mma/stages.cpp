@@ -99,9 +99,13 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
   const bool known_type =
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  if (!known_type || instruction.family != MmaFamily::kMma || instruction.shape.m != kRows ||
-      instruction.shape.n != kCols || instruction.block_scaled || instruction.satfinite ||
-      rules.zero_rule != ZeroRule::kIgnore || rules.products_per_step > kMaxStepProducts) {
+  if (instruction.shape.m != kRows || instruction.shape.n != kCols) {
+    throw InputError("the simulated data path carries m16n8 instructions, not " +
+                     instruction.ptx_name());
+  }
+  if (!known_type || instruction.family != MmaFamily::kMma || instruction.block_scaled ||
+      instruction.satfinite || rules.zero_rule != ZeroRule::kIgnore ||
+      rules.products_per_step > kMaxStepProducts) {
     throw not_executed(instruction, rules);
   }
 }

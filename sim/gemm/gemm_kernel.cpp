@@ -8,21 +8,23 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
-// Depth of a CTA tile: 64 bytes of (compressed) A per row, two instructions deep, as most SM80
-// kernels have it.
-constexpr int kStepsPerTile = 2;
+// Depth of a CTA tile: 64 bytes of (compressed) A per row, as most SM80 kernels have it.
+constexpr int kTileBytes = 64;
 // Small tiles go twice as deep, so that enough bytes are under way to hide the latency of DRAM.
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
-constexpr int kStepsPerWgmmaTile = 4;
+constexpr int kWgmmaTileBytes = 128;
 constexpr int kWarpgroupRows = 64;
 constexpr int kWarpsPerGroup = 4;
 constexpr int kMaxStages = 4;
+// Copies through registers: one tile waits, one is multiplied.
+constexpr int kStagesWithoutAsyncCopy = 2;
 // Addresses, loop counters and predicates beside the fragments (CUTLASS kernels: 20 to 30); at most
 // 23, because CUTLASS has 2:4 s8 kernels with warp tiles of 64 x 64 (generator.py,
 // GenerateSM80_SparseTensorOp_16864_TN), which must fit into 255 registers.
@@ -48,15 +50,21 @@ std::int64_t stage_bytes(const GemmKernel& kernel) {
   return bytes;
 }
 
-void set_resources(GemmKernel& kernel, std::optional<int> stages, const SmSpec& sm) {
+/// cp.async came with sm_80.
+bool has_async_copy(std::string_view instruction_set) {
+  return instruction_set != "volta" && instruction_set != "turing";
+}
+
+void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTarget& target) {
+  const SmSpec& sm = target.sm;
   const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
                                      kernel.fragments_n());
   // wgmma keeps nothing but its accumulators in registers.
   kernel.registers_per_thread =
       kAddressRegisters + (kernel.wgmma ? registers.accumulator_count() : registers.count());
   const std::int64_t fitting = sm.max_shared_memory_per_cta.count() / stage_bytes(kernel);
-  kernel.stages =
-      stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, kMaxStages)));
+  const int most = has_async_copy(target.instruction_set) ? kMaxStages : kStagesWithoutAsyncCopy;
+  kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);
   const std::int64_t threads = std::int64_t{kernel.warps()} * kThreadsPerWarp;
   const std::int64_t by_registers =
@@ -85,13 +93,20 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
   return std::nullopt;
 }
 
-GemmKernel kernel_with(const GemmProblem& problem, const TileShape& tile, int k_steps) {
+GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& instruction,
+                       const TileShape& tile, std::int64_t tile_k) {
   GemmKernel kernel;
   kernel.problem = problem;
-  kernel.instruction = mma::gemm_instruction(problem.dtype, problem.sparse);
-  kernel.cta_tile = {tile.cta_m, tile.cta_n, std::int64_t{k_steps} * kernel.instruction.shape.k};
-  kernel.warp_tile = {tile.warp_m, tile.warp_n, kernel.instruction.shape.k};
+  kernel.instruction = instruction;
+  kernel.cta_tile = {tile.cta_m, tile.cta_n, tile_k};
+  kernel.warp_tile = {tile.warp_m, tile.warp_n, instruction.shape.k};
   return kernel;
+}
+
+/// Logical k of `bytes` of A as stored.
+std::int64_t depth_of(int bytes, const mma::MmaInstruction& instruction) {
+  const std::int64_t stored = std::int64_t{bytes} * 8 / numerics::storage_bits(instruction.a_type);
+  return instruction.sparse ? 2 * stored : stored;
 }
 
 }  // namespace
@@ -144,17 +159,21 @@ bool runs_on_warpgroups(const TileShape& tile, const SmSpec& sm) {
 }  // namespace
 
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
-                                        const KernelOverrides& overrides, const SmSpec& sm,
-                                        std::string& reason) {
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, std::string& reason) {
+  const SmSpec& sm = target.sm;
+  const mma::MmaInstruction instruction =
+      mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse);
   const bool warpgroups = runs_on_warpgroups(tile, sm);
-  GemmKernel kernel = kernel_with(problem, tile, warpgroups ? kStepsPerWgmmaTile : kStepsPerTile);
+  const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
+  GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!warpgroups && stage_bytes(kernel) <= kSmallStageBytes) {
-    kernel = kernel_with(problem, tile, 2 * kStepsPerTile);
+    kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
   if (warpgroups) {
     kernel.wgmma = warpgroup_instruction(kernel.instruction, tile.cta_n);
   }
-  set_resources(kernel, overrides.stages, sm);
+  set_resources(kernel, overrides.stages, target);
   if (const auto why = misfit(kernel, sm)) {
     reason = *why;
     return std::nullopt;
@@ -163,9 +182,10 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
 }
 
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const SmSpec& sm) {
+                         const KernelTarget& target) {
   const GemmShape& tile = *overrides.cta_tile;
-  const mma::MmaInstruction instruction = mma::gemm_instruction(problem.dtype, problem.sparse);
+  const mma::MmaInstruction instruction =
+      mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse);
   const std::string name =
       std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const int depth = 2 * instruction.shape.k;
@@ -173,8 +193,9 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
       tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 || tile.m > 1024 ||
       tile.n > 1024 || tile.k > 1024) {
     throw InputError("tile " + name + " does not fit " + instruction.ptx_name() +
-                     ": m must be a multiple of 16, n of 8, k of " + std::to_string(depth) +
-                     ", each at most 1024");
+                     ": m must be a multiple of " + std::to_string(instruction.shape.m) +
+                     ", n of " + std::to_string(instruction.shape.n) + ", k of " +
+                     std::to_string(depth) + ", each at most 1024");
   }
   std::optional<GemmKernel> best;
   std::string reason = "cannot be split into at most 32 warps";
@@ -185,10 +206,10 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
         continue;
       }
       GemmKernel kernel =
-          kernel_with(problem, {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n},
-                      static_cast<int>(tile.k) / instruction.shape.k);
-      set_resources(kernel, overrides.stages, sm);
-      if (const auto why = misfit(kernel, sm)) {
+          kernel_with(problem, instruction,
+                      {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n}, tile.k);
+      set_resources(kernel, overrides.stages, target);
+      if (const auto why = misfit(kernel, target.sm)) {
         reason = *why;
         continue;
       }

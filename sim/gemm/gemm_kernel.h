@@ -4,7 +4,7 @@
 #include "models/mma/instruction.h"
 #include "sim/gemm/gemm_problem.h"
 #include "sim/gemm/kernel_result.h"
-#include "sim/sm/sm_spec.h"
+#include "sim/gemm/kernel_target.h"
 
 #include <cstdint>
 #include <optional>
@@ -20,10 +20,14 @@ struct CtaTile {
   std::int64_t slice = 0;
 };
 
-/// A GEMM cut into CTAs, warps and instructions, as CUTLASS's multistage kernels are.
+/// A GEMM cut into CTAs, warps and instructions, as CUTLASS's multistage kernels are. Those of
+/// Volta and Turing copy through registers, with two stages; here they copy asynchronously as the
+/// others.
 struct GemmKernel {
   GemmProblem problem;
-  mma::MmaInstruction instruction;  ///< with wgmma: the mma.sync of the same operands
+  /// With wgmma: the mma.sync of the same operands. m8n8k4 stands for a quarter of a warp's
+  /// instruction, which is one of the four HMMA.884 that it runs as.
+  mma::MmaInstruction instruction;
   /// Hopper: the instruction of a warpgroup of four warps, whose operands stay in shared memory;
   /// TMA copies them. Only time is simulated.
   std::optional<mma::MmaInstruction> wgmma;
@@ -47,7 +51,7 @@ struct GemmKernel {
   /// What the warps execute.
   const mma::MmaInstruction& executed() const { return wgmma ? *wgmma : instruction; }
   int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
-  /// Fragments of a warp tile: rows of 16, columns of 8.
+  /// Fragments of a warp tile, each as large as D of an instruction.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }
   int fragments_n() const { return static_cast<int>(warp_tile.n) / instruction.shape.n; }
 
@@ -68,16 +72,16 @@ struct TileShape {
   int warp_m = 0, warp_n = 0;
 };
 
-/// A kernel with these tiles, its stages, registers, shared memory and occupancy on `sm`. Nothing,
-/// and `reason` filled, where it does not fit.
+/// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
+/// Nothing, and `reason` filled, where it does not fit.
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
-                                        const KernelOverrides& overrides, const SmSpec& sm,
-                                        std::string& reason);
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, std::string& reason);
 
 /// The kernel with the CTA tile that the user asks for: the largest warp tile that divides it and
 /// fits the registers, four warps or more where the tile allows it. Throws InputError for a tile
 /// that is no multiple of the instruction or does not fit the SM.
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const SmSpec& sm);
+                         const KernelTarget& target);
 
 }  // namespace sptc::sim

@@ -238,7 +238,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
                      std::to_string(kMaxSplitK));
   }
   if (overrides.cta_tile) {
-    GemmKernel kernel = forced_kernel(problem, overrides, target.sm);
+    GemmKernel kernel = forced_kernel(problem, overrides, target);
     kernel.split_k = overrides.split_k.value_or(1);
     return kernel;
   }
@@ -253,7 +253,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       continue;
     }
     auto kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
-                                overrides, target.sm, reason);
+                                overrides, target, reason);
     if (!kernel || (values && kernel->wgmma)) {
       continue;
     }

@@ -3,21 +3,9 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/kernel_library_spec.h"
-#include "sim/memory/memory_spec.h"
-#include "sim/sm/sm_spec.h"
-
-#include <cstdint>
+#include "sim/gemm/kernel_target.h"
 
 namespace sptc::sim {
-
-/// The GPU that a kernel is chosen for.
-struct KernelTarget {
-  const SmSpec& sm;
-  const MemorySpec& memory;
-  const KernelLibrarySpec& library;
-  std::int64_t sms;
-  double boost_clock_mhz;
-};
 
 /// One launch in closed form: what each resource needs by itself [us at the boost clock, DRAM at
 /// its own], and what cannot overlap.

@@ -122,11 +122,13 @@ void PackedGemm::load(std::int64_t cta, int warp, const WarpInstruction& instruc
   const std::int64_t step = iteration * kernel_.k_steps_per_tile() + instruction.where.k_step;
   switch (instruction.operand) {
     case Operand::kA: {
-      const std::int64_t row =
-          warp_origin.row + instruction.where.row * kernel_.instruction.shape.m;
       const auto depth = static_cast<std::int64_t>(source.a.cols()) / k_steps_;
-      map_.load_a([&](int r, int w) { return word_or_zero(source.a, row + r, step * depth + w); },
-                  registers);
+      for (int reg = 0; reg < instruction.d.count; reg += map_.a_registers()) {
+        const std::int64_t fragment = instruction.where.row + reg / map_.a_registers();
+        const std::int64_t row = warp_origin.row + fragment * kernel_.instruction.shape.m;
+        map_.load_a([&](int r, int w) { return word_or_zero(source.a, row + r, step * depth + w); },
+                    registers + reg);
+      }
       break;
     }
     case Operand::kB: {

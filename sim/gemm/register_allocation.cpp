@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/register_allocation.h"
 
-#include "models/mma/register_map.h"
+#include "models/base/shape.h"
+#include "models/mma/fragment_layout.h"
 #include "models/sparsity/metadata_register.h"
 
 namespace sptc::sim {
+namespace {
+
+/// Registers of a lane that a fragment of `elements` fills, the last one perhaps in part: of A and
+/// B of m8n8k4 half a register would do, and two quarters of the warp hold the same.
+int registers_for(int elements, numerics::DataType type) {
+  constexpr int kRegisterBits = 32;
+  return static_cast<int>(
+      ceil_div(elements * numerics::storage_bits(type), mma::kWarpLanes * kRegisterBits));
+}
+
+}  // namespace
 
 RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m,
                                        int fragments_n)
     : fragments_n_(fragments_n) {
-  const mma::RegisterMap map(instruction);
-  accumulator_registers_ = map.accumulator_registers();
-  a_registers_ = map.a_registers();
-  b_registers_ = map.b_registers();
+  const mma::MmaShape& shape = instruction.shape;
+  accumulator_registers_ = registers_for(shape.m * shape.n, instruction.accumulator);
+  a_registers_ = registers_for(shape.m * instruction.compressed_k(), instruction.a_type);
+  b_registers_ = registers_for(shape.k * shape.n, instruction.b_type);
   a_buffer_ = fragments_m * a_registers_;
   b_buffer_ = fragments_n * b_registers_;
   if (instruction.sparse) {

@@ -149,10 +149,26 @@ class ProgramBuilder {
     code.push_back(load);
   }
 
+  /// ldmatrix.x4 fills four registers: those of fragment `next` and of as many after it as they
+  /// hold, at most `end`. `next` becomes the first one left.
+  template <typename RegistersOf>
+  static RegisterRange joined(int end, int& next, RegistersOf registers_of) {
+    constexpr int kRegistersPerLoad = 4;
+    RegisterRange destination = registers_of(next++);
+    while (next < end && destination.count + registers_of(next).count <= kRegistersPerLoad) {
+      destination.count += registers_of(next++).count;
+    }
+    return destination;
+  }
+
   void add_loads(std::vector<WarpInstruction>& code, int k_step, int buffer,
                  bool skip_in_last) const {
-    for (int row = 0; row < kernel_.fragments_m(); ++row) {
-      add_load(code, Operand::kA, {row, 0, k_step}, registers_.a(buffer, row), skip_in_last);
+    const int rows = kernel_.fragments_m();
+    for (int row = 0; row < rows;) {
+      const int first = row;
+      const RegisterRange destination =
+          joined(rows, row, [&](int fragment) { return registers_.a(buffer, fragment); });
+      add_load(code, Operand::kA, {first, 0, k_step}, destination, skip_in_last);
     }
     if (kernel_.instruction.sparse) {
       for (int row = 0; row < kernel_.fragments_m();
@@ -161,16 +177,11 @@ class ProgramBuilder {
                  skip_in_last);
       }
     }
-    // ldmatrix.x4 fills four registers: as many fragments of B as they hold.
-    constexpr int kRegistersPerLoad = 4;
-    const int fragments = kernel_.fragments_n();
-    for (int col = 0; col < fragments;) {
-      RegisterRange destination = registers_.b(buffer, col);
-      const int first = col++;
-      while (col < fragments &&
-             destination.count + registers_.b(buffer, col).count <= kRegistersPerLoad) {
-        destination.count += registers_.b(buffer, col++).count;
-      }
+    const int columns = kernel_.fragments_n();
+    for (int col = 0; col < columns;) {
+      const int first = col;
+      const RegisterRange destination =
+          joined(columns, col, [&](int fragment) { return registers_.b(buffer, fragment); });
       add_load(code, Operand::kB, {0, first, k_step}, destination, skip_in_last);
     }
   }

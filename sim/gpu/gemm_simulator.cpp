@@ -46,10 +46,9 @@ class GemmSimulator::Impl {
     const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate times = estimate(kernel, target);
-    const mma::StepContext context = context_of(kernel);
-    const mma::RegisterMap map(kernel.instruction);
+    const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
-    const Launch launch{kernel, context, map, traffic};
+    const Launch launch{kernel, context, traffic};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
     gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& { return reuse.share_of(cta); });
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
@@ -65,9 +64,10 @@ class GemmSimulator::Impl {
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       context.require_values();
+      const mma::RegisterMap map(kernel.instruction);
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch.of(program, kernel.ctas(), &memory));
+      result.cycles = run_grid(launch.of(program, kernel.ctas(), &memory, &map));
       result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
@@ -89,11 +89,12 @@ class GemmSimulator::Impl {
   struct Launch {
     const GemmKernel& kernel;
     const mma::StepContext& context;
-    const mma::RegisterMap& map;
     const GemmTraffic& traffic;
 
-    KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory) const {
-      return {&program, &context, &map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
+    /// `memory` and `map`: where values travel.
+    KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory = nullptr,
+                    const mma::RegisterMap* map = nullptr) const {
+      return {&program, &context, map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
     }
   };
 
@@ -104,11 +105,13 @@ class GemmSimulator::Impl {
            ((times.time_us(ratio) - outside) / (times.simulated_time_us(ratio) - outside) - 1);
   }
 
-  mma::StepContext context_of(const GemmKernel& kernel) const {
-    return kernel.wgmma
-               ? mma::StepContext::timing_only(*kernel.wgmma, spec_.sm.tensor_core.dot_width_bytes)
-               : mma::StepContext(kernel.instruction,
-                                  mma::step_rules(spec_.numerics, kernel.instruction));
+  /// The stages carry the values of m16n8 instructions.
+  mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
+    const mma::MmaInstruction& instruction = kernel.executed();
+    if (!values && (instruction.shape.m != mma::kRows || instruction.shape.n != mma::kCols)) {
+      return mma::StepContext::timing_only(instruction, spec_.sm.tensor_core.dot_width_bytes);
+    }
+    return {instruction, mma::step_rules(spec_.numerics, instruction)};
   }
 
   /// Counted where the whole memory system was there for the whole launch.
@@ -152,7 +155,7 @@ class GemmSimulator::Impl {
     const GemmKernel& kernel = launch.kernel;
     if (!options_.extrapolate) {
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch.of(program, kernel.ctas(), nullptr));
+      result.cycles = run_grid(launch.of(program, kernel.ctas()));
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
@@ -165,7 +168,7 @@ class GemmSimulator::Impl {
           return cta < reuse.ctas_per_wave() ? reuse.share_of(cta) : reuse.later_share();
         });
       }
-      const GridRun grid = gpu_.run(launch.of(program, ctas * spec_.sms, nullptr));
+      const GridRun grid = gpu_.run(launch.of(program, ctas * spec_.sms));
       CtaEnds ends;
       for (const CtaRecord& record : grid.ctas.front()) {
         ends.push_back(record.end_cycle);

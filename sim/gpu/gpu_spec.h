@@ -23,7 +23,9 @@ struct GpuSpec {
   MemorySpec memory;
   KernelLibrarySpec kernels;
 
-  KernelTarget kernel_target() const { return {sm, memory, kernels, sms, boost_clock_mhz}; }
+  KernelTarget kernel_target() const {
+    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set};
+  }
 };
 
 }  // namespace sptc::sim

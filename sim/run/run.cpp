@@ -27,6 +27,18 @@ bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
+bool is_dense_only(const RunOptions& asked, const GpuSpec& gpu) {
+  return asked.variants == Variants::kBoth && gpu.sm.tensor_core.selector_inputs == 1;
+}
+
+/// Of both variants the one that a GPU without sparse matrix instructions has.
+RunOptions with_possible_variants(RunOptions options, const GpuSpec& gpu) {
+  if (is_dense_only(options, gpu)) {
+    options.variants = Variants::kDense;
+  }
+  return options;
+}
+
 OperationResult header(const Operation& op) {
   OperationResult result;
   result.name = op.name;
@@ -217,9 +229,10 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
 }
 
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
-                       const RunOptions& options, const DataSource* data, const Launcher& launch,
+                       const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress) {
-  require_consistent(options);
+  require_consistent(asked);
+  const RunOptions options = with_possible_variants(asked, architecture.gpu);
   const std::vector<Operation> operations = prepare(workload, options);
   RunResult result;
   result.workload = workload.name;
@@ -266,6 +279,10 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   add_energy(operations, values, options, result);
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
+  if (is_dense_only(asked, architecture.gpu)) {
+    result.notes.push_back(architecture.gpu.name +
+                           " has no sparse matrix instructions: dense only");
+  }
   return result;
 }
 

@@ -84,6 +84,28 @@ TEST(GemmDatapath,
   }
 }
 
+TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles) {
+  // Turing's f16 rules are Ampere's, so plain_element is the oracle here too.
+  GpuSpec turing = load_architecture("t4").gpu;
+  turing.sms = 3;
+  GemmSimulator simulator(turing, {GemmSimulator::Sms::kAll, false, ""});
+  for (const GemmShape& shape : {GemmShape{1, 1, 1}, {100, 75, 200}, {130, 66, 64}}) {
+    const GemmProblem problem{shape, 1, DataType::kF16, false};
+    const std::vector<GemmOperands> operands = random_gemm_operands(problem, 7);
+    const GemmRun with_values = simulator.run(problem, {}, &operands);
+    EXPECT_EQ(with_values.kernel.instruction_name,
+              "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
+    EXPECT_EQ(with_values.cycles, simulator.run(problem, {}, nullptr).cycles);
+    const Matrix<numerics::Word>& d = with_values.d.front();
+    for (std::size_t row = 0; row < d.rows(); ++row) {
+      for (std::size_t col = 0; col < d.cols(); ++col) {
+        ASSERT_EQ(d(row, col), plain_element(problem, operands.front(), row, col))
+            << describe(problem) << " at " << row << "," << col;
+      }
+    }
+  }
+}
+
 std::vector<std::int64_t> cycles_of(GemmSimulator::Sms sms) {
   GemmSimulator simulator(small_gpu(5), {sms, false, ""});
   std::vector<std::int64_t> cycles;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Directed cases that tell the generations apart, worked out by hand from the arithmetic contract.
+#include "models/base/random.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/dot_step.h"
 #include "models/mma/f64_dot.h"
@@ -89,6 +90,30 @@ TEST(Generations, RoundAfterFourEightOrSixteenProducts) {
   const Instruction hopper("H100", "m16n8k16.f32.f16.f16.f32");
   EXPECT_EQ(value_of(ampere(a, ones, f32(c))), 0);
   EXPECT_EQ(value_of(hopper(a, ones, f32(c))), 1);
+}
+
+TEST(Generations, TheDepthOfTheInstructionIsNotSeenWhereStepsAreAsWide) {
+  // Kernels of Volta and Turing use shorter instructions than those of Ampere.
+  const RandomStream random(11);
+  std::vector<Word> a(64), b(64);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<Word>(random.bits(i) & 0xBFFF);
+    b[i] = static_cast<Word>(random.bits(i + a.size()) & 0xBFFF);
+  }
+  for (const char* generation : {"volta", "turing"}) {
+    const MmaInstruction own = gemm_instruction(generation, DataType::kF16, false);
+    const MmaInstruction ampere = gemm_instruction(DataType::kF16, false);
+    ASSERT_NE(own, ampere);
+    EXPECT_EQ(dense_dot(a, b, 0, own, step_rules(generation, own)),
+              dense_dot(a, b, 0, ampere, step_rules(generation, ampere)));
+  }
+  EXPECT_EQ(gemm_instruction("turing", DataType::kS8, false).shape, (MmaShape{8, 8, 16}));
+  EXPECT_EQ(gemm_instruction("hopper", DataType::kF16, true),
+            gemm_instruction(DataType::kF16, true));
+  for (const char* name : {"volta", "turing", "ampere", "ada", "hopper"}) {
+    EXPECT_NO_THROW(
+        find_instruction(find_target(name), gemm_instruction(name, DataType::kF16, false)));
+  }
 }
 
 TEST(Volta, WidensAnF16Addend) {

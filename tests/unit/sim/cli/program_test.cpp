@@ -74,6 +74,38 @@ class Program : public testing::Test {
   }
 };
 
+TEST_F(Program, GpusBeforeAmpereMultiplyDenseWithInstructionsOfTheirOwn) {
+  const auto gemm = [](const char* arch, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"gemm", "72", "40", "200", "--arch", arch};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const auto check = [&](const std::vector<std::string>& arguments, const char* instruction) {
+    const Outcome outcome = run(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto operation = nlohmann::json::parse(outcome.out).at("operations").at(0);
+    EXPECT_TRUE(operation.at("sparse").is_null());
+    EXPECT_EQ(operation.at("dense").at("kernel").at("instruction"), instruction);
+    EXPECT_EQ(operation.at("dense").at("check").at("elements"), 72 * 40);
+    EXPECT_EQ(operation.at("dense").at("check").at("mismatches"), 0);
+    EXPECT_NE(outcome.out.find("has no sparse matrix instructions"), std::string::npos);
+  };
+  const char* volta = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32";
+  const char* turing = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
+  const char* turing_s8 = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32";
+  for (const char* mode : {"exact", "eigen"}) {
+    check(gemm("v100-sxm2-16gb", {"--check", mode, "--format", "json"}), volta);
+    check(gemm("t4", {"--check", mode, "--format", "json"}), turing);
+    check(gemm("rtx2080ti", {"--dtype", "s8", "--check", mode, "--format", "json"}), turing_s8);
+    check(gemm("t4", {"--fidelity", "datapath", "--check", mode, "--format", "json"}), turing);
+  }
+  // The data path takes m16n8; nothing before Ampere is sparse, nor takes bf16.
+  expect_refused(gemm("v100-sxm2-16gb", {"--fidelity", "datapath"}), "m8n8k4");
+  expect_refused(gemm("t4", {"--dtype", "s8", "--fidelity", "datapath"}), "m8n8k16");
+  expect_refused(gemm("t4", {"--variants", "sparse"}), "selector");
+  expect_refused(gemm("v100-sxm2-16gb", {"--dtype", "bf16"}), "near ones");
+}
+
 TEST_F(Program, PrintsTheReportAloneOnStdout) {
   const Outcome outcome = run({"gemm", "64", "64", "64", "--format", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -76,6 +76,50 @@ TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
   }
 }
 
+TEST(ChooseKernel, BuildsOnTheInstructionThatTheGenerationHas) {
+  struct Expected {
+    const char* gpu;
+    DataType type;
+    mma::MmaShape shape;
+    int stages;  ///< at most
+  };
+  for (const Expected& expected : {Expected{"v100-sxm2-16gb", DataType::kF16, {8, 8, 4}, 2},
+                                   Expected{"t4", DataType::kF16, {16, 8, 8}, 2},
+                                   Expected{"rtx2080ti", DataType::kS8, {8, 8, 16}, 2},
+                                   Expected{"a40", DataType::kF16, {16, 8, 16}, 4}}) {
+    const GpuSpec gpu = load_architecture(expected.gpu).gpu;
+    const GemmKernel kernel = choose_kernel(problem(1000, 2000, 1024, false, expected.type), {},
+                                            gpu.kernel_target(), false);
+    EXPECT_EQ(kernel.instruction.shape, expected.shape) << expected.gpu;
+    EXPECT_LE(kernel.stages, expected.stages) << expected.gpu;
+    EXPECT_LE(kernel.registers_per_thread, gpu.sm.max_registers_per_thread) << expected.gpu;
+    // A tile is as deep on every generation: 64 bytes of A, small tiles 128.
+    const std::int64_t bytes = kernel.cta_tile.k * numerics::storage_bits(expected.type) / 8;
+    EXPECT_TRUE(bytes == 64 || bytes == 128) << expected.gpu << ": " << bytes;
+    EXPECT_EQ(kernel.issued_macs() % kernel.instruction.macs(), 0);
+  }
+}
+
+TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
+  for (const char* name : {"v100-sxm2-16gb", "t4", "a100-sxm4-80gb"}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    const GemmKernel kernel = choose_kernel(problem(512, 512, 512), {}, gpu.kernel_target(), false);
+    std::int64_t macs = 0;
+    int loaded = 0;
+    for (const WarpInstruction& instruction : gemm_warp_program(kernel, 1).loop) {
+      macs += instruction.opcode == Opcode::kMma ? kernel.instruction.macs() : 0;
+      loaded += instruction.opcode == Opcode::kLoadMatrix ? instruction.d.count : 0;
+      EXPECT_LE(instruction.d.count, 4) << name;
+    }
+    EXPECT_EQ(macs, kernel.warp_tile.m * kernel.warp_tile.n * kernel.cta_tile.k) << name;
+    const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
+                                       kernel.fragments_n());
+    EXPECT_EQ(loaded, kernel.k_steps_per_tile() * (kernel.fragments_m() * registers.a(0, 0).count +
+                                                   kernel.fragments_n() * registers.b(0, 0).count))
+        << name;
+  }
+}
+
 TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
   const KernelOverrides tile{GemmShape{128, 128, 64}, 3, {}};
   const GemmKernel dense = kernel_for(problem(129, 1, 65), tile);
