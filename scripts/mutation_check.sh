@@ -102,7 +102,7 @@ fault 'no exponent floor' $stages \
   'context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());' \
   'std::numeric_limits<std::int32_t>::min();'
 fault 'accumulator not fed back' sim/tensor_core/multiply_stage.cpp \
-  'mma::decode_accumulators(*token.issue.context, *feedback->payload, *token.accumulator);' \
+  'mma::decode_accumulators(context, *feedback->payload, *token.accumulator);' \
   '*token.accumulator = mma::Accumulators{};'
 fault 'metadata selectors swapped' sim/gemm/warp_program.cpp \
   'row % registers_.rows_per_metadata_register()' '(row + 1) % registers_.rows_per_metadata_register()'
@@ -115,7 +115,7 @@ fault 'column of tiles computed twice' sim/gemm/gemm_kernel.cpp \
 fault 'D a cycle early' sim/tensor_core/round_write_back_stage.cpp \
   'last_result + write_back_latency_' 'last_result + write_back_latency_ - 1'
 fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
-  'metadata_port_.take(now(), bytes(instruction.metadata));' 'metadata_port_.take(now(), 1);'
+  'metadata_port_.take(now(), register_bytes(instruction.metadata));' 'metadata_port_.take(now(), 1);'
 
 if [[ $survivors -gt 0 ]]; then
   echo "$survivors faults survived"

@@ -306,9 +306,9 @@ class SparseByteRows {
   static constexpr std::size_t kPanelRows = kRowVectors * kLanes;
   static constexpr std::size_t kPanelColumns = 8;
   static constexpr std::size_t kLineColumns = 16;  // of D: a line of the cache
-  static constexpr std::size_t kBlockColumns =
-      512;                                     // a block of B in the second level of the cache
-  static constexpr std::size_t kOctets = 128;  // of a panel of A, in the first level
+  // A block of B is in the second level of the cache, a panel of A in the first.
+  static constexpr std::size_t kBlockColumns = 512;
+  static constexpr std::size_t kOctets = 128;
   static constexpr std::size_t kDepth = kOctets * kKeptOfOctet;  // as stored
 
   struct Workspace {
@@ -319,13 +319,15 @@ class SparseByteRows {
     std::uint64_t columns[kBlockColumns * kOctets];  // [column / kPanelColumns][octet][column]
     std::int32_t row_sums[kPanelRows];
     alignas(64) std::int32_t sums[kLineColumns * kPanelRows];  // [column][row]
-    alignas(64) std::uint64_t run[kOctets];                    // bytes of a row or column
+    alignas(64) std::uint8_t run[kOctets * kOctet];            // a row or column
   };
 
   void run_block(std::size_t row_begin, std::size_t row_end, std::size_t column,
                  std::size_t column_end, std::size_t begin, std::size_t end) {
     const std::size_t octets = (end - begin + kKeptOfOctet - 1) / kKeptOfOctet;
     pack_columns(column, column_end, begin, end, octets);
+    const auto multiply = a_value_.is_signed ? multiply_octets<kRowVectors, kPanelColumns, true>
+                                             : multiply_octets<kRowVectors, kPanelColumns, false>;
     for (std::size_t row = row_begin; row < row_end; row += kPanelRows) {
       const std::size_t rows = std::min(kPanelRows, row_end - row);
       pack_rows(row, rows, begin, end, octets);
@@ -335,14 +337,8 @@ class SparseByteRows {
           __builtin_prefetch(gemm_.state->row(row + i).data() + line, 1);
         }
         for (std::size_t j = 0; j < columns; j += kPanelColumns) {
-          (a_value_.is_signed
-               ? multiply_octets<kRowVectors, kPanelColumns, true>
-               : multiply_octets<kRowVectors, kPanelColumns, false>)(work_->rows, work_->selected,
-                                                                     work_->columns +
-                                                                         (line + j - column) *
-                                                                             octets,
-                                                                     octets,
-                                                                     work_->sums + j * kPanelRows);
+          multiply(work_->rows, work_->selected, work_->columns + (line + j - column) * octets,
+                   octets, work_->sums + j * kPanelRows);
         }
         add_sums(row, rows, line, columns);
       }
@@ -351,18 +347,16 @@ class SparseByteRows {
 
   void pack_rows(std::size_t row, std::size_t rows, std::size_t begin, std::size_t end,
                  std::size_t octets) {
-    const auto* quads = reinterpret_cast<const std::int32_t*>(work_->run);
     if (rows < kPanelRows) {
       std::fill_n(work_->rows, octets * kPanelRows, 0);
       std::fill_n(work_->selected, octets * kPanelRows, 0);
     }
     for (std::size_t i = 0; i < rows; ++i) {
       prefetch_words(*gemm_.a, row + i + kPrefetchRows, begin, end);
-      work_->row_sums[i] =
-          pack_run(gemm_.a->row(row + i).data() + begin, end - begin, octets * kKeptOfOctet,
-                   a_value_, 0, reinterpret_cast<std::uint8_t*>(work_->run));
+      work_->row_sums[i] = pack_run(gemm_.a->row(row + i).data() + begin, end - begin,
+                                    octets * kKeptOfOctet, a_value_, 0, work_->run);
       for (std::size_t o = 0; o < octets; ++o) {
-        work_->rows[o * kPanelRows + i] = quads[o];
+        std::memcpy(&work_->rows[o * kPanelRows + i], work_->run + o * kKeptOfOctet, kKeptOfOctet);
       }
       select_of_octets<kPanelRows>(gemm_.nibbles->row(row + i), begin / kKeptOfOctet, octets,
                                    selection_.kept, work_->table, work_->selected + i);
@@ -381,10 +375,11 @@ class SparseByteRows {
     for (std::size_t j = column; j < column_end; ++j) {
       prefetch_words(*gemm_.b_columns, j + kPrefetchRows, first, first + count);
       pack_run(gemm_.b_columns->row(j).data() + first, count, octets * kOctet, b_value_, b_offset_,
-               reinterpret_cast<std::uint8_t*>(work_->run));
+               work_->run);
       std::uint64_t* panel = work_->columns + (j - column) / kPanelColumns * kPanelColumns * octets;
       for (std::size_t o = 0; o < octets; ++o) {
-        panel[o * kPanelColumns + (j - column) % kPanelColumns] = work_->run[o];
+        std::memcpy(&panel[o * kPanelColumns + (j - column) % kPanelColumns],
+                    work_->run + o * kOctet, kOctet);
       }
     }
   }
@@ -394,7 +389,7 @@ class SparseByteRows {
     alignas(64) std::uint32_t transposed[kLineColumns / 4][4][kLanes];
     for (std::size_t v = 0; v < kRowVectors; ++v) {
       const std::int32_t* sums = work_->sums + v * kLanes;
-      for (std::size_t four = 0; four < kLineColumns / 4; ++four) {
+      for (std::size_t four = 0; 4 * four < columns; ++four) {
         IntVector quarters[4];
         transpose_four<kPanelRows>(sums + 4 * four * kPanelRows, quarters);
         for (std::size_t i = 0; i < 4; ++i) {

@@ -190,7 +190,7 @@ void plain_gemm(benchmark::State& state, const Case& which, Data data, std::size
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(extent * extent * extent));
 }
 
-/// m16n8k16 instructions, one call each.
+/// m16n8k16 instructions, one call of gemm() each.
 void one_instruction(benchmark::State& state, const Case& which) {
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const RandomStream random(3);
@@ -209,7 +209,8 @@ void one_instruction(benchmark::State& state, const Case& which) {
 }
 
 /// Independent instructions from contiguous arrays, one call for all; items are instructions.
-void batch_of_instructions(benchmark::State& state, const Case& which, std::int64_t target) {
+void batch_of_instructions(benchmark::State& state, const Case& which, std::int64_t target,
+                           std::size_t cases = 1024) {
   if (target != 0 && (hwy::SupportedTargets() & target) == 0) {
     state.SkipWithError("this machine does not have the instructions");
     return;
@@ -217,9 +218,8 @@ void batch_of_instructions(benchmark::State& state, const Case& which, std::int6
   hwy::SetSupportedTargetsForTest(target);
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const mma::MmaShape shape = which.instruction.shape;
-  constexpr std::size_t kCases = 1024;
   engine::MmaBatch batch;
-  batch.cases = kCases;
+  batch.cases = cases;
   batch.m = static_cast<std::size_t>(shape.m);
   batch.n = static_cast<std::size_t>(shape.n);
   batch.k = static_cast<std::size_t>(shape.k);
@@ -233,9 +233,9 @@ void batch_of_instructions(benchmark::State& state, const Case& which, std::int6
     }
     return result;
   };
-  const auto a = words(kCases * batch.m * batch.depth, which.instruction.a_type, 0);
-  const auto b = words(kCases * batch.k * batch.n, which.instruction.b_type, 1U << 30);
-  const auto c = words(kCases * batch.m * batch.n, rules.output, 1U << 31);
+  const auto a = words(cases * batch.m * batch.depth, which.instruction.a_type, 0);
+  const auto b = words(cases * batch.k * batch.n, which.instruction.b_type, 1U << 30);
+  const auto c = words(cases * batch.m * batch.n, rules.output, 1U << 31);
   std::vector<std::uint32_t> indices(which.instruction.sparse ? a.size() : 0);
   for (std::size_t i = 0; i < indices.size(); i += 2) {
     const std::uint32_t group = static_cast<std::uint32_t>(i % batch.depth / 2 * 4);
@@ -253,7 +253,7 @@ void batch_of_instructions(benchmark::State& state, const Case& which, std::int6
     benchmark::DoNotOptimize(d.data());
     benchmark::ClobberMemory();
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kCases));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(cases));
   hwy::SetSupportedTargetsForTest(0);
 }
 
@@ -299,6 +299,7 @@ int main(int argc, char** argv) {
   add("engine_specials/f16",
       [&](auto& state) { engine_gemm(state, f16, 1, 0, Data::kSpecials, kSmall); });
   add("one_instruction/a100_f16_f32", [&](auto& state) { one_instruction(state, f16); });
+  add("batch_of_one/a100_f16_f32", [&](auto& state) { batch_of_instructions(state, f16, 0, 1); });
   for (const Case& which : all) {
     add("batch/" + which.name, [&](auto& state) { batch_of_instructions(state, which, 0); });
     add("batch_avx2/" + which.name,
