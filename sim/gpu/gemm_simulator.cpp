@@ -168,7 +168,10 @@ class GemmSimulator::Impl {
           return cta < reuse.ctas_per_wave() ? reuse.share_of(cta) : reuse.later_share();
         });
       }
-      const GridRun grid = gpu_.run(launch.of(program, ctas * spec_.sms));
+      // The last round need not fill all SMs, and those without a CTA leave the memory to the
+      // others.
+      const std::int64_t total = std::min(ctas * spec_.sms, kernel.ctas());
+      const GridRun grid = gpu_.run(launch.of(program, total));
       CtaEnds ends;
       for (const CtaRecord& record : grid.ctas.front()) {
         ends.push_back(record.end_cycle);
