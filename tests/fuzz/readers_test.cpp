@@ -121,8 +121,9 @@ TEST(FuzzReaders, Capture) {
          Capture capture;
          parse_probes_json(input, "f.json", capture);
        });
-  rows(parse_power_json, R"({"name": "n", "dtype": "f16", "variant": "dense", "library": "own",
-    "power_w_mean": 300.5, "clock_mhz_mean": 1300, "status": "ok", "reason": null})");
+  rows(parse_power_json, R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
+    "variant": "dense", "library": "own", "time_us_mean": 2.5, "power_w_mean": 300.5,
+    "clock_mhz_mean": 1300, "status": "ok", "reason": null})");
 }
 
 /// The bytes that `write` puts into a file called `name`.
