@@ -21,21 +21,25 @@ constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 // A slice shorter than this is not worth a CTA.
 constexpr std::int64_t kShortestSlice = 256;
 constexpr int kMaxSplitK = 64;
-// Six constants of the closed form follow the simulated SM (tests/fidelity), not measured times.
-// Resources overlap, but not perfectly: a high-power mean of their times.
-constexpr double kOverlap = 16;
-// Share of the multiply rate that a main loop reaches, and one of a CTA that is alone on its SM
-// with fewer than two warps per sub-partition.
-constexpr double kMainLoop = 0.987;
-constexpr double kLoneWarps = 0.9;
+// With fewer warps a CTA that is alone on its SM has fewer than two per sub-partition.
 constexpr int kEnoughWarps = 8;
-// Latencies of DRAM until the first tiles of all SMs have arrived, and those of each further round.
-constexpr double kFirstFill = 5.2;
-constexpr double kNextFill = 1.5;
-// How often D of a CTA that is not the last one is waited for.
-constexpr double kStoreWait = 2.3;
-// Waiting, barrier and first fragments of a k-tile, beside the latency of DRAM [cycles].
-constexpr double kBarrierCycles = 150;
+
+/// Constants of the closed form beside those of the GPU and its library.
+struct FormConstants {
+  double sm_overlap;      ///< exponent with which the resources inside the SMs work side by side
+  double other_tile;      ///< main loop of a tile that the library does not have, share of the rate
+  double lone_warps;      ///< multiply rate of a CTA with few warps that is alone on its SM
+  double first_fill;      ///< DRAM latencies until the first tiles of all SMs have arrived
+  double next_fill;       ///< and those of each further round
+  double store_wait;      ///< how often D of a CTA that is not the last one is waited for
+  double barrier_cycles;  ///< waiting, barrier and first fragments of a k-tile, beside the latency
+};
+
+// The launch cost, overlap and library of a GPU are fitted to measured times with these.
+constexpr FormConstants kGpu{16, 0.987, 0.9, 5.2, 1.5, 2.3, 150};
+// Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
+constexpr FormConstants kSimulator{9.4, 1, 1, 1.0, 4.1, 2.1, 855};
+
 // Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
 constexpr double kL2ShareOfOperand = 0.35;
 double bytes_of(const GemmTraffic& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
@@ -88,8 +92,9 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmTraffic& traffi
   return of_warp * kernel.warps();
 }
 
-/// Cycles in which the busiest SM multiplies, and those of the mean SM.
-std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+/// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
+std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
+                                        double lone_warps) {
   const double macs_per_cycle =
       target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
                                kernel.instruction.accumulator == numerics::DataType::kF32);
@@ -99,8 +104,8 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   const std::int64_t rest = most % kernel.ctas_per_sm;
   const bool lone = rest * kernel.warps() < kEnoughWarps;
   const double busiest =
-      (static_cast<double>(most - rest) + static_cast<double>(rest) / (lone ? kLoneWarps : 1.0)) *
-      of_cta / kMainLoop;
+      (static_cast<double>(most - rest) + static_cast<double>(rest) / (lone ? lone_warps : 1.0)) *
+      of_cta;
   return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
 }
 
@@ -131,15 +136,14 @@ int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelT
   return covering;
 }
 
-/// Share of the multiply rate that the main loop of the library's kernel reaches; that of the
-/// simulated SM where the library has no such tile.
+/// Share of the multiply rate that the main loop of the library's kernel reaches.
 double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
   for (const TileCandidate& tile : library.tiles) {
     if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
       return tile.main_loop_percent / 100;
     }
   }
-  return kMainLoop;
+  return kGpu.other_tile;
 }
 
 /// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
@@ -160,22 +164,9 @@ bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& targe
   return kernel.problem.shape.k / split >= kShortestSlice && tiles < target.sms;
 }
 
-}  // namespace
-
-double KernelEstimate::time_us(double ratio) const {
-  const double in_sms = power_mean(
-      {main_loop_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us}, kOverlap);
-  return power_mean({in_sms, dram_us}, overlap_exponent) + fill_us + outside_us();
-}
-
-double KernelEstimate::simulated_time_us(double ratio) const {
-  return power_mean(
-             {tensor_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us, dram_us},
-             kOverlap) +
-         simulated_fill_us + outside_us();
-}
-
-KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+/// What both closed forms have in common: all but overlap, main loop and persistence.
+KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
+                             const KernelTarget& target) {
   const GemmTraffic traffic(kernel);
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
@@ -184,11 +175,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double active = std::min(1.0, ctas / static_cast<double>(target.sms));
 
   KernelEstimate result;
-  const auto [busiest, mean] = tensor_cycles(kernel, target);
+  result.sm_overlap = constants.sm_overlap;
+  const auto [busiest, mean] = tensor_cycles(kernel, target, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
-  result.main_loop_us = result.tensor_us * kMainLoop / main_loop(kernel, target.library);
   result.mean_tensor_us = mean / cycles_per_us;
-  result.overlap_exponent = target.library.overlap_exponent;
   const double copied = static_cast<double>(copied_bytes(kernel)) / ctas;
   result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
@@ -200,17 +190,14 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
   const double rounds = std::ceil(most / kernel.ctas_per_sm);
   result.latency_us = rounds * static_cast<double>(kernel.k_tiles()) *
-                      (memory.dram_latency_cycles + kBarrierCycles) /
+                      (memory.dram_latency_cycles + constants.barrier_cycles) /
                       std::max(1, kernel.stages - 1) / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  const double first_us = (memory.dram_latency_cycles * kFirstFill + store) / cycles_per_us;
-  const double next_us =
-      (memory.dram_latency_cycles * kNextFill * (rounds - 1) + store * kStoreWait * (most - 1)) /
-      cycles_per_us;
-  result.simulated_fill_us = first_us + next_us;
-  // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
-  result.fill_us = kernel.wgmma ? first_us : result.simulated_fill_us;
+  result.fill_us = (memory.dram_latency_cycles * constants.first_fill + store) / cycles_per_us;
+  result.next_fills_us = (memory.dram_latency_cycles * constants.next_fill * (rounds - 1) +
+                          store * constants.store_wait * (most - 1)) /
+                         cycles_per_us;
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
     // The slices have just been written: they are read from the L2.
@@ -220,6 +207,31 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
     result.launch_us += target.library.reduction_launch_us;
     result.reduction_us = bytes / memory.l2_bytes_per_cycle / cycles_per_us;
   }
+  return result;
+}
+
+}  // namespace
+
+double KernelEstimate::time_us(double ratio) const {
+  const double in_sms = power_mean(
+      {tensor_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us}, sm_overlap);
+  return power_mean({in_sms, dram_us}, dram_overlap) + fill_us + next_fills_us + outside_us();
+}
+
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  KernelEstimate result = estimate_with(kGpu, kernel, target);
+  result.tensor_us /= main_loop(kernel, target.library);
+  result.dram_overlap = target.library.overlap_exponent;
+  if (kernel.wgmma) {
+    // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
+    result.next_fills_us = 0;
+  }
+  return result;
+}
+
+KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  KernelEstimate result = estimate_with(kSimulator, kernel, target);
+  result.dram_overlap = kSimulator.sm_overlap;
   return result;
 }
 

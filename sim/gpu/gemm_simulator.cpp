@@ -73,7 +73,7 @@ class GemmSimulator::Impl {
     } else {
       run_without_values(launch, reuse, result);
     }
-    result.calibration_us = calibration_us(times, result);
+    result.calibration_us = calibration_us(times, simulated_estimate(kernel, target), result);
     result.traffic = traffic_of(kernel, reuse);
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
@@ -98,14 +98,14 @@ class GemmSimulator::Impl {
     }
   };
 
-  double calibration_us(const KernelEstimate& times, const GemmRun& run) const {
+  double calibration_us(const KernelEstimate& times, const KernelEstimate& simulated,
+                        const GemmRun& run) const {
     const double ratio = run.clock_mhz / spec_.boost_clock_mhz;
-    const double outside = times.outside_us();
-    return static_cast<double>(run.cycles) / run.clock_mhz *
-           ((times.time_us(ratio) - outside) / (times.simulated_time_us(ratio) - outside) - 1);
+    const double on_gpu = times.time_us(ratio) - times.outside_us();
+    const double here = simulated.time_us(ratio) - simulated.outside_us();
+    return static_cast<double>(run.cycles) / run.clock_mhz * (on_gpu / here - 1);
   }
 
-  /// The stages carry the values of m16n8 instructions.
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed();
     if (!values && (instruction.shape.m != mma::kRows || instruction.shape.n != mma::kCols)) {
