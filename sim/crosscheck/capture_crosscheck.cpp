@@ -24,9 +24,12 @@ class BitsCheck {
   BitsCheck(mma::Profile profile, CaptureCrosscheck& result) : profile_(profile), result_(result) {}
 
   void check(const fs::path& directory) {
-    for (const VerifiedSet& verified : verify(directory, profile_).sets) {
-      add(verified, directory / verified.file);
+    const VerifyResult verified = verify(directory, profile_, UnknownSets::kLeaveOut);
+    for (const VerifiedSet& set : verified.sets) {
+      add(set, directory / set.file);
     }
+    result_.unknown_sets.insert(result_.unknown_sets.end(), verified.unknown.begin(),
+                                verified.unknown.end());
     std::ranges::stable_sort(result_.bits, {}, &BitsRow::undefined);
   }
 

@@ -41,6 +41,7 @@ struct CaptureCrosscheck {
   Capture capture;
   std::string architecture;
   std::vector<BitsRow> bits;                   ///< by instruction, those with a meaning first
+  std::vector<std::string> unknown_sets;       ///< not compared: nobody knows their arithmetic
   std::vector<std::string> metadata_problems;  ///< registers that do not say what the indices do
   std::vector<CheckedKernel> kernels;
   CaptureTimes times;

@@ -74,6 +74,9 @@ std::string bits_text(const CaptureCrosscheck& result) {
       text += fmt::format("    of this word alone: {}\n", first.diagnosis.step);
     }
   }
+  for (const std::string& set : result.unknown_sets) {
+    text += "not compared: " + set + "\n";
+  }
   for (const std::string& problem : result.metadata_problems) {
     text += "metadata: " + problem + "\n";
   }
@@ -259,6 +262,7 @@ std::string capture_json(const CaptureCrosscheck& result) {
             {"mismatches", result.mismatches()},
             {"items", Json::array()},
             {"bits", Json::array()},
+            {"unknown_sets", result.unknown_sets},
             {"metadata_problems", result.metadata_problems},
             {"probes", Json::array()},
             {"kernels", Json::array()},

@@ -24,17 +24,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Tile and stages of the own kernels of the kit (tests/hardware/cuda/gemm_tile.h).
-KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
-  constexpr std::int64_t kTile = 128;
-  constexpr int kStepsPerStage = 2;
-  KernelOverrides own;
-  own.cta_tile =
-      GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
-  own.stages = sparse ? 3 : 4;
-  return own;
-}
-
 /// `figures` at another clock of the SMs.
 VariantResult at_clock(VariantResult figures, double clock_mhz) {
   figures.time_us = seconds_at(figures, clock_mhz) * 1e6;
@@ -173,6 +162,16 @@ std::optional<double> figure(const Json& json, const char* key) {
 }
 
 }  // namespace
+
+KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
+  constexpr std::int64_t kTile = 128;
+  constexpr int kStepsPerStage = 2;
+  KernelOverrides own;
+  own.cta_tile =
+      GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
+  own.stages = sparse ? 3 : 4;
+  return own;
+}
 
 GemmSimulation simulate_gemms(const Architecture& architecture, const Capture& capture,
                               Fidelity fidelity) {

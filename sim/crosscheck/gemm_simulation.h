@@ -32,6 +32,9 @@ struct GemmSimulation {
   std::vector<PowerFigures> powers;  ///< of every row of power.json
 };
 
+/// Tile and stages of the own GEMM kernels of the kit (tests/hardware/cuda/gemm_tile.h).
+KernelOverrides own_kernel(numerics::DataType type, bool sparse);
+
 /// Simulates the GEMMs of `capture` on `architecture`: with tile and stages of the own kernels
 /// where they ran, else with the kernel that the library of the architecture takes. The board idles
 /// as in the capture. Works in a process of its own, because SystemC elaborates once per process

@@ -321,7 +321,9 @@ class SetReader {
     try {
       mma::instruction_rules(output.target, output.instruction, output.grouping);
     } catch (const InputError& error) {
-      throw InputError(shown_ + ": " + error.what());
+      const std::string message = shown_ + ": " + error.what();
+      mma::find_instruction(output.target, output.instruction);  // throws where it is not there
+      throw UnknownArithmetic(message);
     }
     MmaOperands operands = set_.operands;
     operands.c = output.c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
@@ -14,6 +15,12 @@
 #include <vector>
 
 namespace sptc::sim {
+
+/// A set of an instruction that its target has, but whose arithmetic nobody knows.
+class UnknownArithmetic : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// One result array of a set and the instruction that made it.
 struct VectorOutput {

@@ -129,7 +129,7 @@ std::size_t VerifyResult::mismatches() const {
       [](std::size_t sum, const VerifiedSet& set) { return sum + set.mismatches; });
 }
 
-VerifyResult verify(const std::filesystem::path& directory, Profile profile) {
+VerifyResult verify(const std::filesystem::path& directory, Profile profile, UnknownSets unknown) {
   const std::vector<std::filesystem::path> files = find_vector_sets(directory);
   VerifyResult result{profile, std::vector<VerifiedSet>(files.size())};
   std::vector<std::exception_ptr> errors(files.size());
@@ -150,12 +150,22 @@ VerifyResult verify(const std::filesystem::path& directory, Profile profile) {
     }
     work();
   }
-  for (const std::exception_ptr& error : errors) {
-    if (error) {
-      std::rethrow_exception(error);
+  VerifyResult known{profile, {}};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!errors[i]) {
+      known.sets.push_back(std::move(result.sets[i]));
+      continue;
+    }
+    try {
+      std::rethrow_exception(errors[i]);
+    } catch (const UnknownArithmetic& error) {
+      if (unknown == UnknownSets::kRefuse) {
+        throw;
+      }
+      known.unknown.emplace_back(error.what());
     }
   }
-  return result;
+  return known;
 }
 
 }  // namespace sptc::sim

@@ -41,16 +41,22 @@ struct VerifiedSet {
 struct VerifyResult {
   mma::Profile profile = mma::Profile::kHardware;
   std::vector<VerifiedSet> sets;  ///< by file
+  /// Sets that were left out: file and reason.
+  std::vector<std::string> unknown = {};
 
   std::size_t mismatches() const;
 };
+
+/// What becomes of a set whose arithmetic nobody knows.
+enum class UnknownSets { kRefuse, kLeaveOut };
 
 /// Computes every array set below `directory` and compares all words. Words of real GPUs and exact
 /// results count in both profiles. Words of a model count fully in Profile::kMmaSim; in
 /// Profile::kHardware those that the set marks as contested do not, and where a set carries no
 /// marks those that Profile::kMmaSim reproduces and kHardware does not. Throws InputError for a set
 /// that cannot be read or understood.
-VerifyResult verify(const std::filesystem::path& directory, mma::Profile profile);
+VerifyResult verify(const std::filesystem::path& directory, mma::Profile profile,
+                    UnknownSets unknown = UnknownSets::kRefuse);
 
 std::string verify_text(const VerifyResult& result);
 std::string verify_json(const VerifyResult& result);

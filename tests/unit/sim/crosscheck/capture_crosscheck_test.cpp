@@ -148,6 +148,20 @@ TEST(CrosscheckCapture, NamesTheArithmeticOfAnotherGeneration) {
   EXPECT_NE(row.explanations.front().text.find("hopper"), std::string::npos);
 }
 
+TEST(CrosscheckCapture, LeavesOutWordsWhoseArithmeticNobodyKnowsAndSaysSo) {
+  // Hopper has mma m16n8k16 of e4m3; its words in a capture must not stop the comparison.
+  const SyntheticCapture capture;
+  SyntheticSet unknown("m16n8k16.f32.e4m3.e4m3.f32");
+  capture.write_set(unknown, unknown.compute("L40S"), "defined", "sm_90");
+  const SyntheticSet set(kDense);
+  capture.write_set(set, set.compute("H100"), "defined", "sm_90");
+  const CaptureCrosscheck result = capture.check();
+  EXPECT_EQ(result.mismatches(), 0U);
+  EXPECT_EQ(result.bits.size(), 1U);
+  ASSERT_EQ(result.unknown_sets.size(), 1U);
+  EXPECT_NE(capture_text(result).find("no arithmetic is known"), std::string::npos);
+}
+
 TEST(CrosscheckCapture, CountsUndefinedMetadataAsFindings) {
   const SyntheticCapture capture;
   const SyntheticSet set(kSparse);

@@ -114,7 +114,7 @@ class SyntheticCapture {
 
   /// bits/<stem>.*: `d` is what the GPU is to have returned.
   void write_set(const SyntheticSet& set, const BitArray& d,
-                 const std::string& case_set = "defined") const {
+                 const std::string& case_set = "defined", const std::string& arch = "sm_80") const {
     const mma::MmaInstruction& instruction = set.instruction;
     const std::string family = instruction.sparse ? "mmasp" : "mma";
     const std::string qualifier = "m" + std::to_string(instruction.shape.m) + "n" +
@@ -126,7 +126,7 @@ class SyntheticCapture {
                                   std::string(numerics::name(instruction.accumulator));
     const std::string stem = "bits/" + family + "." + qualifier + "." + case_set;
     write(stem + ".json", {{"measured", true},
-                           {"arch", "sm_80"},
+                           {"arch", arch},
                            {"family", family},
                            {"qualifier", qualifier},
                            {"m", instruction.shape.m},
