@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures the GPU of this machine: builds the kernels for it in build/hardware, runs everything (8 minutes), and writes one
 # capture directory (tests/hardware/CAPTURE.md), which `sptcsim crosscheck` compares with the simulator. Needs nvcc, a GPU
-# from Turing on (Volta with a CUDA 12 toolkit), CMake 3.25 and a C++20 compiler; no network. An item that fails is recorded
-# in capture.json, and the rest goes on.
+# from Turing on (Volta with a CUDA 12 toolkit), and what scripts/install_dependencies.sh installs; no network. An item that
+# fails, kills its process or never ends is recorded in capture.json, and the rest goes on. Where build/release/sptcsim is
+# built, the comparison is written beside the capture, as crosscheck.txt.
 #
 #   hardware_capture.sh [--quick] [--out DIRECTORY] [-j N] [-- OPTIONS OF hardware_capture]
 #
@@ -42,7 +43,7 @@ while [[ $# -gt 0 ]]; do
       break
       ;;
     -h | --help)
-      sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *) fail "unknown option '$1'; allowed: --quick, --out DIRECTORY, -j N, --help, and after -- those of hardware_capture" ;;
@@ -74,7 +75,7 @@ grep -q "compute_${target%a}\$" <<< "$supported" ||
   fail "$("$nvcc" --version | grep -o 'release [0-9.]*') of nvcc has no code for $name (sm_$target)"
 
 if [[ -z $out ]]; then
-  out=$root/captures/$(tr -cs 'A-Za-z0-9\n' '-' <<< "$name" | tr 'A-Z' 'a-z')-$(date -u +%Y%m%dT%H%M%S)
+  out=$root/captures/$(tr -cs 'A-Za-z0-9\n' '-' <<< "$name" | tr '[:upper:]' '[:lower:]')-$(date -u +%Y%m%dT%H%M%S)
 fi
 commit=$(git -C "$root" rev-parse --short HEAD 2> /dev/null || true)
 if [[ -n $commit && -n $(git -C "$root" status --porcelain 2> /dev/null) ]]; then
@@ -96,8 +97,18 @@ fi
 
 "$build/hardware_capture" "$out" "${quick[@]}" ${commit:+--commit "$commit"} "${extra[@]}"
 status=$?
-if [[ $status -eq 0 ]]; then
-  echo "Capture: $out" >&2
+if [[ $status -ne 0 ]]; then
+  exit "$status"
+fi
+echo "Capture: $out" >&2
+sptcsim=$root/build/release/sptcsim
+if [[ -x $sptcsim ]]; then
+  "$sptcsim" crosscheck "$out" --out "$out/crosscheck.txt"
+  case $? in
+    0) echo "Compared: no wrong word; $out/crosscheck.txt" >&2 ;;
+    1) echo "Compared: hardware and simulator differ in bits; see $out/crosscheck.txt" >&2 ;;
+    *) echo "The comparison failed; run: $sptcsim crosscheck '$out'" >&2 ;;
+  esac
+else
   echo "Compare: build/release/sptcsim crosscheck '$out'" >&2
 fi
-exit "$status"

@@ -236,6 +236,7 @@ class FaultyDevice final : public Device {
 
   const DeviceInfo& info() const override { return inner_.info(); }
   bool has(const std::string& ptx) const override { return inner_.has(ptx); }
+  std::string origin() const override { return "simulated"; }
   std::vector<std::uint32_t> run(const MmaLaunch& launch) override {
     std::vector<std::uint32_t> d = inner_.run(launch);
     if (launch.ptx == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") {

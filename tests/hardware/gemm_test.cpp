@@ -6,6 +6,7 @@
 #include "tests/hardware/capture/gemm_data.h"
 #include "tests/hardware/capture/simulated_device.h"
 #include "tests/hardware/cuda/gemm_tile.h"
+#include "tests/hardware/cuda/shared_chain.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace sptc::hardware {
@@ -75,6 +77,40 @@ struct HostLdmatrix {
     return word(offset(8 * matrix + lane / 4) + lane % 4 * 4);
   }
 };
+
+TEST(LdmatrixChains, LoadTheAddressOfTheirNextLoad) {
+  for (const int matrices : {1, 2, 4}) {
+    const LdmatrixChain chain{matrices};
+    std::vector<std::uint8_t> shared(LdmatrixChain::kBytes, 0);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const auto address = static_cast<std::uint32_t>(chain.row_offset(lane));
+      ASSERT_LT(chain.row_offset(lane) + 15, LdmatrixChain::kBytes);
+      std::memcpy(&shared[static_cast<std::size_t>(4 * chain.loaded_word(lane))], &address,
+                  sizeof(address));
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      EXPECT_EQ(HostLdmatrix{shared}.get(matrices - 1, lane,
+                                         [&](int giver) { return chain.row_offset(giver); }),
+                static_cast<std::uint32_t>(chain.row_offset(lane)))
+          << matrices << " " << lane;
+    }
+  }
+}
+
+TEST(ConflictingWords, MeetInEveryBankThatIsUsedAsOftenAsAsked) {
+  for (const int ways : {1, 2, 4, 8, 16, 32}) {
+    std::map<int, std::set<int>> words_of_bank;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int word = conflicting_word(lane, ways);
+      EXPECT_LT(word, 1024);
+      words_of_bank[word % 32].insert(word);
+    }
+    EXPECT_EQ(words_of_bank.size(), static_cast<std::size_t>(kLanes / ways));
+    for (const auto& [bank, words] : words_of_bank) {
+      EXPECT_EQ(words.size(), static_cast<std::size_t>(ways)) << bank;
+    }
+  }
+}
 
 /// One warp's fragment (16 x 8 of D at row 0, column 8 of the CTA) as the kernel computes it.
 template <bool kSparse>

@@ -206,9 +206,14 @@ void capture_bits(CaptureWriter& writer, const mma::Target& target, const BitPro
     return;
   }
   std::vector<CaseSet> golden;
-  writer.item("golden", [&]() -> ItemOutcome {
+  std::string unread;
+  try {
     golden = golden_sets(programme.golden, programme.seed);
-    return {};
+  } catch (const std::exception& error) {
+    unread = error.what();
+  }
+  writer.item("golden", [&]() -> ItemOutcome {
+    return unread.empty() ? ItemOutcome{} : ItemOutcome{ItemStatus::kFailed, unread, ""};
   });
   for (const CaseSet& set : golden) {
     if (wanted.contains(set.instruction.ptx_name())) {

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <system_error>
+#include <utility>
 
 namespace sptc::hardware {
 
@@ -33,7 +35,38 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-CaptureWriter::CaptureWriter(std::filesystem::path directory) : directory_(std::move(directory)) {
+namespace {
+
+ItemStatus parse_status(const std::string& word) {
+  for (const ItemStatus status :
+       {ItemStatus::kOk, ItemStatus::kPartial, ItemStatus::kFailed, ItemStatus::kAbsent}) {
+    if (name(status) == word) {
+      return status;
+    }
+  }
+  throw InternalError("the journal of a capture holds a status that nobody writes");
+}
+
+}  // namespace
+
+Json journal_line(const std::string& name, const ItemOutcome& outcome, double seconds) {
+  return {{"name", name},
+          {"status", hardware::name(outcome.status)},
+          {"reason", text_or_null(outcome.reason)},
+          {"seconds", std::round(seconds * 1000.0) / 1000.0},
+          {"file", text_or_null(outcome.file)}};
+}
+
+std::filesystem::path CaptureWriter::journal(const std::filesystem::path& directory) {
+  return directory / "items.jsonl";
+}
+
+CaptureWriter::CaptureWriter(std::filesystem::path directory, Start start)
+    : directory_(std::move(directory)) {
+  if (start == Start::kResume) {
+    read_journal();
+    return;
+  }
   std::error_code error;
   std::filesystem::create_directories(directory_ / "bits", error);
   if (error) {
@@ -41,13 +74,46 @@ CaptureWriter::CaptureWriter(std::filesystem::path directory) : directory_(std::
                                  error.message()));
   }
   if (std::filesystem::exists(directory_ / "capture.json") ||
+      std::filesystem::exists(journal(directory_)) ||
       !std::filesystem::is_empty(directory_ / "bits")) {
     throw InputError(fmt::format("{}: holds a capture already; name a new directory",
                                  sim::printable(directory_.string())));
   }
 }
 
-void CaptureWriter::item(const std::string& name, const std::function<ItemOutcome()>& work) {
+void CaptureWriter::read_journal() {
+  std::ifstream file(journal(directory_));
+  std::string line;
+  while (std::getline(file, line)) {
+    const Json json = Json::parse(line);
+    if (!json.contains("name")) {
+      continue;
+    }
+    const auto text = [&](const char* key) {
+      return json[key].is_null() ? std::string() : json[key].get<std::string>();
+    };
+    items_.push_back({text("name"),
+                      {parse_status(text("status")), text("reason"), text("file")},
+                      json["seconds"].get<double>()});
+  }
+}
+
+void CaptureWriter::note(const Json& line) const {
+  std::ofstream file(journal(directory_), std::ios::app);
+  file << line.dump(-1, ' ', true, Json::error_handler_t::replace) << std::endl;
+  if (!file) {
+    throw InputError(
+        fmt::format("{}: cannot be written", sim::printable(journal(directory_).string())));
+  }
+}
+
+void CaptureWriter::item(const std::string& name, std::chrono::seconds limit,
+                         const std::function<ItemOutcome()>& work) {
+  const auto is_same = [&](const Item& known) { return known.name == name; };
+  if (std::any_of(items_.begin(), items_.end(), is_same)) {
+    return;
+  }
+  note({{"begin", name}, {"limit_s", limit.count()}});
   const auto start = std::chrono::steady_clock::now();
   ItemOutcome outcome;
   try {
@@ -58,7 +124,12 @@ void CaptureWriter::item(const std::string& name, const std::function<ItemOutcom
     outcome = {ItemStatus::kFailed, error.what(), ""};
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  items_.push_back({name, std::move(outcome), std::round(seconds.count() * 1000.0) / 1000.0});
+  note(journal_line(name, outcome, seconds.count()));
+  items_.push_back({name, outcome, seconds.count()});
+  if ((outcome.status == ItemStatus::kFailed || outcome.status == ItemStatus::kPartial) &&
+      !usable_()) {
+    throw DeviceLost(name + ": the device does not work any more");
+  }
 }
 
 std::size_t CaptureWriter::items_with(ItemStatus status) const {
@@ -76,11 +147,7 @@ void CaptureWriter::write_json(const std::string& name, Json content) const {
 void CaptureWriter::finish(const CaptureHeader& header, const DeviceInfo& device) const {
   Json items = Json::array();
   for (const Item& item : items_) {
-    items.push_back({{"name", item.name},
-                     {"status", hardware::name(item.outcome.status)},
-                     {"reason", text_or_null(item.outcome.reason)},
-                     {"seconds", item.seconds},
-                     {"file", text_or_null(item.outcome.file)}});
+    items.push_back(journal_line(item.name, item.outcome, item.seconds));
   }
   write_json(
       "capture.json",
@@ -102,6 +169,7 @@ void CaptureWriter::finish(const CaptureHeader& header, const DeviceInfo& device
        {"seed", header.seed},
        {"quick", header.quick},
        {"items", std::move(items)}});
+  std::filesystem::remove(journal(directory_));
 }
 
 }  // namespace sptc::hardware

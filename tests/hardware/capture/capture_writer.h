@@ -5,10 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,34 +46,68 @@ struct CaptureHeader {
   bool quick = false;
 };
 
+/// Thrown by CaptureWriter::item where this process gets nothing from its device any more.
+class DeviceLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Time that an item gets before it counts as stuck, where it says nothing else.
+inline constexpr std::chrono::seconds kItemLimit{60};
+
 /// One capture directory (tests/hardware/CAPTURE.md). Items run one after the other; whatever one
-/// of them throws is recorded, and the next one runs.
+/// of them throws is recorded, and the next one runs. What happened stands in a journal in the
+/// directory until finish(), so that another process can go on where this one ends (supervisor.h).
 class CaptureWriter {
  public:
-  /// Creates `directory` (it may exist, but must be empty). Throws InputError.
-  explicit CaptureWriter(std::filesystem::path directory);
+  enum class Start {
+    kNew,     ///< creates the directory, which may exist but must hold no capture
+    kResume,  ///< items that the journal holds are not run again
+  };
+
+  /// Throws InputError.
+  explicit CaptureWriter(std::filesystem::path directory, Start start = Start::kNew);
 
   const std::filesystem::path& directory() const { return directory_; }
+  /// The journal of a capture in `directory`: one JSON object per line, {"begin", "limit_s"} when
+  /// an item starts and its outcome when it ends.
+  static std::filesystem::path journal(const std::filesystem::path& directory);
 
-  /// Runs `work` and records its outcome under `name`.
-  void item(const std::string& name, const std::function<ItemOutcome()>& work);
+  /// Asked after an item that failed whether the device still works; without it, it does.
+  void set_usable(std::function<bool()> usable) { usable_ = std::move(usable); }
+
+  /// Runs `work` and records its outcome under `name`, unless that is recorded already. Throws
+  /// DeviceLost where the device does not work afterwards.
+  void item(const std::string& name, std::chrono::seconds limit,
+            const std::function<ItemOutcome()>& work);
+  void item(const std::string& name, const std::function<ItemOutcome()>& work) {
+    item(name, kItemLimit, work);
+  }
   std::size_t items() const { return items_.size(); }
   std::size_t items_with(ItemStatus status) const;
 
   /// Writes `name` (relative), with "schema" added to `content`.
   void write_json(const std::string& name, nlohmann::ordered_json content) const;
-  /// Writes capture.json. Last: a directory without it is not a capture.
+  /// Writes capture.json and removes the journal. Last: a directory without it is not a capture.
   void finish(const CaptureHeader& header, const DeviceInfo& device) const;
 
  private:
   struct Item {
     std::string name;
     ItemOutcome outcome;
-    double seconds;
+    double seconds = 0;
   };
+  void read_journal();
+  void note(const nlohmann::ordered_json& line) const;
+
   std::filesystem::path directory_;
   std::vector<Item> items_;
+  std::function<bool()> usable_ = [] { return true; };
 };
+
+/// The line of a journal that records an outcome.
+nlohmann::ordered_json journal_line(const std::string& name, const ItemOutcome& outcome,
+                                    double seconds);
 
 /// null where nothing is known.
 template <typename T>

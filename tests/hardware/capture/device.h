@@ -34,6 +34,8 @@ struct DeviceInfo {
   std::optional<std::string> driver, cuda;
 };
 
+class TimingDevice;
+
 /// What executes matrix instructions: a GPU, or the arithmetic of models/ in its place.
 class Device {
  public:
@@ -46,6 +48,14 @@ class Device {
   virtual bool has(const std::string& ptx) const = 0;
   /// D [case][register][lane]. Throws std::runtime_error where the GPU reports an error.
   virtual std::vector<std::uint32_t> run(const MmaLaunch& launch) = 0;
+
+  /// Whether the device still works; after some errors a process gets nothing from its GPU any
+  /// more.
+  virtual bool usable() { return true; }
+  /// "measured" or "simulated": where the figures come from.
+  virtual std::string origin() const = 0;
+  /// What measures times on it; null: nothing does.
+  virtual TimingDevice* timing() { return nullptr; }
 };
 
 }  // namespace sptc::hardware

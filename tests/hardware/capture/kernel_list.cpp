@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hardware/capture/kernel_list.h"
 
+#include "models/base/error.h"
 #include "models/mma/catalogue.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,19 @@ std::vector<KernelRow> read_lists() {
 const std::vector<KernelRow>& kernel_rows() {
   static const std::vector<KernelRow> rows = read_lists();
   return rows;
+}
+
+std::vector<std::string> timed_mma() {
+  std::vector<std::string> names;
+  const auto add = [&](const char* id) {
+    const auto row =
+        std::ranges::find(kernel_rows(), id, [](const KernelRow& kernel) { return kernel.id; });
+    ensure(row != kernel_rows().end(), "a timed instruction has no kernel");
+    names.push_back(row->ptx);
+  };
+#define SPTC_TIMED(id) add(#id);
+#include "tests/hardware/cuda/mma_bench_operations.inc"
+  return names;
 }
 
 std::string expected_sass(const std::string& target_name) {

@@ -18,6 +18,9 @@ struct KernelRow {
 };
 const std::vector<KernelRow>& kernel_rows();
 
+/// PTX names of the mma and mma.sp instructions that are timed (cuda/mma_bench_operations.inc).
+std::vector<std::string> timed_mma();
+
 /// "id<TAB>kernels<TAB>mnemonic<TAB>count" for every kernel of `target` whose SASS is published:
 /// `kernels` instances (selectors), each with `count` matrix instructions called `mnemonic`. Throws
 /// InputError for an unknown target.

@@ -12,8 +12,4 @@ std::unique_ptr<Device> open_gpu() {
       "works without");
 }
 
-void capture_timing(CaptureWriter&, const TimingProgramme&, Device&) {
-  throw InternalError("a build without CUDA times nothing");
-}
-
 }  // namespace sptc::hardware

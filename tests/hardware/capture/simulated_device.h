@@ -15,6 +15,7 @@ class SimulatedDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   bool has(const std::string& ptx) const override;
   std::vector<std::uint32_t> run(const MmaLaunch& launch) override;
+  std::string origin() const override { return "simulated"; }
 
  private:
   mma::Target target_;

@@ -2,19 +2,16 @@
 //
 // cuBLASLt, opened at run time. The declarations below are those of cublasLt.h 11 to 13 as far as
 // they are used; handles and descriptors are opaque pointers.
-#include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/cuda/check.cuh"
 #include "tests/hardware/cuda/dynamic_library.h"
 #include "tests/hardware/cuda/library_gemm.h"
+#include "tests/hardware/cuda/library_status.h"
 
 namespace sptc::hardware {
 namespace {
 
 // cublas_api.h, library_types.h, cublasLt.h.
-constexpr int kSuccess = 0;
 constexpr int kCompute32F = 68, kCompute32I = 72;
-constexpr int kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14,
-              kRealE4m3 = 28;
 constexpr int kDescTransA = 3, kPreferenceWorkspace = 1, kAlgoConfigId = 0;
 constexpr int kTransposed = 1;
 constexpr std::size_t kWorkspaceBytes = 64 << 20;
@@ -72,23 +69,9 @@ struct Api {
       return library.name() + " lacks a function";
     }
     const int status = create(&handle);
-    return status == kSuccess ? "" : "cublasLtCreate returned " + std::to_string(status);
+    return status == kLibrarySuccess ? "" : "cublasLtCreate returned " + std::to_string(status);
   }
 };
-
-const Api& api() {
-  static const Api opened;
-  if (!opened.problem.empty()) {
-    throw AbsentError(opened.problem);
-  }
-  return opened;
-}
-
-void require(int status, const char* call) {
-  if (status != kSuccess) {
-    throw std::runtime_error(std::string(call) + " returned " + std::to_string(status));
-  }
-}
 
 /// A descriptor that destroys itself.
 class Descriptor {
@@ -117,29 +100,31 @@ class CublasLt final : public LibraryGemm {
                      : problem.dtype == "bf16" ? kReal16BF
                                                : kRealE4m3;
     const int d_type = integer ? kReal32I : kReal32F;
-    require(api_.desc_create(&operation_.handle, integer ? kCompute32I : kCompute32F, d_type),
-            "cublasLtMatmulDescCreate");
-    require(api_.desc_set(operation_.handle, kDescTransA, &kTransposed, sizeof(kTransposed)),
-            "cublasLtMatmulDescSetAttribute");
+    require_success(
+        api_.desc_create(&operation_.handle, integer ? kCompute32I : kCompute32F, d_type),
+        "cublasLtMatmulDescCreate");
+    require_success(
+        api_.desc_set(operation_.handle, kDescTransA, &kTransposed, sizeof(kTransposed)),
+        "cublasLtMatmulDescSetAttribute");
     // Column-major in its words: A is [k, m] and transposed, B is [k, n], D is [m, n].
     const auto layout = [&](Descriptor& to, int element, int rows, int cols) {
-      require(api_.layout_create(&to.handle, element, static_cast<std::uint64_t>(rows),
-                                 static_cast<std::uint64_t>(cols), rows),
-              "cublasLtMatrixLayoutCreate");
+      require_success(api_.layout_create(&to.handle, element, static_cast<std::uint64_t>(rows),
+                                         static_cast<std::uint64_t>(cols), rows),
+                      "cublasLtMatrixLayoutCreate");
     };
     layout(a_, type, problem.k, problem.m);
     layout(b_, type, problem.k, problem.n);
     layout(d_, d_type, problem.m, problem.n);
     Descriptor preference(api_.preference_destroy);
-    require(api_.preference_create(&preference.handle), "cublasLtMatmulPreferenceCreate");
-    require(api_.preference_set(preference.handle, kPreferenceWorkspace, &kWorkspaceBytes,
-                                sizeof(kWorkspaceBytes)),
-            "cublasLtMatmulPreferenceSetAttribute");
+    require_success(api_.preference_create(&preference.handle), "cublasLtMatmulPreferenceCreate");
+    require_success(api_.preference_set(preference.handle, kPreferenceWorkspace, &kWorkspaceBytes,
+                                        sizeof(kWorkspaceBytes)),
+                    "cublasLtMatmulPreferenceSetAttribute");
     HeuristicResult result{};
     int found = 0;
     const int status = api_.heuristic(api_.handle, operation_.handle, a_.handle, b_.handle,
                                       d_.handle, d_.handle, preference.handle, 1, &result, &found);
-    if (status != kSuccess || found == 0 || result.state != kSuccess) {
+    if (status != kLibrarySuccess || found == 0 || result.state != kLibrarySuccess) {
       throw AbsentError("cuBLASLt has no kernel for " + problem.dtype + " (status " +
                         std::to_string(status) + ")");
     }
@@ -150,7 +135,8 @@ class CublasLt final : public LibraryGemm {
   std::string kernel() const override {
     int id = -1;
     std::size_t written = 0;
-    api_.algorithm_get(&algorithm_, kAlgoConfigId, &id, sizeof(id), &written);
+    require_success(api_.algorithm_get(&algorithm_, kAlgoConfigId, &id, sizeof(id), &written),
+                    "cublasLtMatmulAlgoConfigGetAttribute");
     return api_.library.name() + ", algorithm " + std::to_string(id);
   }
   std::size_t prepared_bytes() const override {
@@ -166,16 +152,17 @@ class CublasLt final : public LibraryGemm {
     const std::int32_t one_integer = 1;
     const std::int32_t zero_integer = 0;
     const bool integer = problem_.dtype == "s8";
-    require(api_.matmul(api_.handle, operation_.handle,
-                        integer ? static_cast<const void*>(&one_integer) : &one, prepared_a,
-                        a_.handle, b, b_.handle,
-                        integer ? static_cast<const void*>(&zero_integer) : &zero, d, d_.handle, d,
-                        d_.handle, &algorithm_, workspace_.get(), kWorkspaceBytes, nullptr),
-            "cublasLtMatmul");
+    require_success(
+        api_.matmul(api_.handle, operation_.handle,
+                    integer ? static_cast<const void*>(&one_integer) : &one, prepared_a, a_.handle,
+                    b, b_.handle, integer ? static_cast<const void*>(&zero_integer) : &zero, d,
+                    d_.handle, d, d_.handle, &algorithm_, workspace_.get(), kWorkspaceBytes,
+                    nullptr),
+        "cublasLtMatmul");
   }
 
  private:
-  const Api& api_ = api();
+  const Api& api_ = opened_library<Api>();
   LibraryProblem problem_;
   DeviceArray<char> workspace_;
   Descriptor operation_{api_.desc_destroy};

@@ -3,10 +3,10 @@
 // cuSPARSELt 0.6 and later, opened at run time. Handles, descriptors and plans are structures that
 // the caller provides; their sizes changed between versions (512 to 11024 bytes), so each gets 16
 // KiB.
-#include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/cuda/check.cuh"
 #include "tests/hardware/cuda/dynamic_library.h"
 #include "tests/hardware/cuda/library_gemm.h"
+#include "tests/hardware/cuda/library_status.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +14,7 @@
 namespace sptc::hardware {
 namespace {
 
-constexpr int kSuccess = 0;
 constexpr int kOldestVersion = 600;  // 0.6.0
-constexpr int kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14,
-              kRealE4m3 = 28;
 constexpr int kColumnMajor = 1, kNotTransposed = 0, kTransposed = 1, kHalfSparse = 0;
 constexpr unsigned kAlignment = 16;
 
@@ -66,29 +63,15 @@ struct Api {
     if (!all) {
       return library.name() + " lacks a function";
     }
-    if (const int status = init(&handle); status != kSuccess) {
+    if (const int status = init(&handle); status != kLibrarySuccess) {
       return "cusparseLtInit returned " + std::to_string(status);
     }
-    if (version(&handle, &version_number) != kSuccess || version_number < kOldestVersion) {
+    if (version(&handle, &version_number) != kLibrarySuccess || version_number < kOldestVersion) {
       return "cuSPARSELt " + std::to_string(version_number) + " is older than 0.6.0";
     }
     return "";
   }
 };
-
-const Api& api() {
-  static const Api opened;
-  if (!opened.problem.empty()) {
-    throw AbsentError(opened.problem);
-  }
-  return opened;
-}
-
-void require(int status, const char* call) {
-  if (status != kSuccess) {
-    throw std::runtime_error(std::string(call) + " returned " + std::to_string(status));
-  }
-}
 
 /// Operand type, and result types in the order in which they are tried (-1: none).
 struct Type {
@@ -144,17 +127,17 @@ class CusparseLt final : public LibraryGemm {
   std::size_t prepared_bytes() const override { return compressed_bytes_; }
   void prepare(const void* dense_a, void* prepared) override {
     DeviceArray<char> buffer(buffer_bytes_);
-    require(api_.compress(&api_.handle, &plan_, dense_a, prepared, buffer.get(), nullptr),
-            "cusparseLtSpMMACompress");
+    require_success(api_.compress(&api_.handle, &plan_, dense_a, prepared, buffer.get(), nullptr),
+                    "cusparseLtSpMMACompress");
     SPTC_CUDA(cudaDeviceSynchronize());
   }
   void run(const void* prepared_a, const void* b, void* d) override {
     const float one = 1.0F;
     const float zero = 0.0F;
     cudaStream_t stream = nullptr;
-    require(api_.matmul(&api_.handle, &plan_, &one, prepared_a, b, &zero, d, d, workspace_->get(),
-                        &stream, 1),
-            "cusparseLtMatmul");
+    require_success(api_.matmul(&api_.handle, &plan_, &one, prepared_a, b, &zero, d, d,
+                                workspace_->get(), &stream, 1),
+                    "cusparseLtMatmul");
   }
 
  private:
@@ -166,10 +149,10 @@ class CusparseLt final : public LibraryGemm {
   }
 
   bool note(int status, const char* call) {
-    if (status != kSuccess) {
+    if (status != kLibrarySuccess) {
       last_problem_ = std::string(call) + " returned " + std::to_string(status);
     }
-    return status == kSuccess;
+    return status == kLibrarySuccess;
   }
 
   /// Column-major in its words: A is [k, m] and transposed, B is [k, n], D is [m, n]. The numbers
@@ -201,18 +184,19 @@ class CusparseLt final : public LibraryGemm {
         has_plan_ = true;
         compute_type_ = compute;
         std::size_t workspace_bytes = 0;
-        require(api_.workspace(&api_.handle, &plan_, &workspace_bytes),
-                "cusparseLtMatmulGetWorkspace");
+        require_success(api_.workspace(&api_.handle, &plan_, &workspace_bytes),
+                        "cusparseLtMatmulGetWorkspace");
         workspace_ = std::make_unique<DeviceArray<char>>(workspace_bytes);
-        require(api_.compressed_size(&api_.handle, &plan_, &compressed_bytes_, &buffer_bytes_),
-                "cusparseLtSpMMACompressedSize");
+        require_success(
+            api_.compressed_size(&api_.handle, &plan_, &compressed_bytes_, &buffer_bytes_),
+            "cusparseLtSpMMACompressedSize");
         return true;
       }
     }
     return false;
   }
 
-  const Api& api_ = api();
+  const Api& api_ = opened_library<Api>();
   LibraryProblem problem_;
   Opaque a_, b_, d_, operation_, selection_, plan_;
   bool has_plan_ = false;

@@ -3,7 +3,9 @@
 // The GPU of this machine, through the CUDA runtime.
 #include "tests/hardware/capture/gpu.h"
 #include "tests/hardware/cuda/check.cuh"
+#include "tests/hardware/cuda/cuda_timing.h"
 #include "tests/hardware/cuda/gpu_error.h"
+#include "tests/hardware/cuda/hold_stream.h"
 #include "tests/hardware/cuda/mma_bits.h"
 #include "tests/hardware/cuda/nvml.h"
 
@@ -11,6 +13,13 @@
 
 namespace sptc::hardware {
 namespace {
+
+/// Claim: waits until `cycles` cycles of its SM have passed.
+__global__ void spin(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
 
 /// Says whether the GPU runs code of this build at all.
 __global__ void write_one(int* result) {
@@ -51,9 +60,32 @@ DeviceInfo read_info() {
   return info;
 }
 
+/// Throws where the GPU does not execute.
+void try_gpu() {
+  int answer = 0;
+  const DeviceArray<int> result(&answer, 1);
+  write_one<<<1, 1>>>(result.get());
+  SPTC_CUDA_LAUNCHED();
+  result.download(&answer);
+  if (answer != 1) {
+    throw std::runtime_error("a kernel ran and wrote nothing");
+  }
+}
+
 class Gpu final : public Device {
  public:
-  Gpu() : info_(read_info()) {}
+  Gpu() : info_(read_info()), timing_(make_cuda_timing(mma::find_target(info_.target))) {}
+
+  std::string origin() const override { return "measured"; }
+  TimingDevice* timing() override { return timing_.get(); }
+  bool usable() override {
+    try {
+      try_gpu();
+      return true;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  }
 
   const DeviceInfo& info() const override { return info_; }
   bool has(const std::string& ptx) const override {
@@ -65,9 +97,16 @@ class Gpu final : public Device {
 
  private:
   DeviceInfo info_;
+  std::unique_ptr<TimingDevice> timing_;
 };
 
 }  // namespace
+
+void hold_stream() {
+  constexpr long long kCycles = 150'000;
+  spin<<<1, 1>>>(kCycles);
+  SPTC_CUDA(cudaGetLastError());
+}
 
 std::unique_ptr<Device> open_gpu() {
   int count = 0;
@@ -77,9 +116,7 @@ std::unique_ptr<Device> open_gpu() {
   }
   auto gpu = std::make_unique<Gpu>();
   try {
-    const DeviceArray<int> result(1);
-    write_one<<<1, 1>>>(result.get());
-    SPTC_CUDA_LAUNCHED();
+    try_gpu();
   } catch (const std::runtime_error& error) {
     throw_no_gpu(gpu->info().name + " (" + gpu->info().target +
                  ") does not run the code of this build: " + error.what());

@@ -48,7 +48,7 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
 endif()
 
 target_sources(hardware_capture PRIVATE
-  cuda/cublaslt.cpp cuda/cusparselt.cpp cuda/dynamic_library.cpp cuda/gemm_capture.cpp cuda/nvml.cpp cuda/timing.cpp)
+  cuda/cublaslt.cpp cuda/cuda_timing.cpp cuda/cusparselt.cpp cuda/dynamic_library.cpp cuda/gemm_workload.cpp cuda/nvml.cpp)
 target_link_libraries(hardware_capture PRIVATE sptc_hardware_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
 set_target_properties(hardware_capture PROPERTIES LINKER_LANGUAGE CXX)
 

@@ -3,16 +3,15 @@
 // Shared memory and asynchronous copies of one SM. The claim of each kernel stands above it.
 #include "tests/hardware/cuda/check.cuh"
 #include "tests/hardware/cuda/memory_bench.h"
+#include "tests/hardware/cuda/shared_chain.h"
 
 #include <algorithm>
-#include <array>
 
 namespace sptc::hardware {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr int kSharedWords = 8192;  // 32 KiB
-constexpr int kMaxIlp = 4;
+constexpr int kSharedWords = 1024;  // 32 words of each bank
 
 __device__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -37,41 +36,44 @@ __device__ void ldmatrix(std::uint32_t (&r)[kMatrices], std::uint32_t address) {
 #endif
 }
 
-/// Claim: `ilp` chains per warp; the address of each ldmatrix is that of the one before plus a word
-/// that it loaded, which is 0. The 16-byte rows of a matrix follow each other: no bank conflict.
-template <int kMatrices>
-__global__ void ldmatrix_rounds(int ilp, int rounds, std::uint32_t* sink, long long* cycles) {
-  __shared__ __align__(128) std::uint32_t data[kSharedWords];
-  for (int i = threadIdx.x; i < kSharedWords; i += blockDim.x) {
-    data[i] = 0;
+/// Claim: `kIlp` chains per warp; the address of each ldmatrix is the word that the one before
+/// loaded (shared_chain.h), and nothing else stands between the two.
+template <int kMatrices, int kIlp>
+__global__ void ldmatrix_rounds(int rounds, std::uint32_t* sink, long long* cycles) {
+  constexpr LdmatrixChain kChain{kMatrices};
+  __shared__ __align__(128) std::uint32_t data[kIlp * LdmatrixChain::kBytes / 4];
+  const int lane = threadIdx.x % kLanes;
+  std::uint32_t address[kIlp];
+  for (int j = 0; j < kIlp; ++j) {
+    const int first = j * LdmatrixChain::kBytes;
+    address[j] = shared_address(data) + first + kChain.row_offset(lane);
+    data[first / 4 + kChain.loaded_word(lane)] = address[j];  // all warps write the same
   }
   __syncthreads();
-  std::uint32_t address[kMaxIlp];
-  for (int j = 0; j < kMaxIlp; ++j) {
-    address[j] = shared_address(data) + (threadIdx.x % kLanes) % (8 * kMatrices) * 16 + j * 512;
-  }
-  std::uint32_t r[kMatrices];
   const long long start = clock64();
+#pragma unroll 4
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-    for (int j = 0; j < kMaxIlp; ++j) {
-      if (j < ilp) {
-        ldmatrix<kMatrices>(r, address[j]);
-        address[j] += r[kMatrices - 1];
-      }
+    for (int j = 0; j < kIlp; ++j) {
+      std::uint32_t r[kMatrices] = {};
+      ldmatrix<kMatrices>(r, address[j]);
+      address[j] = r[kMatrices - 1];
     }
   }
   const long long end = clock64();
-  sink[threadIdx.x] = address[0] + address[1] + address[2] + address[3];
-  if (threadIdx.x % kLanes == 0) {
+  std::uint32_t sum = 0;
+  for (int j = 0; j < kIlp; ++j) {
+    sum ^= address[j];
+  }
+  sink[threadIdx.x] = sum;
+  if (lane == 0) {
     cycles[threadIdx.x / kLanes * 2] = start;
     cycles[threadIdx.x / kLanes * 2 + 1] = end;
   }
 }
 
-/// Claim: each load's address is the word that the load before returned, its own address. With
-/// `ways` ways, lane l reads word 32 * (l % ways) + l / ways of its own chain: `ways` lanes of a
-/// bank.
+/// Claim: each load's address is the word that the load before returned, its own address; `ways`
+/// lanes meet in every bank (shared_chain.h).
 __global__ void ld_shared_rounds(int ways, int rounds, std::uint32_t* sink, long long* cycles) {
   __shared__ __align__(128) std::uint32_t data[kSharedWords];
   for (int i = threadIdx.x; i < kSharedWords; i += blockDim.x) {
@@ -79,7 +81,7 @@ __global__ void ld_shared_rounds(int ways, int rounds, std::uint32_t* sink, long
   }
   __syncthreads();
   const int lane = threadIdx.x;
-  std::uint32_t address = shared_address(data + kLanes * (lane % ways) + lane / ways);
+  std::uint32_t address = shared_address(data + conflicting_word(lane, ways));
   const long long start = clock64();
 #pragma unroll 8
   for (int round = 0; round < rounds; ++round) {
@@ -94,7 +96,8 @@ __global__ void ld_shared_rounds(int ways, int rounds, std::uint32_t* sink, long
 }
 
 /// Claim: a round issues `in_flight` copies per thread, consecutive threads consecutive addresses,
-/// and waits for all of them.
+/// and waits for all of them. The addresses are those of the round before: 16 bytes (.cg) come from
+/// the L2, 4 and 8 bytes (.ca, the only form they have) from the L1.
 template <int kBytes>
 __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, long long* cycles) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -128,9 +131,10 @@ __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, lon
 }
 
 /// Claim: a round arms one barrier with the bytes of `in_flight` bulk copies, issues them from one
-/// thread, and waits for the barrier's phase.
+/// thread, and waits for the barrier's phase. A phase that does not come within `patience` cycles
+/// ends the kernel without an answer.
 __global__ void tma_rounds(const char* from, int bytes, int in_flight, int rounds,
-                           long long* cycles) {
+                           long long patience, long long* cycles) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char shared[];
   __shared__ __align__(8) std::uint64_t barrier;
@@ -157,6 +161,9 @@ __global__ void tma_rounds(const char* from, int bytes, int in_flight, int round
           : "=r"(done)
           : "r"(bar), "r"(round & 1)
           : "memory");
+      if (clock64() - start > patience) {
+        return;
+      }
     }
   }
   const long long end = clock64();
@@ -194,12 +201,15 @@ class CycleReport {
 }  // namespace
 
 long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) {
+  using Kernel = void (*)(int rounds, std::uint32_t* sink, long long* cycles);
+  constexpr Kernel kKernels[3][3] = {
+      {ldmatrix_rounds<1, 1>, ldmatrix_rounds<1, 2>, ldmatrix_rounds<1, 4>},
+      {ldmatrix_rounds<2, 1>, ldmatrix_rounds<2, 2>, ldmatrix_rounds<2, 4>},
+      {ldmatrix_rounds<4, 1>, ldmatrix_rounds<4, 2>, ldmatrix_rounds<4, 4>}};
+  const auto place = [](int count) { return count == 4 ? 2 : count - 1; };
   CycleReport report(warps);
   DeviceArray<std::uint32_t> sink(static_cast<std::size_t>(warps * kLanes));
-  const auto kernel = matrices == 1   ? ldmatrix_rounds<1>
-                      : matrices == 2 ? ldmatrix_rounds<2>
-                                      : ldmatrix_rounds<4>;
-  kernel<<<1, warps * kLanes>>>(ilp, rounds, sink.get(), report.get());
+  kKernels[place(matrices)][place(ilp)]<<<1, warps * kLanes>>>(rounds, sink.get(), report.get());
   return report.span();
 }
 
@@ -228,7 +238,8 @@ long long tma_cycles(int bytes, int in_flight, int rounds) {
   const std::size_t total = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(in_flight);
   DeviceArray<char> data(total);
   data.fill(0);
-  tma_rounds<<<1, 1, total>>>(data.get(), bytes, in_flight, rounds, report.get());
+  constexpr long long kPatience = 1'000'000'000;  // about a second
+  tma_rounds<<<1, 1, total>>>(data.get(), bytes, in_flight, rounds, kPatience, report.get());
   return report.span();
 }
 

@@ -9,14 +9,14 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 
 namespace sptc::hardware {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr int kMaxWarps = 32;
+constexpr int kMaxWarps = 16;
+constexpr int kMaxIlp = 6;
 
 /// [register][lane], the same for every warp.
 struct BenchArrays {
@@ -29,7 +29,7 @@ struct BenchArrays {
 };
 
 template <typename Op, int kIlp>
-__global__ void run_rounds(BenchArrays arrays, int rounds) {
+__global__ void __launch_bounds__(kMaxWarps* kLanes) run_rounds(BenchArrays arrays, int rounds) {
   if constexpr (kAvailable<Op>) {
     using Word = typename Op::Word;
     const int lane = threadIdx.x % kLanes;
@@ -97,13 +97,6 @@ const Launchers& launchers() {
 }
 
 }  // namespace
-
-std::vector<std::string> timed_mma() {
-  std::vector<std::string> names;
-  std::transform(launchers().begin(), launchers().end(), std::back_inserter(names),
-                 [](const auto& entry) { return entry.first; });
-  return names;
-}
 
 long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) {
   const DeviceArray<std::uint32_t> a(operands.a.data(), operands.a.size());

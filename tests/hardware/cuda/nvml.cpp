@@ -132,13 +132,13 @@ std::vector<PowerSample> PowerSampler::stop() {
   return samples_;
 }
 
-PowerMeans steady_means(const std::vector<PowerSample>& samples) {
+PowerMeans means_after(const std::vector<PowerSample>& samples, double skip_ms) {
   double power = 0;
   double clock = 0;
   int power_count = 0;
   int clock_count = 0;
   for (const PowerSample& sample : samples) {
-    if (sample.t_ms < samples.back().t_ms / 4) {
+    if (sample.t_ms < skip_ms) {
       continue;
     }
     if (sample.power_w) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tests/hardware/capture/timing_device.h"
 #include "tests/hardware/cuda/dynamic_library.h"
 
 #include <atomic>
@@ -45,11 +46,6 @@ class Nvml {
   int (*energy_)(Device, unsigned long long*) = nullptr;
 };
 
-struct PowerSample {
-  double t_ms = 0;
-  std::optional<double> power_w, clock_mhz, memory_clock_mhz, temperature_c;
-};
-
 /// Samples NVML on a thread of its own from construction to stop(); without NVML there are none.
 class PowerSampler {
  public:
@@ -67,10 +63,10 @@ class PowerSampler {
   std::thread thread_;
 };
 
-/// Means over the samples of the last three quarters of a run.
+/// Means over the samples after the first `skip_ms` milliseconds.
 struct PowerMeans {
   std::optional<double> power_w, clock_mhz;
 };
-PowerMeans steady_means(const std::vector<PowerSample>& samples);
+PowerMeans means_after(const std::vector<PowerSample>& samples, double skip_ms);
 
 }  // namespace sptc::hardware

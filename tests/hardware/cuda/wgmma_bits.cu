@@ -4,10 +4,8 @@
 // in registers to exactly one wgmma or wgmma.sp, and what the instruction returns is what stands in
 // D afterwards.
 #include "tests/hardware/capture/wgmma_tile.h"
-#include "tests/hardware/cuda/check.cuh"
+#include "tests/hardware/cuda/bit_launch.cuh"
 #include "tests/hardware/cuda/mma_bits.h"
-
-#include <map>
 
 namespace sptc::hardware {
 namespace {
@@ -64,17 +62,8 @@ namespace op {
 #include "tests/hardware/cuda/wgmma_operations.inc"
 }  // namespace op
 
-/// Words of 32 bits: A, B [case][tile], C, D [case][register][lane], metadata [case][lane].
-struct WgmmaArrays {
-  const std::uint32_t* a;
-  const std::uint32_t* b;
-  const std::uint32_t* c;
-  const std::uint32_t* metadata;
-  std::uint32_t* d;
-};
-
 template <typename Op, int kSelector>
-__global__ void __launch_bounds__(kWgmmaLanes) execute_once(WgmmaArrays arrays) {
+__global__ void __launch_bounds__(kWgmmaLanes) execute_once(BitArrays arrays) {
   if constexpr (kHasWgmma) {
     constexpr WgmmaTile kTileA{kWgmmaRows, kWgmmaBytesOfA};
     constexpr WgmmaTile kTileB{kWgmmaColumns, Op::kRowBytesOfB};
@@ -106,27 +95,23 @@ __global__ void __launch_bounds__(kWgmmaLanes) execute_once(WgmmaArrays arrays) 
   }
 }
 
-using Launcher = void (*)(unsigned cases, const WgmmaArrays& arrays);
-
 template <typename Op, int kSelector>
-void launch(unsigned cases, const WgmmaArrays& arrays) {
-  execute_once<Op, kSelector><<<cases, kWgmmaLanes>>>(arrays);
+void launch(unsigned cases, const BitArrays& arrays) {
+  execute_once<Op, kSelector><<<cases, kWgmmaLanes>>>(arrays);  // run_bits() looks for its errors
 }
 
-using Launchers = std::map<std::string, std::vector<Launcher>>;
-
 template <typename Op>
-void add(Launchers& all) {
-  std::vector<Launcher>& list = all[Op::kName];
+void add(BitLaunchers& all) {
+  std::vector<BitLauncher>& list = all[Op::kName];
   list.push_back(launch<Op, 0>);
   if constexpr (Op::kSelectors > 1) {
     list.push_back(launch<Op, 1>);
   }
 }
 
-const Launchers& launchers() {
-  static const Launchers all = [] {
-    Launchers made;
+const BitLaunchers& launchers() {
+  static const BitLaunchers all = [] {
+    BitLaunchers made;
 #define SPTC_WGMMA_OP(id, ...) add<op::id>(made);
 #include "tests/hardware/cuda/wgmma_operations.inc"
     return made;
@@ -141,23 +126,7 @@ bool has_wgmma_kernel(const std::string& ptx) {
 }
 
 std::vector<std::uint32_t> run_wgmma_kernel(const MmaLaunch& launch) {
-  const auto found = launchers().find(launch.ptx);
-  if (found == launchers().end() ||
-      static_cast<std::size_t>(launch.selector) >= found->second.size()) {
-    throw std::runtime_error("no kernel for " + launch.ptx + " with selector " +
-                             std::to_string(launch.selector));
-  }
-  const DeviceArray<std::uint32_t> a(launch.a.data(), launch.a.size());
-  const DeviceArray<std::uint32_t> b(launch.b.data(), launch.b.size());
-  const DeviceArray<std::uint32_t> c(launch.c.data(), launch.c.size());
-  const DeviceArray<std::uint32_t> metadata(launch.metadata.data(), launch.metadata.size());
-  std::vector<std::uint32_t> result(launch.d_words, launch.poison);
-  const DeviceArray<std::uint32_t> d(result.data(), result.size());
-  found->second[static_cast<std::size_t>(launch.selector)](
-      static_cast<unsigned>(launch.cases), {a.get(), b.get(), c.get(), metadata.get(), d.get()});
-  SPTC_CUDA_LAUNCHED();
-  d.download(result.data());
-  return result;
+  return run_bits(launchers(), launch);
 }
 
 }  // namespace sptc::hardware

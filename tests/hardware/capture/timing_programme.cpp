@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/hardware/cuda/timing.h"
+#include "tests/hardware/capture/timing_programme.h"
 
 #include "models/mma/catalogue.h"
 #include "tests/hardware/capture/case_generator.h"
 #include "tests/hardware/capture/element_source.h"
+#include "tests/hardware/capture/kernel_list.h"
 #include "tests/hardware/capture/operand_image.h"
-#include "tests/hardware/cuda/memory_bench.h"
-#include "tests/hardware/cuda/mma_bench.h"
-#include "tests/hardware/cuda/nvml.h"
+#include "tests/hardware/capture/row_table.h"
+#include "tests/hardware/capture/timing_device.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,6 +19,10 @@ using Json = nlohmann::ordered_json;
 using mma::MmaInstruction;
 
 constexpr int kRounds = 256;  ///< between the two lengths that are compared
+constexpr int kMaxIlp = 6;
+// Of the time for all that is timed; GEMMs and power take what is left.
+constexpr double kMicrobenchShare = 0.35;
+constexpr double kMemoryShare = 0.5;
 
 /// Cycles per round from two lengths: what does not grow with the rounds drops out.
 template <typename CyclesOf>
@@ -86,7 +90,8 @@ void time_point(RowTable& table, const Point& point, int repeats, CyclesOf cycle
             });
 }
 
-void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Target& target) {
+void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Target& target,
+              TimingDevice& timing) {
   const std::vector<int> warps =
       programme.quick ? std::vector{1, 4, 8} : std::vector{1, 2, 4, 8, 16};
   const int repeats = programme.quick ? 2 : 4;
@@ -103,30 +108,31 @@ void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Targ
       const MmaLaunch operands = operands_of(instruction, random, programme.seed);
       for (const int warp_count : warps) {
         for (int ilp = 1; ilp <= kMaxIlp; ++ilp) {
-          time_point(table, {ptx, instruction.sparse, warp_count, ilp, random, macs}, repeats,
-                     [&](int rounds) { return mma_cycles(operands, warp_count, ilp, rounds); });
+          time_point(
+              table, {ptx, instruction.sparse, warp_count, ilp, random, macs}, repeats,
+              [&](int rounds) { return timing.mma_cycles(operands, warp_count, ilp, rounds); });
         }
       }
     }
   }
 }
 
-void time_wgmma(RowTable& table, const TimingProgramme& programme) {
-  const std::vector<TimedWgmma> list = timed_wgmma();
+void time_wgmma(RowTable& table, const TimingProgramme& programme, TimingDevice& timing) {
+  const std::vector<TimedWgmma> list = timing.timed_wgmma();
   for (std::size_t i = 0; i < list.size(); ++i) {
     for (const bool random : {false, true}) {
       for (const int groups : {1, 2}) {
         const long long macs = 64LL * list[i].n * list[i].macs_per_row_and_column;
         time_point(table, {list[i].ptx, list[i].sparse, 4 * groups, 1, random, macs},
                    programme.quick ? 2 : 4,
-                   [&](int rounds) { return wgmma_cycles(i, groups, rounds, random); });
+                   [&](int rounds) { return timing.wgmma_cycles(i, groups, rounds, random); });
       }
     }
   }
 }
 
 /// Rows that need a later compute capability than `capability` are absent.
-void time_shared(RowTable& table, double capability) {
+void time_shared(RowTable& table, double capability, TimingDevice& timing) {
   const auto require = [capability](double needed, const char* what) {
     if (capability < needed) {
       throw AbsentError(what);
@@ -136,43 +142,45 @@ void time_shared(RowTable& table, double capability) {
   for (const int matrices : {1, 2, 4}) {
     for (const int warps : {1, 2, 4, 8}) {
       for (const int ilp : {1, 2, 4}) {
-        table.row({{"kind", "ldmatrix"},
-                   {"variant", "x" + std::to_string(matrices)},
-                   {"warps", warps},
-                   {"ilp", ilp}},
-                  [&](Json& row) {
-                    require(7.5, "ldmatrix needs sm_75");
-                    const double cycles = cycles_per_round(
-                        [&](int rounds) { return ldmatrix_cycles(matrices, warps, ilp, rounds); },
-                        kRepeats);
-                    row["latency_cycles"] = cycles;
-                    row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
-                  });
+        table.row(
+            {{"kind", "ldmatrix"},
+             {"variant", "x" + std::to_string(matrices)},
+             {"warps", warps},
+             {"ilp", ilp}},
+            [&](Json& row) {
+              require(7.5, "ldmatrix needs sm_75");
+              const double cycles = cycles_per_round(
+                  [&](int rounds) { return timing.ldmatrix_cycles(matrices, warps, ilp, rounds); },
+                  kRepeats);
+              row["latency_cycles"] = cycles;
+              row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
+            });
       }
     }
   }
   for (const int ways : {1, 2, 4, 8, 16, 32}) {
     table.row({{"kind", "ld_shared"}, {"conflict_ways", ways}}, [&](Json& row) {
-      row["latency_cycles"] =
-          cycles_per_round([&](int rounds) { return ld_shared_cycles(ways, rounds); }, kRepeats);
+      row["latency_cycles"] = cycles_per_round(
+          [&](int rounds) { return timing.ld_shared_cycles(ways, rounds); }, kRepeats);
     });
   }
   for (const int bytes : {4, 8, 16}) {
     for (const int threads : {32, 128, 256}) {
       for (const int in_flight : {1, 4}) {
-        table.row(
-            {{"kind", "cp_async"},
-             {"bytes_per_thread", bytes},
-             {"threads", threads},
-             {"in_flight", in_flight}},
-            [&](Json& row) {
-              require(8.0, "cp.async needs sm_80");
-              const double cycles = cycles_per_round(
-                  [&](int rounds) { return cp_async_cycles(bytes, threads, in_flight, rounds); },
-                  kRepeats);
-              row["latency_cycles"] = cycles;
-              row["bytes_per_clk_per_sm"] = 1.0 * bytes * threads * in_flight / cycles;
-            });
+        table.row({{"kind", "cp_async"},
+                   {"bytes_per_thread", bytes},
+                   {"threads", threads},
+                   {"in_flight", in_flight}},
+                  [&](Json& row) {
+                    require(8.0, "cp.async needs sm_80");
+                    const double cycles = cycles_per_round(
+                        [&](int rounds) {
+                          return timing.cp_async_cycles(bytes, threads, in_flight, rounds);
+                        },
+                        kRepeats);
+                    row["latency_cycles"] = cycles;
+                    row["bytes_per_clk_per_sm"] = 1.0 * bytes * threads * in_flight / cycles;
+                  });
       }
     }
   }
@@ -181,7 +189,7 @@ void time_shared(RowTable& table, double capability) {
       table.row({{"kind", "tma"}, {"bytes", bytes}, {"in_flight", in_flight}}, [&](Json& row) {
         require(9.0, "bulk copies need sm_90");
         const double cycles = cycles_per_round(
-            [&](int rounds) { return tma_cycles(bytes, in_flight, rounds); }, kRepeats);
+            [&](int rounds) { return timing.tma_cycles(bytes, in_flight, rounds); }, kRepeats);
         row["latency_cycles"] = cycles;
         row["bytes_per_clk_per_sm"] = 1.0 * bytes * in_flight / cycles;
       });
@@ -189,15 +197,16 @@ void time_shared(RowTable& table, double capability) {
   }
 }
 
-void time_beyond_the_sm(RowTable& table, bool quick) {
+void time_beyond_the_sm(RowTable& table, bool quick, TimingDevice& timing) {
   constexpr std::size_t kKiB = 1024;
   constexpr std::size_t kMiB = 1024 * kKiB;
   for (const std::size_t footprint : {16 * kKiB, 64 * kKiB}) {
-    table.row({{"kind", "pointer_chase"},
-               {"footprint_bytes", footprint},
-               {"stride_bytes", 128},
-               {"cache", "ca"}},
-              [&](Json& row) { row["latency_cycles"] = chase_cycles(footprint, 128, true); });
+    table.row(
+        {{"kind", "pointer_chase"},
+         {"footprint_bytes", footprint},
+         {"stride_bytes", 128},
+         {"cache", "ca"}},
+        [&](Json& row) { row["latency_cycles"] = timing.chase_cycles(footprint, 128, true); });
   }
   std::vector<std::size_t> footprints{1 * kMiB, 8 * kMiB, 32 * kMiB, 256 * kMiB};
   if (!quick) {
@@ -206,15 +215,16 @@ void time_beyond_the_sm(RowTable& table, bool quick) {
                   64 * kMiB,  96 * kMiB, 128 * kMiB, 256 * kMiB, 512 * kMiB};
   }
   for (const std::size_t footprint : footprints) {
-    table.row({{"kind", "pointer_chase"},
-               {"footprint_bytes", footprint},
-               {"stride_bytes", 512},
-               {"cache", "cg"}},
-              [&](Json& row) { row["latency_cycles"] = chase_cycles(footprint, 512, false); });
+    table.row(
+        {{"kind", "pointer_chase"},
+         {"footprint_bytes", footprint},
+         {"stride_bytes", 512},
+         {"cache", "cg"}},
+        [&](Json& row) { row["latency_cycles"] = timing.chase_cycles(footprint, 512, false); });
   }
   std::vector<L2Line> lines;
   table.row({{"kind", "l2_line"}}, [&](Json& row) {
-    lines = l2_line_cycles(quick ? 16 : 64);
+    lines = timing.l2_line_cycles(quick ? 16 : 64);
     row.update({{"sm", lines.front().sm},
                 {"line", lines.front().line},
                 {"latency_cycles", lines.front().cycles}});
@@ -233,12 +243,11 @@ void time_beyond_the_sm(RowTable& table, bool quick) {
     for (const std::size_t footprint : footprints) {
       table.row({{"kind", "bandwidth"}, {"operation", word}, {"footprint_bytes", footprint}},
                 [&, which = operation](Json& row) {
-                  std::vector<double> times = bandwidth_us(which, footprint, quick ? 5 : 15);
-                  std::sort(times.begin(), times.end());
-                  const double median = times[times.size() / 2];
-                  row["gb_per_s"] = static_cast<double>(footprint) / median * 1e-3;
-                  row["time_us_median"] = median;
-                  row["launches"] = times.size();
+                  std::vector<double> rates =
+                      timing.bandwidth_gb_per_s(which, footprint, quick ? 5 : 15);
+                  std::sort(rates.begin(), rates.end());
+                  row["gb_per_s"] = rates[rates.size() / 2];
+                  row["launches"] = rates.size();
                 });
     }
   }
@@ -246,86 +255,37 @@ void time_beyond_the_sm(RowTable& table, bool quick) {
 
 }  // namespace
 
-bool is_late(const TimingProgramme& programme) {
-  return std::chrono::steady_clock::now() > programme.deadline;
-}
-
-void RowTable::row(Json point, const std::function<void(Json&)>& measure) {
-  if (is_late(programme_)) {
-    ++late_;
-    return;
-  }
-  point["status"] = name(ItemStatus::kOk);
-  point["reason"] = nullptr;
-  try {
-    measure(point);
-  } catch (const AbsentError& absent) {
-    point["status"] = name(ItemStatus::kAbsent);
-    point["reason"] = absent.what();
-  } catch (const std::exception& error) {
-    point["status"] = name(ItemStatus::kFailed);
-    point["reason"] = error.what();
-    first_reason_ = failed_ == 0 ? error.what() : first_reason_;
-    ++failed_;
-  }
-  rows_.push_back(std::move(point));
-}
-
-ItemOutcome RowTable::outcome(const std::string& file) const {
-  if (failed_ == 0 && late_ == 0) {
-    return {ItemStatus::kOk, "", file};
-  }
-  std::string reason = std::to_string(failed_) + " of " + std::to_string(rows_.size() + late_) +
-                       " rows failed, " + std::to_string(late_) + " were left out for want of time";
-  if (failed_ > 0) {
-    reason += "; the first: " + first_reason_;
-  }
-  return {failed_ == rows_.size() && failed_ > 0 ? ItemStatus::kFailed : ItemStatus::kPartial,
-          std::move(reason), file};
-}
-
-ItemOutcome capture_microbench(const CaptureWriter& writer, const TimingProgramme& programme,
-                               const Device& device) {
-  const mma::Target& target = mma::find_target(device.info().target);
-  RowTable table(programme);
-  time_mma(table, programme, target);
-  if (target.name == "sm_90") {
-    time_wgmma(table, programme);
-  }
-  const Nvml* const nvml = Nvml::get();
-  writer.write_json(
-      "microbench.json",
-      {{"clock_mhz", json_or_null(nvml != nullptr ? nvml->clock_mhz() : std::nullopt)},
-       {"rows", table.rows()}});
-  return table.outcome("microbench.json");
-}
-
-ItemOutcome capture_memory(const CaptureWriter& writer, const TimingProgramme& programme,
-                           const Device& device) {
-  RowTable table(programme);
-  time_shared(table, std::stod(device.info().compute_capability));
-  time_beyond_the_sm(table, programme.quick);
-  writer.write_json("memory.json", {{"rows", table.rows()}});
-  return table.outcome("memory.json");
-}
-
 void capture_timing(CaptureWriter& writer, const TimingProgramme& programme, Device& device) {
-  writer.item("nvml", []() -> ItemOutcome {
-    if (Nvml::get() == nullptr) {
-      throw AbsentError(Nvml::why_absent());
+  TimingDevice& timing = *device.timing();
+  const auto share = [&](double fraction) {
+    return programme.start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                 (programme.deadline - programme.start) * fraction);
+  };
+  const std::chrono::seconds limit = programme.item_limit();
+  const auto usable = [&] { return device.usable(); };
+  writer.item("nvml", kItemLimit, [&]() -> ItemOutcome {
+    if (const std::string why = timing.why_no_power(); !why.empty()) {
+      throw AbsentError(why);
     }
     return {};
   });
-  // Each part gets its share of the time, so that a slow one takes nothing from the next.
-  const auto start = std::chrono::steady_clock::now();
-  const auto share = [&](double fraction) {
-    TimingProgramme part = programme;
-    part.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                (programme.deadline - start) * fraction);
-    return part;
-  };
-  writer.item("microbench", [&] { return capture_microbench(writer, share(0.35), device); });
-  writer.item("memory", [&] { return capture_memory(writer, share(0.5), device); });
+  writer.item("microbench", limit, [&] {
+    RowTable table(share(kMicrobenchShare), usable);
+    const mma::Target& target = mma::find_target(device.info().target);
+    time_mma(table, programme, target, timing);
+    time_wgmma(table, programme, timing);
+    writer.write_json("microbench.json",
+                      {{"clock_mhz", json_or_null(timing.clock_mhz())}, {"rows", table.rows()}});
+    return table.outcome("microbench.json");
+  });
+  writer.item("memory", limit, [&] {
+    RowTable table(share(kMemoryShare), usable);
+    time_shared(table, std::stod(device.info().compute_capability), timing);
+    time_beyond_the_sm(table, programme.quick, timing);
+    writer.write_json("memory.json",
+                      {{"clock_mhz", json_or_null(timing.clock_mhz())}, {"rows", table.rows()}});
+    return table.outcome("memory.json");
+  });
   capture_gemm(writer, programme, device);
 }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hardware/capture/simulated_timing.h"
+
+#include "models/base/error.h"
+#include "sim/config/energy.h"
+#include "sim/crosscheck/gemm_simulation.h"
+#include "sim/microbench/microbench.h"
+#include "sim/run/data_source.h"
+#include "sim/run/energy.h"
+#include "sim/run/gemm_launcher.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace sptc::hardware {
+namespace {
+
+constexpr long long kStartUp = 37;  // cycles that the difference of two lengths cancels
+
+/// What the simulator refuses is absent.
+template <typename Ask>
+auto or_absent(Ask ask) {
+  try {
+    return ask();
+  } catch (const InputError& error) {
+    throw AbsentError(error.what());
+  }
+}
+
+class SimulatedGemm final : public GemmWorkload {
+ public:
+  SimulatedGemm(const sim::Architecture& architecture,
+                const std::optional<energy::PowerSpec>& power, const GemmChoice& choice,
+                const GemmData& data)
+      : library_(choice.library) {
+    sim::Operation op;
+    op.name = data.shape().name;
+    op.shape = {data.shape().m, data.shape().n, data.shape().k};
+    op.dtype = data.instruction().a_type;
+    op.prunable = choice.sparse;
+    sim::RunOptions options;
+    options.fidelity = sim::Fidelity::kAnalytic;
+    options.clock_limited = power.has_value();
+    if (choice.library == "own") {
+      options.kernel = sim::own_kernel(op.dtype, choice.sparse);
+    }
+    figures_ = sim::GemmTimer(architecture.gpu, options)(op, choice.sparse);
+    if (power) {
+      const bool zeros = data.a(0, 0) == 0 && data.a(0, 1) == 0 && data.b(0, 0) == 0;
+      const sim::GeneratedData values(zeros ? sim::DataKind::kZeros : sim::DataKind::kRandom, 0);
+      sim::add_energy(op, choice.sparse, *power, sim::SwitchingSource(values).of(op, choice.sparse),
+                      options, figures_);
+    }
+  }
+
+  std::string kernel() const override { return "simulated, as " + library_; }
+  int copies() const override { return 1; }
+  GemmCheck check() override { return {.mode = "none"}; }
+  TimedLaunches time(double) override {
+    return {std::vector<double>(10, figures_.time_us), std::nullopt, figures_.clock_mhz};
+  }
+  SustainedRun sustain(double seconds) override {
+    SustainedRun run;
+    run.launches = std::llround(std::ceil(seconds * 1e6 / figures_.time_us));
+    run.duration_s = static_cast<double>(run.launches) * figures_.time_us * 1e-6;
+    run.clock_mhz = figures_.clock_mhz;
+    if (figures_.energy) {
+      run.power_w = figures_.energy->power_w;
+      run.energy_j = *run.power_w * run.duration_s;
+      run.samples.push_back({0, run.power_w, run.clock_mhz, std::nullopt, std::nullopt});
+    }
+    return run;
+  }
+
+ private:
+  std::string library_;
+  sim::VariantResult figures_;
+};
+
+class SimulatedTiming final : public TimingDevice {
+ public:
+  explicit SimulatedTiming(const sim::Architecture& architecture) : architecture_(architecture) {
+    try {
+      power_ = sim::power_spec(sim::load_energy(architecture.gpu.name).config, architecture.gpu.sms,
+                               architecture.gpu.boost_clock_mhz);
+    } catch (const InputError& error) {
+      no_power_ = error.what();
+    }
+  }
+
+  long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) override {
+    return cycles(sim::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
+  }
+  std::vector<TimedWgmma> timed_wgmma() const override { return {}; }
+  long long wgmma_cycles(std::size_t, int, int, bool) override {
+    throw AbsentError("no wgmma is simulated here");
+  }
+  long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
+    return cycles(sim::SharedLoad{matrices, 1, true}, warps, ilp, rounds);
+  }
+  long long ld_shared_cycles(int ways, int rounds) override {
+    return cycles(sim::SharedLoad{1, ways, false}, 1, 1, rounds);
+  }
+  long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) override {
+    return cycles(sim::AsyncCopy{bytes, false}, threads / 32, in_flight, rounds);
+  }
+  long long tma_cycles(int bytes, int in_flight, int rounds) override {
+    return cycles(sim::AsyncCopy{bytes, true}, 1, in_flight, rounds);
+  }
+  double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
+    if (through_l1) {
+      throw AbsentError("the simulator has no L1");
+    }
+    return bench().memory().chase_cycles(static_cast<std::int64_t>(footprint),
+                                         static_cast<std::int64_t>(stride));
+  }
+  std::vector<L2Line> l2_line_cycles(int lines) override {
+    std::vector<L2Line> result;
+    for (int line = 0; line < lines; ++line) {
+      result.push_back({0, line, bench().memory().line_cycles()});
+    }
+    return result;
+  }
+  std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
+                                         int launches) override {
+    const auto which = operation == BandwidthOperation::kRead    ? sim::BandwidthOperation::kRead
+                       : operation == BandwidthOperation::kWrite ? sim::BandwidthOperation::kWrite
+                                                                 : sim::BandwidthOperation::kCopy;
+    return std::vector<double>(
+        static_cast<std::size_t>(launches),
+        bench().memory().bandwidth_gb_per_s(which, static_cast<std::int64_t>(footprint)));
+  }
+  std::unique_ptr<GemmWorkload> gemm(const GemmChoice& choice, const GemmData& data) override {
+    if (choice.library == "cusparselt") {
+      throw AbsentError("libcusparseLt was not found");
+    }
+    return or_absent(
+        [&] { return std::make_unique<SimulatedGemm>(architecture_, power_, choice, data); });
+  }
+  std::optional<double> idle_power_w() override {
+    return power_ ? std::optional(power_->static_power.board_idle_w) : std::nullopt;
+  }
+  std::optional<double> clock_mhz() override { return architecture_.gpu.boost_clock_mhz; }
+  std::string why_no_power() override { return no_power_; }
+
+ private:
+  sim::Microbench& bench() {
+    if (!bench_) {
+      bench_.emplace(architecture_.gpu);
+    }
+    return *bench_;
+  }
+
+  /// The same point is simulated once.
+  long long cycles(const sim::BenchInstruction& instruction, int warps, int ilp, int rounds) {
+    const std::string key =
+        sim::name_of(instruction) + " " + std::to_string(warps) + " " + std::to_string(ilp);
+    auto known = known_.find(key);
+    if (known == known_.end()) {
+      const double latency = or_absent([&] {
+        return bench().run({instruction, warps, ilp}).latency_cycles;
+      });
+      known = known_.emplace(key, latency).first;
+    }
+    return kStartUp + std::llround(known->second * rounds);
+  }
+
+  const sim::Architecture& architecture_;
+  std::optional<energy::PowerSpec> power_;
+  std::string no_power_;
+  std::optional<sim::Microbench> bench_;
+  std::map<std::string, double> known_;
+};
+
+}  // namespace
+
+std::unique_ptr<TimingDevice> make_simulated_timing(const sim::Architecture& architecture) {
+  return std::make_unique<SimulatedTiming>(architecture);
+}
+
+}  // namespace sptc::hardware

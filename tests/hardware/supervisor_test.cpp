@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hardware/capture/supervisor.h"
+
+#include "models/base/error.h"
+#include "tests/hardware/capture/row_table.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <unistd.h>
+
+namespace sptc::hardware {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::ordered_json;
+
+class Supervised : public testing::Test {
+ protected:
+  /// Items "first", "second", "third"; the second does `work`. Status and reason of all.
+  std::map<std::string, std::string> run(const std::function<ItemOutcome()>& work) {
+    const auto path = directory.path() / "capture";
+    const int code = supervise(path, [&](CaptureWriter::Start start) {
+      try {
+        CaptureWriter writer(path, start);
+        bool usable = true;
+        writer.set_usable([&] { return usable; });
+        const auto fine = []() -> ItemOutcome { return {}; };
+        writer.item("first", fine);
+        writer.item("second", 1s, [&]() -> ItemOutcome {
+          usable = false;  // asked only where the work fails
+          return work();
+        });
+        writer.item("third", fine);
+        writer.finish({"simulated", "test", "now", std::nullopt, 0, false}, {});
+        return 0;
+      } catch (const DeviceLost&) {
+        return kDeviceLost;
+      }
+    });
+    EXPECT_EQ(code, 0);
+    std::map<std::string, std::string> items;
+    const Json written = Json::parse(std::ifstream(path / "capture.json"));
+    for (const auto& item : written["items"]) {
+      items[item["name"]] =
+          item["status"].get<std::string>() +
+          (item["reason"].is_null() ? "" : ": " + item["reason"].get<std::string>());
+    }
+    EXPECT_EQ(items["first"], "ok");
+    EXPECT_EQ(items["third"], "ok");
+    EXPECT_EQ(items.size(), 3U);
+    EXPECT_FALSE(std::filesystem::exists(CaptureWriter::journal(path)));
+    return items;
+  }
+
+  TemporaryDirectory directory;
+};
+
+TEST_F(Supervised, ItemsAreRecordedWhereNothingGoesWrong) {
+  EXPECT_EQ(run([]() -> ItemOutcome { return {}; })["second"], "ok");
+}
+
+TEST_F(Supervised, AnItemThatKillsItsProcessIsRecordedAndTheRestGoesOn) {
+  EXPECT_EQ(run([]() -> ItemOutcome {
+              std::raise(SIGSEGV);
+              return {};
+            })["second"],
+            "failed: the process ended with signal 11 (Segmentation fault)");
+}
+
+TEST_F(Supervised, AnItemThatNeverEndsIsEnded) {
+  EXPECT_EQ(run([]() -> ItemOutcome {
+              while (true) {
+                pause();
+              }
+            })["second"],
+            "failed: no end within 1 s: the process was ended");
+}
+
+TEST_F(Supervised, ALostDeviceGetsANewProcess) {
+  EXPECT_EQ(run([]() -> ItemOutcome { throw std::runtime_error("illegal address"); })["second"],
+            "failed: illegal address");
+}
+
+TEST_F(Supervised, ARefusalBeforeTheFirstItemIsTheExitCode) {
+  EXPECT_EQ(supervise(directory.path() / "none", [](CaptureWriter::Start) { return 2; }), 2);
+  EXPECT_THROW(supervise(directory.path() / "none",
+                         [](CaptureWriter::Start) -> int {
+                           ::raise(SIGKILL);
+                           return 0;
+                         }),
+               InternalError);
+}
+
+TEST(RowTable, GoesOnAfterAFailureAndStopsWhereTheDeviceIsLostOrTimeIsUp) {
+  const auto later = std::chrono::steady_clock::now() + 1h;
+  const auto rows_of = [](RowTable& table) {
+    const auto fine = [](Json&) {};
+    table.row({{"kind", "a"}}, fine);
+    table.row({{"kind", "b"}}, [](Json&) { throw std::runtime_error("broken"); });
+    table.row({{"kind", "c"}}, [](Json&) { throw AbsentError("no such thing"); });
+    return table.outcome("x.json");
+  };
+  RowTable usable(later, [] { return true; });
+  EXPECT_EQ(rows_of(usable).reason,
+            "1 of 3 rows failed, 0 were left out for want of time; the first: broken");
+  EXPECT_EQ(usable.rows()[2]["status"], "absent");
+  RowTable lost(later, [] { return false; });
+  EXPECT_EQ(rows_of(lost).reason,
+            "1 of 3 rows failed, 1 were left out because the device stopped working; the first: "
+            "broken");
+  RowTable late(std::chrono::steady_clock::now() - 1s, [] { return true; });
+  EXPECT_EQ(rows_of(late).reason, "0 of 3 rows failed, 3 were left out for want of time");
+  EXPECT_EQ(rows_of(late).status, ItemStatus::kPartial);
+}
+
+}  // namespace
+}  // namespace sptc::hardware
