@@ -5,7 +5,8 @@
 #include "sim/memory/memory_system.h"
 
 #include "sim/config/architecture.h"
-#include "sim/microbench/memory_bench.h"
+#include "sim/microbench/microbench.h"
+#include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
 
@@ -61,6 +62,29 @@ TEST(MemoryBench, BandwidthFallsFromTheL2ToDram) {
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 1024 * kMiB), dram, 0.05 * dram);
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kCopy, 1024 * kMiB), dram, 0.10 * dram);
   EXPECT_ANY_THROW(bench.bandwidth_gb_per_s(kRead, 100));
+}
+
+TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
+  const GpuSpec gpu = load_architecture("h800-pcie").gpu;
+  Microbench bench(gpu);
+  const MicrobenchResult one = bench.run({AsyncCopy{16, false}, 1, 1});
+  const MicrobenchResult four = bench.run({AsyncCopy{16, false}, 4, 4});
+  EXPECT_GT(one.latency_cycles, gpu.memory.l2_near_latency_cycles);
+  EXPECT_LT(one.latency_cycles, gpu.memory.l2_near_latency_cycles + 40);
+  // Copies under way at once share the latency.
+  EXPECT_GT(*four.bytes_per_clk_per_sm, 10 * *one.bytes_per_clk_per_sm);
+  EXPECT_NEAR(*one.bytes_per_clk_per_sm, 512 / one.latency_cycles, 1e-9);
+  const MicrobenchResult bulk = bench.run({AsyncCopy{4096, true}, 1, 2});
+  EXPECT_NEAR(*bulk.bytes_per_clk_per_sm, 2 * 4096 / bulk.latency_cycles, 1e-9);
+  EXPECT_LE(*bulk.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle);
+  expect_input_error([&] { bench.run({AsyncCopy{8, false}, 1, 1}); }, {"L1", "not modelled"});
+  for (const char* const name : {"cp.async 16", "cp.async.bulk 4096"}) {
+    EXPECT_EQ(name_of(parse_bench_instruction(name)), name);
+  }
+  for (const char* const name : {"cp.async", "cp.async 5", "cp.async.bulk 17", "cp.async.bulk -16",
+                                 "cp.async.bulk 99999999999"}) {
+    expect_input_error([&] { parse_bench_instruction(name); }, {"is no copy"});
+  }
 }
 
 /// Bytes per second of reads by all SMs, each of which reads the whole buffer again and again in
