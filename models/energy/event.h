@@ -13,6 +13,7 @@ enum class Event {
   kAlignAdd,           ///< one product aligned to the largest exponent and added to the sum
   kRound,              ///< one sum normalised and rounded into the accumulator
   kOperandSelect,      ///< one element of B picked by metadata
+  kOperandLatch,       ///< one byte of an operand driven to a multiplier and held there
   kMetadataRead,       ///< one byte of sparsity metadata read from the register file
   kRegisterRead,       ///< one byte
   kRegisterWrite,      ///< one byte
@@ -25,7 +26,7 @@ enum class Event {
   kCudaCoreFma,        ///< one multiply-add of one lane of the CUDA cores in f32
 };
 
-inline constexpr std::size_t kEventCount = 14;
+inline constexpr std::size_t kEventCount = 15;
 
 /// What an event's energy shrinks and grows with when it is carried to another process node.
 enum class Scaling {
@@ -49,6 +50,7 @@ inline constexpr std::array<EventInfo, kEventCount> kEvents = {{
     {Event::kAlignAdd, "align_add", "pj", Scaling::kLogic, true, true},
     {Event::kRound, "round", "pj", Scaling::kLogic, true, true},
     {Event::kOperandSelect, "operand_select", "pj", Scaling::kLogic, true, true},
+    {Event::kOperandLatch, "operand_latch", "pj_per_byte", Scaling::kWire, false, true},
     {Event::kMetadataRead, "metadata_read", "pj_per_byte", Scaling::kSram, false, true},
     {Event::kRegisterRead, "register_read", "pj_per_byte", Scaling::kSram, false, true},
     {Event::kRegisterWrite, "register_write", "pj_per_byte", Scaling::kSram, false, true},

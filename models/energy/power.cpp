@@ -21,9 +21,10 @@ double square(double x) {
 /// memory side works on while they wait.
 double fed_pj(const DynamicEnergy& energy) {
   double sum = 0;
-  for (const Event event : {Event::kMultiply, Event::kAlignAdd, Event::kRound,
-                            Event::kOperandSelect, Event::kMetadataRead, Event::kRegisterRead,
-                            Event::kRegisterWrite, Event::kInstructionIssue}) {
+  for (const Event event :
+       {Event::kMultiply, Event::kAlignAdd, Event::kRound, Event::kOperandSelect,
+        Event::kOperandLatch, Event::kMetadataRead, Event::kRegisterRead, Event::kRegisterWrite,
+        Event::kInstructionIssue}) {
     sum += energy[event];
   }
   return sum;

@@ -47,6 +47,7 @@ struct PowerSpec {
   double min_clock_mhz = 0;
   double boost_clock_mhz = 0;
   double power_limit_w = 0;
+  int dot_width_bytes = 0;  ///< of each operand that a dot-product unit takes in one step
 };
 
 /// One launch: its events, which do not depend on the clock, and its duration, which does.

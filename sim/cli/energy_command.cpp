@@ -54,17 +54,8 @@ int show(const std::string& name) {
 int area(const std::string& name) {
   const GpuSpec gpu = load_architecture(name).gpu;
   const EnergyConfig energy = load_energy(gpu.name).config;
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  energy::TensorCoreShape shape;
-  shape.dot_units = core.dot_units;
-  shape.operand_bits = numerics::storage_bits(shape.type);
-  shape.products_per_unit = core.dot_width_bytes * 8 / shape.operand_bits;
-  shape.selector_inputs = core.selector_inputs;
-  shape.kept = std::max(1, core.selector_inputs / 2);
-  // Two bits for each kept element of A in the instructions that the core holds.
-  constexpr int kKeptPerInstruction = 16 * 16;
-  shape.metadata_bits = 2 * kKeptPerInstruction * core.instruction_window;
-  const energy::TensorCoreArea sum = tensor_core_area(shape, energy.area);
+  const energy::TensorCoreArea sum =
+      tensor_core_area(tensor_core_shape(gpu.sm.tensor_core), energy.area);
   const double cores = double{1} * gpu.sms * gpu.sm.sub_partitions;
 
   std::string text = fmt::format("{}: one tensor core at {} nm, elements without wiring\n\n",

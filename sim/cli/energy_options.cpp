@@ -68,8 +68,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Run
   options.power_note = fmt::format(
       "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
       loaded.config.name, assumed, loaded.parameters.size());
-  energy::PowerSpec power =
-      power_spec(loaded.config, architecture.gpu.sms, architecture.gpu.boost_clock_mhz);
+  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu);
   if (!given.power_limit.empty()) {
     power.power_limit_w = parse_watts("--power-limit", given.power_limit);
   }

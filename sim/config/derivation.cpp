@@ -87,7 +87,8 @@ std::string base_path(const std::string& base, const std::string& file) {
   return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
 }
 
-json complete(json document, const std::string& file, std::vector<std::string>& chain) {
+json complete(json document, const std::string& file, const FindDocument& find,
+              std::vector<std::string>& chain) {
   if (!document.is_object() || !document.contains("base")) {
     return document;
   }
@@ -95,7 +96,7 @@ json complete(json document, const std::string& file, std::vector<std::string>& 
   const JsonObject reader(document, root);
   const std::string base = reader.text("base");
   reader.text("name");  // the base's name would stand over results that are not the base's
-  const std::string path = architecture_path(base_path(base, file)).string();
+  const std::string path = find(base_path(base, file)).string();
   chain.push_back(path);
   if (chain.size() > kMaxBases || std::count(chain.begin(), chain.end(), path) > 1) {
     (root / "base")
@@ -103,7 +104,7 @@ json complete(json document, const std::string& file, std::vector<std::string>& 
                           printable(base), kMaxBases));
   }
   json result = complete(parse_json(read_text_file(path, kMaxFileBytes), printable(path)),
-                         printable(path), chain);
+                         printable(path), find, chain);
   if (!result.is_object()) {
     (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
   }
@@ -115,9 +116,6 @@ json complete(json document, const std::string& file, std::vector<std::string>& 
   if (changes.contains("description")) {
     result["description"] = std::move(changes["description"]);
     changes.erase("description");
-  }
-  if (changes.empty()) {
-    root.fail(fmt::format("changes nothing of its base '{}'", printable(base)));
   }
   Merge merge;
   merge.apply(result, changes, root);
@@ -150,9 +148,21 @@ void for_each_parameter(const json& value, const std::string& pointer,
 
 }  // namespace
 
-json complete_architecture(json document, const std::string& file) {
+json complete_document(json document, const std::string& file, const FindDocument& find) {
   std::vector<std::string> chain;
-  return complete(std::move(document), file, chain);
+  return complete(std::move(document), file, find, chain);
+}
+
+json complete_architecture(json document, const std::string& file) {
+  if (document.is_object() && document.contains("base")) {
+    const auto changes = document.size() - document.count("base") - document.count("name") -
+                         document.count("description");
+    if (changes == 0) {
+      JsonPlace{file, ""}.fail(
+          fmt::format("changes nothing of its base {}", describe(document["base"])));
+    }
+  }
+  return complete_document(std::move(document), file, architecture_path);
 }
 
 json load_architecture_document(const std::string& name_or_path) {

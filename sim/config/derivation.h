@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,12 @@ namespace sptc::sim {
 /// and source, never in part; null removes an optional key. A derived document needs a name of its
 /// own. Throws one InputError that lists every change that has no effect.
 nlohmann::json complete_architecture(nlohmann::json document, const std::string& file);
+
+/// The same for any kind of document, which may change nothing but its name; `find` is the path of
+/// a name, or of a path, of that kind.
+using FindDocument = std::function<std::filesystem::path(const std::string&)>;
+nlohmann::json complete_document(nlohmann::json document, const std::string& file,
+                                 const FindDocument& find);
 
 /// The completed document of `name_or_path`, as load_architecture() finds it. Not validated.
 nlohmann::json load_architecture_document(const std::string& name_or_path);

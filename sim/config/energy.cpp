@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
@@ -316,6 +317,15 @@ std::filesystem::path path_of(const std::string& name_or_path, std::string_view 
   return directory / (name_or_path + ".json");
 }
 
+/// Where energy files of a name stand.
+std::filesystem::path energy_path(const std::string& name_or_path) {
+  const std::filesystem::path slice = energy_directory() / "mig" / (name_or_path + ".json");
+  std::error_code error;
+  return std::filesystem::exists(slice, error)
+             ? slice
+             : path_of(name_or_path, "energy file", energy_directory());
+}
+
 struct StcField {
   std::string_view key;
   double max;
@@ -362,7 +372,7 @@ EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
 }
 
 LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
-  const json document = parse_json(text, file);
+  const json document = complete_document(parse_json(text, file), file, energy_path);
   const JsonObject root(document, {file, ""});
   LoadedEnergy result;
   EnergyReader(root, result).read();
@@ -370,22 +380,27 @@ LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
 }
 
 LoadedEnergy load_energy(const std::string& name_or_path) {
-  const std::filesystem::path path = path_of(name_or_path, "energy file", energy_directory());
+  const std::filesystem::path path = energy_path(name_or_path);
   return parse_energy(read_text_file(path, kMaxFileBytes), printable(path.string()));
 }
 
 std::vector<std::string> energy_names() {
-  return names_in(energy_directory());
+  std::vector<std::string> names = names_in(energy_directory());
+  const std::vector<std::string> slices = names_in(energy_directory() / "mig");
+  names.insert(names.end(), slices.begin(), slices.end());
+  return names;
 }
 
 std::vector<std::string> stc_design_names() {
   return names_in(energy_directory() / "designs");
 }
 
-energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz) {
+energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu) {
   energy::PowerSpec spec = config.power;
-  spec.sms = sms;
+  const double boost_clock_mhz = gpu.boost_clock_mhz;
+  spec.sms = gpu.sms;
   spec.boost_clock_mhz = boost_clock_mhz;
+  spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
     throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
                                  config.name, boost_clock_mhz, config.floor_clock_mhz));
@@ -393,6 +408,19 @@ energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_c
   spec.curve = energy::VoltageCurve(
       {{config.floor_clock_mhz, config.floor_supply_v}, {boost_clock_mhz, config.boost_supply_v}});
   return spec;
+}
+
+energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {
+  energy::TensorCoreShape shape;
+  shape.dot_units = core.dot_units;
+  shape.operand_bits = numerics::storage_bits(shape.type);
+  shape.products_per_unit = core.dot_width_bytes * 8 / shape.operand_bits;
+  shape.selector_inputs = core.selector_inputs;
+  shape.kept = std::max(1, core.selector_inputs / 2);
+  // Two bits for each kept element of A in the instructions that the core holds.
+  constexpr int kKeptPerInstruction = 16 * 16;
+  shape.metadata_bits = 2 * kKeptPerInstruction * core.instruction_window;
+  return shape;
 }
 
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {

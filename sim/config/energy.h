@@ -4,6 +4,7 @@
 #include "models/energy/area.h"
 #include "models/energy/power.h"
 #include "models/energy/stc_design.h"
+#include "sim/gpu/gpu_spec.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -45,18 +46,27 @@ struct LoadedEnergy {
   EnergyConfig with(std::size_t parameter, double value) const;
 };
 
-/// Reads `name_or_path`: the name of a file in energy/ of the configuration directory, or a path
-/// (it contains '/' or ends in ".json"). Throws one InputError with every problem of the file.
+/// Reads `name_or_path`: the name of a file in energy/ or energy/mig/ of the configuration
+/// directory, or a path (it contains '/' or ends in ".json"). A file with "base" changes another
+/// one, as architecture files do (derivation.h). Throws one InputError with every problem of the
+/// file.
 LoadedEnergy load_energy(const std::string& name_or_path);
 
 /// The same from text; `file` is for messages.
 LoadedEnergy parse_energy(std::string_view text, const std::string& file);
 
-/// Names that load_energy() knows, sorted.
+/// JSON schema (draft 07) of a file without "base", as the reader implies it. A file with "base"
+/// has any part of it.
+std::string energy_schema();
+
+/// Names that load_energy() knows: whole chips sorted, then MIG slices sorted.
 std::vector<std::string> energy_names();
 
-/// The spec of a chip with `sms` SMs that boosts to `boost_clock_mhz`.
-energy::PowerSpec power_spec(const EnergyConfig& config, int sms, double boost_clock_mhz);
+/// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
+energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu);
+
+/// What of a tensor core its area depends on, for f16 operands.
+energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core);
 
 /// A file of energy/designs/, or a path: a design of Sparseloop's kind; see energy::StcDesign.
 energy::StcDesign load_stc_design(const std::string& name_or_path);

@@ -77,8 +77,7 @@ class Simulator {
     if (std::find(names.begin(), names.end(), gpu_.name) == names.end()) {
       throw InputError("'" + gpu_.name + "' has no energy file");
     }
-    energy::PowerSpec spec = power_spec(load_energy(gpu_.name).config, architecture.gpu.sms,
-                                        architecture.gpu.boost_clock_mhz);
+    energy::PowerSpec spec = power_spec(load_energy(gpu_.name).config, architecture.gpu);
     spec.power_limit_w = capture_.power_limit_w.value_or(spec.power_limit_w);
     spec.static_power.board_idle_w = capture_.idle_w.value_or(spec.static_power.board_idle_w);
     power_ = std::move(spec);

@@ -21,6 +21,7 @@ constexpr std::int64_t kSampledEdge = 8;
 constexpr double kWarpAccessBytes = 512;  // 16 bytes of each of 32 lanes
 constexpr double kWarpRegisterBytes = 128;
 constexpr double kLanes = 32;
+constexpr double kWarpsPerGroup = 4;
 constexpr double kMicrojoulesPerPicojoule = 1e-6;
 
 /// The elements of `column` that the metadata of row `row` picks, in the order of the values.
@@ -103,7 +104,8 @@ const Switching& SwitchingSource::of(const Operation& op, bool sparse) {
 }
 
 energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
-                                  const Switching& switching) {
+                                  const Switching& switching, int dot_width_bytes) {
+  ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
   const GemmShape& shape = figures.kernel.instruction;  // k logical
   const double element = numerics::storage_bits(op.dtype) / 8.0;
   const double kept = executed_share(op.dtype, sparse);
@@ -118,6 +120,10 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                          static_cast<double>(op.batch);
   const MemoryTraffic& traffic = figures.traffic;
+  const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma");
+  const double warps = warpgroup ? kWarpsPerGroup : 1;
+  const double operand_a = instructions * m * k * kept * element;
+  const double operand_b = instructions * n * k * element;
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
   const auto tiles = static_cast<double>(traffic.shared_memory_written);
   const auto from_l2 = static_cast<double>(traffic.l2());
@@ -127,17 +133,19 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);
   counts.add(Event::kAlignAdd, macs, switching.addends * live);
-  counts.add(Event::kRound, macs / energy::products_per_step(op.dtype),
-             switching.accumulators * live);
-  counts.add(Event::kRegisterRead, instructions * m * k * kept * element,
-             switching.operand_a * live);
-  counts.add(Event::kRegisterRead, instructions * n * k * element, switching.operand_b * live);
+  counts.add(Event::kRound, macs * element / dot_width_bytes, switching.accumulators * live);
+  counts.add(Event::kOperandLatch, macs * element, switching.operand_a * live);
+  counts.add(Event::kOperandLatch, macs * element, switching.operand_b * live);
+  // wgmma takes both operands from shared memory, mma.sync from the register file.
+  const Event source = warpgroup ? Event::kSharedMemoryRead : Event::kRegisterRead;
+  counts.add(source, operand_a, switching.operand_a * live);
+  counts.add(source, operand_b, switching.operand_b * live);
   counts.add(Event::kRegisterRead, accumulators, switching.accumulators * live);
   counts.add(Event::kRegisterWrite, accumulators, switching.accumulators * live);
   if (sparse) {
     counts.add(Event::kOperandSelect, macs, switching.operand_b * live);
     // One register of every lane, whatever part of it the instruction uses.
-    counts.add(Event::kMetadataRead, instructions * kWarpRegisterBytes, live);
+    counts.add(Event::kMetadataRead, instructions * warps * kWarpRegisterBytes, live);
   }
   counts.add(Event::kRegisterWrite, fragments, operands * live);
   counts.add(Event::kSharedMemoryRead, fragments, operands * live);
@@ -148,8 +156,10 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
   counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
+  // The TMA copies the tiles of wgmma kernels without instructions to speak of.
+  const double copies = warpgroup ? 0 : fragments + tiles;
   counts.add(Event::kInstructionIssue,
-             instructions + (fragments + tiles) / kWarpAccessBytes + 2 * outputs / kLanes);
+             instructions * warps + copies / kWarpAccessBytes + 2 * outputs / kLanes);
   return counts;
 }
 
@@ -173,7 +183,7 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   const VariantResult before = figures;
   const CycleBudget& budget = before.budget;
   const double fed = budget.cycles > 0 ? budget.tensor_mean / budget.cycles : 1;
-  const energy::Work work{launch_events(op, sparse, before, switching),
+  const energy::Work work{launch_events(op, sparse, before, switching, power.dot_width_bytes),
                           [&before](double mhz) { return seconds_at(before, mhz); },
                           busy_sms(before, power.sms), std::clamp(fed, 0.01, 1.0)};
   const energy::PowerResult result = options.clock_limited
@@ -204,6 +214,8 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
       parts.total_pj() / (2 * static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch));
   energy.limited = result.limited;
   energy.limit_exceeded = result.limit_exceeded;
+  energy.core_volts = power.curve.volts(result.clock_mhz);
+  energy.counts = work.counts;
   figures.energy = std::move(energy);
 }
 

@@ -33,10 +33,11 @@ class SwitchingSource {
 };
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
-/// with their operands from the register file, fragments from shared memory, tiles from the L2,
-/// instructions, and one f32 multiply-add per element of D. Padding is zeros and moves no wire.
+/// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
+/// shared memory), fragments from shared memory, tiles from the L2, instructions, and one f32
+/// multiply-add per element of D. Padding is zeros and moves no wire.
 energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
-                                  const energy::Switching& switching);
+                                  const energy::Switching& switching, int dot_width_bytes);
 
 /// Duration in seconds of the launch of `figures` at another clock: all but DRAM follows the core
 /// clock.

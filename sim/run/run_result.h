@@ -3,6 +3,7 @@
 
 #include "models/base/shape.h"
 #include "models/base/units.h"
+#include "models/energy/energy_table.h"
 #include "models/numerics/data_type.h"
 #include "sim/gemm/kernel_result.h"
 #include "sim/gemm/traffic_counts.h"
@@ -47,6 +48,8 @@ struct EnergyResult {
   double pj_per_flop = 0;       ///< effective: skipped zeros count
   bool limited = false;         ///< the power limit lowered the clock
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
+  double core_volts = 0;        ///< of a launch: supply at its clock
+  std::optional<energy::EventCounts> counts = std::nullopt;  ///< of a launch: what was counted
 };
 
 /// One operation, dense or sparse. Times and cycles are of one launch (all `batch` GEMMs of it).

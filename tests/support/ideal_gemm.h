@@ -10,9 +10,10 @@
 
 namespace sptc {
 
-/// A dense GEMM as the best A100 kernel runs it: CTA tiles of 256 x 128 and warp tiles of 64 x 64,
-/// all SMs in whole waves, tensor cores busy for `utilization` of the time at any clock. Written
-/// apart from sim/, so that the energy model can be tested against readings on its own.
+/// A dense GEMM as the simulated library runs a large one: CTA tiles of 128 x 128, two per SM, and
+/// warp tiles of 64 x 64, all SMs in whole waves, tensor cores busy for `utilization` of the time
+/// at any clock. Written apart from sim/, so that the energy model can be tested against readings
+/// on its own.
 struct IdealGemm {
   GemmShape shape;
   numerics::DataType type = numerics::DataType::kF16;
@@ -31,7 +32,7 @@ struct IdealGemm {
   }
 
   energy::Work work() const {
-    constexpr double kCtaM = 256, kCtaN = 128, kWarp = 64;
+    constexpr double kCta = 128, kWarp = 64;
     const double bytes = numerics::storage_bits(type) / 8.0;
     const auto m = static_cast<double>(shape.m);
     const auto n = static_cast<double>(shape.n);
@@ -39,11 +40,11 @@ struct IdealGemm {
     const double macs = m * n * k;
     // m16n8 instructions of 32 bytes of k: 16 x 8 x 16 in f16.
     const double instructions = macs / (16.0 * 8 * 32 / bytes);
-    const double from_l2 = macs * bytes * (1 / kCtaM + 1 / kCtaN);
+    const double from_l2 = macs * bytes * 2 / kCta;
     const double fragments = macs * bytes * 2 / kWarp;
-    const double tiles = m / kCtaM * n / kCtaN;
-    // A wave of about 12 x 9 tiles shares its rows and columns in the L2.
-    const double from_hbm = tiles / sms * k * bytes * (12 * kCtaM / 2 + 9 * kCtaN * 2) + 2 * m * n;
+    // A wave of 18 x 12 tiles shares its rows and columns in the L2.
+    const double waves = m * n / (kCta * kCta) / (2.0 * sms);
+    const double from_hbm = waves * k * bytes * (18 + 12) * kCta + 2 * m * n;
     const double operands = (switching.operand_a + switching.operand_b) / 2;
 
     energy::EventCounts counts(type);
@@ -51,6 +52,7 @@ struct IdealGemm {
     counts.add(Event::kMultiply, macs, switching.products);
     counts.add(Event::kAlignAdd, macs, switching.addends);
     counts.add(Event::kRound, macs / energy::products_per_step(type), switching.accumulators);
+    counts.add(Event::kOperandLatch, 2 * macs * bytes, operands);
     counts.add(Event::kRegisterRead, instructions * 512, switching.operand_a);
     counts.add(Event::kRegisterRead, instructions * 256, switching.operand_b);
     counts.add(Event::kRegisterRead, instructions * 512, switching.accumulators);

@@ -30,7 +30,7 @@ void expect_equal_counters(bool sparse) {
   ASSERT_TRUE(figures.activity);
   ASSERT_GT(figures.padding, 0);
   const Activity& seen = *figures.activity;
-  const energy::EventCounts counts = launch_events(op, sparse, figures, {});
+  const energy::EventCounts counts = launch_events(op, sparse, figures, {}, 16);
   const auto near = [](double value) { return 1e-9 * value; };
   const auto macs = static_cast<double>(seen.executed_macs);
   EXPECT_NEAR(counts.count(Event::kMultiply), macs, near(macs));

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
@@ -113,6 +115,56 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
   expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
   expect_input_error([] { load_energy("a100"); }, {"a100", "a100-sxm4-80gb"});
+}
+
+TEST(EnergyConfig, ADerivedFileChangesItsBase) {
+  const energy::PowerSpec h100 = load_energy("h100-sxm5-80gb").config.power;
+  const energy::PowerSpec h200 = load_energy("h200-sxm").config.power;
+  EXPECT_EQ(h100.power_limit_w, h200.power_limit_w);
+  EXPECT_NE(h100.static_power.board_idle_w, h200.static_power.board_idle_w);
+  // Events of another node are those of the base times a factor that the file names.
+  const LoadedEnergy h800 = load_energy("h800-pcie");
+  const energy::PowerSpec a100 = load_energy("a100-sxm4-80gb").config.power;
+  const double factor = document("h800-pcie")["node_scaling"]["7"]["sram"]["value"];
+  EXPECT_NEAR(h800.config.power.table.energy_pj(energy::Event::kRegisterRead, DataType::kF16),
+              factor * a100.table.energy_pj(energy::Event::kRegisterRead, DataType::kF16), 1e-12);
+}
+
+TEST(EnergyConfig, SevenSlicesHaveThePowerOfTheCard) {
+  const energy::PowerSpec card = load_energy("a100-sxm4-80gb").config.power;
+  for (const auto& [name, slices] : std::map<std::string, int>{
+           {"1g.10gb", 1}, {"2g.20gb", 2}, {"3g.40gb", 3}, {"4g.40gb", 4}, {"7g.80gb", 7}}) {
+    const energy::PowerSpec slice = load_energy("a100-sxm4-80gb-mig-" + name).config.power;
+    const double share = slices / 7.0;
+    EXPECT_NEAR(slice.power_limit_w, share * card.power_limit_w, 1e-3 * card.power_limit_w);
+    EXPECT_NEAR(slice.static_power.board_idle_w, share * card.static_power.board_idle_w, 0.01);
+    EXPECT_EQ(slice.table.event_pj, card.table.event_pj);
+  }
+}
+
+TEST(EnergyConfig, HostileBasesAreRefused) {
+  const auto refuse = [](const char* text, std::initializer_list<std::string_view> parts) {
+    expect_input_error([&] { parse_energy(text, "x.json"); }, parts);
+  };
+  refuse(R"({"base": "a100", "name": "x"})", {"a100-sxm4-80gb"});
+  refuse(R"({"base": 7, "name": "x"})", {"/base"});
+  refuse(R"({"base": "a100-sxm4-80gb"})", {"name"});
+  refuse(R"({"base": "no/such/file.json", "name": "x"})", {"no/such/file.json"});
+  refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "static": {"constant_w": {"value": 1e9,
+             "evidence": "cited", "source": "s"}}})",
+         {"/static/constant_w/value", "at most"});
+  refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "statik": {}})", {"statik"});
+  refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "static": {"constant_w": null}})",
+         {"/static", "constant_w"});
+}
+
+// Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
+TEST(EnergySchema, InTheTreeIsTheOneTheReaderImplies) {
+  const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/schema/energy.schema.json";
+  if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
+    std::ofstream(file) << energy_schema();
+  }
+  EXPECT_EQ(read_text_file(file, 1 << 20), energy_schema());
 }
 
 TEST(EnergyConfig, AllProblemsAreToldAtOnce) {

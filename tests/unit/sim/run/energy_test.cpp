@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy.h"
 
+#include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/run.h"
@@ -42,7 +43,7 @@ VariantResult figures(bool sparse = false) {
 }
 
 energy::PowerSpec a100() {
-  return power_spec(load_energy("a100-sxm4-80gb").config, 108, 1410);
+  return power_spec(load_energy("a100-sxm4-80gb").config, load_architecture("a100-sxm4-80gb").gpu);
 }
 
 double part(const EnergyResult& energy, std::string_view name) {
@@ -56,13 +57,14 @@ double part(const EnergyResult& energy, std::string_view name) {
 }
 
 TEST(LaunchEvents, OfADenseLayerAreThoseCountedByHand) {
-  const energy::EventCounts counts = launch_events(layer(), false, figures(), {});
+  const energy::EventCounts counts = launch_events(layer(), false, figures(), {}, 16);
   constexpr double kMacs = 128 * 128 * 64;
   constexpr double kInstructions = kMacs / (16 * 8 * 16);
   constexpr double kOutputs = 128 * 128;
   EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), kMacs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kAlignAdd), kMacs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kRound), kMacs / 8);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kOperandLatch), 4 * kMacs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kOperandSelect), 0);
   EXPECT_DOUBLE_EQ(counts.count(Event::kMetadataRead), 0);
   EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
@@ -77,7 +79,7 @@ TEST(LaunchEvents, OfADenseLayerAreThoseCountedByHand) {
 }
 
 TEST(LaunchEvents, TwoToFourHalvesTheMultiplicationsAndAddsSelectionAndMetadata) {
-  const energy::EventCounts counts = launch_events(layer(), true, figures(true), {});
+  const energy::EventCounts counts = launch_events(layer(), true, figures(true), {}, 16);
   constexpr double kMacs = 128 * 128 * 64 / 2;
   constexpr double kInstructions = kMacs / (16 * 8 * 16);
   EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), kMacs);
@@ -87,10 +89,40 @@ TEST(LaunchEvents, TwoToFourHalvesTheMultiplicationsAndAddsSelectionAndMetadata)
   EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead), kInstructions * 1536 + 4 * 128 * 128);
 }
 
+TEST(LaunchEvents, OfWgmmaTakeBothOperandsFromSharedMemory) {
+  VariantResult hopper = figures(true);
+  hopper.kernel.instruction = {64, 128, 32};
+  hopper.kernel.instruction_name = "wgmma.mma_async.sp.sync.aligned.m64n128k32.f32.f16.f16";
+  hopper.traffic.shared_memory_read = 0;
+  const energy::EventCounts counts = launch_events(layer(), true, hopper, {}, 32);
+  constexpr double kMacs = 128 * 128 * 64 / 2;
+  constexpr double kInstructions = kMacs / (64 * 128 * 16);
+  constexpr double kAccumulators = 64 * 128 * 4;
+  constexpr double kOutputs = 128 * 128;
+  // A: 64 rows of 16 kept elements; B: 128 columns of all 32.
+  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead),
+                   kInstructions * 2 * (64 * 16 + 128 * 32));
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
+                   kInstructions * kAccumulators + 4 * kOutputs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterWrite), kInstructions * kAccumulators);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kOperandLatch), 4 * kMacs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRound), kMacs / 16);  // 32 bytes of f16 per step
+  EXPECT_DOUBLE_EQ(counts.count(Event::kMetadataRead), kInstructions * 4 * 128);
+  // Four warps issue each instruction; the TMA copies tiles.
+  EXPECT_DOUBLE_EQ(counts.count(Event::kInstructionIssue), kInstructions * 4 + 2 * kOutputs / 32);
+}
+
+TEST(LaunchEvents, EveryEventOfTheTableHappensInASparseLaunch) {
+  const energy::EventCounts counts = launch_events(layer(), true, figures(true), {}, 16);
+  for (const energy::EventInfo& row : energy::kEvents) {
+    EXPECT_GT(counts.count(row.event), 0) << row.name;
+  }
+}
+
 TEST(LaunchEvents, PaddingIsExecutedButMovesNoWire) {
   VariantResult padded = figures();
   padded.padding = 0.5;
-  const energy::EventCounts counts = launch_events(layer(), false, padded, {});
+  const energy::EventCounts counts = launch_events(layer(), false, padded, {}, 16);
   EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), 2.0 * 128 * 128 * 64);
   EXPECT_DOUBLE_EQ(counts.switched(Event::kMultiply), 1.0 * 128 * 128 * 64);
 }
