@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
+#include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
+#include "sim/report/power_trace.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -77,7 +79,20 @@ void add_energy(const std::optional<EnergyResult>& energy, Json& json) {
   }
 }
 
-Json variant_json(const std::optional<VariantResult>& variant) {
+/// What was counted, for whoever wants to multiply it with the table: events, and how much of them
+/// switches (1: as with N(0,1) operands).
+Json events_json(const EnergyResult& energy) {
+  Json events = Json::object();
+  for (const energy::EventInfo& row : energy::kEvents) {
+    if (const double count = energy.counts->count(row.event); count > 0) {
+      events[std::string(row.name)] =
+          Json{{"count", count}, {"switching", energy.counts->switched(row.event) / count}};
+    }
+  }
+  return events;
+}
+
+Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
   }
@@ -121,6 +136,10 @@ Json variant_json(const std::optional<VariantResult>& variant) {
     json["activity"] = activity_json(*variant->activity);
   }
   add_energy(variant->energy, json);
+  if (explained && variant->energy && variant->energy->counts) {
+    json["core_v"] = variant->energy->core_volts;
+    json["energy_events"] = events_json(*variant->energy);
+  }
   if (variant->check) {
     json["check"] = check_json(*variant->check);
   }
@@ -136,8 +155,8 @@ Json operation_json(const OperationResult& op, bool explained) {
             {"count", op.count},
             {"dtype", std::string(numerics::name(op.dtype))},
             {"prunable", op.prunable},
-            {"dense", variant_json(op.dense)},
-            {"sparse", variant_json(op.sparse)}};
+            {"dense", variant_json(op.dense, explained)},
+            {"sparse", variant_json(op.sparse, explained)}};
   if (const auto speedup = op.speedup()) {
     json["speedup"] = *speedup;
   }
@@ -146,6 +165,9 @@ Json operation_json(const OperationResult& op, bool explained) {
   }
   if (explained) {
     json["explanation"] = bottleneck_sentence(op);
+    if (op.dense && op.dense->energy && op.sparse && op.sparse->energy) {
+      json["energy_explanation"] = energy_sentence(*op.dense->energy, *op.sparse->energy);
+    }
   }
   return json;
 }
@@ -158,6 +180,19 @@ Json total_json(const std::optional<VariantTotals>& total) {
       {"time_us", total->time_us}, {"tflops", total->tflops}, {"mismatches", total->mismatches}};
   add_energy(total->energy, json);
   return json;
+}
+
+Json power_json(const std::vector<OperationResult>& operations, bool sparse) {
+  Json trace = Json::array();
+  for (const PowerInterval& interval : power_over_time(operations, sparse)) {
+    trace.push_back({{"operation", interval.operation},
+                     {"from_us", interval.from_us},
+                     {"to_us", interval.to_us},
+                     {"power_w", interval.power_w},
+                     {"peak_power_w", interval.peak_power_w},
+                     {"clock_mhz", interval.clock_mhz}});
+  }
+  return trace;
 }
 
 Json totals_json(const Totals& totals) {
@@ -202,6 +237,11 @@ std::string json_report(const RunResult& result) {
     operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
+  if (const Json dense = power_json(result.operations, false),
+      sparse = power_json(result.operations, true);
+      !dense.empty() || !sparse.empty()) {
+    json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
+  }
   if (result.accuracy) {
     const AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
+#include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
@@ -258,6 +259,11 @@ std::string text_report(const RunResult& result) {
     out += "\nwhy: share of a launch in which each resource works; what overlaps counts in each\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
+      out += explain_energy(op);
+    }
+    if (const std::string energy = explain_energy(result.totals);
+        result.operations.size() > 1 && !energy.empty()) {
+      out += "the network, GEMMs only\n" + energy;
     }
   }
   if (result.accuracy) {

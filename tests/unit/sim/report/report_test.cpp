@@ -2,6 +2,8 @@
 #include "sim/report/report.h"
 
 #include "models/base/error.h"
+#include "sim/report/energy_explanation.h"
+#include "sim/report/power_trace.h"
 #include "sim/report/progress.h"
 #include "sim/report/version.h"
 #include "tests/unit/sim/report/synthetic_result.h"
@@ -113,6 +115,105 @@ TEST(JsonReport, HasTheKeysOfTheSchema) {
             (std::set<std::string>{"mode", "elements", "worst_error", "bound", "worst_ratio",
                                    "mismatches", "undecided"}));
   EXPECT_EQ(keys(json["totals"]), (std::set<std::string>{"scope", "dense", "sparse", "speedup"}));
+}
+
+/// `uj` of multiplying and of HBM, 10 uJ of metadata where `sparse`; 2 W of it constant.
+EnergyResult energy_of(double uj, bool sparse) {
+  EnergyResult energy;
+  for (const energy::EventInfo& row : energy::kEvents) {
+    const bool large =
+        row.event == energy::Event::kMultiply || row.event == energy::Event::kHbmAccess;
+    const bool metadata = sparse && row.event == energy::Event::kMetadataRead;
+    energy.parts_uj.emplace_back(row.name, large ? uj : metadata ? 10 : 0);
+  }
+  for (const char* part : {"leakage", "idle_sms", "constant", "board"}) {
+    energy.parts_uj.emplace_back(part, 0);
+  }
+  energy.total_uj = 2 * uj + (sparse ? 10 : 0);
+  energy.power_w = energy.total_uj / 50;
+  energy.pj_per_flop = 1;
+  energy.core_volts = 0.8;
+  energy.counts = energy::EventCounts(numerics::DataType::kF16);
+  energy.counts->add(energy::Event::kMultiply, 100, 0.5);
+  return energy;
+}
+
+RunResult result_with_energy() {
+  RunResult result = synthetic_result();
+  result.operations[0].dense->energy = energy_of(100, false);
+  result.operations[0].sparse->energy = energy_of(60, true);
+  result.operations[1].dense->energy = energy_of(40, false);
+  return result;
+}
+
+TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
+  const RunResult result = result_with_energy();
+  const OperationResult& op = result.operations[0];
+  EXPECT_EQ(
+      energy_sentence(*op.dense->energy, *op.sparse->energy),
+      "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.0 and DRAM 40.0; "
+      "more: reading metadata 10.0.");
+  const std::string text = explain_energy(op);
+  EXPECT_NE(text.find("metadata"), std::string::npos);
+  EXPECT_NE(text.find("  dense       200.0 uJ     4.0     50.0      0.0      0.0"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  sparse      130.0 uJ     2.6     46.2      0.0      7.7"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(explain_energy(synthetic_result().operations[0]), "");
+}
+
+TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
+  EXPECT_EQ(
+      energy_sentence(energy_of(100, false), energy_of(110, true)),
+      "2:4 costs 15.0 % of the energy; more: reading metadata 10.0, multiplying and adding 10.0 "
+      "and DRAM 10.0.");
+}
+
+TEST(EnergyExplanation, CountsEveryPartOnce) {
+  // Each part alone is all of the energy, in one column.
+  const EnergyResult base = energy_of(0, false);
+  for (std::size_t i = 0; i < base.parts_uj.size(); ++i) {
+    OperationResult op = synthetic_result().operations[1];
+    op.dense->energy = base;
+    op.dense->energy->parts_uj[i].second = 8;
+    op.dense->energy->total_uj = 8;
+    const std::string text = explain_energy(op);
+    EXPECT_EQ(text.find("100.0"), text.rfind("100.0")) << base.parts_uj[i].first;
+    EXPECT_NE(text.find("100.0"), std::string::npos) << base.parts_uj[i].first;
+  }
+}
+
+TEST(PowerOverTime, PutsTheLaunchesOneAfterTheOther) {
+  const RunResult result = result_with_energy();
+  const auto dense = power_over_time(result.operations, false);
+  ASSERT_EQ(dense.size(), 2u);
+  EXPECT_DOUBLE_EQ(dense[0].to_us, 24 * 100);
+  EXPECT_DOUBLE_EQ(dense[1].from_us, 24 * 100);
+  EXPECT_DOUBLE_EQ(dense[0].power_w, 4);
+  // The operation that stays dense runs in the sparse network too.
+  const auto sparse = power_over_time(result.operations, true);
+  ASSERT_EQ(sparse.size(), 2u);
+  EXPECT_DOUBLE_EQ(sparse[0].to_us, 24 * 50);
+  EXPECT_DOUBLE_EQ(sparse[1].power_w, dense[1].power_w);
+  EXPECT_TRUE(power_over_time(synthetic_result().operations, false).empty());
+}
+
+TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
+  RunResult result = result_with_energy();
+  auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_EQ(json["power_over_time"]["dense"].size(), 2u);
+  EXPECT_EQ(json["power_over_time"]["sparse"][0]["to_us"], 1200);
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("energy_events"));
+  result.explained = true;
+  json = nlohmann::json::parse(json_report(result));
+  const auto& dense = json["operations"][0]["dense"];
+  EXPECT_EQ(dense["energy_events"],
+            (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
+  EXPECT_EQ(dense["core_v"], 0.8);
+  EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"),
+            std::string::npos);
 }
 
 TEST(JsonReport, KeepsTheFigures) {

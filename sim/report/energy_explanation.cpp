@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/energy_explanation.h"
+
+#include "models/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// A level of the machine and the parts of EnergyResult that belong to it.
+struct Level {
+  std::string_view name;   ///< as a column
+  std::string_view words;  ///< in a sentence
+  std::vector<std::string_view> parts;
+};
+
+/// Every part belongs to one level.
+const std::array<Level, 9>& levels() {
+  static const std::array<Level, 9> all = {{
+      {"multiply", "multiplying and adding", {"multiply", "align_add", "round", "operand_latch"}},
+      {"select", "selecting operands", {"operand_select"}},
+      {"metadata", "reading metadata", {"metadata_read"}},
+      {"register", "registers", {"register_read", "register_write"}},
+      {"smem", "shared memory", {"shared_memory_read", "shared_memory_write"}},
+      {"L2", "the L2 and the way there", {"l2", "interconnect"}},
+      {"DRAM", "DRAM", {"hbm"}},
+      {"issue", "instructions", {"instruction_issue", "cuda_core_fma"}},
+      {"rest", "what flows at rest", {"leakage", "idle_sms", "constant", "board"}},
+  }};
+  return all;
+}
+
+using LevelEnergies = std::array<double, 9>;  ///< uJ
+
+LevelEnergies by_level(const EnergyResult& energy) {
+  LevelEnergies result{};
+  for (const auto& [part, uj] : energy.parts_uj) {
+    const auto level =
+        std::find_if(levels().begin(), levels().end(), [&name = part](const Level& row) {
+          return std::find(row.parts.begin(), row.parts.end(), name) != row.parts.end();
+        });
+    ensure(level != levels().end(), "report: a part of the energy belongs to no level");
+    result[static_cast<std::size_t>(level - levels().begin())] += uj;
+  }
+  return result;
+}
+
+std::string header() {
+  std::string text = fmt::format("  {:<7} {:>12} {:>7}", "joule %", "energy", "W");
+  for (const Level& level : levels()) {
+    text += fmt::format(" {:>8}", level.name);
+  }
+  return text + "\n";
+}
+
+std::string row(std::string_view variant, const EnergyResult& energy) {
+  std::string text =
+      fmt::format("  {:<7} {:>9.1f} uJ {:>7.1f}", variant, energy.total_uj, energy.power_w);
+  for (const double uj : by_level(energy)) {
+    text += fmt::format(" {:>8.1f}", energy.total_uj > 0 ? 100 * uj / energy.total_uj : 0);
+  }
+  return text + "\n";
+}
+
+/// "a 12.3, b 4.0 and c 1.1" of the levels with at least a ten-thousandth of `whole`.
+std::string list(std::vector<std::pair<double, std::string_view>> items, double whole) {
+  std::erase_if(items, [&](const auto& item) { return item.first < 1e-4 * whole; });
+  std::sort(items.begin(), items.end(), std::greater<>());
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ");
+    text += fmt::format("{} {:.1f}", items[i].second, items[i].first);
+  }
+  return text;
+}
+
+std::string rows(const EnergyResult* dense, const EnergyResult* sparse) {
+  if (dense == nullptr && sparse == nullptr) {
+    return "";
+  }
+  std::string text = header();
+  text += dense != nullptr ? row("dense", *dense) : "";
+  text += sparse != nullptr ? row("sparse", *sparse) : "";
+  if (dense != nullptr && sparse != nullptr) {
+    text += "  " + energy_sentence(*dense, *sparse) + "\n";
+  }
+  return text;
+}
+
+template <typename Variant>
+const EnergyResult* energy_of(const std::optional<Variant>& variant) {
+  return variant && variant->energy ? &*variant->energy : nullptr;
+}
+
+}  // namespace
+
+std::string energy_sentence(const EnergyResult& dense, const EnergyResult& sparse) {
+  const LevelEnergies before = by_level(dense);
+  const LevelEnergies after = by_level(sparse);
+  std::vector<std::pair<double, std::string_view>> saved;
+  std::vector<std::pair<double, std::string_view>> added;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    auto& side = after[i] <= before[i] ? saved : added;
+    side.emplace_back(std::abs(before[i] - after[i]), levels()[i].words);
+  }
+  const double difference = dense.total_uj - sparse.total_uj;
+  std::string text =
+      fmt::format("2:4 {} {:.1f} % of the energy", difference >= 0 ? "saves" : "costs",
+                  dense.total_uj > 0 ? 100 * std::abs(difference) / dense.total_uj : 0);
+  const std::string less = list(std::move(saved), dense.total_uj);
+  const std::string more = list(std::move(added), dense.total_uj);
+  text += less.empty() ? "" : "; less, in uJ: " + less;
+  text += more.empty() ? "" : "; more: " + more;
+  return text + ".";
+}
+
+std::string explain_energy(const OperationResult& operation) {
+  return rows(energy_of(operation.dense), energy_of(operation.sparse));
+}
+
+std::string explain_energy(const Totals& totals) {
+  return rows(energy_of(totals.dense), energy_of(totals.sparse));
+}
+
+}  // namespace sptc::sim
