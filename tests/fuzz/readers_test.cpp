@@ -3,6 +3,7 @@
 // it ends.
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
+#include "sim/config/energy.h"
 #include "sim/config/text_file.h"
 #include "sim/crosscheck/capture.h"
 #include "sim/crosscheck/kernel_file.h"
@@ -73,6 +74,11 @@ TEST(FuzzReaders, WorkloadCsv) {
 TEST(FuzzReaders, Architecture) {
   const std::string text = read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
   fuzz(text, 5000, [](const std::string& input) { parse_architecture(input, "f.json"); });
+}
+
+TEST(FuzzReaders, Energies) {
+  const std::string text = read_text_file(kSource + "/configs/energy/h800-pcie.json", 1 << 20);
+  fuzz(text, 5000, [](const std::string& input) { parse_energy(input, "f.json"); });
 }
 
 TEST(FuzzReaders, KernelFile) {
