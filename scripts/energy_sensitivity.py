@@ -6,7 +6,7 @@ Runs a workload with every number of an energy file that has a range at its low 
 prints what that does to time, energy and performance per watt of 2:4 against dense, largest effect first.
 
     scripts/energy_sensitivity.py traces/bert_large_s384_b8.json
-    scripts/energy_sensitivity.py traces/bert_large_s384_b8.json --top 10 -- --clock limited --data relu
+    scripts/energy_sensitivity.py --top 10 traces/bert_large_s384_b8.json -- --clock limited --data relu
 """
 import argparse
 import json
