@@ -70,6 +70,22 @@ double busy_sms(const VariantResult& figures, int sms) {
   return std::clamp(share * sms, std::min<double>(1, sms), static_cast<double>(sms));
 }
 
+/// Fragments to registers and tiles to shared memory through every level; padding of fragments is
+/// zeros.
+void add_copies(const MemoryTraffic& traffic, double switching, double live,
+                energy::EventCounts& counts) {
+  const auto fragments = static_cast<double>(traffic.shared_memory_read);
+  const auto from_l2 = static_cast<double>(traffic.l2());
+  const auto from_hbm = static_cast<double>(traffic.dram());
+  counts.add(Event::kRegisterWrite, fragments, switching * live);
+  counts.add(Event::kSharedMemoryRead, fragments, switching * live);
+  counts.add(Event::kSharedMemoryWrite, static_cast<double>(traffic.shared_memory_written),
+             switching);
+  counts.add(Event::kInterconnect, from_l2, switching);
+  counts.add(Event::kL2Access, from_l2 + from_hbm, switching);
+  counts.add(Event::kHbmAccess, from_hbm, switching);
+}
+
 }  // namespace
 
 Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse) {
@@ -119,16 +135,10 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                          static_cast<double>(op.batch);
-  const MemoryTraffic& traffic = figures.traffic;
   const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma");
   const double warps = warpgroup ? kWarpsPerGroup : 1;
   const double operand_a = instructions * m * k * kept * element;
   const double operand_b = instructions * n * k * element;
-  const auto fragments = static_cast<double>(traffic.shared_memory_read);
-  const auto tiles = static_cast<double>(traffic.shared_memory_written);
-  const auto from_l2 = static_cast<double>(traffic.l2());
-  const auto from_hbm = static_cast<double>(traffic.dram());
-  const double operands = (switching.operand_a + switching.operand_b) / 2;
 
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);
@@ -147,17 +157,12 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
     // One register of every lane, whatever part of it the instruction uses.
     counts.add(Event::kMetadataRead, instructions * warps * kWarpRegisterBytes, live);
   }
-  counts.add(Event::kRegisterWrite, fragments, operands * live);
-  counts.add(Event::kSharedMemoryRead, fragments, operands * live);
-  counts.add(Event::kSharedMemoryWrite, tiles, operands);
-  counts.add(Event::kInterconnect, from_l2, operands);
-  counts.add(Event::kL2Access, from_l2 + from_hbm, operands);
-  counts.add(Event::kHbmAccess, from_hbm, operands);
+  add_copies(figures.traffic, (switching.operand_a + switching.operand_b) / 2, live, counts);
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
   counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
   // The TMA copies the tiles of wgmma kernels without instructions to speak of.
-  const double copies = warpgroup ? 0 : fragments + tiles;
+  const double copies = warpgroup ? 0 : static_cast<double>(figures.traffic.shared_memory());
   counts.add(Event::kInstructionIssue,
              instructions * warps + copies / kWarpAccessBytes + 2 * outputs / kLanes);
   return counts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock that a power limit allows against measured GEMM times, beside the sustained clock, whose
-// fall with the load is fitted to such times, and the boost clock, which knows of no power.
+// The clock that a power limit allows against measured GEMM times, beside the sustained clock,
+// whose fall with the load is fitted to such times, and the boost clock, which knows of no power.
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/run/energy.h"

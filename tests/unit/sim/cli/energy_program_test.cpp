@@ -16,6 +16,8 @@ class EnergyProgram : public sptc::ProgramFixture {};
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
   expect_output("energy list", "sparseloop-stc");
+  expect_output("energy list", "h200-sxm");
+  expect_output("energy show a100-sxm4-80gb-mig-2g.20gb", "2/7 of the whole card");
   expect_output("energy show a100-sxm4-80gb", "/events/hbm_pj_per_byte");
   expect_output("energy area a100-sxm4-80gb", "sparsity adds");
 }
@@ -41,6 +43,14 @@ TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
   ASSERT_EQ(tight.exit_code, 0) << tight.err;
   EXPECT_DOUBLE_EQ(clock(wide.out), 1410) << wide.out;
   EXPECT_LT(clock(tight.out), 1400) << tight.out;
+}
+
+TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
+  const std::string gemm = "gemm 1024 1024 1024 --check none --quiet --fidelity analytic --explain";
+  expect_output(gemm, "reading metadata");
+  expect_output(gemm + " --arch h200-sxm", "selecting operands");
+  expect_output(gemm + " --format json --variants dense", "\"operand_latch\"");
+  expect_output(gemm + " --arch a100-sxm4-80gb-mig-1g.10gb --format json", "power_over_time");
 }
 
 TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
