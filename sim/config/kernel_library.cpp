@@ -82,8 +82,9 @@ TileCandidate read_tile(const JsonObject& object) {
 }  // namespace
 
 KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 7> kKeys = {
-      "name", "evidence", "source", "fitted_on", "tiles", "split_k", "one_wave_preference"};
+  constexpr std::array<std::string_view, 8> kKeys = {
+      "name",    "evidence",           "source", "fitted_on", "tiles", "sparse_main_loop_percent",
+      "split_k", "one_wave_preference"};
   const json document = parse_json(text, file);
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
@@ -95,6 +96,7 @@ KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string&
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
   }
+  library.sparse_main_loop_percent = percent(root, "sparse_main_loop_percent");
   const JsonObject split = root.object("split_k");
   constexpr std::array<std::string_view, 2> kSplitKeys = {"preference", "per_log2_slices"};
   split.allow_only(kSplitKeys);

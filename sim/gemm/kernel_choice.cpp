@@ -138,12 +138,15 @@ int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelT
 
 /// Share of the multiply rate that the main loop of the library's kernel reaches.
 double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
+  const double most =
+      kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kGpu.other_tile;
   for (const TileCandidate& tile : library.tiles) {
     if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
-      return tile.main_loop_percent / 100;
+      const double of_tile = tile.main_loop_percent / 100;
+      return kernel.instruction.sparse ? std::min(of_tile, most) : of_tile;
     }
   }
-  return kGpu.other_tile;
+  return most;
 }
 
 /// Time of resources that work side by side: their sum at 1, the longest of them at infinity.

@@ -33,6 +33,7 @@ struct KernelLibrarySpec {
 
   /// "Learned" choice between kernels: candidates, and the preference for cutting K in slices.
   std::vector<TileCandidate> tiles;
+  double sparse_main_loop_percent = 100;   ///< what the main loop of no 2:4 kernel exceeds
   double split_k_preference = 0;           ///< any number of slices above one
   double split_k_preference_per_log2 = 0;  ///< per doubling of the slices
   double one_wave_preference = 0;          ///< all CTAs run at once

@@ -42,5 +42,24 @@ TEST(ClosedForm, FollowsTheSimulatorWithinTenPercentOnAverage) {
   EXPECT_LE(sum / count, 0.10);
 }
 
+TEST(ClosedForm, CalibratedTimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  for (const GemmShape& shape : {GemmShape{8192, 8192, 8192},
+                                 {4096, 4096, 4096},
+                                 {28672, 2048, 8192},
+                                 {10240, 10240, 20480},
+                                 {8192, 8, 8192}}) {
+    double time_us[2] = {};
+    for (const bool sparse : {false, true}) {
+      const GemmRun run = simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
+      time_us[sparse ? 1 : 0] =
+          static_cast<double>(run.cycles) / run.clock_mhz + run.calibration_us;
+    }
+    EXPECT_LT(time_us[0], 2 * time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;
+    EXPECT_GT(time_us[0], time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;
+  }
+}
+
 }  // namespace
 }  // namespace sptc::sim

@@ -22,6 +22,7 @@ json library() {
           {"evidence", "assumed"},
           {"source", "a test"},
           {"tiles", {tile}},
+          {"sparse_main_loop_percent", 77},
           {"split_k", {{"preference", 0.2}, {"per_log2_slices", 0.05}}},
           {"one_wave_preference", -0.4}};
 }
@@ -33,6 +34,7 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].warp_n, 32);
   EXPECT_EQ(read.tiles[0].preference, -0.1);
   EXPECT_EQ(read.tiles[0].main_loop_percent, 93.5);
+  EXPECT_EQ(read.sparse_main_loop_percent, 77);
   EXPECT_EQ(read.split_k_preference, 0.2);
   EXPECT_EQ(read.split_k_preference_per_log2, 0.05);
   EXPECT_EQ(read.one_wave_preference, -0.4);
