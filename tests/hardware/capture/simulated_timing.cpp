@@ -83,8 +83,7 @@ class SimulatedTiming final : public TimingDevice {
  public:
   explicit SimulatedTiming(const sim::Architecture& architecture) : architecture_(architecture) {
     try {
-      power_ = sim::power_spec(sim::load_energy(architecture.gpu.name).config, architecture.gpu.sms,
-                               architecture.gpu.boost_clock_mhz);
+      power_ = sim::power_spec(sim::load_energy(architecture.gpu.name).config, architecture.gpu);
     } catch (const InputError& error) {
       no_power_ = error.what();
     }
