@@ -25,8 +25,9 @@ TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& t
   const double products = double{1} * shape.dot_units * shape.products_per_unit;
   TensorCoreArea area;
   area.multipliers_um2 = products * of_type(table.multiplier_um2, shape.type);
-  area.adders_um2 = products * of_type(table.adder_um2, shape.type);
-  area.rounding_um2 = shape.dot_units * table.rounder_um2;
+  area.adders_um2 = products * of_type(table.adder_um2, shape.type) * shape.adder_scale;
+  area.rounding_um2 =
+      shape.dot_units * shape.rounders_per_unit * table.rounder_um2 * shape.adder_scale;
   const double bits = products * 2 * shape.operand_bits + shape.dot_units * shape.accumulator_bits;
   area.operand_registers_um2 = bits * table.flip_flop_um2;
   if (shape.selector_inputs > shape.kept) {

@@ -23,6 +23,8 @@ struct TensorCoreShape {
   int products_per_unit = 0;
   int selector_inputs = 1;  ///< M of N:M: 1 has no selector
   int kept = 1;             ///< N of N:M
+  double adder_scale = 1;   ///< width of adders and rounders over the table's
+  double rounders_per_unit = 1;
   int operand_bits = 0;
   int accumulator_bits = 32;
   int metadata_bits = 0;  ///< held in the core: indices of the instructions in flight

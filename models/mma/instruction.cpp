@@ -2,7 +2,10 @@
 #include "models/mma/instruction.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string_view>
 
 namespace sptc::mma {
@@ -70,7 +73,12 @@ std::string MmaInstruction::ptx_name() const {
   if (bit_operation) {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
   }
-  return text;
+  return pattern ? text + " at " + pattern->name() : text;
+}
+
+int MmaInstruction::metadata_bits_per_row() const {
+  const sparsity::Pattern groups = sparse_pattern();
+  return sparse ? shape.k / groups.group * groups.metadata_bits() : 0;
 }
 
 MmaInstruction gemm_instruction(DataType operand, bool sparse) {
@@ -94,6 +102,42 @@ MmaInstruction gemm_instruction(std::string_view architecture, DataType operand,
     instruction.shape = {8, 8, 16};
   }
   return instruction;
+}
+
+MmaInstruction gemm_instruction(DataType operand, bool sparse, const MmaDesign& design,
+                                const sparsity::Pattern& pattern) {
+  constexpr int kStepBytes = 16;
+  MmaInstruction instruction = gemm_instruction(operand, sparse);
+  const int bits = numerics::storage_bits(operand);
+  const bool hardware = pattern == sparsity::hardware_pattern(operand);
+  int compressed_k = design.a_bytes_per_row * 8 / bits;
+  if (sparse && !hardware) {
+    const int whole_steps = std::lcm(pattern.kept, std::max(1, kStepBytes * 8 / bits));
+    compressed_k = static_cast<int>(round_up(compressed_k, whole_steps));
+    instruction.pattern = pattern;
+  }
+  instruction.shape = {design.m, design.n,
+                       sparse ? compressed_k / pattern.kept * pattern.group : compressed_k};
+  return instruction;
+}
+
+OperandRegisters operand_registers(const MmaInstruction& instruction) {
+  constexpr int kRegisterBits = 32 * 32;  // of all lanes
+  const auto registers = [](int elements, DataType type) {
+    return static_cast<int>(
+        ceil_div(std::int64_t{elements} * numerics::storage_bits(type), kRegisterBits));
+  };
+  const MmaShape& shape = instruction.shape;
+  OperandRegisters result;
+  result.a = registers(shape.m * instruction.compressed_k(), instruction.a_type);
+  result.b = registers(shape.n * shape.k, instruction.b_type);
+  result.accumulator = registers(shape.m * shape.n, instruction.accumulator);
+  if (instruction.sparse) {
+    const int bits = shape.m * instruction.metadata_bits_per_row();
+    result.metadata = static_cast<int>(ceil_div(bits, kRegisterBits));
+    result.metadata_selectors = std::max(1, kRegisterBits / bits);
+  }
+  return result;
 }
 
 std::vector<MmaInstruction> ampere_instructions() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
+#include "models/sparsity/pattern.h"
 
 #include <optional>
 #include <string>
@@ -29,8 +30,8 @@ enum class MmaFamily {
 /// What b1 elements are combined with before their bits are counted.
 enum class BitOperation { kXor, kAnd };
 
-/// One matrix instruction D[m,n] = A[m,k] B[k,n] + C[m,n]. With `sparse`, A holds k/2 elements per
-/// row and a metadata operand selects the rows of B that they meet.
+/// One matrix instruction D[m,n] = A[m,k] B[k,n] + C[m,n]. With `sparse`, A holds the kept elements
+/// of each row and a metadata operand selects the rows of B that they meet.
 struct MmaInstruction {
   MmaShape shape;
   numerics::DataType a_type;
@@ -42,12 +43,22 @@ struct MmaInstruction {
   bool satfinite = false;     ///< integers: one clamp of the exact sum instead of wrapping
   bool block_scaled = false;  ///< a ue8m0 scale per 32 products (mxf8f6f4)
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
+  /// Of a sparse instruction that no GPU has; else the hardware's for the type.
+  std::optional<sparsity::Pattern> pattern = std::nullopt;
 
   bool operator==(const MmaInstruction&) const = default;
 
   numerics::DataType c_type() const { return addend.value_or(accumulator); }
-  /// Elements of A per row: k, or k/2 where sparse.
-  int compressed_k() const { return sparse ? shape.k / 2 : shape.k; }
+  sparsity::Pattern sparse_pattern() const {
+    return pattern.value_or(sparsity::hardware_pattern(a_type));
+  }
+  /// Elements of A per row: k, or the kept ones where sparse.
+  int compressed_k() const {
+    const int halves = sparse ? shape.k / 2 : shape.k;
+    return pattern ? shape.k / pattern->group * pattern->kept : halves;
+  }
+  /// Bits of metadata per row where sparse.
+  int metadata_bits_per_row() const;
   int macs() const { return shape.m * shape.n * compressed_k(); }  ///< executed
   /// "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
   std::string ptx_name() const;
@@ -63,6 +74,26 @@ MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse);
 /// Ampere's instruction, which the catalogue then refuses with the near ones.
 MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataType operand,
                                 bool sparse);
+/// The mma instruction that a tensor core is built around. The default is PTX's.
+struct MmaDesign {
+  int m = 16, n = 8;
+  int a_bytes_per_row = 32;
+  bool operator==(const MmaDesign&) const = default;
+};
+
+/// The same for a tensor core of one's own. A sparse instruction of another pattern than the
+/// hardware's is as deep as the dense one (compressed), or deeper where the groups do not fill
+/// steps of 16 bytes: 6:8 of 16-bit types takes 48 bytes of A per row.
+MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse, const MmaDesign& design,
+                                const sparsity::Pattern& pattern);
+
+/// Registers per lane that the operands of an instruction fill.
+struct OperandRegisters {
+  int a = 0, b = 0, accumulator = 0;
+  int metadata = 0;            ///< registers of one instruction; 0: dense
+  int metadata_selectors = 1;  ///< instructions that share a metadata register
+};
+OperandRegisters operand_registers(const MmaInstruction& instruction);
 
 /// All m16n8 instructions of sm_80 for the operand types that the data path (models/mma/stages)
 /// takes, dense and sparse.

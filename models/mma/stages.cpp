@@ -99,8 +99,8 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
   const bool known_type =
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  if (instruction.shape.m != kRows || instruction.shape.n != kCols) {
-    throw InputError("the simulated data path carries m16n8 instructions, not " +
+  if (instruction.shape.m != kRows || instruction.shape.n != kCols || instruction.pattern) {
+    throw InputError("the simulated data path carries m16n8 instructions of the hardware, not " +
                      instruction.ptx_name());
   }
   if (!known_type || instruction.family != MmaFamily::kMma || instruction.block_scaled ||
@@ -157,7 +157,7 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
     accumulator_shift = rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
     // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit
     // lanes.
-    ensure(product_shift >= 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
+    ensure(rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
            "StepContext: operands or products do not fit their wires");
   }
 }
@@ -255,7 +255,8 @@ void multiply(const StepContext& context, const SelectedOperands& selected,
 SPTC_VECTOR_CLONES
 void align_and_add(const StepContext& context, const Products& products, AlignedSums& sums) {
   const int width = context.rules.products_per_step;
-  const int product_shift = context.product_shift;
+  const int product_left = std::max(context.product_shift, 0);
+  const int product_right = std::max(-context.product_shift, 0);
   const int c_left = std::max(context.accumulator_shift, 0);
   const int c_right = std::max(-context.accumulator_shift, 0);
   for (int i = 0; i < kRows; ++i) {
@@ -273,8 +274,8 @@ void align_and_add(const StepContext& context, const Products& products, Aligned
       std::int32_t* addend = sums.addend[i * (kMaxStepProducts + 1) + t];
       SPTC_LANES
       for (int j = 0; j < kCols; ++j) {
-        const std::int32_t distance = largest[j] - products.exponent[index][j];
-        addend[j] = cut_magnitude(products.significand[index][j], product_shift, distance);
+        const std::int32_t distance = largest[j] - products.exponent[index][j] + product_right;
+        addend[j] = cut_magnitude(products.significand[index][j], product_left, distance);
         sum[j] += addend[j];
       }
     }

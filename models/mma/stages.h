@@ -48,9 +48,9 @@ struct StepContext {
   MmaInstruction instruction;
   StepRules rules;
   int steps = 0;  ///< steps of one instruction
-  int product_shift =
-      0;  ///< left shift that brings a product at the largest exponent to F fraction bits
-  int accumulator_shift = 0;  ///< the same for the accumulator; negative: right
+  /// Left shift that brings a product at the largest exponent to F fraction bits; negative: right.
+  int product_shift = 0;
+  int accumulator_shift = 0;  ///< the same for the accumulator
   int operand_bits = 0;       ///< of what a multiplier takes: 16 where fp8 is lowered to f16
 
   /// Throws InputError for an instruction or rules whose steps the stages do not take.

@@ -241,6 +241,32 @@ StepRules with_profile(StepRules rules, Profile profile) {
   return rules;
 }
 
+StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
+                           const MmaInstruction& instruction) {
+  if (is_exact(rules) || rules.lowered_fp8) {
+    return rules;
+  }
+  if (design.fraction_bits > 0 && design.fraction_bits != rules.fraction_bits) {
+    if (rules.exponent_floor) {
+      rules.exponent_floor = *rules.exponent_floor + rules.fraction_bits - design.fraction_bits;
+    }
+    rules.fraction_bits = design.fraction_bits;
+    rules.evidence = kAssumed;
+    rules.source = "an accumulator of one's own";
+  }
+  if (design.step_bytes > 0) {
+    const int products =
+        std::max(1, std::min(design.step_bytes * 8 / numerics::storage_bits(instruction.a_type),
+                             instruction.compressed_k()));
+    if (products != rules.products_per_step) {
+      rules.products_per_step = products;
+      rules.evidence = kAssumed;
+      rules.source = "an accumulator of one's own";
+    }
+  }
+  return rules;
+}
+
 std::vector<std::string_view> step_rule_sets() {
   std::vector<std::string_view> names;
   for (const Row& row : kRows) {

@@ -71,6 +71,19 @@ enum class Profile {
 Profile parse_profile(std::string_view name);
 StepRules with_profile(StepRules rules, Profile profile);
 
+/// An accumulator of one's own. 0: as the numerics have it.
+struct AccumulatorDesign {
+  int fraction_bits = 0;  ///< F
+  int step_bytes = 0;     ///< of operand A whose products one step adds: L products
+  bool operator==(const AccumulatorDesign&) const = default;
+};
+
+/// `rules` of `instruction` with that accumulator. Integers, f64 and lowered fp8 keep theirs. The
+/// floor of the largest exponent moves with F: all rows of the table that have one keep F plus
+/// floor the same for an output type.
+StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
+                           const MmaInstruction& instruction);
+
 /// The rules of `instruction` on the row set `architecture`: volta, turing, ampere (A100, A2, A30,
 /// A40, RTX 30), ada, hopper, blackwell (B200), rtx-blackwell. Throws InputError for an unknown row
 /// set or an instruction that has no row.

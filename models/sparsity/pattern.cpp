@@ -4,10 +4,18 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 
+#include <bit>
 #include <string>
 #include <vector>
 
 namespace sptc::sparsity {
+
+int Pattern::metadata_bits() const {
+  if (candidates() == 2 && choices() == 1) {
+    return 4;
+  }
+  return choices() * static_cast<int>(std::bit_width(static_cast<unsigned>(candidates() - 1)));
+}
 
 Pattern hardware_pattern(numerics::DataType type) {
   if (!numerics::is_operand_type(type)) {

@@ -18,6 +18,9 @@ struct Pattern {
 
   int candidates() const { return group / run; }  ///< M of the choice that one index makes
   int choices() const { return kept / run; }      ///< indices per group
+  /// Bits of metadata per group: an index for each choice. 1:2 is stored as 2:4 of half elements,
+  /// as mma.sp of tf32 has it.
+  int metadata_bits() const;
   std::string name() const { return std::to_string(kept) + ":" + std::to_string(group); }
 };
 

@@ -6,6 +6,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/text_file.h"
+#include "sim/run/design_cost.h"
 
 #include <fmt/format.h>
 
@@ -54,8 +55,9 @@ int show(const std::string& name) {
 int area(const std::string& name) {
   const GpuSpec gpu = load_architecture(name).gpu;
   const EnergyConfig energy = load_energy(gpu.name).config;
-  const energy::TensorCoreArea sum =
-      tensor_core_area(tensor_core_shape(gpu.sm.tensor_core), energy.area);
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const GpuArea whole = gpu_area(gpu, energy.area);
+  const energy::TensorCoreArea& sum = whole.tensor_core;
   const double cores = double{1} * gpu.sms * gpu.sm.sub_partitions;
 
   std::string text = fmt::format("{}: one tensor core at {} nm, elements without wiring\n\n",
@@ -67,11 +69,12 @@ int area(const std::string& name) {
   line("align and add", sum.adders_um2);
   line("rounding", sum.rounding_um2);
   line("operand registers", sum.operand_registers_um2);
-  line("selector (2:4)", sum.selector_um2);
+  line(fmt::format("selector ({}:{})", core.selector_kept, core.selector_inputs).c_str(),
+       sum.selector_um2);
   line("metadata", sum.metadata_um2);
   line("total", sum.total_um2());
   text += fmt::format("\nsparsity adds {:.1f} % to the core; all {:.0f} cores take {:.1f} mm2\n",
-                      100 * sum.sparse_overhead(), cores, cores * sum.total_um2() * 1e-6);
+                      100 * sum.sparse_overhead(), cores, whole.tensor_cores_mm2);
   text += fmt::format("registers and shared memory of one SM: {:.2f} mm2 (arrays only)\n",
                       (4.0 * gpu.sm.registers + static_cast<double>(gpu.sm.shared_memory.count())) *
                           energy.area.sram_um2_per_byte * 1e-6);

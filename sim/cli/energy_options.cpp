@@ -46,14 +46,26 @@ void EnergyOptions::add_to(CLI::App& command) {
       ->type_name("W");
 }
 
-void set_power(const EnergyOptions& given, const Architecture& architecture, RunOptions& options) {
+bool EnergyFiles::known(const std::string& name) {
+  if (!names_) {
+    names_ = energy_names();
+  }
+  return std::find(names_->begin(), names_->end(), name) != names_->end();
+}
+
+const LoadedEnergy& EnergyFiles::load(const std::string& name) {
+  const auto found = loaded_.find(name);
+  return found != loaded_.end() ? found->second
+                                : loaded_.emplace(name, load_energy(name)).first->second;
+}
+
+void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
+               RunOptions& options) {
   if (!given.power_limit.empty() && !options.clock_limited) {
     throw InputError("--power-limit has no effect without --clock limited");
   }
   const std::string& name = given.energy.empty() ? architecture.gpu.name : given.energy;
-  const std::vector<std::string> names = energy_names();
-  const bool known = std::find(names.begin(), names.end(), name) != names.end();
-  if (given.energy.empty() && !known) {
+  if (given.energy.empty() && !files.known(name)) {
     if (options.clock_limited || !given.board_idle.empty()) {
       throw InputError(fmt::format(
           "{} needs an energy file, and '{}' has none: give one with --energy",
@@ -61,7 +73,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Run
     }
     return;
   }
-  const LoadedEnergy loaded = load_energy(name);
+  const LoadedEnergy& loaded = files.load(name);
   const auto assumed =
       std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
                     [](const EnergyParameter& row) { return row.evidence == "assumed"; });
@@ -76,6 +88,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Run
     power.static_power.board_idle_w = parse_watts("--board-idle", given.board_idle);
   }
   options.power = std::move(power);
+  options.area = loaded.config.area;
 }
 
 }  // namespace sptc::sim

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "sim/config/architecture.h"
+#include "sim/config/energy.h"
 #include "sim/run/run_options.h"
 
 #include <CLI/CLI.hpp>
 
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -19,8 +23,21 @@ struct EnergyOptions {
   void add_to(CLI::App& command);
 };
 
-/// Fills options.power for `architecture`; leaves it empty where there is no energy file and
-/// nothing asks for one. Throws InputError, also for options that would do nothing.
-void set_power(const EnergyOptions& given, const Architecture& architecture, RunOptions& options);
+/// Energy files, each read once.
+class EnergyFiles {
+ public:
+  bool known(const std::string& name);
+  /// Throws InputError as load_energy() does.
+  const LoadedEnergy& load(const std::string& name);
+
+ private:
+  std::optional<std::vector<std::string>> names_;
+  std::map<std::string, LoadedEnergy> loaded_;
+};
+
+/// Fills options.power and options.area for `architecture`; leaves it empty where there is no
+/// energy file and nothing asks for one. Throws InputError, also for options that would do nothing.
+void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
+               RunOptions& options);
 
 }  // namespace sptc::sim

@@ -42,6 +42,9 @@ RunOptions checked(const SimulationOptions& given) {
   if (!given.dtype.empty()) {
     options.dtype = parse_dtype(given.dtype);
   }
+  if (!given.pattern.empty()) {
+    options.pattern = sparsity::parse_weight_pattern(given.pattern);
+  }
   if (!given.check.empty()) {
     options.check = parse_check_mode(given.check);
   }
@@ -101,6 +104,13 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_option("--dtype", dtype, "replaces the operand type of every operation")
       ->type_name(operand_types());
   command
+      .add_option(
+          "--pattern", pattern,
+          "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector "
+          "of that width where the architecture has one, within 2:4 or decomposed on it "
+          "where that is possible")
+      ->type_name("N:M|V:N:M");
+  command
       .add_option("--data", data,
                   "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "
                   "'<operation>.a' [m,k] and '<operation>.b' [k,n] (default: the network's values "
@@ -151,30 +161,57 @@ void require_valid(const SimulationOptions& options) {
   checked(options);
 }
 
-RunResult run_as_asked(const SimulationOptions& options, Architecture architecture,
+namespace {
+
+/// The switching of generated operands, or null where the values are somebody's own.
+SwitchingSource* kept_switching(const DataSource* data, const std::string& kind, std::uint64_t seed,
+                                RunCaches& kept) {
+  if (data != nullptr && dynamic_cast<const GeneratedData*>(data) == nullptr) {
+    return nullptr;
+  }
+  const std::pair key(kind, seed);
+  auto found = kept.generated.find(key);
+  if (found == kept.generated.end()) {
+    auto source = make_data_source(kind.empty() ? "random" : kind, seed);
+    const DataSource& values = *source;
+    found = kept.generated
+                .emplace(key, RunCaches::Generated{std::move(source), SwitchingSource(values)})
+                .first;
+  }
+  return &found->second.switching;
+}
+
+}  // namespace
+
+RunResult run_as_asked(const SimulationOptions& options, const Architecture& as_read,
                        const Workload& workload, const DataSource* data,
-                       const std::string& waveform_stem, const ProgressCallback& progress) {
+                       const std::string& waveform_stem, const ProgressCallback& progress,
+                       RunCaches& kept) {
   RunOptions run_options = checked(options);
   std::unique_ptr<DataSource> from_option;
   if (data == nullptr && !options.data.empty()) {
     from_option = make_data_source(options.data, run_options.seed);
     data = from_option.get();
   }
+  std::optional<Architecture> changed;
   if (!options.numerics.empty()) {
     mma::require_rule_set(options.numerics);
-    architecture.gpu.numerics = options.numerics;
+    changed = as_read;
+    changed->gpu.numerics = options.numerics;
     run_options.numerics = options.numerics;
   }
+  const Architecture& architecture = changed ? *changed : as_read;
   run_options.data = data != nullptr && options.data.empty()
                          ? "file"
                          : data_name(options, workload, run_options.fidelity);
-  set_power(options.energy, architecture, run_options);
+  set_power(options.energy, architecture, kept.energies, run_options);
 
   // What is refused before the first launch leaves no trace of SystemC.
   GemmLauncher launcher(architecture.gpu, run_options, waveform_stem);
   return run_workload(
       workload, architecture, run_options, data,
-      [&](const auto&... launch) { return launcher(launch...); }, progress);
+      [&](const auto&... launch) { return launcher(launch...); }, progress,
+      kept_switching(data, options.data, run_options.seed, kept));
 }
 
 int simulate(const SimulationOptions& options, const std::function<Workload()>& load,
@@ -195,10 +232,13 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
   RunResult result;
   {
     ProgressBar bar(options.quiet);
-    result = run_as_asked(options, load_architecture(options.arch), workload, data, waveform.stem(),
-                          [&](std::size_t done, std::size_t total, const std::string& next) {
-                            bar.update(done, total, next);
-                          });
+    RunCaches kept;
+    result = run_as_asked(
+        options, load_architecture(options.arch), workload, data, waveform.stem(),
+        [&](std::size_t done, std::size_t total, const std::string& next) {
+          bar.update(done, total, next);
+        },
+        kept);
   }
   result.explained = options.explain;
   write_result(options.out, report(result, format));

@@ -11,7 +11,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -22,6 +26,7 @@ struct SimulationOptions {
   std::string fidelity = "timing";
   std::string variants = "both";
   std::string dtype;
+  std::string pattern;
   std::string data;
   std::string check;
   std::string clock = "boost";
@@ -45,12 +50,24 @@ struct SimulationOptions {
 /// Throws InputError where an option has no valid value or two contradict each other.
 void require_valid(const SimulationOptions& options);
 
+/// What runs have in common and need not read or sample again.
+struct RunCaches {
+  struct Generated {
+    std::unique_ptr<DataSource> data;
+    SwitchingSource switching;
+  };
+  EnergyFiles energies;
+  std::map<std::pair<std::string, std::uint64_t>, Generated> generated;  ///< by kind and seed
+};
+
 /// Simulates `workload` on `architecture` (options.arch is not looked at) and returns the result;
 /// report options have no effect. `data` as for simulate(). `waveform_stem`: empty, or where to
 /// write a waveform, without ".vcd". SystemC elaborates, so once per process. Throws InputError.
-RunResult run_as_asked(const SimulationOptions& options, Architecture architecture,
+/// `kept`: what stays between runs.
+RunResult run_as_asked(const SimulationOptions& options, const Architecture& architecture,
                        const Workload& workload, const DataSource* data,
-                       const std::string& waveform_stem, const ProgressCallback& progress);
+                       const std::string& waveform_stem, const ProgressCallback& progress,
+                       RunCaches& kept);
 
 /// Checks every option, simulates, and writes the report. `data` replaces what --data says; null:
 /// --data. `load` reads the workload after the options were found valid. Returns the exit code: 0,

@@ -12,6 +12,7 @@
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
 #include "sim/sweep/sweep_report.h"
+#include "sim/sweep/time_estimate.h"
 
 #include <fmt/format.h>
 
@@ -72,7 +73,15 @@ SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) 
       JsonPlace{printable(file), "/options"}.fail(error.what());
     }
   }
+  const auto fidelity = spec.options.find("fidelity");
+  const bool closed_form = fidelity != spec.options.end() && fidelity->second == "analytic";
   for (const SweepAxis& axis : spec.axes) {
+    if (axis.kind == SweepAxis::Kind::kParameter && closed_form &&
+        !SimulationPointRunner::acts_in_closed_form(axis.target)) {
+      axis.place.fail(fmt::format(
+          "{} changes nothing with the fidelity analytic, whose closed form does not know it",
+          axis.target));
+    }
     if (axis.kind != SweepAxis::Kind::kOption) {
       continue;
     }
@@ -276,12 +285,12 @@ int show_plan(const Arguments& arguments) {
   const std::int64_t first = parse_positive("--first", arguments.first, 1000000000);
   std::uint64_t number = 0;
   std::uint64_t points = 0;
-  double seconds = 0;
+  std::vector<EstimatedPoint> estimated;
   std::string listed;
   plan.for_each([&](std::uint64_t position) {
     if (number++ % shard.count == shard.index - 1) {
       const SweepPoint point = plan.point(position);
-      seconds += runner.estimated_seconds(plan, point);
+      estimated.push_back({position, static_cast<float>(runner.estimated_seconds(plan, point))});
       if (points++ < static_cast<std::uint64_t>(first)) {
         listed += fmt::format("{:>10}  {}  {}\n", position, plan.hash(point).substr(0, 12),
                               describe_point(plan, position));
@@ -291,8 +300,15 @@ int show_plan(const Arguments& arguments) {
   });
   std::string text = fmt::format("{}: {} points of {} in the product of {} axes\n",
                                  plan.spec().name, points, plan.product(), plan.spec().axes.size());
-  text += fmt::format("roughly {} with {} jobs\n\n", duration(seconds / static_cast<double>(jobs)),
-                      jobs);
+  const TimeEstimate time = estimate_time(plan, runner, estimated);
+  const auto shared = static_cast<double>(jobs);
+  text +=
+      time.measured == 0
+          ? fmt::format("roughly {} with {} jobs; no point is short enough to be measured here\n\n",
+                        duration(time.seconds / shared), jobs)
+          : fmt::format("about {} with {} jobs ({} to {}: {} points measured now)\n\n",
+                        duration(time.seconds / shared), jobs, duration(time.low / shared),
+                        duration(time.high / shared), time.measured);
   text += fmt::format("{:>10}  {:<12}  {}\n", "position", "hash", "point") + listed;
   if (points > static_cast<std::uint64_t>(first)) {
     text += fmt::format("       ...  {} more (--first N)\n",

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxCached = 4096;
+constexpr std::string_view kSource = "set by a sweep";
 
 // Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
 const std::set<std::string>& foreign_options() {
@@ -51,8 +53,28 @@ std::string word(const SweepPoint& point, const std::string& option, const std::
   return found == point.options.end() ? absent : found->second;
 }
 
-json figures_of(const RunResult& result) {
-  json figures = json::parse(totals_report(result.totals));
+/// The largest error of the checked operations, over all elements and over its bound.
+void add_errors(const std::vector<OperationResult>& operations, bool sparse, json& figures) {
+  double worst_error = 0;
+  double worst_ratio = 0;
+  bool checked = false;
+  for (const OperationResult& op : operations) {
+    const auto& variant = sparse ? op.sparse : op.dense;
+    if (variant && variant->check && variant->check->elements > 0) {
+      checked = true;
+      worst_error = std::max(worst_error, variant->check->worst_error);
+      worst_ratio = std::max(worst_ratio, variant->check->worst_ratio);
+    }
+  }
+  if (checked) {
+    figures[sparse ? "sparse_worst_error" : "dense_worst_error"] = worst_error;
+    figures[sparse ? "sparse_worst_ratio_of_bound" : "dense_worst_ratio_of_bound"] = worst_ratio;
+  }
+}
+
+/// The totals of the report and more, as one JSON object. Text, for the report's is not parsed.
+std::string figures_of(const RunResult& result) {
+  json more = json::object();
   double dense = 0;
   double sparse = 0;
   for (const OperationResult& op : result.operations) {
@@ -61,23 +83,34 @@ json figures_of(const RunResult& result) {
     sparse += in_sparse ? static_cast<double>(op.count * in_sparse->cycles) : 0;
   }
   if (result.totals.dense) {
-    figures["dense"]["cycles"] = dense;
+    more["dense_cycles"] = dense;
   }
   if (result.totals.sparse) {
-    figures["sparse"]["cycles"] = sparse;
+    more["sparse_cycles"] = sparse;
+  }
+  add_errors(result.operations, false, more);
+  add_errors(result.operations, true, more);
+  if (result.area) {
+    more["area_mm2"] = result.area->total_mm2();
+    more["tensor_core_area_mm2"] = result.area->tensor_cores_mm2;
   }
   if (result.accuracy) {
     const AccuracyResult& accuracy = *result.accuracy;
     if (accuracy.dense_simulated) {
-      figures["dense"]["accuracy"] = *accuracy.dense_simulated;
-      figures["dense"]["disagreements"] = accuracy.dense_disagreements;
+      more["dense_accuracy"] = *accuracy.dense_simulated;
+      more["dense_disagreements"] = accuracy.dense_disagreements;
     }
     if (accuracy.sparse_simulated) {
-      figures["sparse"]["accuracy"] = *accuracy.sparse_simulated;
-      figures["sparse"]["disagreements"] = accuracy.sparse_disagreements;
+      more["sparse_accuracy"] = *accuracy.sparse_simulated;
+      more["sparse_disagreements"] = accuracy.sparse_disagreements;
     }
   }
-  return figures;
+  std::string text = totals_report(result.totals);
+  if (!more.empty()) {
+    text.back() = ',';
+    text += more.dump().substr(1);
+  }
+  return text;
 }
 
 std::string compact(const RunResult& result) {
@@ -110,6 +143,26 @@ void SimulationPointRunner::check_option(const std::string& option,
     return;  // their words are checked with the fidelity that a point has
   }
   require_valid(parsed);
+}
+
+bool SimulationPointRunner::acts_in_closed_form(std::string_view pointer) {
+  constexpr std::array<std::string_view, 15> kEventsOnly{
+      "/sm/issue_per_cycle",
+      "/sm/barrier_latency_cycles",
+      "/sm/shared_memory_latency_cycles",
+      "/sm/shared_memory_wavefront_cycles",
+      "/sm/tensor_core/f64_multipliers",
+      "/sm/tensor_core/operand_fetch_latency_cycles",
+      "/sm/tensor_core/selector_latency_cycles",
+      "/sm/tensor_core/multiply_latency_cycles",
+      "/sm/tensor_core/align_add_latency_cycles",
+      "/sm/tensor_core/round_latency_cycles",
+      "/sm/tensor_core/write_back_latency_cycles",
+      "/sm/tensor_core/same_warp_gap_cycles",
+      "/sm/tensor_core/sub_byte_extra_cycles",
+      "/memory/l2_near_latency_cycles",
+      "/memory/l2_far_latency_cycles"};
+  return std::find(kEventsOnly.begin(), kEventsOnly.end(), pointer) == kEventsOnly.end();
 }
 
 bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
@@ -176,24 +229,43 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
   if (architectures_.size() >= kMaxCached) {
     architectures_.clear();
   }
-  json document = plan.spec().architectures[point.architecture].document;
+  return architectures_.emplace(key, derived(plan, point)).first->second;
+}
+
+Architecture SimulationPointRunner::derived(const SweepPlan& plan, const SweepPoint& point) {
+  const SweepArchitecture& given = plan.spec().architectures[point.architecture];
+  std::vector<std::pair<std::string, double>> numbers;
+  for (const auto& [axis, value] : point.parameters) {
+    const SweepAxis& varied = plan.spec().axes[axis];
+    if (varied.values[value].is_number()) {
+      numbers.emplace_back(varied.target, varied.values[value].get<double>());
+    }
+  }
+  if (numbers.size() == point.parameters.size()) {
+    auto base = bases_.find(point.architecture);
+    if (base == bases_.end()) {
+      base = bases_.emplace(point.architecture, to_architecture(given.document, given.name)).first;
+    }
+    if (auto quick = with_numbers(base->second, numbers, kSource)) {
+      return std::move(*quick);
+    }
+  }
+  json document = given.document;
   for (const auto& [axis, value] : point.parameters) {
     const SweepAxis& varied = plan.spec().axes[axis];
     if (parameter_value(document, varied.target) != varied.values[value]) {
-      set_parameter(document, varied.target, varied.values[value], "set by a sweep");
+      set_parameter(document, varied.target, varied.values[value], std::string(kSource));
     }
   }
-  return architectures_
-      .emplace(key, to_architecture(document, plan.spec().architectures[point.architecture].name))
-      .first->second;
+  return to_architecture(document, given.name);
 }
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
   const RunResult result =
       run_as_asked(options_of(point), architecture_of(plan, point),
-                   plan.spec().workloads[point.workload].workload, nullptr, {}, {});
+                   plan.spec().workloads[point.workload].workload, nullptr, {}, {}, kept_);
   PointOutcome outcome;
-  outcome.totals = figures_of(result).dump();
+  outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {
     outcome.result = compact(result);
   }

@@ -15,6 +15,9 @@ namespace sptc::sim {
 class SimulationPointRunner : public PointRunner {
  public:
   void check_option(const std::string& option, const std::string& value) const override;
+  /// Whether the closed form of --fidelity analytic reads the parameter at `pointer`. The pipeline
+  /// depths of an SM are below its resolution.
+  static bool acts_in_closed_form(std::string_view pointer);
   bool needs_process(const SweepPlan& plan, const SweepPoint& point) const override;
   double estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const override;
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;
@@ -22,10 +25,13 @@ class SimulationPointRunner : public PointRunner {
  private:
   const SimulationOptions& options_of(const SweepPoint& point);
   const Architecture& architecture_of(const SweepPlan& plan, const SweepPoint& point);
+  Architecture derived(const SweepPlan& plan, const SweepPoint& point);
 
   // Parsed once for all points that share them.
   std::map<std::string, SimulationOptions> options_;
   std::map<std::string, Architecture> architectures_;
+  std::map<std::size_t, Architecture> bases_;  ///< as the spec names them
+  RunCaches kept_;
 };
 
 }  // namespace sptc::sim

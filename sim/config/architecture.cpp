@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -57,11 +58,15 @@ std::vector<std::string_view> keys_of(std::string_view section) {
   return keys;
 }
 
-double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
-  const double number = value.is_number() ? value.get<double>() : -1;
+bool allowed(double number, const ArchitectureField& field) {
   const bool whole = number == std::floor(number);
   const bool in_range = (number > 0 || (number == 0 && field.may_be_zero)) && number <= field.max;
-  if (!in_range || (field.integer && !whole)) {
+  return in_range && (whole || !field.integer);
+}
+
+double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (!allowed(number, field)) {
     const std::string_view lower = field.may_be_zero ? "a whole number from 0"
                                    : field.integer   ? "a whole number from 1"
                                                      : "a number above 0";
@@ -102,7 +107,12 @@ void read_section(const JsonObject& object, std::string_view section, WireArchit
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
       WireNumber number{&field, std::nullopt};
-      errors.collect([&] { number.parameter = read_number(object, field); });
+      if (field.optional() && !object.has(field.key)) {
+        number.parameter = {(object.place() / field.key).pointer, field.usual,
+                            std::string(unit_of(field.key)), "derived", std::string(kUsualSource)};
+      } else {
+        errors.collect([&] { number.parameter = read_number(object, field); });
+      }
       wire.numbers.push_back(std::move(number));
     }
   }
@@ -136,6 +146,39 @@ WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
   return wire;
 }
 
+/// Shapes that kernels can be built of, and designs that have an effect.
+void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const auto power_of_two = [&](const char* key, int value, int least) {
+    errors.collect([&] {
+      if (!std::has_single_bit(static_cast<unsigned>(value)) || value < least) {
+        (place / key).fail(fmt::format("{} is no power of two from {} on", value, least));
+      }
+    });
+  };
+  power_of_two("mma_m", core.mma_m, 8);
+  power_of_two("mma_n", core.mma_n, 8);
+  power_of_two("mma_k_bytes", core.mma_k_bytes, 16);
+  if (core.accumulator_step_bytes > 0) {
+    power_of_two("accumulator_step_bytes", core.accumulator_step_bytes, 4);
+  }
+  errors.collect([&] {
+    // One input is no selector, and there is nothing to keep.
+    if (core.selector_inputs > 1 && core.selector_kept > core.selector_inputs) {
+      (place / "selector_kept")
+          .fail(fmt::format("{} is more than selector_inputs, {}", core.selector_kept,
+                            core.selector_inputs));
+    }
+  });
+  errors.collect([&] {
+    if (core.mma_design() != mma::MmaDesign() && gpu.sm.wgmma_interval_cycles > 0) {
+      place.fail(
+          "mma_m, mma_n and mma_k_bytes have no effect beside wgmma, whose shape is its own: set "
+          "wgmma_interval_cycles to 0 to explore them");
+    }
+  });
+}
+
 /// What no single number can get wrong.
 void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
   const SmSpec& sm = gpu.sm;
@@ -162,6 +205,7 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
               fmt::format("{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units));
     }
   });
+  check_design(gpu, place / "tensor_core", errors);
   const MemorySpec& memory = gpu.memory;
   errors.collect([&] {
     if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
@@ -224,6 +268,35 @@ Architecture to_architecture(const json& document, const std::string& file) {
   ErrorList errors;
   const WireArchitecture wire = read_wire(root, errors);
   return to_model(wire, root.place(), errors);
+}
+
+std::optional<Architecture> with_numbers(const Architecture& base,
+                                         std::span<const std::pair<std::string, double>> numbers,
+                                         std::string_view source) {
+  Architecture result = base;
+  for (const auto& [pointer, value] : numbers) {
+    const auto field = std::find_if(
+        architecture_fields().begin(), architecture_fields().end(), [&](const auto& candidate) {
+          return pointer.size() == candidate.section.size() + 1 + candidate.key.size() &&
+                 pointer.starts_with(candidate.section) && pointer.ends_with(candidate.key);
+        });
+    const auto parameter =
+        std::find_if(result.parameters.begin(), result.parameters.end(),
+                     [&](const Parameter& known) { return known.pointer == pointer; });
+    if (field == architecture_fields().end() || parameter == result.parameters.end() ||
+        !allowed(value, *field)) {
+      return std::nullopt;
+    }
+    if (parameter->value != value) {
+      field->store(result.gpu, value);
+      parameter->value = value;
+      parameter->evidence = "assumed";
+      parameter->source = source;
+    }
+  }
+  ErrorList errors;
+  check_consistency(result.gpu, {"", ""}, errors);
+  return errors.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 Architecture load_architecture(const std::string& name_or_path) {

@@ -6,8 +6,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -38,6 +41,13 @@ Architecture parse_architecture(std::string_view text, const std::string& file);
 
 /// The same from a complete document (no "base").
 Architecture to_architecture(const nlohmann::json& document, const std::string& file);
+
+/// `base` with other values for numbers, as to_architecture() would read them from the document of
+/// `base` with set_parameter(): quicker, for sweeps. Nothing where a pointer is not that of a
+/// number, or a value is not allowed; to_architecture() says why.
+std::optional<Architecture> with_numbers(const Architecture& base,
+                                         std::span<const std::pair<std::string, double>> numbers,
+                                         std::string_view source);
 
 /// Names that load_architecture() knows, sorted: the files of the configuration directory and of
 /// its folder mig/, without ".json".

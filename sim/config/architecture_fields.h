@@ -19,7 +19,17 @@ struct ArchitectureField {
   std::string_view meaning;  ///< one line, for the schema
   void (*store)(GpuSpec&, double);
   bool may_be_zero = false;  ///< 0: the architecture has no such thing
+  /// What GPUs have and a file need not say; there for designs of one's own. Below 0: none, the
+  /// file must have the number.
+  double usual = -1;
+
+  bool optional() const { return usual >= 0; }
 };
+
+/// The evidence "derived" of a number that a file leaves out.
+inline constexpr std::string_view kUsualSource =
+    "what GPUs have: mma.sync of PTX is m16n8 with 32 bytes of A per row, its 2:4 selector keeps 2 "
+    "of 4, and 0 stands for the numerics of the architecture";
 
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.
 std::span<const ArchitectureField> architecture_fields();

@@ -2,6 +2,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/derivation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -43,13 +44,14 @@ void add_numbers(ordered_json& object, std::string_view section) {
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
       add(object, field.key, number_schema(field));
+      if (field.optional()) {
+        object["required"].erase(object["required"].size() - 1);
+      }
     }
   }
 }
 
-}  // namespace
-
-std::string architecture_schema() {
+ordered_json root_schema() {
   ordered_json tensor_core = object_schema();
   add_numbers(tensor_core, "/sm/tensor_core");
 
@@ -75,6 +77,36 @@ std::string architecture_schema() {
   add(kernels, "library",
       text_schema("the kernels of the GEMM library: a file of configs/libraries"));
   add(root, "kernels", std::move(kernels));
+  return root;
+}
+
+/// Nothing of a section is required, but a section that is there changes something.
+void relax(ordered_json& section) {
+  section.erase("required");
+  section["minProperties"] = 1;
+  for (auto& [key, property] : section["properties"].items()) {
+    if (property.contains("properties") && !property["properties"].contains("evidence")) {
+      relax(property);
+    }
+  }
+}
+
+}  // namespace
+
+std::string architecture_schema() {
+  return root_schema().dump(2) + "\n";
+}
+
+std::string derived_architecture_schema() {
+  ordered_json root = root_schema();
+  relax(root);
+  root["title"] = "sptcsim architecture derived from another";
+  root["properties"]["base"] = text_schema(
+      "a name of 'sptcsim arch list', or a path relative to this file; everything else here is "
+      "what "
+      "changes");
+  root["required"] = {"base", "name"};
+  root["minProperties"] = 3;
   return root.dump(2) + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
+#include "sim/config/architecture_fields.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -87,10 +88,27 @@ std::string base_path(const std::string& base, const std::string& file) {
   return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
 }
 
+/// What a file may leave out, where there is a place for it.
+json with_usual_numbers(json document) {
+  for (const ArchitectureField& field : architecture_fields()) {
+    const json::json_pointer section{std::string(field.section)};
+    if (field.optional() && document.contains(section) && document[section].is_object() &&
+        !document[section].contains(field.key)) {
+      const auto usual = static_cast<std::int64_t>(field.usual);
+      document[section][std::string(field.key)] = {
+          {"value", usual}, {"evidence", "derived"}, {"source", kUsualSource}};
+    }
+  }
+  return document;
+}
+
 json complete(json document, const std::string& file, const FindDocument& find,
               std::vector<std::string>& chain) {
-  if (!document.is_object() || !document.contains("base")) {
+  if (!document.is_object()) {
     return document;
+  }
+  if (!document.contains("base")) {
+    return with_usual_numbers(std::move(document));
   }
   const JsonPlace root{file, ""};
   const JsonObject reader(document, root);

@@ -21,7 +21,8 @@ namespace sptc::sim {
 /// the document that "base" names (a name of architecture_names(), or a path relative to `file`),
 /// itself completed, with the changes applied at any depth. A number is replaced with its evidence
 /// and source, never in part; null removes an optional key. A derived document needs a name of its
-/// own. Throws one InputError that lists every change that has no effect.
+/// own. Numbers that a file may leave out are filled in, so that derived files and sweeps can
+/// change them. Throws one InputError that lists every change that has no effect.
 nlohmann::json complete_architecture(nlohmann::json document, const std::string& file);
 
 /// The same for any kind of document, which may change nothing but its name; `find` is the path of
@@ -49,5 +50,9 @@ void set_parameter(nlohmann::json& document, const std::string& pointer,
 /// What a simulation depends on: pointer and value (as JSON) of every parameter, sorted by pointer.
 /// Names, descriptions, evidence and sources are no part of it.
 std::vector<std::pair<std::string, std::string>> parameter_values(const nlohmann::json& document);
+
+/// The JSON Schema (draft-07) of derived files: any part of architecture_schema() beside "base" and
+/// "name". Kept as configs/schema/derived-architecture.schema.json.
+std::string derived_architecture_schema();
 
 }  // namespace sptc::sim

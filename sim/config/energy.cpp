@@ -416,10 +416,12 @@ energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {
   shape.operand_bits = numerics::storage_bits(shape.type);
   shape.products_per_unit = core.dot_width_bytes * 8 / shape.operand_bits;
   shape.selector_inputs = core.selector_inputs;
-  shape.kept = std::max(1, core.selector_inputs / 2);
-  // Two bits for each kept element of A in the instructions that the core holds.
-  constexpr int kKeptPerInstruction = 16 * 16;
-  shape.metadata_bits = 2 * kKeptPerInstruction * core.instruction_window;
+  shape.kept = std::min(core.selector_kept, core.selector_inputs);
+  // An index for each kept element of A in the instructions that the core holds.
+  const sparsity::Pattern pattern{shape.kept, core.selector_inputs, 1};
+  const int kept_per_instruction = core.mma_m * core.mma_k_bytes * 8 / shape.operand_bits;
+  shape.metadata_bits =
+      kept_per_instruction * pattern.metadata_bits() / pattern.kept * core.instruction_window;
   return shape;
 }
 

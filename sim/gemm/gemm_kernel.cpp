@@ -6,6 +6,7 @@
 #include "sim/gemm/register_allocation.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,15 +40,11 @@ std::int64_t operand_bytes(std::int64_t elements, numerics::DataType type) {
 /// Bytes that one k-tile of a CTA tile occupies in shared memory.
 std::int64_t stage_bytes(const GemmKernel& kernel) {
   const mma::MmaInstruction& instruction = kernel.instruction;
-  const std::int64_t compressed_k = instruction.sparse ? kernel.cta_tile.k / 2 : kernel.cta_tile.k;
-  std::int64_t bytes = operand_bytes(kernel.cta_tile.m * compressed_k, instruction.a_type) +
-                       operand_bytes(kernel.cta_tile.n * kernel.cta_tile.k, instruction.b_type);
-  if (instruction.sparse) {
-    // Half a byte of metadata per group.
-    const auto group = sparsity::hardware_pattern(instruction.a_type).group;
-    bytes += kernel.cta_tile.m * (kernel.cta_tile.k / group) / 2;
-  }
-  return bytes;
+  const std::int64_t instructions = kernel.cta_tile.k / instruction.shape.k;
+  return operand_bytes(kernel.cta_tile.m * kernel.compressed_k(kernel.cta_tile.k),
+                       instruction.a_type) +
+         operand_bytes(kernel.cta_tile.n * kernel.cta_tile.k, instruction.b_type) +
+         kernel.cta_tile.m * instructions * instruction.metadata_bits_per_row() / 8;
 }
 
 /// cp.async came with sm_80.
@@ -103,21 +100,38 @@ GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& in
   return kernel;
 }
 
-/// Logical k of `bytes` of A as stored.
+/// Logical k of `bytes` of A as stored, in whole instructions.
 std::int64_t depth_of(int bytes, const mma::MmaInstruction& instruction) {
   const std::int64_t stored = std::int64_t{bytes} * 8 / numerics::storage_bits(instruction.a_type);
-  return instruction.sparse ? 2 * stored : stored;
+  return ceil_div(stored, instruction.compressed_k()) * instruction.shape.k;
 }
 
 }  // namespace
 
+mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelTarget& target) {
+  const mma::MmaDesign design = target.sm.tensor_core.mma_design();
+  const sparsity::Pattern hardware = sparsity::hardware_pattern(problem.dtype);
+  const sparsity::Pattern pattern = problem.pattern.value_or(hardware);
+  return design == mma::MmaDesign() && pattern == hardware
+             ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
+             : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
+}
+
+bool is_explored(const mma::MmaInstruction& instruction) {
+  constexpr std::array<std::string_view, 3> kShapes{"ampere", "turing", "volta"};
+  return instruction.family == mma::MmaFamily::kMma &&
+         std::none_of(kShapes.begin(), kShapes.end(), [&](std::string_view architecture) {
+           return instruction ==
+                  mma::gemm_instruction(architecture, instruction.a_type, instruction.sparse);
+         });
+}
+
 std::int64_t GemmKernel::issued_macs() const {
-  const std::int64_t depth = round_up(problem.shape.k, cta_tile.k) / (instruction.sparse ? 2 : 1);
+  const std::int64_t depth = compressed_k(round_up(problem.shape.k, cta_tile.k));
   return ctas() / split_k * cta_tile.m * cta_tile.n * depth;
 }
 
 CtaTile GemmKernel::rasterise(std::int64_t cta) const {
-  constexpr std::int64_t kSwizzle = 8;
   const std::int64_t per_slice = tiles_m() * tiles_n();
   const std::int64_t index = cta % per_slice;
   const std::int64_t group = index / (kSwizzle * tiles_m());
@@ -133,6 +147,8 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           warp_tile,
           {executed().shape.m, executed().shape.n, executed().shape.k},
           executed().ptx_name(),
+          executed().compressed_k(),
+          mma::operand_registers(instruction).metadata,
           stages,
           split_k,
           ctas(),
@@ -151,6 +167,10 @@ mma::MmaInstruction warpgroup_instruction(const mma::MmaInstruction& instruction
   return wgmma;
 }
 
+bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
+  return tile.warp_m % instruction.shape.m == 0 && tile.warp_n % instruction.shape.n == 0;
+}
+
 bool runs_on_warpgroups(const TileShape& tile, const SmSpec& sm) {
   return sm.wgmma_interval_cycles > 0 && tile.warp_m * kWarpsPerGroup == kWarpgroupRows &&
          tile.warp_n == tile.cta_n && tile.cta_m % kWarpgroupRows == 0;
@@ -162,11 +182,19 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason) {
   const SmSpec& sm = target.sm;
-  const mma::MmaInstruction instruction =
-      mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse);
+  const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const bool warpgroups = runs_on_warpgroups(tile, sm);
   const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
+  if (!warpgroups && !divides(instruction, tile)) {
+    reason = "has warp tiles that no " + instruction.ptx_name() + " divides";
+    return std::nullopt;
+  }
+  if (problem.vector_rows > 0 && problem.vector_rows % tile.cta_m != 0) {
+    reason = "is " + std::to_string(tile.cta_m) + " rows high, and blocks of " +
+             std::to_string(problem.vector_rows) + " rows share their columns";
+    return std::nullopt;
+  }
   if (!warpgroups && stage_bytes(kernel) <= kSmallStageBytes) {
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
@@ -184,8 +212,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target) {
   const GemmShape& tile = *overrides.cta_tile;
-  const mma::MmaInstruction instruction =
-      mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse);
+  const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const std::string name =
       std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const int depth = 2 * instruction.shape.k;
@@ -202,6 +229,7 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
   for (const int warp_m : {64, 32, 16}) {
     for (const int warp_n : {64, 32, 16, 8}) {
       if (tile.m % warp_m != 0 || tile.n % warp_n != 0 ||
+          !divides(instruction, {0, 0, warp_m, warp_n}) ||
           (tile.m / warp_m) * (tile.n / warp_n) > kMaxWarpsPerCta) {
         continue;
       }

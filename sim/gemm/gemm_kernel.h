@@ -34,7 +34,8 @@ struct GemmKernel {
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
-  int split_k = 1;  ///< slices of K, a CTA each; a second kernel sums them
+  int split_k = 1;           ///< slices of K, a CTA each; a second kernel sums them
+  double issue_stretch = 1;  ///< see sim/gemm/issue_stretch.h
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;
@@ -50,6 +51,10 @@ struct GemmKernel {
   int warps() const { return warps_m() * warps_n(); }
   /// What the warps execute.
   const mma::MmaInstruction& executed() const { return wgmma ? *wgmma : instruction; }
+  /// Elements of a row of A as stored, of `k` logical ones (whole instructions).
+  std::int64_t compressed_k(std::int64_t k) const {
+    return k / instruction.shape.k * instruction.compressed_k();
+  }
   int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
   /// Fragments of a warp tile, each as large as D of an instruction.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }
@@ -61,9 +66,16 @@ struct GemmKernel {
   /// Rasterisation: tile of CTA `cta`. Down a column of tiles, in groups of 8 columns side by side
   /// (the thread block swizzle of CUTLASS), so that CTAs that run together share operand tiles.
   CtaTile rasterise(std::int64_t cta) const;
+  static constexpr std::int64_t kSwizzle = 8;
 
   KernelResult result(std::int64_t sms) const;
 };
+
+/// The mma instruction that a kernel for `problem` is made of.
+mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelTarget& target);
+
+/// Whether no GPU has it: another pattern or shape than mma.sync of PTX for kernels.
+bool is_explored(const mma::MmaInstruction& instruction);
 
 /// Tiles of a kernel [elements of D]. A warp tile 16 rows high and as wide as the CTA tile makes a
 /// kernel of warpgroups where the SM has wgmma.

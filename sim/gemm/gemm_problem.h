@@ -16,7 +16,13 @@ struct GemmProblem {
   GemmShape shape;
   std::int64_t batch = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
-  bool sparse = false;  ///< A at the hardware's N:M pattern
+  bool sparse = false;  ///< A at an N:M pattern
+  /// That mma.sp executes; nothing: the hardware's for the type.
+  std::optional<sparsity::Pattern> pattern = std::nullopt;
+  /// V:N:M weights: rows of A that share a choice of columns; `shape.k` counts those columns of
+  /// the `source_k` that A and B have. 0: all columns.
+  int vector_rows = 0;
+  std::int64_t source_k = 0;
 };
 
 /// Operand values of one GEMM of the batch, as storage words.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/gemm_traffic.h"
 
-#include "models/sparsity/pattern.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/gemm/raster_pieces.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace sptc::sim {
 
@@ -43,13 +46,40 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
 
 std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
   const auto type = kernel_.problem.dtype;
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  const sparsity::Pattern pattern = kernel_.instruction.sparse_pattern();
   if (operand == Operand::kMetadata) {
-    return ceil_div(ceil_div(k, pattern.group), 2);  // half a byte per group
+    const std::int64_t groups = ceil_div(k, pattern.group);
+    return ceil_div(groups * pattern.metadata_bits() + column_index_bits(groups), 8);
   }
   const bool compressed = operand == Operand::kA && kernel_.instruction.sparse;
   const std::int64_t elements = compressed ? ceil_div(k, pattern.group) * pattern.kept : k;
   return ceil_div(elements * numerics::storage_bits(type), 8);
+}
+
+std::int64_t GemmTraffic::column_index_bits(std::int64_t groups) const {
+  const GemmProblem& problem = kernel_.problem;
+  if (problem.vector_rows == 0) {
+    return 0;
+  }
+  // Each block of V rows names the columns of a group among the M of the source.
+  const std::int64_t source =
+      problem.source_k * sparsity::kVectorColumns / std::max<std::int64_t>(problem.shape.k, 1);
+  const auto bits =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(source - 1)));
+  return ceil_div(groups * sparsity::kVectorColumns * bits, problem.vector_rows);
+}
+
+double GemmTraffic::other_columns_bytes() const {
+  const GemmProblem& problem = kernel_.problem;
+  if (problem.vector_rows == 0) {
+    return 0;
+  }
+  // A column of B is read by some block unless none of them keeps it.
+  const double kept = static_cast<double>(problem.shape.k) / static_cast<double>(problem.source_k);
+  const auto blocks = static_cast<double>(ceil_div(problem.shape.m, problem.vector_rows));
+  const double read = static_cast<double>(problem.source_k) * (1 - std::pow(1 - kept, blocks));
+  return (read - static_cast<double>(problem.shape.k)) * static_cast<double>(problem.shape.n) *
+         numerics::storage_bits(problem.dtype) / 8;
 }
 
 std::int64_t GemmTraffic::tile_rows(Operand operand) const {
@@ -76,14 +106,20 @@ std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) co
   const std::int64_t k = std::min(kernel_.cta_tile.k, shape.k);
   const std::int64_t per_row = row_bytes(Operand::kA, k) +
                                (kernel_.instruction.sparse ? row_bytes(Operand::kMetadata, k) : 0);
-  std::int64_t bytes = 0;
-  for (std::int64_t cta = begin; cta < end; ++cta) {
-    const CtaTile where = kernel_.rasterise(cta);
-    bytes += std::min(kernel_.cta_tile.m, shape.m - where.tile_m * kernel_.cta_tile.m) * per_row +
-             std::min(kernel_.cta_tile.n, shape.n - where.tile_n * kernel_.cta_tile.n) *
-                 row_bytes(Operand::kB, k);
-  }
-  return bytes;
+  // Only the last row and the last column of tiles are shorter than the others.
+  const std::int64_t last_m = kernel_.tiles_m() - 1;
+  const std::int64_t last_n = kernel_.tiles_n() - 1;
+  const std::int64_t short_m = kernel_.tiles_m() * kernel_.cta_tile.m - shape.m;
+  const std::int64_t short_n = kernel_.tiles_n() * kernel_.cta_tile.n - shape.n;
+  std::int64_t rows = (end - begin) * kernel_.cta_tile.m;
+  std::int64_t columns = (end - begin) * kernel_.cta_tile.n;
+  for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
+    rows -= piece.ctas_in_row(last_m) * short_m;
+    if (last_n < piece.first_n + piece.width) {
+      columns -= piece.ctas_in_column(last_n - piece.first_n) * short_n;
+    }
+  });
+  return rows * per_row + columns * row_bytes(Operand::kB, k);
 }
 
 std::int64_t GemmTraffic::output_tile_bytes() const {

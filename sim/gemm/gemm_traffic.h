@@ -35,6 +35,9 @@ class GemmTraffic : public CtaTraffic {
   std::int64_t largest_tile_bytes() const;
   /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
   std::int64_t row_bytes(Operand operand, std::int64_t k) const;
+  /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
+  /// columns of their own. Of one GEMM of the batch.
+  double other_columns_bytes() const;
   /// Bytes of D of one CTA tile.
   std::int64_t output_tile_bytes() const;
 
@@ -43,6 +46,7 @@ class GemmTraffic : public CtaTraffic {
                    std::int64_t tile) const;
   MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
   std::int64_t tile_rows(Operand operand) const;
+  std::int64_t column_index_bits(std::int64_t groups) const;
 
   const GemmKernel kernel_;
   std::uint64_t first_[3] = {};  ///< address of A, B, metadata

@@ -2,7 +2,7 @@
 #include "sim/gemm/grid_reuse.h"
 
 #include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/warp_program.h"
+#include "sim/gemm/raster_pieces.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +26,7 @@ class Panels {
     double from_dram = 0;  ///< bytes
     double misses = 0;     ///< panels that are not in the partition that is asked
     double inserted = 0;   ///< bytes, per partition
+    double panels = 0;     ///< distinct ones
   };
 
   /// One wave uses each of `panels` (may repeat).
@@ -36,6 +37,7 @@ class Panels {
       if (!is_new && found->second == clock) {
         continue;  // counted already
       }
+      ++result.panels;
       const double hit = is_new ? 0 : std::exp(-(clock - found->second) / capacity_);
       const double miss = 1 - hit;
       found->second = clock;
@@ -95,35 +97,34 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const std::int64_t end = std::min(ctas, begin + ctas_per_wave_);
     rows.clear();
     cols.clear();
-    for (std::int64_t cta = begin; cta < end; ++cta) {
-      const CtaTile tile = kernel.rasterise(cta);
-      const std::int64_t slice = tile.batch * kernel.split_k + tile.slice;
-      rows.push_back(slice * kernel.tiles_m() + tile.tile_m);
-      cols.push_back(slice * kernel.tiles_n() + tile.tile_n);
-    }
+    for_each_piece(kernel, begin, end, [&](const RasterPiece& piece) {
+      for (std::int64_t row = piece.first_row(); row <= piece.last_row(); ++row) {
+        rows.push_back(piece.slice * kernel.tiles_m() + row);
+      }
+      for (std::int64_t column = 0; column < piece.width; ++column) {
+        if (piece.has_column(column)) {
+          cols.push_back(piece.slice * kernel.tiles_n() + piece.first_n + column);
+        }
+      }
+    });
     const auto count = static_cast<double>(end - begin);
-    const auto distinct = [](std::vector<std::int64_t>& panels) {
-      std::sort(panels.begin(), panels.end());
-      return static_cast<double>(std::unique(panels.begin(), panels.end()) - panels.begin());
-    };
     const Panels::Fetched from_a = a.use(rows, clock);
     const Panels::Fetched from_b = b.use(cols, clock);
     from_dram = from_a.from_dram + from_b.from_dram;
-    const double distinct_a = distinct(rows);
-    const double distinct_b = distinct(cols);
     ShareOfCta share;
     // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
     // would fill.
     share.active_sms =
         count / static_cast<double>(ceil_div(end - begin, sms)) * fullness(begin, end);
-    const auto of = [&](const Panels::Fetched& fetched, double bytes, double panels) {
-      return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes), fetched.misses / panels};
+    const auto of = [&](const Panels::Fetched& fetched, double bytes) {
+      return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes),
+                                   fetched.misses / fetched.panels};
     };
-    const ShareOfCta::OfOperand of_a = of(from_a, static_cast<double>(a_bytes), distinct_a);
+    const ShareOfCta::OfOperand of_a = of(from_a, static_cast<double>(a_bytes));
     share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
     share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
     share.operands[static_cast<std::size_t>(Operand::kB)] =
-        of(from_b, static_cast<double>(traffic.panel_bytes(Operand::kB)), distinct_b);
+        of(from_b, static_cast<double>(traffic.panel_bytes(Operand::kB)));
     share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
     share.burst_dram_bytes = of_a.from_dram * static_cast<double>(traffic.largest_tile_bytes() -
                                                                   traffic.tile_bytes(Operand::kB)) +
@@ -161,11 +162,13 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
 
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse) {
   MemoryTraffic traffic;
-  traffic.shared_memory_read = fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles()));
+  traffic.shared_memory_read = fragment_bytes(kernel);
   traffic.l2_read = copied_bytes(kernel);
   traffic.shared_memory_written = traffic.l2_read;
   traffic.l2_written = stored_bytes(kernel);
-  traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes());
+  const double other_columns =
+      GemmTraffic(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
+  traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
   traffic.dram_written = traffic.l2_written;
   return traffic;
 }

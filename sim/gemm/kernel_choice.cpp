@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/issue_stretch.h"
 #include "sim/gemm/traffic_counts.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ double dram_bytes(const GemmKernel& kernel, const GemmTraffic& traffic,
   if (kernel.instruction.sparse) {
     a += bytes_of(traffic, Operand::kMetadata, shape.m, shape.k);
   }
-  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k);
+  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k) + traffic.other_columns_bytes();
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   // A wave works on a patch of D, as square as it can be.
@@ -99,7 +100,7 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
       target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
                                kernel.instruction.accumulator == numerics::DataType::kF32);
   const double of_cta = static_cast<double>(kernel.issued_macs()) /
-                        static_cast<double>(kernel.ctas()) / macs_per_cycle;
+                        static_cast<double>(kernel.ctas()) / macs_per_cycle * kernel.issue_stretch;
   const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
   const std::int64_t rest = most % kernel.ctas_per_sm;
   const bool lone = rest * kernel.warps() < kEnoughWarps;
@@ -255,11 +256,19 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   if (overrides.cta_tile) {
     GemmKernel kernel = forced_kernel(problem, overrides, target);
     kernel.split_k = overrides.split_k.value_or(1);
+    kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
     return kernel;
   }
   std::optional<GemmKernel> best;
   double best_score = 0;
   std::string reason;
+  std::optional<double> known_stretch;  // all tiles are made of one instruction
+  const auto stretch = [&](const GemmKernel& kernel) {
+    if (!known_stretch) {
+      known_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+    }
+    return *known_stretch;
+  };
   // A tile that is larger than the GEMM needs would only add padding.
   const int widest_m = covering_extent(problem.shape.m, &TileCandidate::cta_m, target);
   const int widest_n = covering_extent(problem.shape.n, &TileCandidate::cta_n, target);
@@ -272,6 +281,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     if (!kernel || (values && kernel->wgmma)) {
       continue;
     }
+    kernel->issue_stretch = kernel->wgmma ? 1 : stretch(*kernel);
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
       if ((values && slices > 1) || !(overrides.split_k || worth_trying(*kernel, split, target))) {

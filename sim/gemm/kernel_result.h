@@ -14,6 +14,8 @@ struct KernelResult {
   GemmShape warp_tile;
   GemmShape instruction;
   std::string instruction_name;  ///< PTX: mma.sp.sync.aligned.m16n8k32...
+  int compressed_k = 0;          ///< elements of A per row of the instruction
+  int metadata_registers = 0;    ///< that one instruction reads; 0: dense
   int stages = 0;
   int split_k = 1;
   std::int64_t ctas = 0;         ///< per launch, batch included

@@ -18,6 +18,7 @@ struct KernelTarget {
   std::int64_t sms;
   double boost_clock_mhz;
   std::string_view instruction_set;  ///< whose matrix instructions it has: "ampere"
+  std::string_view numerics;         ///< row set of models/mma/step_rules
 };
 
 }  // namespace sptc::sim

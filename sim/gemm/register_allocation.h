@@ -16,7 +16,7 @@ class RegisterAllocation {
   RegisterRange accumulator(int row, int col) const;
   RegisterRange a(int buffer, int row) const;
   RegisterRange b(int buffer, int col) const;
-  /// Metadata register of fragment row `row`; several fragment rows may share one.
+  /// Metadata registers of fragment row `row`; several fragment rows may share one.
   RegisterRange metadata(int buffer, int row) const;
   /// Fragment rows that share a metadata register, each with a selector of its own.
   int rows_per_metadata_register() const { return rows_per_metadata_register_; }
@@ -34,6 +34,7 @@ class RegisterAllocation {
   int a_registers_;
   int b_registers_;
   int rows_per_metadata_register_ = 1;
+  int metadata_registers_ = 0;  ///< of one instruction
   int a_base_ = 0, b_base_ = 0, metadata_base_ = 0, end_ = 0;
   int a_buffer_ = 0, b_buffer_ = 0, metadata_buffer_ = 0;
 };

@@ -29,6 +29,20 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
   return per_warp * kernel.warps() * kernel.ctas();
 }
 
+std::int64_t fragment_bytes(const GemmKernel& kernel) {
+  if (kernel.wgmma) {
+    return 0;
+  }
+  const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
+  const std::int64_t of_metadata =
+      registers.metadata *
+      ceil_div(kernel.fragments_m(), std::int64_t{registers.metadata_selectors});
+  const std::int64_t per_step =
+      kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b + of_metadata;
+  const std::int64_t steps = kernel.k_tiles() * kernel.k_steps_per_tile();
+  return steps * per_step * mma::kWarpLanes * 4 * kernel.warps() * kernel.ctas();
+}
+
 std::int64_t copied_bytes(const GemmKernel& kernel) {
   const GemmTraffic traffic(kernel);
   const GemmShape& shape = kernel.problem.shape;

@@ -30,6 +30,10 @@ struct MemoryTraffic {
 /// program of `kernel` with its full depth.
 std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program);
 
+/// The same in closed form: every k-step loads the fragments of the warp tile once; warpgroups load
+/// none.
+std::int64_t fragment_bytes(const GemmKernel& kernel);
+
 /// Bytes that all CTAs copy from the L2, and write to it: the operand tiles and D without padding.
 std::int64_t copied_bytes(const GemmKernel& kernel);
 std::int64_t stored_bytes(const GemmKernel& kernel);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/warp_program.h"
 
-#include "models/sparsity/pattern.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/register_allocation.h"
 
@@ -126,16 +125,14 @@ class ProgramBuilder {
   }
 
   std::int64_t stage_bytes_of(Operand operand) const {
-    const auto type = kernel_.problem.dtype;
-    const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+    const mma::MmaInstruction& instruction = kernel_.instruction;
     const GemmShape& tile = kernel_.cta_tile;
     if (operand == Operand::kMetadata) {
-      return tile.m * tile.k / pattern.group / 2;
+      return tile.m * (tile.k / instruction.shape.k) * instruction.metadata_bits_per_row() / 8;
     }
-    const std::int64_t elements = operand == Operand::kB       ? tile.n * tile.k
-                                  : kernel_.instruction.sparse ? tile.m * tile.k / 2
-                                                               : tile.m * tile.k;
-    return elements * numerics::storage_bits(type) / 8;
+    const std::int64_t elements =
+        operand == Operand::kB ? tile.n * tile.k : tile.m * kernel_.compressed_k(tile.k);
+    return elements * numerics::storage_bits(instruction.a_type) / 8;
   }
 
   void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -40,7 +41,8 @@ double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, cons
 
 void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
   const int inputs = gpu.sm.tensor_core.selector_inputs;
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(problem.dtype);
+  const sparsity::Pattern pattern =
+      problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
   if (problem.sparse && pattern.candidates() > inputs) {
     throw InputError(fmt::format(
         "architecture '{}' cannot run {} {}: its selector has {} inputs and the pattern needs {}",
@@ -48,7 +50,20 @@ void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
   }
 }
 
-void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
+void require_simulated(const GemmKernel& kernel, bool values) {
+  if (kernel.problem.vector_rows > 0) {
+    throw InputError("V:N:M weights are modelled with --fidelity analytic");
+  }
+  if (values && is_explored(kernel.instruction)) {
+    throw InputError("the simulated data path carries instructions that GPUs have, not " +
+                     kernel.instruction.ptx_name() +
+                     ": use --fidelity timing or analytic, whose --check computes the values");
+  }
+}
+
+namespace {
+
+void look_up_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
   if (gpu.instruction_set != gpu.numerics && !gpu.instruction_set.empty()) {
     const auto entries = mma::instructions(mma::find_target(gpu.instruction_set));
     if (std::any_of(entries.begin(), entries.end(),
@@ -57,6 +72,27 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
     }
   }
   mma::find_instruction(mma::find_target(gpu.numerics), instruction);
+}
+
+}  // namespace
+
+void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
+  if (is_explored(instruction)) {
+    return;  // the architecture file asks for it
+  }
+  // A catalogue is long, and kernels are made of few instructions.
+  struct Found {
+    std::string numerics, instruction_set;
+    mma::MmaInstruction instruction;
+    bool operator==(const Found&) const = default;
+  };
+  thread_local std::vector<Found> found;
+  const Found wanted{gpu.numerics, gpu.instruction_set, instruction};
+  if (std::find(found.begin(), found.end(), wanted) != found.end()) {
+    return;
+  }
+  look_up_instruction(instruction, gpu);
+  found.push_back(wanted);
 }
 
 GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,

@@ -18,6 +18,10 @@ double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, cons
 /// Throws InputError where the selector of `gpu` is too narrow for the pattern of a sparse problem.
 void require_selector(const GemmProblem& problem, const GpuSpec& gpu);
 
+/// Throws InputError where events cannot simulate the kernel: values of an instruction that no GPU
+/// has, or weights whose blocks of rows each gather columns of B of their own.
+void require_simulated(const GemmKernel& kernel, bool values);
+
 /// Throws InputError for an instruction that neither the architecture nor the one whose arithmetic
 /// is asked for has.
 void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu);

@@ -10,10 +10,12 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
+#include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace sptc::sim {
 
@@ -46,6 +48,7 @@ class GemmSimulator::Impl {
     const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate times = estimate(kernel, target);
+    require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
     const Launch launch{kernel, context, traffic};
@@ -108,10 +111,17 @@ class GemmSimulator::Impl {
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed();
+    if (is_explored(instruction)) {
+      const mma::StepRules rules = spec_.step_rules(instruction);
+      mma::StepContext context =
+          mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
+      context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
+      return context;
+    }
     if (!values && (instruction.shape.m != mma::kRows || instruction.shape.n != mma::kCols)) {
       return mma::StepContext::timing_only(instruction, spec_.sm.tensor_core.dot_width_bytes);
     }
-    return {instruction, mma::step_rules(spec_.numerics, instruction)};
+    return {instruction, spec_.step_rules(instruction)};
   }
 
   /// Counted where the whole memory system was there for the whole launch.

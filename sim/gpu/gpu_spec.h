@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/step_rules.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_library_spec.h"
 #include "sim/memory/memory_spec.h"
@@ -23,8 +24,15 @@ struct GpuSpec {
   MemorySpec memory;
   KernelLibrarySpec kernels;
 
+  /// The arithmetic of `instruction`: of the numerics, with the accumulator of the tensor cores.
+  /// Throws InputError where the numerics have no such instruction.
+  mma::StepRules step_rules(const mma::MmaInstruction& instruction) const {
+    return mma::with_accumulator(mma::step_rules(numerics, instruction),
+                                 sm.tensor_core.accumulator_design(), instruction);
+  }
+
   KernelTarget kernel_target() const {
-    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set};
+    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set, numerics};
   }
 };
 

@@ -128,6 +128,10 @@ Arithmetic::Arithmetic(std::string_view numerics, numerics::DataType operand, bo
     : instruction(mma::gemm_instruction(operand, sparse)),
       rules(mma::step_rules(numerics, instruction)) {}
 
+Arithmetic::Arithmetic(const GpuSpec& gpu, numerics::DataType operand, bool sparse)
+    : instruction(mma::gemm_instruction(operand, sparse)),
+      rules(gpu.step_rules(kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
+
 std::vector<ElementSelection> sample_elements(const GemmShape& shape, std::int64_t batch,
                                               std::uint64_t seed) {
   // m * n may not fit 64 bits; 256 or more is all that matters.
@@ -279,34 +283,100 @@ void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<W
   }
 }
 
-CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
-                         const Arithmetic& arithmetic, std::uint64_t seed) {
-  CheckResult result;
-  result.mode = name(mode);
-  std::vector<ElementSelection> selections;
+namespace {
+
+std::vector<ElementSelection> checked_selections(CheckMode mode, const Operation& op,
+                                                 std::uint64_t seed) {
   if (mode == CheckMode::kSample) {
-    selections = sample_elements(op.shape, op.batch, seed);
-  } else if (mode != CheckMode::kNone) {
+    return sample_elements(op.shape, op.batch, seed);
+  }
+  std::vector<ElementSelection> selections;
+  if (mode != CheckMode::kNone) {
     require_bounded_work(op, mode);
     for (std::int64_t entry = 0; entry < op.batch; ++entry) {
       selections.push_back({entry, all(op.shape.m), all(op.shape.n)});
     }
   }
-  for (const ElementSelection& selection : selections) {
-    const auto words =
-        static_cast<double>(selection.rows.size() + selection.columns.size()) *
-            static_cast<double>(op.shape.k) +
-        static_cast<double>(selection.rows.size()) * static_cast<double>(selection.columns.size());
-    // Operands, their pruned and compressed copies, and D: four words each at the most.
-    require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
-                   "the checked elements of '" + op.name + "'");
-    const GemmOperands operands = make_operands(op, sparse, data, selection);
-    const Matrix<Word> d = batched_gemm(operands, arithmetic);
-    add_findings(mode == CheckMode::kExact
-                     ? reference::check_bits(d, plain_gemm(operands, arithmetic),
-                                             arithmetic.instruction.accumulator)
-                     : check_against_reference(operands, d, arithmetic),
-                 selection, result);
+  return selections;
+}
+
+void require_check_memory(const Operation& op, const ElementSelection& selection) {
+  const auto words =
+      static_cast<double>(selection.rows.size() + selection.columns.size()) *
+          static_cast<double>(op.shape.k) +
+      static_cast<double>(selection.rows.size()) * static_cast<double>(selection.columns.size());
+  // Operands, their pruned and compressed copies, and D: four words each at the most.
+  require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
+                 "the checked elements of '" + op.name + "'");
+}
+
+void check_engine(CheckMode mode, const GemmOperands& operands, const Arithmetic& arithmetic,
+                  const ElementSelection& selection, CheckResult& result) {
+  const Matrix<Word> d = batched_gemm(operands, arithmetic);
+  add_findings(mode == CheckMode::kExact
+                   ? reference::check_bits(d, plain_gemm(operands, arithmetic),
+                                           arithmetic.instruction.accumulator)
+                   : check_against_reference(operands, d, arithmetic),
+               selection, result);
+}
+
+/// Row `row` of A, pruned; with V:N:M its block of rows decides.
+sparsity::KeptElements kept_of(const Operation& op, const DataSource& data,
+                               const sparsity::WeightPattern& weights,
+                               const sparsity::PatternExecution& execution, std::int64_t batch,
+                               std::int64_t row) {
+  const std::int64_t rows = std::max(1, execution.vector_rows);
+  const std::int64_t first = row / rows * rows;
+  const std::int64_t end = std::min(op.shape.m, first + rows);
+  Matrix<Word> a(static_cast<std::size_t>(end - first),
+                 static_cast<std::size_t>(round_up(op.shape.k, execution.group)));
+  for (std::int64_t i = first; i < end; ++i) {
+    const std::vector<Word> values = data.a_row(op, batch, i);
+    std::copy(values.begin(), values.end(), a.row(static_cast<std::size_t>(i - first)).begin());
+  }
+  return sparsity::prune_to_kept(a, op.dtype, weights,
+                                 execution)[static_cast<std::size_t>(row - first)];
+}
+
+}  // namespace
+
+CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
+                         const Arithmetic& arithmetic, std::uint64_t seed) {
+  CheckResult result;
+  result.mode = name(mode);
+  for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
+    require_check_memory(op, selection);
+    check_engine(mode, make_operands(op, sparse, data, selection), arithmetic, selection, result);
+  }
+  return result;
+}
+
+CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource& data,
+                          const sparsity::WeightPattern& weights,
+                          const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
+                          std::uint64_t seed) {
+  CheckResult result;
+  result.mode = name(mode);
+  for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
+    require_check_memory(op, selection);
+    std::vector<std::vector<Word>> columns;
+    for (const std::int64_t column : selection.columns) {
+      columns.push_back(data.b_column(op, selection.batch, column));
+      columns.back().resize(static_cast<std::size_t>(round_up(op.shape.k, execution.group)));
+    }
+    for (const std::int64_t row : selection.rows) {
+      const sparsity::KeptElements kept =
+          kept_of(op, data, weights, execution, selection.batch, row);
+      const std::size_t depth = kept.values.size();
+      GemmOperands operands{Matrix<Word>(1, depth), {}, Matrix<Word>(columns.size(), depth)};
+      std::copy(kept.values.begin(), kept.values.end(), operands.a.row(0).begin());
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        for (std::size_t i = 0; i < depth; ++i) {
+          operands.b_columns(j, i) = columns[j][kept.columns[i]];
+        }
+      }
+      check_engine(mode, operands, arithmetic, {selection.batch, {row}, selection.columns}, result);
+    }
   }
   return result;
 }

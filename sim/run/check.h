@@ -25,6 +25,8 @@ struct Arithmetic {
 
   /// `numerics`: a row set of models/mma/step_rules.
   Arithmetic(std::string_view numerics, numerics::DataType operand, bool sparse);
+  /// The same with the accumulators of `gpu`.
+  Arithmetic(const GpuSpec& gpu, numerics::DataType operand, bool sparse);
 };
 
 /// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
@@ -71,6 +73,14 @@ void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<n
 /// is too much work.
 CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
                          const Arithmetic& arithmetic, std::uint64_t seed);
+
+/// The same for weights at a pattern that no GPU executes, pruned to it by magnitude: what each row
+/// keeps meets its own elements of B, in steps of kept elements as everywhere. `arithmetic`: of
+/// the dense instruction, by the rules of the sparse one.
+CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource& data,
+                          const sparsity::WeightPattern& weights,
+                          const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
+                          std::uint64_t seed);
 
 /// Adds findings of the elements that `selection` names.
 void add_findings(const reference::Findings& findings, const ElementSelection& selection,

@@ -2,7 +2,6 @@
 #include "sim/run/energy.h"
 
 #include "models/base/error.h"
-#include "models/sparsity/pattern.h"
 #include "sim/run/check.h"
 
 #include <algorithm>
@@ -57,10 +56,29 @@ Operation representative(numerics::DataType type) {
   return op;
 }
 
-/// Executed multiply-accumulates per useful one of a dense GEMM: kept / group.
-double executed_share(numerics::DataType type, bool sparse) {
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
-  return sparse ? static_cast<double>(pattern.kept) / pattern.group : 1;
+/// Switching of sampled rows and columns of weights at a pattern of one's own.
+Switching switching_of(const Operation& op, const ElementSelection& selection,
+                       const WeightsOnHardware& how, const DataSource& data) {
+  const GemmOperands dense = make_operands(op, false, data, selection);
+  const auto whole = static_cast<std::size_t>(round_up(op.shape.k, how.execution.group));
+  Matrix<Word> a(dense.a.rows(), whole);
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    std::copy(dense.a.row(i).begin(), dense.a.row(i).end(), a.row(i).begin());
+  }
+  energy::ToggleSampler sampler(op.dtype, energy::products_per_step(op.dtype));
+  for (const sparsity::KeptElements& kept :
+       prune_to_kept(a, op.dtype, how.weights, how.execution)) {
+    const std::size_t depth = std::min(kept.values.size(), kSampledDepth);
+    for (std::size_t j = 0; j < dense.b_columns.rows(); ++j) {
+      std::vector<Word> b;
+      for (std::size_t i = 0; i < depth; ++i) {
+        const std::size_t column = kept.columns[i];
+        b.push_back(column < dense.b_columns.cols() ? dense.b_columns(j, column) : Word{0});
+      }
+      sampler.add(std::span<const Word>(kept.values).first(depth), b);
+    }
+  }
+  return relative_switching(sampler.toggles(), op.dtype);
 }
 
 /// SMs with work, averaged over the launch.
@@ -106,15 +124,23 @@ Switching switching_of(const GemmOperands& operands, numerics::DataType type, bo
   return relative_switching(sampler.toggles(), type);
 }
 
-const Switching& SwitchingSource::of(const Operation& op, bool sparse) {
+const Switching& SwitchingSource::of(const Operation& op, bool sparse,
+                                     const std::optional<WeightsOnHardware>& weights) {
   const bool generated = dynamic_cast<const GeneratedData*>(&data_) != nullptr;
-  const auto key = std::tuple(generated ? std::string() : op.name, op.dtype, sparse);
+  const std::string variant =
+      !sparse    ? ""
+      : !weights ? "sparse"
+                 : weights->weights.name() + " on " + weights->execution.instruction.name();
+  const auto key = std::tuple(generated ? std::string() : op.name, op.dtype, variant);
   const auto found = cache_.find(key);
   if (found != cache_.end()) {
     return found->second;
   }
   const Operation sampled = generated ? representative(op.dtype) : op;
   const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
+  if (sparse && weights) {
+    return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
+  }
   const GemmOperands operands = make_operands(sampled, sparse, data_, selection);
   return cache_.emplace(key, switching_of(operands, op.dtype, sparse)).first->second;
 }
@@ -124,26 +150,29 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
   const GemmShape& shape = figures.kernel.instruction;  // k logical
   const double element = numerics::storage_bits(op.dtype) / 8.0;
-  const double kept = executed_share(op.dtype, sparse);
   const double live = 1 - figures.padding;
-  const double useful = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * kept;
+  const double useful =
+      static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * figures.executed_share;
   const double macs = useful / live;
-  const double instructions = macs / (static_cast<double>(shape.macs()) * kept);
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
+  const auto compressed_k = static_cast<double>(figures.kernel.compressed_k);
+  const double instructions = macs / (m * n * compressed_k);
+  const DesignCost& design = figures.design;
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                          static_cast<double>(op.batch);
   const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma");
   const double warps = warpgroup ? kWarpsPerGroup : 1;
-  const double operand_a = instructions * m * k * kept * element;
+  const double operand_a = instructions * m * compressed_k * element;
   const double operand_b = instructions * n * k * element;
 
   energy::EventCounts counts(op.dtype);
   counts.add(Event::kMultiply, macs, switching.products * live);
-  counts.add(Event::kAlignAdd, macs, switching.addends * live);
-  counts.add(Event::kRound, macs * element / dot_width_bytes, switching.accumulators * live);
+  counts.add(Event::kAlignAdd, macs * design.align_add, switching.addends * live);
+  counts.add(Event::kRound, macs * element / dot_width_bytes * design.rounds * design.round,
+             switching.accumulators * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_a * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_b * live);
   // wgmma takes both operands from shared memory, mma.sync from the register file.
@@ -153,9 +182,10 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   counts.add(Event::kRegisterRead, accumulators, switching.accumulators * live);
   counts.add(Event::kRegisterWrite, accumulators, switching.accumulators * live);
   if (sparse) {
-    counts.add(Event::kOperandSelect, macs, switching.operand_b * live);
-    // One register of every lane, whatever part of it the instruction uses.
-    counts.add(Event::kMetadataRead, instructions * warps * kWarpRegisterBytes, live);
+    counts.add(Event::kOperandSelect, macs * design.operand_select, switching.operand_b * live);
+    // Registers of every lane, whatever part of them the instruction uses.
+    counts.add(Event::kMetadataRead,
+               instructions * figures.kernel.metadata_registers * warps * kWarpRegisterBytes, live);
   }
   add_copies(figures.traffic, (switching.operand_a + switching.operand_b) / 2, live, counts);
   // The epilogue: D = alpha * accumulator, converted and stored.
@@ -224,20 +254,24 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   figures.energy = std::move(energy);
 }
 
-void add_energy(const std::vector<Operation>& operations, const DataSource& data,
-                const RunOptions& options, RunResult& result) {
+void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
   if (!options.power) {
     return;
   }
   ensure(operations.size() == result.operations.size(), "energy: operations without results");
-  SwitchingSource switching(data);
   bool exceeded = false;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     for (const bool sparse : {false, true}) {
       auto& figures = sparse ? result.operations[i].sparse : result.operations[i].dense;
       if (figures) {
-        add_energy(operations[i], sparse, *options.power, switching.of(operations[i], sparse),
-                   options, *figures);
+        std::optional<WeightsOnHardware> weights;
+        if (sparse && options.pattern) {
+          weights = {*options.pattern,
+                     weights_execution(options.pattern, operations[i].dtype, gpu)};
+        }
+        add_energy(operations[i], sparse, *options.power,
+                   switching.of(operations[i], sparse, weights), options, *figures);
         exceeded = exceeded || figures->energy->limit_exceeded;
       }
     }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -19,17 +21,25 @@ namespace sptc::sim {
 /// of B (as selected), at most 1024 kept elements deep.
 energy::Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse);
 
+/// Weights of a pattern that a selector executes.
+struct WeightsOnHardware {
+  sparsity::WeightPattern weights;
+  sparsity::PatternExecution execution;
+};
+
 /// The switching of operations whose operands come from `data`: sampled from the values, once per
 /// type and variant where they are generated from one distribution.
 class SwitchingSource {
  public:
   explicit SwitchingSource(const DataSource& data) : data_(data) {}
 
-  const energy::Switching& of(const Operation& op, bool sparse);
+  /// `weights`: the pattern of sparse weights and how it runs; nothing: as the hardware has it.
+  const energy::Switching& of(const Operation& op, bool sparse,
+                              const std::optional<WeightsOnHardware>& weights = std::nullopt);
 
  private:
   const DataSource& data_;
-  std::map<std::tuple<std::string, numerics::DataType, bool>, energy::Switching> cache_;
+  std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
 };
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
@@ -49,8 +59,9 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
                 const energy::Switching& switching, const RunOptions& options,
                 VariantResult& figures);
 
-/// The same for every operation that was simulated; `operations` are those of `result`, in order.
-void add_energy(const std::vector<Operation>& operations, const DataSource& data,
-                const RunOptions& options, RunResult& result);
+/// The same for every operation that was simulated on `gpu`; `operations` are those of `result`, in
+/// order.
+void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const GpuSpec& gpu, RunResult& result);
 
 }  // namespace sptc::sim

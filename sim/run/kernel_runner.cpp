@@ -18,16 +18,25 @@ GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
-    result.shape.k = round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group);
+    const sparsity::PatternExecution execution =
+        weights_execution(options_.pattern, op.dtype, gpu_);
+    result.shape.k = execution.executed_k(op.shape.k);
+    if (execution.instruction != sparsity::hardware_pattern(op.dtype)) {
+      result.pattern = execution.instruction;
+    }
+    result.vector_rows = execution.vector_rows;
+    result.source_k = round_up(op.shape.k, execution.group);
   }
   return result;
 }
 
 VariantResult KernelRunner::figures(const Operation& op, bool sparse, const GemmRun& run) const {
   ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(op.dtype);
+  const sparsity::Pattern pattern =
+      options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
   const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
-  const double useful = sparse ? macs * pattern.kept / pattern.group : macs;
+  const double share = sparse ? static_cast<double>(pattern.kept) / pattern.group : 1;
+  const double useful = macs * share;
   const auto cycles = static_cast<double>(run.cycles);
 
   VariantResult result;
@@ -45,6 +54,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.traffic = run.traffic;
   result.budget = run.budget;
   result.bound_by = run.budget.bound_by();
+  result.executed_share = share;
+  result.design = design_cost(gpu_, op.dtype);
   return result;
 }
 

@@ -206,7 +206,7 @@ class SimulatedChain {
  private:
   void check(const Operation& op, bool sparse, const std::vector<GemmOperands>& operands,
              const std::vector<Matrix<Word>>& d, std::optional<CheckResult>& into) const {
-    const Arithmetic arithmetic(gpu_.numerics, op.dtype, sparse);
+    const Arithmetic arithmetic(gpu_, op.dtype, sparse);
     CheckResult result = into.value_or(CheckResult{});
     result.mode = name(options_.check_mode());
     for (std::size_t group = 0; group < operands.size(); ++group) {

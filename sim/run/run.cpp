@@ -60,6 +60,25 @@ void require_operand_memory(const Operation& op) {
                  "the operands of '" + op.name + "'");
 }
 
+/// Whether mma.sp of a GPU executes weights of this pattern as they are.
+bool is_hardware(const RunOptions& options, numerics::DataType type) {
+  const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
+  return !options.pattern ||
+         (options.pattern->vector_rows == 0 && options.pattern->pattern.kept == hardware.kept &&
+          options.pattern->pattern.group == hardware.group);
+}
+
+void require_values(const std::vector<Operation>& operations, const RunOptions& options) {
+  for (const Operation& op : operations) {
+    if (options.fidelity == Fidelity::kDatapath && op.prunable && !is_hardware(options, op.dtype)) {
+      throw InputError("the simulated data path carries the patterns of the hardware, not " +
+                       options.pattern->name() +
+                       ": use --fidelity timing or analytic, whose "
+                       "--check computes the values");
+    }
+  }
+}
+
 /// One variant whose bits travel through the data path.
 VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
@@ -70,7 +89,7 @@ VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& g
   }
   KernelRunner::ValueRun run = kernels.compute(op, sparse, operands);
   if (options.check_mode() != CheckMode::kNone) {
-    const Arithmetic arithmetic(gpu.numerics, op.dtype, sparse);
+    const Arithmetic arithmetic(gpu, op.dtype, sparse);
     CheckResult check;
     check.mode = name(options.check_mode());
     for (std::size_t entry = 0; entry < operands.size(); ++entry) {
@@ -82,6 +101,20 @@ VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& g
   return std::move(run.result);
 }
 
+CheckResult check_values(const Operation& op, bool sparse, const GpuSpec& gpu,
+                         const RunOptions& options, const DataSource& data) {
+  if (!sparse || is_hardware(options, op.dtype)) {
+    return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
+                        options.seed);
+  }
+  const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
+  Arithmetic arithmetic(gpu, op.dtype, false);
+  arithmetic.rules = gpu.step_rules(
+      kernel_instruction({{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+  return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
+                       options.seed);
+}
+
 VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
                           const RunOptions& options, const DataSource& data,
                           KernelRunner& kernels) {
@@ -90,8 +123,7 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
   }
   VariantResult result = kernels.time(op, sparse);
   if (options.check_mode() != CheckMode::kNone) {
-    const Arithmetic arithmetic(gpu.numerics, op.dtype, sparse);
-    result.check = check_timing(options.check_mode(), op, sparse, data, arithmetic, options.seed);
+    result.check = check_values(op, sparse, gpu, options, data);
   }
   return result;
 }
@@ -111,6 +143,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"fidelity", std::string(name(options.fidelity))},
       {"variants", std::string(name(options.variants))},
       {"numerics", options.numerics.empty() ? "as the architecture" : options.numerics},
+      {"pattern", options.pattern ? options.pattern->name() : "the hardware's"},
       {"dtype", options.dtype ? std::string(numerics::name(*options.dtype)) : "as given"},
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
@@ -230,10 +263,11 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
 
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
-                       const ProgressCallback& progress) {
+                       const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
   const std::vector<Operation> operations = prepare(workload, options);
+  require_values(operations, options);
   RunResult result;
   result.workload = workload.name;
   result.arch = architecture.gpu.name;
@@ -276,7 +310,12 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     }
   }
   report_progress(operations.size());
-  add_energy(operations, values, options, result);
+  SwitchingSource sampled(values);
+  add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
+             result);
+  if (options.area) {
+    result.area = gpu_area(architecture.gpu, *options.area);
+  }
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
   if (is_dense_only(asked, architecture.gpu)) {

@@ -3,6 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/data_source.h"
+#include "sim/run/energy.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
@@ -22,10 +23,11 @@ using ProgressCallback =
 /// Runs every operation of `workload` on `architecture`, dense and sparse as the options say,
 /// checks values and sums up. `data` holds the operand values; null: the real values of the
 /// workload's network where it has them and the fidelity carries values, else seeded random ones.
-/// Throws InputError.
+/// `switching`: of the same operand values, kept between runs; null: sampled for this one. Throws
+/// InputError.
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
                        const RunOptions& options, const DataSource* data, const Launcher& launch,
-                       const ProgressCallback& progress = {});
+                       const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
 /// Count-weighted sums of `result.operations`.
 Totals sum_up(const std::vector<OperationResult>& operations);

@@ -63,6 +63,9 @@ void require_consistent(const RunOptions& options) {
         "--sms sampled computes the values of one SM only: with --fidelity datapath use in-turn "
         "or all");
   }
+  if (options.pattern && options.variants == Variants::kDense) {
+    throw InputError("--pattern has no effect with --variants dense");
+  }
 }
 
 }  // namespace sptc::sim

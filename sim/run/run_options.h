@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/energy/area.h"
 #include "models/energy/power.h"
 #include "models/numerics/data_type.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/gpu/gemm_simulator.h"
 
 #include <cstdint>
@@ -43,14 +45,16 @@ GemmSimulator::Sms parse_sms(std::string_view word);
 struct RunOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
-  std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
-  std::string numerics;                     ///< for the report; empty: the architecture's own
-  std::string data;                         ///< how the operands are called in the report
+  std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
+  std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
+  std::string numerics;  ///< for the report; empty: the architecture's own
+  std::string data;      ///< how the operands are called in the report
   std::optional<CheckMode> check;
   std::uint64_t seed = 0;
   ClockPolicy clock;
   bool clock_limited = false;  ///< the highest clock, up to that one, that the power limit allows
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
+  std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
   std::string power_note;                  ///< where the energies come from, for the report
   KernelOverrides kernel;
   std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all

@@ -8,6 +8,7 @@
 #include "sim/gemm/kernel_result.h"
 #include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/cycle_budget.h"
+#include "sim/run/design_cost.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>
@@ -67,6 +68,8 @@ struct VariantResult {
   std::string bound_by;    ///< tensor, smem, l2, hbm or latency
   MemoryTraffic traffic;   ///< bytes of one launch
   CycleBudget budget;
+  double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M
+  DesignCost design;
   std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
   std::optional<CheckResult> check;
   std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
@@ -123,6 +126,7 @@ struct RunResult {
   std::vector<OperationResult> operations;
   Totals totals;
   std::optional<AccuracyResult> accuracy;
+  std::optional<GpuArea> area;     ///< absent where the architecture has no energy file
   bool explained = false;          ///< the user asks why
   std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
   std::vector<std::string>

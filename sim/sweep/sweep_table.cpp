@@ -225,8 +225,9 @@ std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
       }
       return false;
     };
-    const bool energy = add_first("energy");
-    const bool area = add_first("area");
+    // The whole, not its first part in the alphabet.
+    const bool energy = add_first("energy_uj_total") || add_first("energy");
+    const bool area = add_first("area_mm2") || add_first("area");
     if (!energy && !area) {
       add_first("accuracy");
     }

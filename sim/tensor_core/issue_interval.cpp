@@ -26,6 +26,11 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
                 : occupied;
 }
 
+int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {
+  const int bits = rules.lowered_fp8 ? 16 : numerics::storage_bits(instruction.a_type);
+  return std::max(1, rules.products_per_step * bits / 8);
+}
+
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
                       const WarpInstruction& instruction) {
   const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {

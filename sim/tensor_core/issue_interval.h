@@ -19,6 +19,9 @@ inline std::int64_t register_bytes(const RegisterRange& range) {
 /// step of the instruction of `context`: what the step occupies of it.
 std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context);
 
+/// Bytes of operand A per row that one step of `rules` takes.
+int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction);
+
 /// Cycles between two instructions like this one where nothing else is in their way: the slowest
 /// of the multipliers and the register-file ports.
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,

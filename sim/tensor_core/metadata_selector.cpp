@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/metadata_selector.h"
 
-#include "models/sparsity/pattern.h"
-
 namespace sptc::sim {
 
 MetadataSelector::MetadataSelector(const sc_core::sc_module_name& name, const Clock& clock,
@@ -15,9 +13,9 @@ void MetadataSelector::on_event() {
   while (fetched_in->can_read()) {
     FetchedToken token = fetched_in->read();
     const mma::MmaInstruction& instruction = token.issue.context->instruction;
-    ensure(!instruction.sparse ||
-               sparsity::hardware_pattern(instruction.a_type).candidates() <= spec_.selector_inputs,
-           "the selector has too few inputs for this pattern");
+    ensure(
+        !instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
+        "the selector has too few inputs for this pattern");
     waiting_.push_back(std::move(token));
   }
   while (!waiting_.empty()) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/sparsity/weight_pattern.h"
+
 #include <cstdint>
 
 namespace sptc::sim {
@@ -26,8 +30,19 @@ struct TensorCoreSpec {
 
   /// Operand B bytes that the selector hands to the multipliers per cycle.
   double selector_bytes_per_cycle = 0;
-  /// Candidates that one multiplier can choose from: M of the widest N:M pattern.
+  /// Candidates that one multiplier can choose from, M of the widest N:M pattern, and how many
+  /// multipliers share them, N.
   int selector_inputs = 0;
+  int selector_kept = 2;
+
+  // The mma instruction: rows, columns, and bytes of A per row.
+  int mma_m = 16;
+  int mma_n = 8;
+  int mma_k_bytes = 32;
+
+  // The accumulator; 0: as the numerics of the architecture have it.
+  int accumulator_fraction_bits = 0;  ///< F
+  int accumulator_step_bytes = 0;     ///< of operand A whose products one rounding step adds
 
   // Pipeline depth [cycles].
   int operand_fetch_latency_cycles = 0;
@@ -45,6 +60,12 @@ struct TensorCoreSpec {
 
   /// Instructions that may be inside the tensor core at once.
   int instruction_window = 0;
+
+  mma::MmaDesign mma_design() const { return {mma_m, mma_n, mma_k_bytes}; }
+  mma::AccumulatorDesign accumulator_design() const {
+    return {accumulator_fraction_bits, accumulator_step_bytes};
+  }
+  sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
 };
 
 }  // namespace sptc::sim

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
@@ -80,17 +81,42 @@ class SweepProgram : public testing::Test {
   }
 };
 
-TEST_F(SweepProgram, KilledAtAnyMomentAndRepeatedGivesTheBytesOfAnUndisturbedRun) {
+// Twenty moments, drawn anew in no run: over the whole length of an undisturbed one.
+TEST_F(SweepProgram, KilledAtTwentyMomentsAndRepeatedGivesTheBytesOfAnUndisturbedRun) {
+  const auto start_time = std::chrono::steady_clock::now();
   const std::string whole = undisturbed();
+  const auto length = std::chrono::steady_clock::now() - start_time;
   ASSERT_FALSE(whole.empty());
-  for (const int milliseconds : {5, 20, 35, 50, 70, 90, 120, 160}) {
-    const std::string db = path("killed" + std::to_string(milliseconds));
+  std::mt19937 random(20261121);
+  for (int i = 0; i < 20; ++i) {
+    const std::string db = path("killed" + std::to_string(i));
+    const double share = static_cast<double>(random()) / static_cast<double>(random.max());
     const pid_t child = start({path("s.json"), "--db", db});
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    std::this_thread::sleep_for(length * share);
     ::kill(child, SIGKILL);
     wait(child);
     EXPECT_EQ(sweep({path("s.json"), "--db", db}).exit_code, 1);
-    EXPECT_EQ(read(db), whole) << "killed after " << milliseconds << " ms";
+    EXPECT_EQ(read(db), whole) << "killed after " << share << " of the run";
+  }
+}
+
+TEST_F(SweepProgram, KilledAmongPointsWithoutAProcessOfTheirOwnItGoesOnWhereItWas) {
+  write("quick.json", R"({"schema": "sptcsim-sweep/0.1", "name": "quick", "store": "totals",
+      "workloads": [{"m": 256, "n": 256, "k": 256}],
+      "options": {"check": "none", "fidelity": "analytic"},
+      "axes": [{"parameter": "/sms", "range": {"from": 1, "to": 100, "step": 1}},
+               {"parameter": "dram_gb_per_s", "range": {"from": 1000, "to": 1019, "step": 1}}]})");
+  const auto start_time = std::chrono::steady_clock::now();
+  ASSERT_EQ(sweep({path("quick.json"), "--db", path("quick.sqlite")}).exit_code, 0);
+  const auto length = std::chrono::steady_clock::now() - start_time;
+  for (const double share : {0.3, 0.5, 0.7, 0.9}) {
+    const std::string db = path("quick" + std::to_string(share));
+    const pid_t child = start({path("quick.json"), "--db", db});
+    std::this_thread::sleep_for(length * share);
+    ::kill(child, SIGKILL);
+    wait(child);
+    EXPECT_EQ(sweep({path("quick.json"), "--db", db}).exit_code, 0);
+    EXPECT_EQ(read(db), read(path("quick.sqlite"))) << "killed after " << share << " of the run";
   }
 }
 
@@ -124,7 +150,7 @@ TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
 
 TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
   const std::string whole = undisturbed();
-  for (const int shards : {1, 3}) {
+  for (const int shards : {1, 3, 7}) {
     std::vector<std::string> merge{"merge", "--out", path("m" + std::to_string(shards))};
     for (int i = 1; i <= shards; ++i) {
       const std::string shard = std::to_string(i) + "/" + std::to_string(shards);

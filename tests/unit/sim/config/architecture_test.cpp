@@ -2,6 +2,7 @@
 #include "sim/config/architecture.h"
 
 #include "sim/config/architecture_fields.h"
+#include "sim/config/derivation.h"
 #include "sim/config/text_file.h"
 #include "tests/support/expect_input_error.h"
 
@@ -84,6 +85,9 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   const std::string text = changed([&](json& document) {
     double next = 1;
     for (const ArchitectureField& field : architecture_fields()) {
+      if (field.optional()) {
+        continue;  // see ReadsADesignOfOnesOwn
+      }
       const std::string pointer = std::string(field.section) + "/" + std::string(field.key);
       document[json::json_pointer(pointer)]["value"] = ++next;
       written[std::string(field.key)] = next;
@@ -109,6 +113,80 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   EXPECT_EQ(gpu.memory.dram_gb_per_s, written["dram_gb_per_s"]);
   EXPECT_EQ(gpu.memory.dram_refresh_ns, written["dram_refresh_ns"]);
   EXPECT_EQ(gpu.memory.dram_latency_cycles, written["dram_latency_cycles"]);
+}
+
+const std::map<std::string, int> kDesign{{"selector_kept", 3},
+                                         {"mma_m", 32},
+                                         {"mma_n", 64},
+                                         {"mma_k_bytes", 128},
+                                         {"accumulator_fraction_bits", 17},
+                                         {"accumulator_step_bytes", 8}};
+
+TEST(Architecture, ReadsADesignOfOnesOwn) {
+  const auto write = [](json& document, const std::string& key, int value) {
+    document["sm"]["tensor_core"][key] = {
+        {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
+  };
+  const std::string text = changed([&](json& document) {
+    for (const auto& [key, value] : kDesign) {
+      write(document, key, value);
+    }
+  });
+  const TensorCoreSpec core = parse_architecture(text, "x.json").gpu.sm.tensor_core;
+  EXPECT_EQ(core.selector().kept, 3);
+  EXPECT_EQ(core.mma_design(), (mma::MmaDesign{32, 64, 128}));
+  EXPECT_EQ(core.accumulator_design(), (mma::AccumulatorDesign{17, 8}));
+  for (const ArchitectureField& field : architecture_fields()) {
+    EXPECT_EQ(field.optional(), kDesign.contains(std::string(field.key))) << field.key;
+  }
+  for (const auto& [key, value] : {std::pair{"mma_m", 24},
+                                   {"mma_n", 4},
+                                   {"mma_k_bytes", 8},
+                                   {"accumulator_step_bytes", 24},
+                                   {"selector_kept", 5}}) {
+    expect_refused(
+        [&, &name = key, &wrong = value](json& document) { write(document, name, wrong); },
+        {std::string("/sm/tensor_core/") + key, std::to_string(value)});
+  }
+}
+
+TEST(Architecture, ThatSaysNothingOfItsDesignHasTheHardwares) {
+  const Architecture a100 = load_architecture("a100-sxm4-80gb");
+  EXPECT_EQ(a100.gpu.sm.tensor_core.mma_design(), mma::MmaDesign());
+  EXPECT_EQ(a100.gpu.sm.tensor_core.accumulator_design(), mma::AccumulatorDesign());
+  for (const Parameter& parameter : a100.parameters) {
+    if (parameter.pointer.ends_with("/mma_m")) {
+      EXPECT_EQ(parameter.evidence, "derived");
+    }
+  }
+}
+
+TEST(WithNumbers, GivesWhatTheDocumentWouldGive) {
+  const Architecture base = load_architecture("a100-sxm4-80gb");
+  const std::vector<std::pair<std::string, double>> numbers{{"/sms", 54},
+                                                            {"/memory/dram_gb_per_s", 1000}};
+  const auto quick = with_numbers(base, numbers, "a test");
+  ASSERT_TRUE(quick);
+  json document = load_architecture_document("a100-sxm4-80gb");
+  for (const auto& [pointer, value] : numbers) {
+    set_parameter(document, pointer, value, "a test");
+  }
+  const Architecture slow = to_architecture(document, "x.json");
+  EXPECT_EQ(quick->gpu.sms, slow.gpu.sms);
+  EXPECT_EQ(quick->gpu.memory.dram_gb_per_s, slow.gpu.memory.dram_gb_per_s);
+  ASSERT_EQ(quick->parameters.size(), slow.parameters.size());
+  for (std::size_t i = 0; i < slow.parameters.size(); ++i) {
+    EXPECT_EQ(quick->parameters[i].pointer, slow.parameters[i].pointer);
+    EXPECT_EQ(quick->parameters[i].value, slow.parameters[i].value);
+    EXPECT_EQ(quick->parameters[i].evidence, slow.parameters[i].evidence);
+    EXPECT_EQ(quick->parameters[i].source, slow.parameters[i].source);
+  }
+  using Numbers = std::vector<std::pair<std::string, double>>;
+  for (const Numbers& refused :
+       {Numbers{{"/sms", 0}}, Numbers{{"/sms", 1.5}}, Numbers{{"/kernels/library", 1}},
+        Numbers{{"/nothing", 1}}, Numbers{{"/memory/l2_far_latency_cycles", 10}}}) {
+    EXPECT_FALSE(with_numbers(base, refused, "a test")) << refused.front().first;
+  }
 }
 
 TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {
@@ -273,11 +351,49 @@ TEST(Architecture, LooksInTheDirectoryThatTheEnvironmentNames) {
 
 // Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
 TEST(ArchitectureSchema, InTheTreeIsTheOneTheReaderImplies) {
-  const std::string file = kSource + "/configs/schema/architecture.schema.json";
-  if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
-    write_file(file, architecture_schema());
+  for (const auto& [name, schema] :
+       {std::pair<std::string, std::string>{"architecture", architecture_schema()},
+        {"derived-architecture", derived_architecture_schema()}}) {
+    const std::string file = kSource + "/configs/schema/" + name + ".schema.json";
+    if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
+      write_file(file, schema);
+    }
+    EXPECT_EQ(read_text_file(file, 1 << 20), schema);
   }
-  EXPECT_EQ(read_text_file(file, 1 << 20), architecture_schema());
+}
+
+// The part of draft-07 that the schemas use.
+void expect_valid(const nlohmann::json& schema, const nlohmann::json& value,
+                  const std::string& where) {
+  for (const auto& key : schema.value("required", nlohmann::json::array())) {
+    EXPECT_TRUE(value.contains(key)) << where << " lacks " << key;
+  }
+  for (const auto& [key, inner] : value.items()) {
+    if (schema.contains("properties")) {
+      ASSERT_TRUE(schema["properties"].contains(key)) << where << "/" << key;
+      const auto& of_key = schema["properties"][key];
+      if (of_key["type"] == "object") {
+        expect_valid(of_key, inner, where + "/" + key);
+      }
+    }
+  }
+}
+
+TEST(ArchitectureSchema, TakesEveryFileOfTheTree) {
+  namespace fs = std::filesystem;
+  const auto whole = nlohmann::json::parse(architecture_schema());
+  const auto derived = nlohmann::json::parse(derived_architecture_schema());
+  int files = 0;
+  for (const char* folder : {"", "mig"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(kSource) / "configs" / folder)) {
+      if (entry.path().extension() == ".json") {
+        const auto document = nlohmann::json::parse(read_text_file(entry.path().string(), 1 << 20));
+        expect_valid(document.contains("base") ? derived : whole, document, entry.path().string());
+        ++files;
+      }
+    }
+  }
+  EXPECT_GE(files, 18);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include "models/mma/register_map.h"
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/raster_pieces.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/gemm/traffic_counts.h"
 #include "sim/gemm/warp_program.h"
 #include "tests/support/expect_input_error.h"
 
@@ -297,6 +299,63 @@ TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
         kernel_for(problem(300, 300, 512, true, type), {GemmShape{16, 64, k}, std::nullopt, {}});
     EXPECT_EQ(kernel.fragments_m(), 1);
     expect_complete(kernel);
+  }
+}
+
+TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
+  for (const bool sparse : {false, true}) {
+    for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+      for (const GemmShape& shape : {GemmShape{4096, 4096, 4096}, GemmShape{100, 72, 320}}) {
+        GemmProblem what{shape, 3, type, sparse};
+        for (const int wide : {0, 1}) {
+          if (wide == 1 && sparse) {
+            what.pattern = sparsity::Pattern{2, 8, 1};
+          }
+          SmSpec sm = a100().sm;
+          sm.tensor_core.selector_inputs = 8;
+          const GemmKernel kernel = choose_kernel(
+              what, {}, {sm, a100().memory, a100().kernels, 108, 1410, "ampere", "ampere"}, false);
+          EXPECT_EQ(fragment_bytes(kernel),
+                    fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
+        }
+      }
+    }
+  }
+}
+
+TEST(RasterPieces, HoldTheCtasThatTheRasterisationPutsThere) {
+  GemmKernel kernel = kernel_for(problem(1000, 3000, 512), {GemmShape{128, 128, 64}, {}, {}});
+  kernel.problem.batch = 2;
+  for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, kernel.ctas()},
+                                   {3, 8},
+                                   {60, 64},
+                                   {61, 75},
+                                   {100, 260},
+                                   {191, 193}}) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> rows, columns, seen_rows,
+        seen_columns;
+    for (std::int64_t cta = begin; cta < end; ++cta) {
+      const CtaTile tile = kernel.rasterise(cta);
+      const std::int64_t slice = tile.batch * kernel.split_k + tile.slice;
+      ++rows[{slice, tile.tile_m}];
+      ++columns[{slice, tile.tile_n}];
+    }
+    std::int64_t count = 0;
+    for_each_piece(kernel, begin, end, [&](const RasterPiece& piece) {
+      count += piece.count;
+      for (std::int64_t row = piece.first_row(); row <= piece.last_row(); ++row) {
+        seen_rows[{piece.slice, row}] += piece.ctas_in_row(row);
+      }
+      for (std::int64_t column = 0; column < piece.width; ++column) {
+        EXPECT_EQ(piece.has_column(column), piece.ctas_in_column(column) > 0);
+        if (piece.has_column(column)) {
+          seen_columns[{piece.slice, piece.first_n + column}] += piece.ctas_in_column(column);
+        }
+      }
+    });
+    EXPECT_EQ(count, end - begin);
+    EXPECT_EQ(seen_rows, rows) << begin;
+    EXPECT_EQ(seen_columns, columns) << begin;
   }
 }
 

@@ -2,11 +2,13 @@
 #include "sim/run/check.h"
 
 #include "models/base/error.h"
+#include "sim/config/architecture.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <set>
+#include <tuple>
 
 namespace sptc::sim {
 namespace {
@@ -158,6 +160,54 @@ TEST(CheckDatapath, MapsASampledViolationToItsPlace) {
     EXPECT_EQ(wrong.first_violation->batch, 5);
     EXPECT_EQ(wrong.first_violation->row, sample.rows[2]);
     EXPECT_EQ(wrong.first_violation->col, sample.columns[9]);
+  }
+}
+
+TEST(CheckPattern, ComputesPatternsThatNoGpuHas) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  Operation op;
+  op.name = "layer";
+  op.shape = {20, 12, 203};  // groups and blocks are completed
+  op.prunable = true;
+  const GeneratedData data(DataKind::kRandom, 3);
+  for (const auto& [text, inputs, kept] : {std::tuple{"1:4", 4, 1},
+                                           {"1:4", 4, 2},
+                                           {"2:8", 8, 2},
+                                           {"2:6", 6, 2},
+                                           {"6:8", 4, 2},
+                                           {"6:8", 8, 6},
+                                           {"16:2:8", 4, 2}}) {
+    const sparsity::WeightPattern weights = sparsity::parse_weight_pattern(text);
+    const auto execution = sparsity::pattern_execution(weights, op.dtype, {inputs, kept});
+    for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact, CheckMode::kSample}) {
+      const CheckResult result =
+          check_pattern(mode, op, data, weights, execution, Arithmetic(gpu, op.dtype, false), 1);
+      EXPECT_EQ(result.elements, 20 * 12) << text;
+      EXPECT_EQ(result.mismatches, 0) << text;
+      if (mode == CheckMode::kEigen) {
+        EXPECT_GT(result.worst_ratio, 0) << text;
+        EXPECT_LE(result.worst_ratio, 1) << text;
+      }
+    }
+  }
+}
+
+TEST(Arithmetic, TakesTheAccumulatorOfTheArchitecture) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  Operation op;
+  op.name = "layer";
+  op.shape = {16, 16, 4096};
+  const GeneratedData data(DataKind::kRandom, 3);
+  double error = 0;
+  for (const int bits : {24, 16, 10}) {  // of the vector kernels, and below what they know
+    gpu.sm.tensor_core.accumulator_fraction_bits = bits;
+    const Arithmetic arithmetic(gpu, op.dtype, false);
+    EXPECT_EQ(arithmetic.rules.fraction_bits, bits);
+    const CheckResult bounded = check_timing(CheckMode::kEigen, op, false, data, arithmetic, 1);
+    EXPECT_EQ(bounded.mismatches, 0);
+    EXPECT_GT(bounded.worst_error, 4 * error) << bits;
+    error = bounded.worst_error;
+    EXPECT_EQ(check_timing(CheckMode::kExact, op, false, data, arithmetic, 1).mismatches, 0);
   }
 }
 

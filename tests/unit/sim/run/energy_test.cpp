@@ -28,6 +28,9 @@ Operation layer() {
 VariantResult figures(bool sparse = false) {
   VariantResult result;
   result.kernel.instruction = {16, 8, sparse ? 32 : 16};
+  result.kernel.compressed_k = 16;
+  result.kernel.metadata_registers = sparse ? 1 : 0;
+  result.executed_share = sparse ? 0.5 : 1;
   result.cycles = 2000;
   result.time_us = 2;
   result.clock_mhz = 1000;

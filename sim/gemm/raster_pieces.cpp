@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/raster_pieces.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+std::int64_t RasterPiece::ctas_in_row(std::int64_t row) const {
+  return std::max<std::int64_t>(
+      0, std::min(first + count, (row + 1) * width) - std::max(first, row * width));
+}
+
+std::int64_t RasterPiece::ctas_in_column(std::int64_t column) const {
+  // Cells below n that stand in the column.
+  const auto below = [&](std::int64_t n) { return (n + width - 1 - column) / width; };
+  return below(first + count) - below(first);
+}
+
+void for_each_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end,
+                    const std::function<void(const RasterPiece&)>& visit) {
+  const std::int64_t per_slice = kernel.tiles_m() * kernel.tiles_n();
+  while (begin < end) {
+    const CtaTile tile = kernel.rasterise(begin);
+    RasterPiece piece;
+    piece.slice = begin / per_slice;
+    const std::int64_t index = begin % per_slice;
+    piece.first_n = tile.tile_n / GemmKernel::kSwizzle * GemmKernel::kSwizzle;
+    piece.width = std::min(GemmKernel::kSwizzle, kernel.tiles_n() - piece.first_n);
+    piece.first = index - piece.first_n * kernel.tiles_m();
+    piece.count = std::min(end - begin, piece.width * kernel.tiles_m() - piece.first);
+    visit(piece);
+    begin += piece.count;
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/design_cost.h"
+
+#include "models/mma/instruction.h"
+#include "sim/config/energy.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sptc::sim {
+namespace {
+
+// The selector that energy files describe: 2:4.
+constexpr double kTableSelectorInputs = 4;
+
+double adder_bits(const mma::StepRules& rules) {
+  constexpr int kSignAndInteger = 3;
+  const auto addends = static_cast<unsigned>(rules.products_per_step + 1);
+  return rules.fraction_bits + kSignAndInteger + static_cast<int>(std::bit_width(addends - 1));
+}
+
+}  // namespace
+
+sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
+                                             numerics::DataType type, const GpuSpec& gpu) {
+  if (!pattern) {
+    const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
+    return {hardware, hardware.group, 1, 1, 0};
+  }
+  return sparsity::pattern_execution(*pattern, type, gpu.sm.tensor_core.selector());
+}
+
+DesignCost design_cost(const GpuSpec& gpu, numerics::DataType type) {
+  DesignCost cost;
+  cost.operand_select = gpu.sm.tensor_core.selector_inputs / kTableSelectorInputs;
+  const mma::MmaInstruction instruction =
+      kernel_instruction({{}, 1, type, false}, gpu.kernel_target());
+  const auto usual = mma::find_step_rules(gpu.numerics, instruction);
+  if (!usual || usual->is_integer() || usual->is_f64() || usual->lowered_fp8) {
+    return cost;
+  }
+  const mma::StepRules rules = gpu.step_rules(instruction);
+  cost.align_add = adder_bits(rules) / adder_bits(*usual);
+  cost.round = cost.align_add;
+  cost.rounds = static_cast<double>(usual->products_per_step) / rules.products_per_step;
+  return cost;
+}
+
+GpuArea gpu_area(const GpuSpec& gpu, const energy::AreaTable& table) {
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  energy::TensorCoreShape shape = tensor_core_shape(core);
+  shape.adder_scale = design_cost(gpu, shape.type).align_add;
+  // One rounder per sum that ends in a cycle.
+  shape.rounders_per_unit =
+      core.accumulator_step_bytes > 0
+          ? std::max(1.0, static_cast<double>(core.dot_width_bytes) / core.accumulator_step_bytes)
+          : 1;
+  GpuArea area;
+  area.tensor_core = energy::tensor_core_area(shape, table);
+  constexpr double kMm2 = 1e-6;
+  const double sram = table.sram_um2_per_byte * kMm2;
+  area.tensor_cores_mm2 = kMm2 * gpu.sms * gpu.sm.sub_partitions * area.tensor_core.total_um2();
+  area.register_files_mm2 = sram * gpu.sms * 4.0 * gpu.sm.registers;
+  area.shared_memories_mm2 = sram * gpu.sms * static_cast<double>(gpu.sm.shared_memory.count());
+  area.l2_mm2 = sram * static_cast<double>(gpu.memory.l2_capacity.count());
+  return area;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/area.h"
+#include "models/numerics/data_type.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/gpu/gpu_spec.h"
+
+#include <optional>
+
+namespace sptc::sim {
+
+/// How weights of `type` run on `gpu`: at `pattern`, or where there is none as the hardware has it.
+/// Throws InputError where the selector does not allow it.
+sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
+                                             numerics::DataType type, const GpuSpec& gpu);
+
+/// What an event of a tensor core costs over that of the GPU which the energy file describes: 1
+/// unless the architecture has a design of its own. Coarse: an adder as its width (F fraction bits,
+/// sign, two integer bits of a product, carries of L + 1 addends), a selector as its inputs.
+struct DesignCost {
+  double align_add = 1;       ///< energy of one product aligned and added
+  double round = 1;           ///< energy of one rounding
+  double rounds = 1;          ///< roundings per product
+  double operand_select = 1;  ///< energy of one choice
+};
+DesignCost design_cost(const GpuSpec& gpu, numerics::DataType type);
+
+/// Silicon of a whole GPU, in mm2: what the area table knows and no more (no wiring, no CUDA cores,
+/// no memory controllers). Good for differences between designs, not for a die.
+struct GpuArea {
+  energy::TensorCoreArea tensor_core;  ///< one of them
+  double tensor_cores_mm2 = 0;
+  double register_files_mm2 = 0;
+  double shared_memories_mm2 = 0;
+  double l2_mm2 = 0;
+
+  double total_mm2() const {
+    return tensor_cores_mm2 + register_files_mm2 + shared_memories_mm2 + l2_mm2;
+  }
+};
+GpuArea gpu_area(const GpuSpec& gpu, const energy::AreaTable& table);
+
+}  // namespace sptc::sim

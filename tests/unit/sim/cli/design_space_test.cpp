@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every number of an architecture file, changed in a derived file, moves the answer the right way.
+#include "sim/config/architecture_fields.h"
+#include "tests/support/program_fixture.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+struct Change {
+  const char* key;  ///< of an ArchitectureField
+  double value;
+  char time;                ///< '>' longer, '<' shorter, '=' as long
+  const char* command;      ///< after "gemm"
+  const char* beside = "";  ///< "key=value" that both have
+};
+
+constexpr const char* kSquare = "2048 2048 1024";
+constexpr const char* kSmall = "512 512 1024";
+constexpr const char* kSparse = "2048 2048 1024 --variants sparse";
+// Few columns: DRAM delivers the weights and nothing else matters.
+constexpr const char* kTwoOfEight = "8192 16 8192 --variants sparse --pattern 2:8";
+constexpr const char* kOneOfFour = "8192 16 8192 --variants sparse --pattern 1:4";
+
+const std::vector<Change>& changes() {
+  static const std::vector<Change> all{
+      {"sms", 54, '>', kSquare},
+      {"boost_clock_mhz", 1000, '>', kSquare},
+      {"sub_partitions", 2, '>', kSquare},
+      {"max_warps", 4, '>', "1024 1024 1024 --tile 64x64x64"},
+      {"max_ctas", 1, '>', "1024 1024 1024 --tile 64x64x64"},
+      {"registers", 16384, '>', kSquare},
+      {"shared_memory_bytes", 65536, '>', "1024 1024 1024 --tile 64x64x64",
+       "max_shared_memory_per_cta_bytes=65536"},
+      {"max_shared_memory_per_cta_bytes", 16384, '>', kSquare},
+      {"max_registers_per_thread", 128, '>', kSquare},
+      {"issue_per_cycle", 2, '<', kSquare},
+      {"barrier_latency_cycles", 400, '>', kSquare},
+      {"shared_memory_banks", 16, '>', kSquare},
+      {"shared_memory_bank_bytes_per_cycle", 2, '>', kSquare},
+      {"shared_memory_latency_cycles", 300, '>', kSquare},
+      {"shared_memory_wavefront_cycles", 16, '>', kSquare},
+      {"dot_units", 64, '<', kSquare, "f32_dot_units=64"},
+      {"dot_width_bytes", 8, '>', kSquare},
+      {"f32_dot_units", 16, '>', kSquare},
+      {"operand_a_port_bytes_per_cycle", 32, '>', kSquare},
+      {"operand_b_port_bytes_per_cycle", 16, '>', kSquare},
+      {"accumulator_port_bytes_per_cycle", 32, '>', kSquare},
+      {"metadata_port_bytes_per_cycle", 5, '>', kSparse},
+      {"selector_bytes_per_cycle", 128, '>', kSquare},
+      {"selector_inputs", 8, '<', kTwoOfEight},
+      {"selector_kept", 1, '<', kOneOfFour},
+      {"mma_m", 32, '<', kSquare, "operand_b_port_bytes_per_cycle=16"},
+      {"mma_n", 16, '<', kSquare, "operand_a_port_bytes_per_cycle=32"},
+      {"mma_k_bytes", 64, '<', kSquare, "accumulator_port_bytes_per_cycle=32"},
+      {"accumulator_fraction_bits", 12, '=', kSquare},
+      {"accumulator_step_bytes", 8, '>', kSquare},
+      {"operand_fetch_latency_cycles", 200, '>', kSmall},
+      {"selector_latency_cycles", 200, '>', kSmall},
+      {"multiply_latency_cycles", 200, '>', kSmall},
+      {"align_add_latency_cycles", 200, '>', kSmall},
+      {"round_latency_cycles", 200, '>', kSmall},
+      {"write_back_latency_cycles", 200, '>', kSmall},
+      {"same_warp_gap_cycles", 40, '>', kSmall},
+      {"instruction_window", 1, '>', kSmall},
+      {"sm_port_bytes_per_cycle", 8, '>', kSquare},
+      {"l2_partitions", 1, '<', kSquare},  // everything is near
+      {"l2_capacity_bytes", 1048576, '>', "4096 4096 1024"},
+      {"l2_bytes_per_cycle", 500, '>', kSquare},
+      {"l2_near_latency_cycles", 400, '>', kSmall},
+      {"l2_far_latency_cycles", 550, '>', kSmall},
+      {"dram_gb_per_s", 200, '>', kSquare},
+      {"dram_efficiency_percent", 10, '>', kSquare},
+      {"dram_refresh_ns", 3500, '>', kSquare},
+      {"dram_refresh_interval_ns", 400, '>', kSquare},
+      {"dram_latency_cycles", 3000, '>', kSmall},
+      {"launch_us", 50, '>', kSmall},
+      {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4"},
+      {"overlap_exponent", 1.1, '>', "2048 2048 1024 --fidelity analytic"},
+      {"sustained_knee_percent", 20, '>', "2048 2048 1024 --clock sustained"},
+      {"sustained_exponent", 2, '>', "2048 2048 1024 --clock sustained"}};
+  return all;
+}
+
+const ArchitectureField& field_of(const std::string& key) {
+  for (const ArchitectureField& field : architecture_fields()) {
+    if (field.key == key) {
+      return field;
+    }
+  }
+  throw std::runtime_error("no field " + key);
+}
+
+class DesignSpace : public ProgramFixture {
+ protected:
+  void set(json& document, const std::string& key, double value) const {
+    const ArchitectureField& field = field_of(key);
+    const std::string pointer = std::string(field.section) + "/" + key;
+    json number = {{"evidence", "assumed"}, {"source", "a test"}};
+    number["value"] = field.integer ? json(static_cast<std::int64_t>(value)) : json(value);
+    document[json::json_pointer(pointer)] = std::move(number);
+  }
+
+  /// Time [us] of the last variant of the command on the A100 with the changes of `document`.
+  double time(json document, const std::string& command, const std::string& more = "") {
+    std::string arch = "a100-sxm4-80gb";
+    if (!document.empty()) {
+      document["base"] = arch;
+      document["name"] = "changed";
+      arch = path("changed.json");
+      std::ofstream(arch) << document;
+    }
+    const std::string all =
+        command + " --arch " + arch + " --check none --quiet --format json " + more;
+    const auto known = times_.find(all);
+    if (known != times_.end() && arch.find('/') == std::string::npos) {
+      return known->second;
+    }
+    const ProgramOutcome outcome = run("gemm " + all);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const json totals = json::parse(outcome.out)["totals"];
+    const json& variant = totals["sparse"].is_null() ? totals["dense"] : totals["sparse"];
+    return times_[all] = variant["time_us"];
+  }
+
+  std::map<std::string, double> times_;
+};
+
+TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
+  for (const Change& change : changes()) {
+    json before = json::object();
+    const std::string beside = change.beside;
+    if (!beside.empty()) {
+      const std::size_t equals = beside.find('=');
+      set(before, beside.substr(0, equals), std::stod(beside.substr(equals + 1)));
+    }
+    json after = before;
+    set(after, change.key, change.value);
+    if (std::string(change.key) == "dot_units") {
+      before = json::object();  // half as many of both
+    }
+    const double old_time = time(before, change.command);
+    const double new_time = time(after, change.command);
+    switch (change.time) {
+      case '>':
+        EXPECT_GT(new_time, 1.0005 * old_time) << change.key;
+        break;
+      case '<':
+        EXPECT_LT(new_time, 0.9995 * old_time) << change.key;
+        break;
+      default:
+        EXPECT_EQ(new_time, old_time) << change.key;
+    }
+  }
+}
+
+TEST_F(DesignSpace, IsTestedWhole) {
+  std::set<std::string, std::less<>> tested{
+      // Of instructions that no f16 kernel of the A100 is made of: tests/fidelity measures them
+      // with `microbench`.
+      "f64_multipliers", "sub_byte_extra_cycles", "wgmma_interval_cycles"};
+  for (const Change& change : changes()) {
+    tested.insert(change.key);
+  }
+  for (const ArchitectureField& field : architecture_fields()) {
+    EXPECT_TRUE(tested.contains(field.key)) << field.key;
+  }
+}
+
+TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
+  double last_error = 0;
+  double last_energy = 1e300;
+  for (const double bits : {24.0, 16.0, 10.0}) {
+    json document = {{"base", "a100-sxm4-80gb"}, {"name", "changed"}};
+    if (bits != 24) {
+      set(document, "accumulator_fraction_bits", bits);
+    } else {
+      set(document, "sms", 107);  // a derived file changes something
+    }
+    std::ofstream(path("f.json")) << document;
+    const ProgramOutcome outcome =
+        run("gemm 64 64 4096 --fidelity analytic --check eigen --energy a100-sxm4-80gb --variants "
+            "dense "
+            "--format json --arch " +
+            path("f.json"));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const json op = json::parse(outcome.out)["operations"][0]["dense"];
+    EXPECT_GT(op["check"]["worst_error"], 4 * last_error);
+    last_error = op["check"]["worst_error"];
+    EXPECT_LT(op["energy_uj"]["align_add"], last_energy);
+    last_energy = op["energy_uj"]["align_add"];
+  }
+}
+
+TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
+  const auto sweep = [&](const std::string& axes) {
+    std::ofstream(path("s.json")) << fmt::format(
+        R"({{"schema": "sptcsim-sweep/0.1", "name": "s", "workloads": [{{"m": 64, "n": 64, "k": 64}}],
+            "options": {{"fidelity": "analytic", "check": "none"}}, "axes": [{}]}})",
+        axes);
+    return "sweep plan " + path("s.json");
+  };
+  expect_refused(sweep(R"({"parameter": "round_latency_cycles", "values": [2, 4]})"),
+                 "changes nothing with the fidelity analytic");
+  expect_refused("gemm 64 64 64 --variants dense --pattern 1:4", "--pattern has no effect");
+  expect_refused("gemm 64 64 64 --pattern 4:8", "need a selector of 8 inputs");
+  expect_refused("gemm 64 64 64 --pattern 4:4", "N:M");
+  expect_refused("gemm 64 64 64 --pattern 1:4 --fidelity datapath",
+                 "--fidelity timing or analytic");
+  expect_refused("gemm 64 64 64 --pattern 64:2:8", "--fidelity analytic");
+  std::ofstream(path("h.json")) << R"({"base": "h100-sxm5-80gb", "name": "h", "sm": {"tensor_core":
+      {"mma_m": {"value": 32, "evidence": "assumed", "source": "a test"}}}})";
+  expect_refused("gemm 64 64 64 --arch " + path("h.json"), "no effect beside wgmma");
+}
+
+TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
+  const auto speedup = [&](const std::string& options) {
+    const ProgramOutcome outcome =
+        run("gemm 4096 4096 4096 --fidelity analytic --check none --format json " + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json::parse(outcome.out)["totals"]["speedup"].get<double>();
+  };
+  const double two_of_four = speedup("");
+  EXPECT_NEAR(speedup("--pattern 1:4"), two_of_four, 1e-9)
+      << "within 2:4 the rest are explicit zeros";
+  EXPECT_NEAR(speedup("--pattern 2:8"), two_of_four, 1e-9);
+  const double six_of_eight = speedup("--pattern 6:8");
+  EXPECT_GT(six_of_eight, 1.15) << "decomposed on 2:4";
+  EXPECT_LT(six_of_eight, 8.0 / 6);
+  EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
+}
+
+}  // namespace
+}  // namespace sptc::sim

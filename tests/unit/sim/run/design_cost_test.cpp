@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/design_cost.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/architecture_fields.h"
+#include "sim/config/energy.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+const Architecture& a100() {
+  static const Architecture architecture = load_architecture("a100-sxm4-80gb");
+  return architecture;
+}
+
+GpuSpec with(std::string_view key, double value) {
+  GpuSpec gpu = a100().gpu;
+  for (const ArchitectureField& field : architecture_fields()) {
+    if (field.key == key) {
+      field.store(gpu, value);
+    }
+  }
+  return gpu;
+}
+
+double area(const GpuSpec& gpu) {
+  static const energy::AreaTable table = load_energy("a100-sxm4-80gb").config.area;
+  return gpu_area(gpu, table).total_mm2();
+}
+
+TEST(DesignCost, OfTheHardwareIsOne) {
+  for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+    const DesignCost cost = design_cost(a100().gpu, type);
+    EXPECT_EQ(cost.align_add, 1);
+    EXPECT_EQ(cost.round, 1);
+    EXPECT_EQ(cost.rounds, 1);
+    EXPECT_EQ(cost.operand_select, 1);
+  }
+}
+
+TEST(DesignCost, FollowsTheWidthOfAddersAndTheNumberOfRoundings) {
+  // 24 fraction bits, sign, two integer bits, and 4 for the carries of 8 + 1 addends.
+  const DesignCost narrow = design_cost(with("accumulator_fraction_bits", 12), DataType::kF16);
+  EXPECT_DOUBLE_EQ(narrow.align_add, (12 + 3 + 4) / double{24 + 3 + 4});
+  EXPECT_DOUBLE_EQ(narrow.rounds, 1);
+  const DesignCost wide = design_cost(with("accumulator_step_bytes", 32), DataType::kF16);
+  EXPECT_DOUBLE_EQ(wide.rounds, 0.5);
+  EXPECT_DOUBLE_EQ(wide.align_add, (24 + 3 + 5) / double{24 + 3 + 4});
+  EXPECT_DOUBLE_EQ(design_cost(with("accumulator_fraction_bits", 12), DataType::kS8).align_add, 1)
+      << "sums of integers are exact";
+  EXPECT_DOUBLE_EQ(design_cost(with("selector_inputs", 8), DataType::kF16).operand_select, 2);
+}
+
+// Every number of an architecture: whether more of it takes more silicon.
+TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
+  const std::map<std::string, std::pair<double, char>, std::less<>> expected{
+      {"sms", {120, '>'}},
+      {"sub_partitions", {8, '>'}},
+      {"registers", {131072, '>'}},
+      {"shared_memory_bytes", {262144, '>'}},
+      {"dot_units", {64, '>'}},
+      {"dot_width_bytes", {32, '>'}},
+      {"selector_inputs", {8, '>'}},
+      {"selector_kept", {1, '>'}},  // more candidates for each multiplier
+      {"mma_m", {32, '>'}},         // its metadata is held
+      {"mma_k_bytes", {64, '>'}},
+      {"accumulator_fraction_bits", {28, '>'}},
+      {"accumulator_step_bytes", {8, '>'}},  // narrower adders, but twice the rounders
+      {"instruction_window", {8, '>'}},
+      {"l2_capacity_bytes", {83886080, '>'}}};
+  const double usual = area(a100().gpu);
+  EXPECT_GT(usual, 0);
+  for (const ArchitectureField& field : architecture_fields()) {
+    const auto found = expected.find(field.key);
+    if (found == expected.end()) {
+      EXPECT_EQ(area(with(field.key, 2 * std::max(1.0, field.usual))), usual) << field.key;
+    } else {
+      EXPECT_GT(area(with(field.key, found->second.first)), usual) << field.key;
+    }
+  }
+}
+
+TEST(WeightsExecution, IsTheHardwaresWhereNothingIsAskedFor) {
+  const sparsity::PatternExecution tf32 = weights_execution({}, DataType::kTf32, a100().gpu);
+  EXPECT_EQ(tf32.instruction, (sparsity::Pattern{1, 2, 1}));
+  EXPECT_EQ(tf32.executed_k(7), 8);
+}
+
+}  // namespace
+}  // namespace sptc::sim
