@@ -12,7 +12,7 @@ AreaTable table() {
   return {{{DataType::kF16, 100}}, {{DataType::kF16, 50}}, 20, 0.5, 2, 1};
 }
 // 4 units of 8 products, 2:4.
-constexpr TensorCoreShape kSparse{4, 8, 4, 2, 16, 32, 128, DataType::kF16};
+constexpr TensorCoreShape kSparse{4, 8, 4, 2, 1, 1, 16, 32, 128, DataType::kF16};
 
 TEST(TensorCoreArea, IsTheSumOfItsElementsByHand) {
   const TensorCoreArea area = tensor_core_area(kSparse, table());
