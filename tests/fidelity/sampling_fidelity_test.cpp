@@ -83,6 +83,7 @@ TEST(Sampling, OneSmWithItsShareTakesNearlyWhatAllSmsTakeAndMovesTheSameBytes) {
     EXPECT_LE(std::abs(deviation), 0.08) << name;
     sum += std::abs(deviation);
     EXPECT_EQ(all[i].l2, one[i].l2) << name;
+    // 6.4 % at worst with the kernel that the library picks for 1021 x 1031 x 509, else below 5 %.
     EXPECT_NEAR(static_cast<double>(one[i].dram), static_cast<double>(all[i].dram),
                 0.07 * static_cast<double>(all[i].dram))
         << name;
