@@ -25,7 +25,8 @@ int stored_bits(const GemmKernel& kernel) {
   return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem.dtype);
 }
 
-GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
+GemmTraffic::GemmTraffic(const GemmKernel& kernel)
+    : kernel_(kernel), pattern_(kernel.instruction.sparse_pattern()) {
   // Operands one behind the other, each from a multiple of 1 MiB on.
   constexpr std::int64_t kAlignment = 1 << 20;
   std::uint64_t next = 0;
@@ -46,13 +47,12 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel) : kernel_(kernel) {
 
 std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
   const auto type = kernel_.problem.dtype;
-  const sparsity::Pattern pattern = kernel_.instruction.sparse_pattern();
   if (operand == Operand::kMetadata) {
-    const std::int64_t groups = ceil_div(k, pattern.group);
-    return ceil_div(groups * pattern.metadata_bits() + column_index_bits(groups), 8);
+    const std::int64_t groups = ceil_div(k, pattern_.group);
+    return ceil_div(groups * pattern_.metadata_bits() + column_index_bits(groups), 8);
   }
   const bool compressed = operand == Operand::kA && kernel_.instruction.sparse;
-  const std::int64_t elements = compressed ? ceil_div(k, pattern.group) * pattern.kept : k;
+  const std::int64_t elements = compressed ? ceil_div(k, pattern_.group) * pattern_.kept : k;
   return ceil_div(elements * numerics::storage_bits(type), 8);
 }
 

@@ -49,6 +49,7 @@ class GemmTraffic : public CtaTraffic {
   std::int64_t column_index_bits(std::int64_t groups) const;
 
   const GemmKernel kernel_;
+  const sparsity::Pattern pattern_;
   std::uint64_t first_[3] = {};  ///< address of A, B, metadata
   std::uint64_t first_d_ = 0;
 };

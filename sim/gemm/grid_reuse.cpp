@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 
 namespace sptc::sim {
@@ -33,14 +34,13 @@ class Panels {
   Fetched use(const std::vector<std::int64_t>& panels, double clock) {
     Fetched result;
     for (const std::int64_t panel : panels) {
-      auto [found, is_new] = last_use_.try_emplace(panel, clock);
-      if (!is_new && found->second == clock) {
+      double& last_use = last_use_of(panel);
+      if (last_use == clock) {
         continue;  // counted already
       }
       ++result.panels;
-      const double hit = is_new ? 0 : std::exp(-(clock - found->second) / capacity_);
-      const double miss = 1 - hit;
-      found->second = clock;
+      const double miss = 1 - (last_use == kNever ? 0 : hit_after(clock - last_use));
+      last_use = clock;
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
       result.from_dram += from_dram * bytes_;
@@ -51,13 +51,38 @@ class Panels {
   }
 
  private:
+  static constexpr double kNever = -1;
+  // Grids of this many panels need no hashing.
+  static constexpr std::int64_t kFew = 1 << 14;
+
+  double& last_use_of(std::int64_t panel) {
+    if (panel >= kFew) {
+      return last_use_of_many_.try_emplace(panel, kNever).first->second;
+    }
+    const auto index = static_cast<std::size_t>(panel);
+    if (index >= last_use_.size()) {
+      last_use_.resize(index + 1, kNever);
+    }
+    return last_use_[index];
+  }
+
+  double hit_after(double fetched) {
+    if (fetched != latest_fetched_) {  // panels of one wave have been away for the same time
+      latest_fetched_ = fetched;
+      latest_hit_ = std::exp(-fetched / capacity_);
+    }
+    return latest_hit_;
+  }
+
   double bytes_;
   double capacity_;
   std::int64_t partitions_;
-  std::unordered_map<std::int64_t, double> last_use_;
+  std::vector<double> last_use_;
+  std::unordered_map<std::int64_t, double> last_use_of_many_;
+  double latest_fetched_ = 0, latest_hit_ = 1;
 };
 
-ShareOfCta mean_of(const std::vector<ShareOfCta>& shares) {
+ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
   ShareOfCta mean;
   const auto count = static_cast<double>(shares.size());
   mean = shares.back();
@@ -137,13 +162,14 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   };
   double second_half = 0;
   const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
+  waves_.reserve(static_cast<std::size_t>(looked_at));
   for (std::int64_t wave = 0; wave < looked_at; ++wave) {
     waves_.push_back(look_at(wave));
     dram_bytes_ += from_dram;
     second_half += wave >= looked_at / 2 ? from_dram : 0;
   }
   if (!waves_.empty()) {
-    mean_ = mean_of({waves_.begin() + looked_at / 2, waves_.end()});
+    mean_ = mean_of(std::span(waves_).subspan(static_cast<std::size_t>(looked_at / 2)));
     const auto count = static_cast<double>(looked_at - looked_at / 2);
     dram_bytes_ += static_cast<double>(last_wave_ - looked_at) * second_half / count;
   }

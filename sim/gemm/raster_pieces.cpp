@@ -16,21 +16,17 @@ std::int64_t RasterPiece::ctas_in_column(std::int64_t column) const {
   return below(first + count) - below(first);
 }
 
-void for_each_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end,
-                    const std::function<void(const RasterPiece&)>& visit) {
+RasterPiece first_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end) {
   const std::int64_t per_slice = kernel.tiles_m() * kernel.tiles_n();
-  while (begin < end) {
-    const CtaTile tile = kernel.rasterise(begin);
-    RasterPiece piece;
-    piece.slice = begin / per_slice;
-    const std::int64_t index = begin % per_slice;
-    piece.first_n = tile.tile_n / GemmKernel::kSwizzle * GemmKernel::kSwizzle;
-    piece.width = std::min(GemmKernel::kSwizzle, kernel.tiles_n() - piece.first_n);
-    piece.first = index - piece.first_n * kernel.tiles_m();
-    piece.count = std::min(end - begin, piece.width * kernel.tiles_m() - piece.first);
-    visit(piece);
-    begin += piece.count;
-  }
+  const CtaTile tile = kernel.rasterise(begin);
+  RasterPiece piece;
+  piece.slice = begin / per_slice;
+  const std::int64_t index = begin % per_slice;
+  piece.first_n = tile.tile_n / GemmKernel::kSwizzle * GemmKernel::kSwizzle;
+  piece.width = std::min(GemmKernel::kSwizzle, kernel.tiles_n() - piece.first_n);
+  piece.first = index - piece.first_n * kernel.tiles_m();
+  piece.count = std::min(end - begin, piece.width * kernel.tiles_m() - piece.first);
+  return piece;
 }
 
 }  // namespace sptc::sim

@@ -4,7 +4,6 @@
 #include "sim/gemm/gemm_kernel.h"
 
 #include <cstdint>
-#include <functional>
 
 namespace sptc::sim {
 
@@ -25,8 +24,17 @@ struct RasterPiece {
   std::int64_t ctas_in_column(std::int64_t column) const;  ///< of the group
 };
 
+/// The piece that begins with CTA `begin` and ends at `end` (exclusive) or before.
+RasterPiece first_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end);
+
 /// CTAs `begin` to `end` (exclusive) in pieces, in order.
-void for_each_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end,
-                    const std::function<void(const RasterPiece&)>& visit);
+template <typename Visit>
+void for_each_piece(const GemmKernel& kernel, std::int64_t begin, std::int64_t end, Visit&& visit) {
+  while (begin < end) {
+    const RasterPiece piece = first_piece(kernel, begin, end);
+    visit(piece);
+    begin += piece.count;
+  }
+}
 
 }  // namespace sptc::sim
