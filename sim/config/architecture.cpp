@@ -18,6 +18,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 namespace sptc::sim {
@@ -264,6 +265,14 @@ Architecture parse_architecture(std::string_view text, const std::string& file) 
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
+  if (document.is_object() && document.contains(kFittedDesign)) {
+    json design = document;
+    const json fitted = std::move(design[std::string(kFittedDesign)]);
+    design.erase(std::string(kFittedDesign));
+    Architecture result = to_architecture(design, file);
+    result.gpu.fitted_design = std::make_shared<const GpuSpec>(to_architecture(fitted, file).gpu);
+    return result;
+  }
   const JsonObject root(document, {file, ""});
   ErrorList errors;
   const WireArchitecture wire = read_wire(root, errors);

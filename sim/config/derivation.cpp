@@ -102,13 +102,17 @@ json with_usual_numbers(json document) {
   return document;
 }
 
+/// `origin` becomes the document at the end of the chain.
 json complete(json document, const std::string& file, const FindDocument& find,
-              std::vector<std::string>& chain) {
+              std::vector<std::string>& chain, json& origin) {
   if (!document.is_object()) {
     return document;
   }
+  if (document.contains(kFittedDesign)) {
+    (JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
+  }
   if (!document.contains("base")) {
-    return with_usual_numbers(std::move(document));
+    return origin = with_usual_numbers(std::move(document));
   }
   const JsonPlace root{file, ""};
   const JsonObject reader(document, root);
@@ -122,7 +126,7 @@ json complete(json document, const std::string& file, const FindDocument& find,
                           printable(base), kMaxBases));
   }
   json result = complete(parse_json(read_text_file(path, kMaxFileBytes), printable(path)),
-                         printable(path), find, chain);
+                         printable(path), find, chain, origin);
   if (!result.is_object()) {
     (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
   }
@@ -168,11 +172,13 @@ void for_each_parameter(const json& value, const std::string& pointer,
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
   std::vector<std::string> chain;
-  return complete(std::move(document), file, find, chain);
+  json origin;
+  return complete(std::move(document), file, find, chain, origin);
 }
 
 json complete_architecture(json document, const std::string& file) {
-  if (document.is_object() && document.contains("base")) {
+  const bool derived = document.is_object() && document.contains("base");
+  if (derived) {
     const auto changes = document.size() - document.count("base") - document.count("name") -
                          document.count("description");
     if (changes == 0) {
@@ -180,13 +186,24 @@ json complete_architecture(json document, const std::string& file) {
           fmt::format("changes nothing of its base {}", describe(document["base"])));
     }
   }
-  return complete_document(std::move(document), file, architecture_path);
+  std::vector<std::string> chain;
+  json origin;
+  json result = complete(std::move(document), file, architecture_path, chain, origin);
+  if (derived) {
+    result[std::string(kFittedDesign)] = std::move(origin);
+  }
+  return result;
 }
 
 json load_architecture_document(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
   const std::string file = printable(path.string());
-  return complete_architecture(parse_json(read_text_file(path, kMaxFileBytes), file), file);
+  json result = complete_architecture(parse_json(read_text_file(path, kMaxFileBytes), file), file);
+  if (result.is_object() && !result.contains(kFittedDesign)) {
+    json origin = result;
+    result[std::string(kFittedDesign)] = std::move(origin);
+  }
+  return result;
 }
 
 std::string parameter_pointer(const json& document, const std::string& path,
@@ -199,6 +216,9 @@ std::string parameter_pointer(const json& document, const std::string& path,
   std::vector<std::string> pointers;
   std::vector<std::string> ending;
   for_each_parameter(document, "", [&](const std::string& pointer, const json& /*value*/) {
+    if (pointer.substr(1).starts_with(kFittedDesign)) {
+      return;
+    }
     pointers.push_back(pointer);
     if (pointer.ends_with(wanted)) {
       ending.push_back(pointer);

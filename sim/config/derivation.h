@@ -8,10 +8,15 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace sptc::sim {
+
+/// Where a completed architecture document keeps that at the end of its chain of bases, or, for
+/// sweeps, itself before anything is varied (GpuSpec::fitted_design). No file may have it.
+inline constexpr std::string_view kFittedDesign = "fitted_design";
 
 /// An architecture document without "base": `document` as it is, or, where it has
 ///
@@ -31,7 +36,8 @@ using FindDocument = std::function<std::filesystem::path(const std::string&)>;
 nlohmann::json complete_document(nlohmann::json document, const std::string& file,
                                  const FindDocument& find);
 
-/// The completed document of `name_or_path`, as load_architecture() finds it. Not validated.
+/// The completed document of `name_or_path`, as load_architecture() finds it, with its fitted
+/// design. Not validated.
 nlohmann::json load_architecture_document(const std::string& name_or_path);
 
 /// The JSON pointer in `document` (complete) that `path` means: a pointer ("/sm/max_warps"), a

@@ -8,6 +8,7 @@
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/calibration.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/tensor_core/issue_interval.h"
@@ -24,6 +25,7 @@ class GemmSimulator::Impl {
   Impl(const GpuSpec& spec, const Options& options)
       : spec_(spec),
         options_(options),
+        calibration_(spec),
         clock_(spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec, options.sms == Sms::kAll ? spec.sms : 1) {
     if (!options.vcd_file.empty()) {
@@ -76,7 +78,10 @@ class GemmSimulator::Impl {
     } else {
       run_without_values(launch, reuse, result);
     }
-    result.calibration_us = calibration_us(times, simulated_estimate(kernel, target), result);
+    result.calibration_us = static_cast<double>(result.cycles) / result.clock_mhz *
+                            (calibration_.factor(problem, overrides, operands != nullptr,
+                                                 result.clock_mhz / spec_.boost_clock_mhz) -
+                             1);
     result.traffic = traffic_of(kernel, reuse);
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
@@ -100,14 +105,6 @@ class GemmSimulator::Impl {
       return {&program, &context, map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
     }
   };
-
-  double calibration_us(const KernelEstimate& times, const KernelEstimate& simulated,
-                        const GemmRun& run) const {
-    const double ratio = run.clock_mhz / spec_.boost_clock_mhz;
-    const double on_gpu = times.time_us(ratio) - times.outside_us();
-    const double here = simulated.time_us(ratio) - simulated.outside_us();
-    return static_cast<double>(run.cycles) / run.clock_mhz * (on_gpu / here - 1);
-  }
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed();
@@ -200,6 +197,7 @@ class GemmSimulator::Impl {
 
   GpuSpec spec_;
   Options options_;
+  Calibration calibration_;
   Clock clock_;
   Gpu gpu_;
   sc_core::sc_trace_file* vcd_ = nullptr;

@@ -7,6 +7,7 @@
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
+#include <memory>
 #include <string>
 
 namespace sptc::sim {
@@ -23,6 +24,9 @@ struct GpuSpec {
   SmSpec sm;
   MemorySpec memory;
   KernelLibrarySpec kernels;
+  /// The design that this one was derived from, at the end of the chain, or nothing: that to whose
+  /// measured times the constants of `kernels` were fitted.
+  std::shared_ptr<const GpuSpec> fitted_design;
 
   /// The arithmetic of `instruction`: of the numerics, with the accumulator of the tensor cores.
   /// Throws InputError where the numerics have no such instruction.

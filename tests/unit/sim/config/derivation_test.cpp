@@ -57,6 +57,20 @@ TEST(Derivation, GoesThroughSeveralBasesRelativeToTheFileThatNamesThem) {
   EXPECT_EQ(two.gpu.boost_clock_mhz, 1000);
 }
 
+TEST(Derivation, KeepsTheDesignAtTheEndOfTheChainAsTheFittedOne) {
+  EXPECT_EQ(load_architecture("a100-sxm4-80gb").gpu.fitted_design, nullptr);
+  const TemporaryDirectory directory;
+  write_file(directory.path() / "one.json",
+             json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
+  const std::string two = (directory.path() / "two.json").string();
+  write_file(two, json({{"base", "one.json"}, {"name", "two"}, {"sms", number(27)}}).dump());
+  const Architecture changed = load_architecture(two);
+  ASSERT_NE(changed.gpu.fitted_design, nullptr);
+  EXPECT_EQ(changed.gpu.fitted_design->name, "a100-sxm4-80gb");
+  EXPECT_EQ(changed.gpu.fitted_design->sms, 108);
+  expect_refused(derived({{"fitted_design", json::object()}}), {"fitted_design", "not written"});
+}
+
 TEST(Derivation, RefusesChangesThatChangeNothing) {
   expect_refused(derived({{"sms", number(108)}}), {"x.json: /sms: changes nothing", "108"});
   expect_refused(derived({{"sm", {{"tensor_core", json::object()}}}}), {"/sm/tensor_core"});
