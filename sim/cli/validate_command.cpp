@@ -9,6 +9,7 @@
 #include "sim/report/report.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/run_options.h"
+#include "sim/validate/ablation.h"
 #include "sim/validate/accuracy.h"
 #include "sim/validate/accuracy_report.h"
 #include "sim/validate/measurements.h"
@@ -40,6 +41,7 @@ struct Arguments {
   std::string out;
   std::string plot;
   bool quiet = false;
+  bool ablations = false;
 };
 
 RunOptions checked(const Arguments& given) {
@@ -56,9 +58,36 @@ RunOptions checked(const Arguments& given) {
     options.kernel.split_k =
         static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSlices));
   }
+  if (given.ablations && options.fidelity != Fidelity::kAnalytic) {
+    throw InputError("--ablations takes effects out of the closed form: not with --fidelity " +
+                     std::string(name(options.fidelity)));
+  }
   options.check = CheckMode::kNone;
   options.clock = parse_clock(given.clock);
   return options;
+}
+
+/// Simulated times of `measured`, beside them.
+std::vector<Comparison> compare(const std::vector<Measurement>& measured, const GpuSpec& gpu,
+                                const RunOptions& options, int jobs, bool quiet) {
+  const bool sparse = options.variants == Variants::kSparse;
+  ProgressBar bar(quiet);
+  const std::vector<double> times = predict_times(
+      measured, jobs,
+      [&]() -> TimePredictor {
+        const auto timer = std::make_shared<GemmTimer>(gpu, options);
+        return [timer, sparse](const GemmShape& shape) {
+          Operation op;
+          op.shape = shape;
+          return (*timer)(op, sparse).time_us;
+        };
+      },
+      [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
+  std::vector<Comparison> rows;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    rows.push_back({measured[i], times[i]});
+  }
+  return rows;
 }
 
 int validate(const Arguments& given) {
@@ -75,34 +104,28 @@ int validate(const Arguments& given) {
   }
   const Architecture architecture = load_architecture(given.arch);
   const std::vector<Measurement> measured = read_measurements(given.csv);
-  const bool sparse = options.variants == Variants::kSparse;
-  std::vector<double> times;
-  {
-    ProgressBar bar(given.quiet);
-    times = predict_times(
-        measured, jobs,
-        [&]() -> TimePredictor {
-          const auto timer = std::make_shared<GemmTimer>(architecture.gpu, options);
-          return [timer, sparse](const GemmShape& shape) {
-            Operation op;
-            op.shape = shape;
-            return (*timer)(op, sparse).time_us;
-          };
-        },
-        [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
-  }
-  std::vector<Comparison> rows;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    rows.push_back({measured[i], times[i]});
-  }
+  const std::vector<Comparison> rows =
+      compare(measured, architecture.gpu, options, jobs, given.quiet);
   const Accuracy accuracy = measure_accuracy(rows);
   ValidationHeader header{architecture.gpu.name,
                           printable(given.csv),
                           std::string(name(options.fidelity)),
                           given.clock,
+                          {},
                           {}};
   if (!architecture.gpu.kernels.fitted_on.empty()) {
     header.notes.push_back(architecture.gpu.kernels.fitted_on);
+    header.notes.push_back(fitted_numbers(architecture.gpu));
+  }
+  if (given.ablations) {
+    for (const Ablation& ablation : ablations()) {
+      GpuSpec gpu = architecture.gpu;
+      RunOptions changed = options;
+      ablation.take_away(gpu, changed);
+      header.ablations.emplace_back(
+          ablation.without,
+          measure_accuracy(compare(measured, gpu, changed, jobs, given.quiet)).mape_percent);
+    }
   }
   write_result(given.out, format == ReportFormat::kJson ? accuracy_json(header, accuracy)
                                                         : accuracy_text(header, accuracy));
@@ -148,6 +171,8 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--out", arguments->out, "write them to FILE instead of stdout")
       ->type_name("FILE");
   command->add_option("--plot", arguments->plot, "scatter plot, SVG")->type_name("FILE");
+  command->add_flag("--ablations", arguments->ablations,
+                    "errors without one effect each: clock, quantisation, split-K, L2, ...");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return validate(*arguments); }; });

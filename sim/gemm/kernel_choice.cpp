@@ -93,6 +93,25 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmTraffic& traffi
   return of_warp * kernel.warps();
 }
 
+/// CTAs, and how many of them the busiest SM runs.
+struct GridOnGpu {
+  double ctas, most, active;  ///< active: share of the SMs that have a CTA
+};
+
+GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto sms = static_cast<double>(target.sms);
+  if (!target.library.whole_tiles) {
+    const GemmShape& shape = kernel.problem.shape;
+    const double ctas = static_cast<double>(shape.m) / static_cast<double>(kernel.cta_tile.m) *
+                        static_cast<double>(shape.n) / static_cast<double>(kernel.cta_tile.n) *
+                        static_cast<double>(kernel.problem.batch * kernel.split_k);
+    return {ctas, ctas / sms, 1};
+  }
+  const auto ctas = static_cast<double>(kernel.ctas());
+  return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms)),
+          std::min(1.0, ctas / sms)};
+}
+
 /// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
 std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
                                         double lone_warps) {
@@ -101,6 +120,10 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
                                kernel.instruction.accumulator == numerics::DataType::kF32);
   const double of_cta = static_cast<double>(kernel.issued_macs()) /
                         static_cast<double>(kernel.ctas()) / macs_per_cycle * kernel.issue_stretch;
+  if (!target.library.whole_tiles) {
+    const double divided = grid_on_gpu(kernel, target).most * of_cta;
+    return {divided, divided};
+  }
   const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
   const std::int64_t rest = most % kernel.ctas_per_sm;
   const bool lone = rest * kernel.warps() < kEnoughWarps;
@@ -174,16 +197,15 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const GemmTraffic traffic(kernel);
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
-  const auto ctas = static_cast<double>(kernel.ctas());
-  const auto most = static_cast<double>(ceil_div(kernel.ctas(), target.sms));
-  const double active = std::min(1.0, ctas / static_cast<double>(target.sms));
+  const auto [ctas, most, active] = grid_on_gpu(kernel, target);
 
   KernelEstimate result;
   result.sm_overlap = constants.sm_overlap;
   const auto [busiest, mean] = tensor_cycles(kernel, target, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.mean_tensor_us = mean / cycles_per_us;
-  const double copied = static_cast<double>(copied_bytes(kernel)) / ctas;
+  const double copied =
+      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
   result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
                             cycles_per_us;
@@ -192,7 +214,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.l2_us = l2_bytes / l2_rate / cycles_per_us;
   const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
-  const double rounds = std::ceil(most / kernel.ctas_per_sm);
+  const double rounds = target.library.whole_tiles ? std::ceil(most / kernel.ctas_per_sm)
+                                                   : std::max(1.0, most / kernel.ctas_per_sm);
   result.latency_us = rounds * static_cast<double>(kernel.k_tiles()) *
                       (memory.dram_latency_cycles + constants.barrier_cycles) /
                       std::max(1, kernel.stages - 1) / cycles_per_us;
@@ -200,7 +223,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
   result.fill_us = (memory.dram_latency_cycles * constants.first_fill + store) / cycles_per_us;
   result.next_fills_us = (memory.dram_latency_cycles * constants.next_fill * (rounds - 1) +
-                          store * constants.store_wait * (most - 1)) /
+                          store * constants.store_wait * std::max(0.0, most - 1)) /
                          cycles_per_us;
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {

@@ -37,6 +37,9 @@ struct KernelLibrarySpec {
   double split_k_preference = 0;           ///< any number of slices above one
   double split_k_preference_per_log2 = 0;  ///< per doubling of the slices
   double one_wave_preference = 0;          ///< all CTAs run at once
+  /// No parameter of a library: false takes tiles and waves for as divisible as the work is, to
+  /// see what their quantisation is worth (sim/validate/ablation.h).
+  bool whole_tiles = true;
   std::string fitted_on;  ///< what the constants were fitted on and what was held out
 };
 

@@ -53,6 +53,13 @@ std::string accuracy_text(const ValidationHeader& header, const Accuracy& accura
         row.measured.shape.n, row.measured.shape.k, row.measured.time_us, row.simulated_us,
         100 * row.error(), row.measured.source.substr(0, 50));
   }
+  if (!header.ablations.empty()) {
+    add(fmt::runtime("\nwithout, constants not fitted anew: {:>26}\n"), "error %");
+    for (const auto& [without, mape] : header.ablations) {
+      add(fmt::runtime("  {:<46} {:>12.2f}\n"), without, mape);
+    }
+    out += "\n";
+  }
   for (const std::string& note : header.notes) {
     out += "note: " + note + "\n";
   }
@@ -100,6 +107,9 @@ std::string accuracy_json(const ValidationHeader& header, const Accuracy& accura
                              {"simulated_us", rounded(row.simulated_us)},
                              {"error_percent", rounded(100 * row.error())},
                              {"source", row.measured.source}});
+  }
+  for (const auto& [without, mape] : header.ablations) {
+    json["ablations"].push_back({{"without", without}, {"mape_percent", rounded(mape)}});
   }
   json["notes"] = header.notes;
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
