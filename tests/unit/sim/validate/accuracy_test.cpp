@@ -55,7 +55,7 @@ TEST(Accuracy, ResidualCorrelationTellsWhetherTheRippleIsPredicted) {
 
 TEST(AccuracyReport, JsonHasTheFiguresOfTheText) {
   const Accuracy accuracy = measure_accuracy(rippled(0));
-  const ValidationHeader header{"a100", "f.csv", "analytic", "boost", {"a note"}};
+  const ValidationHeader header{"a100", "f.csv", "analytic", "boost", {"a note"}, {}};
   const auto json = nlohmann::json::parse(accuracy_json(header, accuracy));
   for (const char* key : {"count", "mape_percent", "median_ape_percent", "p90_ape_percent",
                           "bias_percent", "residual_correlation", "bands", "worst"}) {
