@@ -20,11 +20,12 @@ tool() {
 # shellcheck disable=SC2016 # expanded when the tool runs
 tool nvcc << 'EOF'
 case $1 in
-  --version) echo 'Cuda compilation tools, release 13.0, V13.0.88' ;;
+  --version) echo "Cuda compilation tools, release ${STANDIN_CUDA:-13.0}, V13.0.88" ;;
   --list-gpu-arch) printf 'compute_75\ncompute_80\ncompute_90\n' ;;
 esac
 EOF
 tool nvidia-smi << EOF
+echo "\$CUDA_DEVICE_ORDER \$*" > $work/asked
 [[ -e $work/no_gpu ]] || cat $work/gpu
 EOF
 tool cmake << EOF
@@ -73,6 +74,16 @@ expect 2 "the compute capability of NVIDIA X is not known"
 echo 'NVIDIA V100, 7.0' > "$work/gpu"
 expect 2 "release 13.0 of nvcc has no code for NVIDIA V100 (sm_70)"
 echo 'NVIDIA A100-SXM4-80GB, 8.0' > "$work/gpu"
+echo 'NVIDIA H200, 9.0' > "$work/gpu"
+STANDIN_CUDA=11.8 expect 2 "nvcc 11.8 is too old: 12.0 or later compiles C++20"
+STANDIN_CUDA=12.3 expect 2 "nvcc 12.3 is too old for sm_90a: 12.4 or later has its instructions"
+expect 2 "--gpu needs a number of nvidia-smi, not 'x'" --gpu x
+expect 2 "--bundle needs the name of a .tar.gz, not 'x'" --bundle x
+touch "$work/no_gpu"
+expect 2 "nvidia-smi lists none that is GPU 3" --gpu 3
+grep -q '^PCI_BUS_ID -i 3 ' "$work/asked" || fail "another GPU" "$work/asked"
+rm "$work/no_gpu"
+echo 'NVIDIA A100-SXM4-80GB, 8.0' > "$work/gpu"
 touch "$work/broken_build"
 expect 1 "the build is broken, planted" -j 1
 rm "$work/broken_build"
@@ -93,6 +104,7 @@ for file in probes microbench memory gemm power; do
   [[ -s $capture/$file.json ]] || fail "$file.json is missing"
 done
 [[ ! -e $capture/items.jsonl ]] || fail "the journal was left over"
+tar -tzf "$capture.tar.gz" | grep -q '^capture/crosscheck.txt$' || fail "the archive"
 python3 - "$capture/capture.json" << 'EOF'
 import json, sys
 capture = json.load(open(sys.argv[1]))
@@ -120,8 +132,21 @@ expect 2 "holds a capture already" --quick --out "$capture" -- "${small[@]}"
 
 # A device that fails for good is opened anew; time that is up leaves rows out, and says so.
 SPTC_STANDIN_FAULT=lost expect 0 "Capture: $root/captures/nvidia-a100-sxm4-80gb-" --quick -- "${small[@]}" --minutes 0.001
-default=$(find "$root/captures" -mindepth 1 -maxdepth 1)
+default=$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)
 [[ $(item "$default" bits/mma.m16n8k8.f16.f16.f16.f16.defined) == "failed cudaErrorIllegalAddress, planted" ]] || fail "lost"
 [[ $(item "$default" probes) == ok* ]] || fail "the probes after a lost device"
 [[ $(item "$default" gemm/own) == partial*"were left out for want of time"* ]] || fail "$(item "$default" gemm/own)"
+
+# A bundle runs where there is neither nvcc nor cmake, and brings its data.
+mkdir -p "$root/tests/hardware" "$root/tests/golden/numerics"
+cp "$data"/hardware/{probes.json,shapes.csv,CAPTURE.md} "$root/tests/hardware/"
+touch "$root/LICENSE"
+expect 0 "sm_75 80 90a" --bundle "$work/kit.tar.gz" -j 1
+grep -q -- "-DSPTC_CUDA_TARGETS=75;80;90a " "$work/cmake.log" || fail "targets of the bundle" "$work/cmake.log"
+tar -C "$work" -xzf "$work/kit.tar.gz"
+rm "$tools/nvcc" "$tools/cmake"
+root=$work/sptcsim-hardware
+unset CUDACXX
+expect 0 "Capture: $work/sptcsim-hardware/captures/nvidia-a100-sxm4-80gb-" --quick -- --no-golden --cases 1 --bits-only
+[[ $(item "$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)" probes) == ok* ]] || fail "the probes of the bundle"
 echo "script_test.sh: passed"

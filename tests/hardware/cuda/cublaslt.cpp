@@ -51,7 +51,7 @@ struct Api {
 
   std::string open() {
     if (!library.is_open()) {
-      return "libcublasLt was not found";
+      return library.problem();
     }
     const bool all = library.find("cublasLtCreate", create) &&
                      library.find("cublasLtMatmulDescCreate", desc_create) &&

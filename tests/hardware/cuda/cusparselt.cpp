@@ -46,7 +46,7 @@ struct Api {
 
   std::string open() {
     if (!library.is_open()) {
-      return "libcusparseLt was not found";
+      return library.problem();
     }
     const bool all = library.find("cusparseLtInit", init) &&
                      library.find("cusparseLtGetVersion", version) &&

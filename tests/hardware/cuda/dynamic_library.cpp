@@ -10,8 +10,18 @@ DynamicLibrary::DynamicLibrary(const std::vector<std::string>& names) {
     handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) {
       name_ = name;
+      problem_.clear();
       return;
     }
+    // A library that is there and cannot be loaded names what it lacks, not itself.
+    const char* const error = dlerror();
+    const std::string text = error == nullptr ? "" : error;
+    if (problem_.empty() && !text.starts_with(name + ": cannot open")) {
+      problem_ = text;
+    }
+  }
+  if (problem_.empty()) {
+    problem_ = names.back().substr(0, names.back().find('.')) + " was not found";
   }
 }
 

@@ -17,6 +17,8 @@ class DynamicLibrary {
 
   bool is_open() const { return handle_ != nullptr; }
   const std::string& name() const { return name_; }
+  /// Why it is not open.
+  const std::string& problem() const { return problem_; }
 
   /// Sets `function` to the symbol. False where the library lacks it.
   template <typename Function>
@@ -29,7 +31,7 @@ class DynamicLibrary {
   void* address(const char* symbol) const;
 
   void* handle_ = nullptr;
-  std::string name_;
+  std::string name_, problem_;
 };
 
 }  // namespace sptc::hardware

@@ -34,7 +34,7 @@ Nvml::Nvml() : library_({"libnvidia-ml.so.1", "libnvidia-ml.so"}), problem_(open
 
 std::string Nvml::open() {
   if (!library_.is_open()) {
-    return "libnvidia-ml.so.1 was not found";
+    return library_.problem();
   }
   int (*init)() = nullptr;
   int (*by_bus)(const char*, Device*) = nullptr;
