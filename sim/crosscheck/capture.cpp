@@ -198,8 +198,8 @@ void parse_microbench_json(std::string_view text, const std::string& file, Captu
 }
 
 void parse_memory_json(std::string_view text, const std::string& file, Capture& capture) {
-  constexpr std::array<std::string_view, 4> kFigures{"latency_cycles", "bytes_per_clk_per_sm",
-                                                     "gb_per_s", "time_us_median"};
+  constexpr std::array<std::string_view, 5> kFigures{
+      "latency_cycles", "first_cycles", "bytes_per_clk_per_sm", "gb_per_s", "time_us_median"};
   constexpr std::array<std::string_view, 6> kOther{"kind",   "status",   "reason",
                                                    "source", "launches", "note"};
   parse_rows(text, file, [&](const JsonObject& row) {

@@ -157,11 +157,27 @@ std::string times_text(const CaptureCrosscheck& result) {
   for (const std::string& rows : result.times.unmeasured) {
     text += "not measured, " + rows + "\n";
   }
+  for (const std::string& answer : result.times.answers) {
+    text += answer + "\n";
+  }
   return text + conditions_text(result.capture);
 }
 
+/// What stands among many rows above, once more.
 std::string findings_text(const CaptureCrosscheck& result) {
   std::string text;
+  for (const BitsRow& row : result.bits) {
+    if (row.mismatches > 0 && !row.undefined) {
+      const auto& causes = row.explanations;
+      text += fmt::format("words differ [{}]: {}: {} of {}: {}\n",
+                          causes.empty() ? "no cause found" : causes.front().cause, row.instruction,
+                          row.mismatches, row.elements,
+                          causes.empty() ? row.first->diagnosis.step : causes.front().text);
+    }
+  }
+  for (const std::string& problem : result.metadata_problems) {
+    text += fmt::format("metadata contradicts idx: {}\n", problem);
+  }
   for (const TimeFinding& finding : result.times.findings) {
     text += fmt::format("{} [{}]: {}\n",
                         finding.cause.ends_with("power") ? "power stands out" : "time stands out",
@@ -191,10 +207,15 @@ std::string summary_text(const CaptureCrosscheck& result) {
                         errors.size(), 100 * errors[errors.size() / 2], 100 * errors.back());
   }
   std::size_t words = 0;
+  std::size_t wrong = 0;
   for (const BitsRow& row : result.bits) {
     words += row.elements;
+    wrong += row.undefined ? 0 : row.mismatches;
   }
-  return text + fmt::format("bits: {} words compared, {} mismatches\n", words, result.mismatches());
+  text += fmt::format("bits: {} words compared, {} mismatches", words, wrong);
+  const std::size_t others = result.mismatches() - wrong;
+  return text +
+         (others > 0 ? fmt::format("; {} more in metadata, kernels and GEMMs\n", others) : "\n");
 }
 
 // JSON --------------------------------------------------------------------------------------------
@@ -268,6 +289,7 @@ std::string capture_json(const CaptureCrosscheck& result) {
             {"kernels", Json::array()},
             {"times", Json::array()},
             {"unmeasured", result.times.unmeasured},
+            {"answers", result.times.answers},
             {"time_findings", Json::array()}};
   for (const CaptureItem& item : capture.items) {
     root["items"].push_back(

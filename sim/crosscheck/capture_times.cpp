@@ -3,12 +3,14 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/crosscheck/l2_partitions.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
@@ -185,9 +187,7 @@ class TimeCheck {
                     static_cast<bool>(simulation_.bandwidth_gb_per_s),
                     [&](bool) { return bandwidth_of(row); });
     } else if (row.kind == "l2_line") {
-      if (const auto found = row.figures.find("latency_cycles"); found != row.figures.end()) {
-        lines_.push_back(found->second);
-      }
+      add_line(row);
     } else {
       check_figures(row, "memory", row.kind, true,
                     [&](bool) -> double { throw InputError("not modelled: " + row.kind); });
@@ -241,17 +241,52 @@ class TimeCheck {
                                           require_number(row, "footprint_bytes"));
   }
 
+  void add_line(const MemoryRow& row) {
+    LineTime time{std::atoll(row.key("sm").c_str()), std::atoll(row.key("line").c_str()), 0};
+    for (auto& [figure, times] :
+         {std::pair("latency_cycles", &lines_), std::pair("first_cycles", &first_reads_)}) {
+      if (const auto found = row.figures.find(figure); found != row.figures.end()) {
+        time.cycles = found->second;
+        times->push_back(time);
+      }
+    }
+  }
+
+  /// Whether SMs and lines fall into sides, told by the measurement alone.
+  void answer_partitions(const char* what, const std::vector<LineTime>& times) {
+    const std::optional<L2Partitions> found = find_partitions(times);
+    if (!found) {
+      return;
+    }
+    result_.answers.push_back(
+        found->seen()
+            ? fmt::format("L2, {}: two sides, {} and {} of {} SMs; {:.0f} cycles to a line of the "
+                          "own side, {:.0f} to one of the other ({:.0f} % of the pairs fit)",
+                          what, found->sms_of_one_side, found->sms - found->sms_of_one_side,
+                          found->sms, found->near_cycles, found->far_cycles, 100 * found->fitting)
+            : fmt::format("L2, {}: no two sides; the best division of {} SMs and {} lines fits "
+                          "{:.0f} % of the pairs, {:.0f} and {:.0f} cycles",
+                          what, found->sms, found->lines, 100 * found->fitting, found->near_cycles,
+                          found->far_cycles));
+  }
+
   /// Thousands of rows, one per SM and line, become the two ends of their distribution.
   void check_lines() {
     if (lines_.empty()) {
       return;
     }
+    answer_partitions("first read of a line by an SM", first_reads_);
+    answer_partitions("later reads", lines_);
     constexpr double kEnd = 0.05;
-    std::ranges::sort(lines_);
+    std::vector<double> cycles;
+    for (const LineTime& line : lines_) {
+      cycles.push_back(line.cycles);
+    }
+    std::ranges::sort(cycles);
     for (const bool far : {false, true}) {
       add({"L2 lines", far ? "l2_line, farthest 5 %" : "l2_line, nearest 5 %",
            fmt::format("{} pairs of SM and line", lines_.size()), "cycles", false, false,
-           percentile(lines_, far ? 1 - kEnd : kEnd)},
+           percentile(cycles, far ? 1 - kEnd : kEnd)},
           static_cast<bool>(simulation_.line_cycles),
           [&]() -> std::optional<double> { return simulation_.line_cycles(); });
     }
@@ -317,7 +352,7 @@ class TimeCheck {
   CaptureTimes result_;
   std::map<std::string, MicrobenchResult> known_;
   std::map<std::string, std::size_t> unmeasured_;
-  std::vector<double> lines_;
+  std::vector<LineTime> lines_, first_reads_;
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ struct CaptureTimes {
   std::vector<TimeFinding> findings;
   /// "9 rows of memory.json are absent: bulk copies need sm_90".
   std::vector<std::string> unmeasured;
+  /// What the measurements say by themselves: whether the L2 has a near and a far side.
+  std::vector<std::string> answers;
 };
 
 CaptureTimes compare_times(const Capture& capture, const TimeSimulation& simulation);

@@ -32,7 +32,8 @@ struct GemmSimulation {
   std::vector<PowerFigures> powers;  ///< of every row of power.json
 };
 
-/// Tile and stages of the own GEMM kernels of the kit (tests/hardware/cuda/gemm_tile.h).
+/// Tiles, stages and registers of the own GEMM kernels of the kit
+/// (tests/hardware/cuda/gemm_tile.h).
 KernelOverrides own_kernel(numerics::DataType type, bool sparse);
 
 /// Simulates the GEMMs of `capture` on `architecture`: with tile and stages of the own kernels

@@ -94,6 +94,10 @@ TEST(CrosscheckCapture, NamesOneFlippedBit) {
   EXPECT_NE(row.explanations.front().text.find("case 7: one bit of D[3, 5] is flipped: bit 20"),
             std::string::npos)
       << row.explanations.front().text;
+  // Said once more at the end, where a reader of hundreds of rows looks.
+  const std::string text = capture_text(result);
+  EXPECT_NE(text.find("\nwords differ [bit-of-d]: mma.sync.aligned.m16n8k16"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("words compared, 1 mismatches\n")) << text;
 }
 
 TEST(CrosscheckCapture, NamesOneSwappedNibbleOfMetadata) {
@@ -129,6 +133,9 @@ TEST(CrosscheckCapture, NamesAMetadataRegisterThatContradictsTheIndices) {
   const CaptureCrosscheck result = capture.check();
   EXPECT_EQ(result.mismatches(), 1U);
   ASSERT_EQ(result.metadata_problems.size(), 1U);
+  EXPECT_TRUE(capture_text(result).ends_with(
+      "words compared, 0 mismatches; 1 more in metadata, kernels and GEMMs\n"))
+      << capture_text(result);
   for (const std::string& part :
        {std::string("case 5: the metadata register of lane ") + std::to_string(slot.lane),
         std::string("row 2, group 6")}) {

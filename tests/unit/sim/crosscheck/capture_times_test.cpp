@@ -236,6 +236,28 @@ TEST(CrosscheckMemory, SendsEveryKindOfRowToItsSimulation) {
             std::vector<std::string>{"1 rows of memory.json absent: bulk copies need sm_90"});
 }
 
+TEST(CrosscheckMemory, TellsWhetherTheL2HasTwoSidesOnTheFirstReadAndLater) {
+  const SyntheticCapture capture;
+  json rows = json::array();
+  for (int sm = 0; sm < 8; ++sm) {
+    for (int line = 0; line < 8; ++line) {
+      const bool far = (sm < 3) != (line % 2 == 0);
+      rows.push_back(memory_row({{"kind", "l2_line"}, {"sm", sm}, {"line", line}}, "latency_cycles",
+                                200 + sm + line));
+      rows.back()["first_cycles"] = 230 + sm + (far ? 60 : 0);
+    }
+  }
+  capture.write("memory.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
+  const CaptureCrosscheck result = capture.check(TimeSimulation());
+  ASSERT_EQ(result.times.answers.size(), 2U);
+  EXPECT_NE(result.times.answers[0].find("first read of a line by an SM: two sides"),
+            std::string::npos)
+      << result.times.answers[0];
+  EXPECT_NE(result.times.answers[1].find("later reads: no two sides"), std::string::npos)
+      << result.times.answers[1];
+  EXPECT_NE(capture_text(result).find(result.times.answers[0]), std::string::npos);
+}
+
 TEST(CrosscheckMemory, NamesTheOneFootprintWhoseLatencyIsOff) {
   const SyntheticCapture capture;
   TimeSimulation simulation;
