@@ -6,7 +6,8 @@
     check_sass.py --self-test     # the parser, on a made-up listing
 
 The expectation comes from `hardware_capture --list-sass TARGET`. Every kernel of the bit capture must hold exactly the
-matrix instructions of its row, one instance per selector. Exit 1 where one does not.
+matrix instructions of its row, one instance per selector. Every kernel that reads the clock must have what it times
+between two readings: a compiler that moves it out leaves a measurement of nothing. Exit 1 where one does not.
 """
 import argparse
 import collections
@@ -17,6 +18,10 @@ import sys
 MATRIX = re.compile(r"\s((?:[HIQBD]MMA|[HIQB]GMMA)\.\S+)")
 FUNCTION = re.compile(r"Function\s*:\s*(\S+)")
 ARCH = re.compile(r"^arch\s*=\s*(sm_\w+)")
+CLOCK = re.compile(r"\sCS2R\S*\s.*SR_CLOCKLO|\sS2UR?\S*\s.*SR_CLOCKLO")
+# What a timed kernel may time, in place or in a routine of the compiler: matrix instructions, loads, asynchronous copies.
+TIMED = re.compile(r"\s(?:[HIQBD]MMA|[HIQB]GMMA|LDG|LDS|LDSM|LDGSTS|UBLKCP|UTMALDG|CALL)[.\s]")
+WAITS_ONLY = ("4spin",)  # times itself by the clock alone
 
 
 def operation(mangled):
@@ -46,6 +51,23 @@ def parse(listing):
         elif current is not None and (found := MATRIX.search(line)):
             current[found.group(1)] += 1
     return result
+
+
+def untimed(listing):
+    """Sentences about kernels that read the clock and have nothing to time between two readings; how many were looked at."""
+    kernels = collections.defaultdict(list)
+    arch = current = None
+    for line in listing.splitlines():
+        if found := ARCH.match(line):
+            arch, current = found.group(1), None
+        elif found := FUNCTION.search(line):
+            current = kernels[(arch, found.group(1))]
+        elif current is not None and (CLOCK.search(line) or TIMED.search(line)):
+            current.append("clock" if CLOCK.search(line) else "work")
+    timed = {key: "".join(word[0] for word in words) for key, words in kernels.items()
+             if "clock" in words and not any(name in key[1] for name in WAITS_ONLY)}
+    return [f"{arch} {name}: nothing stands between two readings of the clock"
+            for (arch, name), words in timed.items() if not re.search("cw+c", words)], len(timed)
 
 
 def compare(kernels, arch, expected):
@@ -79,6 +101,11 @@ arch = sm_80
     for wrong in (f"{name}\t1\tHMMA.1688.F16\t1\n", f"{name}\t1\tHMMA.1688.F32\t2\n", f"{name}\t2\tHMMA.1688.F32\t1\n",
                   "missing\t1\tHMMA.1688.F32\t1\n"):
         assert len(compare(kernels, "sm_80", wrong)[0]) == 1, wrong
+    timed = listing.replace("HMMA.16816.F32 R4, R4, R8, R12 ;  ", "CS2R R2, SR_CLOCKLO ;")
+    clock, load = "        /*0100*/  CS2R R2, SR_CLOCKLO ;\n", "        /*0110*/  LDG.E.64.STRONG.GPU R2, desc[UR8][R2.64] ;\n"
+    assert untimed(listing) == ([], 0)
+    assert untimed(timed + load + clock) == ([], 1)
+    assert len(untimed(timed + clock + load)[0]) == 1, "a load that was moved out"
     print("check_sass.py: the parser works")
 
 
@@ -99,8 +126,10 @@ def main():
         print(listing.stderr, file=sys.stderr)
         return 1
     kernels = parse(listing.stdout)
-    problems = []
+    problems, timed = untimed(listing.stdout)
     seen = 0
+    if timed == 0:
+        problems.append("no kernel reads the clock")
     for target in arguments.targets:
         expected = subprocess.run([arguments.program, "--list-sass", target], capture_output=True, text=True, check=True)
         found, count = compare(kernels, target, expected.stdout)
@@ -108,7 +137,8 @@ def main():
         seen += count
         if count == 0:
             problems.append(f"{target}: no kernel was found")
-    print("\n".join(problems) if problems else f"{seen} kernels hold the matrix instructions that the catalogue names")
+    print("\n".join(problems) if problems else f"{seen} kernels hold the matrix instructions that the catalogue names, "
+          f"{timed} have what they time between two readings of the clock")
     return 1 if problems else 0
 
 

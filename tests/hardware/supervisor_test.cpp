@@ -98,6 +98,35 @@ TEST_F(Supervised, ARefusalBeforeTheFirstItemIsTheExitCode) {
                InternalError);
 }
 
+TEST_F(Supervised, AProcessThatIsStuckBeforeAnItemIsEnded) {
+  try {
+    supervise(
+        directory.path() / "stuck",
+        [](CaptureWriter::Start) -> int {
+          while (true) {
+            pause();
+          }
+        },
+        1s);
+    ADD_FAILURE() << "it ended";
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("no end within 1 s"), std::string::npos);
+  }
+}
+
+TEST(AppendRows, AddsToWhatAnItemBeforeHasWritten) {
+  const TemporaryDirectory directory;
+  const CaptureWriter writer(directory.path() / "capture");
+  append_rows(writer, "memory.json", {{"clock_mhz", 1}}, Json::array({{{"kind", "a"}}}));
+  append_rows(writer, "memory.json", {{"clock_mhz", 2}}, Json::array({{{"kind", "b"}}}));
+  const Json file = Json::parse(std::ifstream(writer.directory() / "memory.json"));
+  EXPECT_EQ(file["clock_mhz"], 2);
+  EXPECT_EQ(file["schema"], std::string(kCaptureSchema));
+  ASSERT_EQ(file["rows"].size(), 2U);
+  EXPECT_EQ(file["rows"][0]["kind"], "a");
+  EXPECT_EQ(file["rows"][1]["kind"], "b");
+}
+
 TEST(RowTable, GoesOnAfterAFailureAndStopsWhereTheDeviceIsLostOrTimeIsUp) {
   const auto later = std::chrono::steady_clock::now() + 1h;
   const auto rows_of = [](RowTable& table) {

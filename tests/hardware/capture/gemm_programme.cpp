@@ -2,8 +2,6 @@
 //
 // gemm.json and power.json: times of whole GEMMs, and power and clocks of sustained ones.
 #include "models/mma/catalogue.h"
-#include "sim/config/json_reader.h"
-#include "sim/config/text_file.h"
 #include "tests/hardware/capture/gemm_data.h"
 #include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
@@ -153,18 +151,6 @@ class GemmProgramme {
   std::vector<GemmShape> shapes_;
 };
 
-/// gemm.json grows with every library; a programme that was taken up again finds what was there.
-void add_rows(const CaptureWriter& writer, const Json& rows) {
-  constexpr std::uint64_t kMaxBytes = 64 << 20;
-  const std::filesystem::path file = writer.directory() / "gemm.json";
-  Json all = Json::array();
-  if (std::filesystem::exists(file)) {
-    all = sim::parse_json(sim::read_text_file(file, kMaxBytes), file.string()).at("rows");
-  }
-  all.insert(all.end(), rows.begin(), rows.end());
-  writer.write_json("gemm.json", {{"rows", all}});
-}
-
 }  // namespace
 
 void capture_gemm(CaptureWriter& writer, const TimingProgramme& programme, Device& device) {
@@ -183,7 +169,7 @@ void capture_gemm(CaptureWriter& writer, const TimingProgramme& programme, Devic
     writer.item(std::string("gemm/") + library, limit, [&] {
       RowTable table(programme.deadline, usable);
       GemmProgramme(programme, timing).time(library, table);
-      add_rows(writer, table.rows());
+      append_rows(writer, "gemm.json", {}, table.rows());
       if (table.all_absent()) {
         throw AbsentError(table.rows().front()["reason"].get<std::string>());
       }

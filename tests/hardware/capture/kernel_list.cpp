@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "tests/hardware/cuda/cuda_version.h"
 
 #include <fmt/format.h>
 

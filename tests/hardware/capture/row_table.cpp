@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hardware/capture/row_table.h"
 
+#include "sim/config/json_reader.h"
+#include "sim/config/text_file.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -48,6 +51,19 @@ ItemOutcome RowTable::outcome(const std::string& file) const {
   }
   return {failed_ == rows_.size() && failed_ > 0 ? ItemStatus::kFailed : ItemStatus::kPartial,
           std::move(reason), file};
+}
+
+void append_rows(const CaptureWriter& writer, const std::string& file, Json head,
+                 const Json& rows) {
+  constexpr std::uint64_t kMaxBytes = 64 << 20;
+  const std::filesystem::path path = writer.directory() / file;
+  Json all = Json::array();
+  if (std::filesystem::exists(path)) {
+    all = sim::parse_json(sim::read_text_file(path, kMaxBytes), path.string()).at("rows");
+  }
+  all.insert(all.end(), rows.begin(), rows.end());
+  head["rows"] = std::move(all);
+  writer.write_json(file, std::move(head));
 }
 
 }  // namespace sptc::hardware

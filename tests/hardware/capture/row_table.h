@@ -39,4 +39,9 @@ class RowTable {
   std::string first_reason_;
 };
 
+/// Adds `rows` to those of `file` (relative), which an item before may have begun; `head` holds
+/// the other keys of the file.
+void append_rows(const CaptureWriter& writer, const std::string& file, nlohmann::ordered_json head,
+                 const nlohmann::ordered_json& rows);
+
 }  // namespace sptc::hardware

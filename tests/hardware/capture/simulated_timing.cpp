@@ -108,17 +108,19 @@ class SimulatedTiming final : public TimingDevice {
   long long tma_cycles(int bytes, int in_flight, int rounds) override {
     return cycles(sim::AsyncCopy{bytes, true}, 1, in_flight, rounds);
   }
-  double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
+  ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
     if (through_l1) {
       throw AbsentError("the simulator has no L1");
     }
-    return bench().memory().chase_cycles(static_cast<std::int64_t>(footprint),
-                                         static_cast<std::int64_t>(stride));
+    return {bench().memory().chase_cycles(static_cast<std::int64_t>(footprint),
+                                          static_cast<std::int64_t>(stride)),
+            architecture_.gpu.boost_clock_mhz};
   }
   std::vector<L2Line> l2_line_cycles(int lines) override {
     std::vector<L2Line> result;
     for (int line = 0; line < lines; ++line) {
-      result.push_back({0, line, bench().memory().line_cycles()});
+      const double cycles = bench().memory().line_cycles();
+      result.push_back({0, line, cycles, cycles});
     }
     return result;
   }

@@ -65,7 +65,7 @@ struct End {
   int status = 0;
   std::string reason;
 };
-End watch(pid_t process, const std::filesystem::path& journal) {
+End watch(pid_t process, const std::filesystem::path& journal, std::chrono::seconds between_items) {
   constexpr std::chrono::milliseconds kPause{50};
   JournalState state;
   Clock::time_point since = Clock::now();
@@ -80,9 +80,9 @@ End watch(pid_t process, const std::filesystem::path& journal) {
       state = now;
       since = Clock::now();
     }
-    if (end.reason.empty() && state.open && Clock::now() - since > state.open->limit) {
-      end.reason =
-          fmt::format("no end within {} s: the process was ended", state.open->limit.count());
+    const std::chrono::seconds limit = state.open ? state.open->limit : between_items;
+    if (end.reason.empty() && Clock::now() - since > limit) {
+      end.reason = fmt::format("no end within {} s: the process was ended", limit.count());
       ::kill(process, SIGKILL);
     }
     std::this_thread::sleep_for(kPause);
@@ -92,7 +92,8 @@ End watch(pid_t process, const std::filesystem::path& journal) {
 }  // namespace
 
 int supervise(const std::filesystem::path& directory,
-              const std::function<int(CaptureWriter::Start)>& work) {
+              const std::function<int(CaptureWriter::Start)>& work,
+              std::chrono::seconds between_items) {
   const std::filesystem::path journal = CaptureWriter::journal(directory);
   std::size_t lines = 0;
   for (auto start = CaptureWriter::Start::kNew;; start = CaptureWriter::Start::kResume) {
@@ -105,16 +106,16 @@ int supervise(const std::filesystem::path& directory,
       std::fflush(nullptr);
       ::_exit(code);
     }
-    const End end = watch(process, journal);
+    const End end = watch(process, journal, between_items);
     const bool exited = WIFEXITED(end.status);
     const int code = exited ? WEXITSTATUS(end.status) : -1;
     const JournalState state = read(journal);
     if (exited && code != kDeviceLost && !state.open) {
       return code;
     }
+    const std::string why = end.reason.empty() ? describe(end.status) : end.reason;
     if (state.open) {
-      const ItemOutcome outcome{ItemStatus::kFailed,
-                                end.reason.empty() ? describe(end.status) : end.reason, ""};
+      const ItemOutcome outcome{ItemStatus::kFailed, why, ""};
       const std::chrono::duration<double> seconds = Clock::now() - begin;
       std::ofstream(journal, std::ios::app)
           << journal_line(state.open->name, outcome, seconds.count()).dump() << std::endl;
@@ -123,7 +124,7 @@ int supervise(const std::filesystem::path& directory,
       }
       fmt::print(stderr, "{}: {}; the rest goes on\n", state.open->name, outcome.reason);
     } else if (state.lines == lines) {
-      throw InternalError(describe(end.status) + " between two items");
+      throw InternalError(why + " between two items");
     }
     lines = read(journal).lines;
   }

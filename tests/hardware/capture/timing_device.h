@@ -21,10 +21,15 @@ struct TimedWgmma {
   bool sparse = false;
 };
 
-/// A line that is in the L2, read by one SM.
+/// A line that is in the L2, read by one SM: for the first time, and from then on.
 struct L2Line {
   int sm, line;
-  double cycles;
+  double first_cycles, cycles;
+};
+
+/// Of a dependent load; the clock is that of the SMs meanwhile.
+struct ChaseResult {
+  double cycles, clock_mhz;
 };
 
 enum class BandwidthOperation { kRead, kWrite, kCopy };
@@ -105,8 +110,8 @@ class TimingDevice {
 
   /// Mean cycles of a dependent load in a chase of random order over `footprint` bytes with one
   /// word per `stride` bytes; `through_l1`: ld.global.ca, else .cg.
-  virtual double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) = 0;
-  /// For every SM and each of `lines` lines, the least of several loads through L2 only.
+  virtual ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) = 0;
+  /// Every SM in turn reads each of `lines` lines through L2 only.
   virtual std::vector<L2Line> l2_line_cycles(int lines) = 0;
   /// 1e9 bytes per second while all SMs walk over `footprint` bytes again and again, of each of
   /// `launches` launches; a copy reads one half and writes the other.

@@ -10,6 +10,7 @@
 #include "tests/hardware/capture/timing_device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace sptc::hardware {
@@ -131,39 +132,53 @@ void time_wgmma(RowTable& table, const TimingProgramme& programme, TimingDevice&
   }
 }
 
-/// Rows that need a later compute capability than `capability` are absent.
-void time_shared(RowTable& table, double capability, TimingDevice& timing) {
-  const auto require = [capability](double needed, const char* what) {
+constexpr int kRepeats = 3;
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+
+/// What an item about memory measures with.
+struct MemoryRun {
+  TimingDevice& timing;
+  double capability;  ///< rows that need a later one are absent
+  bool quick;
+
+  void require(double needed, const char* what) const {
     if (capability < needed) {
       throw AbsentError(what);
     }
-  };
-  constexpr int kRepeats = 3;
+  }
+};
+
+void time_shared(RowTable& table, const MemoryRun& run) {
   for (const int matrices : {1, 2, 4}) {
     for (const int warps : {1, 2, 4, 8}) {
       for (const int ilp : {1, 2, 4}) {
-        table.row(
-            {{"kind", "ldmatrix"},
-             {"variant", "x" + std::to_string(matrices)},
-             {"warps", warps},
-             {"ilp", ilp}},
-            [&](Json& row) {
-              require(7.5, "ldmatrix needs sm_75");
-              const double cycles = cycles_per_round(
-                  [&](int rounds) { return timing.ldmatrix_cycles(matrices, warps, ilp, rounds); },
-                  kRepeats);
-              row["latency_cycles"] = cycles;
-              row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
-            });
+        table.row({{"kind", "ldmatrix"},
+                   {"variant", "x" + std::to_string(matrices)},
+                   {"warps", warps},
+                   {"ilp", ilp}},
+                  [&](Json& row) {
+                    run.require(7.5, "ldmatrix needs sm_75");
+                    const double cycles = cycles_per_round(
+                        [&](int rounds) {
+                          return run.timing.ldmatrix_cycles(matrices, warps, ilp, rounds);
+                        },
+                        kRepeats);
+                    row["latency_cycles"] = cycles;
+                    row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
+                  });
       }
     }
   }
   for (const int ways : {1, 2, 4, 8, 16, 32}) {
     table.row({{"kind", "ld_shared"}, {"conflict_ways", ways}}, [&](Json& row) {
       row["latency_cycles"] = cycles_per_round(
-          [&](int rounds) { return timing.ld_shared_cycles(ways, rounds); }, kRepeats);
+          [&](int rounds) { return run.timing.ld_shared_cycles(ways, rounds); }, kRepeats);
     });
   }
+}
+
+void time_cp_async(RowTable& table, const MemoryRun& run) {
   for (const int bytes : {4, 8, 16}) {
     for (const int threads : {32, 128, 256}) {
       for (const int in_flight : {1, 4}) {
@@ -172,10 +187,10 @@ void time_shared(RowTable& table, double capability, TimingDevice& timing) {
                    {"threads", threads},
                    {"in_flight", in_flight}},
                   [&](Json& row) {
-                    require(8.0, "cp.async needs sm_80");
+                    run.require(8.0, "cp.async needs sm_80");
                     const double cycles = cycles_per_round(
                         [&](int rounds) {
-                          return timing.cp_async_cycles(bytes, threads, in_flight, rounds);
+                          return run.timing.cp_async_cycles(bytes, threads, in_flight, rounds);
                         },
                         kRepeats);
                     row["latency_cycles"] = cycles;
@@ -184,12 +199,15 @@ void time_shared(RowTable& table, double capability, TimingDevice& timing) {
       }
     }
   }
+}
+
+void time_tma(RowTable& table, const MemoryRun& run) {
   for (const int bytes : {1024, 4096, 8192}) {
     for (const int in_flight : {1, 2, 4}) {
       table.row({{"kind", "tma"}, {"bytes", bytes}, {"in_flight", in_flight}}, [&](Json& row) {
-        require(9.0, "bulk copies need sm_90");
+        run.require(9.0, "bulk copies need sm_90");
         const double cycles = cycles_per_round(
-            [&](int rounds) { return timing.tma_cycles(bytes, in_flight, rounds); }, kRepeats);
+            [&](int rounds) { return run.timing.tma_cycles(bytes, in_flight, rounds); }, kRepeats);
         row["latency_cycles"] = cycles;
         row["bytes_per_clk_per_sm"] = 1.0 * bytes * in_flight / cycles;
       });
@@ -197,54 +215,65 @@ void time_shared(RowTable& table, double capability, TimingDevice& timing) {
   }
 }
 
-void time_beyond_the_sm(RowTable& table, bool quick, TimingDevice& timing) {
-  constexpr std::size_t kKiB = 1024;
-  constexpr std::size_t kMiB = 1024 * kKiB;
+std::vector<std::size_t> footprints(bool quick) {
+  if (quick) {
+    return {1 * kMiB, 8 * kMiB, 32 * kMiB, 256 * kMiB};
+  }
+  return {256 * kKiB, 1 * kMiB,  4 * kMiB,  8 * kMiB,  16 * kMiB,  20 * kMiB,  24 * kMiB, 32 * kMiB,
+          40 * kMiB,  48 * kMiB, 64 * kMiB, 96 * kMiB, 128 * kMiB, 256 * kMiB, 512 * kMiB};
+}
+
+void time_chases(RowTable& table, const MemoryRun& run) {
+  const auto chase = [&](std::size_t footprint, std::size_t stride, bool through_l1) {
+    table.row({{"kind", "pointer_chase"},
+               {"footprint_bytes", footprint},
+               {"stride_bytes", stride},
+               {"cache", through_l1 ? "ca" : "cg"}},
+              [&](Json& row) {
+                const ChaseResult result = run.timing.chase_cycles(footprint, stride, through_l1);
+                row["latency_cycles"] = result.cycles;
+                row["clock_mhz"] = std::round(result.clock_mhz);
+              });
+  };
   for (const std::size_t footprint : {16 * kKiB, 64 * kKiB}) {
-    table.row(
-        {{"kind", "pointer_chase"},
-         {"footprint_bytes", footprint},
-         {"stride_bytes", 128},
-         {"cache", "ca"}},
-        [&](Json& row) { row["latency_cycles"] = timing.chase_cycles(footprint, 128, true); });
+    chase(footprint, 128, true);
   }
-  std::vector<std::size_t> footprints{1 * kMiB, 8 * kMiB, 32 * kMiB, 256 * kMiB};
-  if (!quick) {
-    footprints = {256 * kKiB, 1 * kMiB,  4 * kMiB,   8 * kMiB,   16 * kMiB,
-                  20 * kMiB,  24 * kMiB, 32 * kMiB,  40 * kMiB,  48 * kMiB,
-                  64 * kMiB,  96 * kMiB, 128 * kMiB, 256 * kMiB, 512 * kMiB};
+  for (const std::size_t footprint : footprints(run.quick)) {
+    chase(footprint, 512, false);
   }
-  for (const std::size_t footprint : footprints) {
-    table.row(
-        {{"kind", "pointer_chase"},
-         {"footprint_bytes", footprint},
-         {"stride_bytes", 512},
-         {"cache", "cg"}},
-        [&](Json& row) { row["latency_cycles"] = timing.chase_cycles(footprint, 512, false); });
-  }
+}
+
+Json json_of(const L2Line& line) {
+  return {{"sm", line.sm},
+          {"line", line.line},
+          {"first_cycles", line.first_cycles},
+          {"latency_cycles", line.cycles}};
+}
+
+void time_lines(RowTable& table, const MemoryRun& run) {
   std::vector<L2Line> lines;
   table.row({{"kind", "l2_line"}}, [&](Json& row) {
-    lines = timing.l2_line_cycles(quick ? 16 : 64);
-    row.update({{"sm", lines.front().sm},
-                {"line", lines.front().line},
-                {"latency_cycles", lines.front().cycles}});
+    lines = run.timing.l2_line_cycles(run.quick ? 16 : 64);
+    row.update(json_of(lines.front()));
   });
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    table.row({{"kind", "l2_line"},
-               {"sm", lines[i].sm},
-               {"line", lines[i].line},
-               {"latency_cycles", lines[i].cycles}},
-              [](Json&) {});
+    Json point{{"kind", "l2_line"}};
+    point.update(json_of(lines[i]));
+    table.row(point, [](Json&) {});
   }
-  footprints.push_back(1024 * kMiB);
+}
+
+void time_bandwidth(RowTable& table, const MemoryRun& run) {
+  std::vector<std::size_t> all = footprints(run.quick);
+  all.push_back(1024 * kMiB);
   for (const auto& [operation, word] : {std::pair{BandwidthOperation::kRead, "read"},
                                         std::pair{BandwidthOperation::kWrite, "write"},
                                         std::pair{BandwidthOperation::kCopy, "copy"}}) {
-    for (const std::size_t footprint : footprints) {
+    for (const std::size_t footprint : all) {
       table.row({{"kind", "bandwidth"}, {"operation", word}, {"footprint_bytes", footprint}},
                 [&, which = operation](Json& row) {
                   std::vector<double> rates =
-                      timing.bandwidth_gb_per_s(which, footprint, quick ? 5 : 15);
+                      run.timing.bandwidth_gb_per_s(which, footprint, run.quick ? 5 : 15);
                   std::sort(rates.begin(), rates.end());
                   row["gb_per_s"] = rates[rates.size() / 2];
                   row["launches"] = rates.size();
@@ -269,23 +298,36 @@ void capture_timing(CaptureWriter& writer, const TimingProgramme& programme, Dev
     }
     return {};
   });
-  writer.item("microbench", limit, [&] {
-    RowTable table(share(kMicrobenchShare), usable);
-    const mma::Target& target = mma::find_target(device.info().target);
-    time_mma(table, programme, target, timing);
-    time_wgmma(table, programme, timing);
-    writer.write_json("microbench.json",
-                      {{"clock_mhz", json_or_null(timing.clock_mhz())}, {"rows", table.rows()}});
-    return table.outcome("microbench.json");
+  // An item for each kind of kernel: one that spoils the device takes nothing from the next.
+  const auto rows = [&](const std::string& name, double until, const char* file, auto measure) {
+    writer.item(name, limit, [&] {
+      RowTable table(share(until), usable);
+      measure(table);
+      append_rows(writer, file, {{"clock_mhz", json_or_null(timing.clock_mhz())}}, table.rows());
+      if (table.all_absent()) {
+        throw AbsentError(table.rows().front()["reason"].get<std::string>());
+      }
+      return table.outcome(file);
+    });
+  };
+  rows("microbench/mma", kMicrobenchShare, "microbench.json", [&](RowTable& table) {
+    time_mma(table, programme, mma::find_target(device.info().target), timing);
   });
-  writer.item("memory", limit, [&] {
-    RowTable table(share(kMemoryShare), usable);
-    time_shared(table, std::stod(device.info().compute_capability), timing);
-    time_beyond_the_sm(table, programme.quick, timing);
-    writer.write_json("memory.json",
-                      {{"clock_mhz", json_or_null(timing.clock_mhz())}, {"rows", table.rows()}});
-    return table.outcome("memory.json");
-  });
+  if (!timing.timed_wgmma().empty()) {
+    rows("microbench/wgmma", kMicrobenchShare, "microbench.json",
+         [&](RowTable& table) { time_wgmma(table, programme, timing); });
+  }
+  const MemoryRun run{timing, std::stod(device.info().compute_capability), programme.quick};
+  using Measure = void (*)(RowTable&, const MemoryRun&);
+  for (const auto& [name, measure] : {std::pair<const char*, Measure>{"chase", time_chases},
+                                      {"bandwidth", time_bandwidth},
+                                      {"shared", time_shared},
+                                      {"cp_async", time_cp_async},
+                                      {"l2_line", time_lines},
+                                      {"tma", time_tma}}) {
+    rows(std::string("memory/") + name, kMemoryShare, "memory.json",
+         [&, which = measure](RowTable& table) { which(table, run); });
+  }
   capture_gemm(writer, programme, device);
 }
 

@@ -3,19 +3,33 @@
 // Latency and bandwidth of the memory system beyond shared memory. The claim of each kernel stands
 // above it.
 #include "tests/hardware/cuda/check.cuh"
+#include "tests/hardware/cuda/hold_stream.h"
 #include "tests/hardware/cuda/memory_bench.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 #include <random>
 
 namespace sptc::hardware {
 namespace {
 
+/// Nanoseconds since some moment, in steps of a microsecond or less.
+__device__ long long nanoseconds() {
+  long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+  return now;
+}
+
+struct ChaseTimes {
+  long long cycles, nanoseconds;
+};
+
 /// Claim: each load's address is the word that the load before returned; the ring visits every slot
 /// once in random order, so no prefetcher and no open DRAM page helps. One thread of the GPU runs.
 template <bool kThroughL1>
-__global__ void chase(const std::uint64_t* start, int loads, int warm_up, long long* cycles,
+__global__ void chase(const std::uint64_t* start, int loads, int warm_up, ChaseTimes* times,
                       std::uint64_t* sink) {
   std::uint64_t address = reinterpret_cast<std::uint64_t>(start);
   const auto step = [&] {
@@ -28,35 +42,69 @@ __global__ void chase(const std::uint64_t* start, int loads, int warm_up, long l
   for (int i = 0; i < warm_up; ++i) {
     step();
   }
+  const long long since = nanoseconds();
   const long long begin = clock64();
   for (int i = 0; i < loads; ++i) {
     step();
   }
-  *cycles = clock64() - begin;
+  times->cycles = clock64() - begin;
+  times->nanoseconds = nanoseconds() - since;
   *sink = address;
 }
 
-/// Claim: thread 0 of each block loads each line through L2 only, waits for the word,
-/// and keeps the least time of `repeats`; the line lies in L2 after the first.
-__global__ void time_lines(const std::uint64_t* base, std::size_t words_apart, int lines,
-                           int repeats, int* sm_of_block, float* least) {
+constexpr int kLineBytes = 65536 + 128;  // from one timed line to the next
+constexpr int kNeighbourBytes = 2048;    // from a timed line to another one of its page
+
+struct LineArrays {
+  int* sm;       ///< of the block
+  float* first;  ///< cycles of the first load, [block][line]
+  float* least;  ///< cycles per load of the fastest chain
+};
+
+/// Claim: the blocks take turns, so one thread of the GPU loads at a time, through L2 only. It
+/// reads a neighbour of the line, so that the page is known; then the line once; then in chains,
+/// each of whose addresses is the word that the load before returned, its own address. A store to
+/// shared memory that waits for the word stands before each reading of the clock.
+__global__ void time_lines(const char* base, int lines, unsigned* tickets, LineArrays to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  constexpr int kChain = 8;
+  constexpr int kChains = 4;
+  __shared__ volatile std::uint64_t arrived;
   unsigned sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  sm_of_block[blockIdx.x] = static_cast<int>(sm);
-  for (int line = 0; line < lines; ++line) {
-    const std::uint64_t* const place = base + static_cast<std::size_t>(line) * words_apart;
-    float best = 1e9F;
-    for (int i = 0; i < repeats; ++i) {
-      std::uint64_t word;
-      const long long begin = clock64();
-      asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
-      if (word != 0) {  // never; but the clock below has to wait for the load
-        return;
-      }
-      best = fminf(best, static_cast<float>(clock64() - begin));
-    }
-    least[blockIdx.x * lines + line] = best;
+  to.sm[blockIdx.x] = static_cast<int>(sm);
+  const unsigned ticket = atomicAdd(&tickets[0], 1U);
+  while (*static_cast<volatile unsigned*>(&tickets[1]) != ticket) {
+    __nanosleep(20'000);  // so rarely that it does not disturb whose turn it is
   }
+  const auto load = [](std::uint64_t address) {
+    std::uint64_t word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(address) : "memory");
+    return word;
+  };
+  for (int line = 0; line < lines; ++line) {
+    const std::uint64_t place =
+        reinterpret_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(line) * kLineBytes;
+    arrived = load(place + kNeighbourBytes);
+    long long begin = clock64();
+    std::uint64_t address = load(place);
+    arrived = address;
+    to.first[blockIdx.x * lines + line] = static_cast<float>(clock64() - begin);
+    float best = 1e9F;
+    for (int chain = 0; chain < kChains; ++chain) {
+      begin = clock64();
+#pragma unroll
+      for (int i = 0; i < kChain; ++i) {
+        address = load(address);
+      }
+      arrived = address;
+      best = fminf(best, static_cast<float>(clock64() - begin) / kChain);
+    }
+    to.least[blockIdx.x * lines + line] = best;
+  }
+  __threadfence();
+  atomicAdd(&tickets[1], 1U);
+#endif
 }
 
 /// Where the threads of all SMs are while they walk over `count` words of 16 bytes together, round
@@ -90,8 +138,7 @@ __device__ void store(uint4* to, uint4 word) {
                : "memory");
 }
 
-/// Claim: every thread makes `accesses` accesses of 16 bytes along a Walk over `count` words:
-/// reads, or writes, or reads each followed by a write to the other half.
+/// Claim: every thread reads `accesses` words of 16 bytes along a Walk over `count` words.
 __global__ void stream_read(const uint4* from, std::size_t count, int accesses, uint4* sink) {
   Walk walk(count);
   uint4 sum{0, 0, 0, 0};
@@ -107,6 +154,8 @@ __global__ void stream_read(const uint4* from, std::size_t count, int accesses, 
     *sink = sum;
   }
 }
+
+/// Claim: every thread writes `accesses` words of 16 bytes along a Walk over `count` words.
 __global__ void stream_write(uint4* to, std::size_t count, int accesses) {
   Walk walk(count);
 #pragma unroll 8
@@ -114,6 +163,9 @@ __global__ void stream_write(uint4* to, std::size_t count, int accesses) {
     store(to + walk.next(), uint4{1, 2, 3, 4});
   }
 }
+
+/// Claim: every thread reads half as many words as `accesses` says along a Walk over `count` words
+/// and writes each to the same place of another array.
 __global__ void stream_copy(const uint4* from, uint4* to, std::size_t count, int accesses) {
   Walk walk(count);
 #pragma unroll 4
@@ -133,7 +185,7 @@ int sm_count() {
 
 }  // namespace
 
-double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) {
+ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) {
   const std::size_t slots = footprint / stride;
   const std::size_t words = stride / sizeof(std::uint64_t);
   DeviceArray<std::uint64_t> ring(slots * words);
@@ -151,40 +203,54 @@ double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) 
   const int warm_up = static_cast<int>(std::min<std::size_t>(slots, 1U << 20));
   const int loads =
       static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(slots, 4096), 1U << 16));
-  long long poison = -1;
-  const DeviceArray<long long> cycles(&poison, 1);
+  ChaseTimes result{-1, -1};
+  const DeviceArray<ChaseTimes> times(&result, 1);
   const DeviceArray<std::uint64_t> sink(1);
   (through_l1 ? chase<true> : chase<false>)<<<1, 1>>>(ring.get() + order[0] * words, loads, warm_up,
-                                                      cycles.get(), sink.get());
+                                                      times.get(), sink.get());
   SPTC_CUDA_LAUNCHED();
-  cycles.download(&poison);
-  if (poison < 0) {
+  times.download(&result);
+  if (result.cycles < 0 || result.nanoseconds <= 0) {
     throw std::runtime_error("the chase did not report its time");
   }
-  return static_cast<double>(poison) / loads;
+  const auto cycles = static_cast<double>(result.cycles);
+  return {cycles / loads, cycles * 1e3 / static_cast<double>(result.nanoseconds)};
 }
 
 std::vector<L2Line> l2_line_cycles(int lines) {
-  constexpr std::size_t kWordsApart = (65536 + 128) / sizeof(std::uint64_t);
-  constexpr int kRepeats = 32;
   const int blocks = sm_count();
   const auto count = static_cast<std::size_t>(blocks * lines);
-  DeviceArray<std::uint64_t> data(kWordsApart * static_cast<std::size_t>(lines) + 16);
-  data.fill(0);
+  const auto of_host = [](std::size_t size) { return std::vector<float>(size, -1.0F); };
+  // Every line holds its own address.
+  DeviceArray<char> data(static_cast<std::size_t>(kLineBytes) * static_cast<std::size_t>(lines));
+  std::vector<char> host(data.count(), 0);
+  for (std::size_t at = 0; at < host.size(); at += kLineBytes) {
+    const auto address = reinterpret_cast<std::uint64_t>(data.get() + at);
+    std::memcpy(host.data() + at, &address, sizeof(address));
+  }
+  data.upload(host.data());
   std::vector<int> sm(static_cast<std::size_t>(blocks), -1);
-  std::vector<float> least(count, -1.0F);
-  const DeviceArray<int> sm_of_block(sm.data(), sm.size());
+  std::vector<float> first = of_host(count);
+  std::vector<float> least = of_host(count);
+  const std::array<unsigned, 2> zeros{};
+  const DeviceArray<unsigned> tickets(zeros.data(), zeros.size());
+  const DeviceArray<int> device_sm(sm.data(), sm.size());
+  const DeviceArray<float> device_first(first.data(), first.size());
   const DeviceArray<float> device_least(least.data(), least.size());
-  time_lines<<<blocks, 1>>>(data.get(), kWordsApart, lines, kRepeats, sm_of_block.get(),
-                            device_least.get());
+  time_lines<<<blocks, 1>>>(data.get(), lines, tickets.get(),
+                            {device_sm.get(), device_first.get(), device_least.get()});
   SPTC_CUDA_LAUNCHED();
-  sm_of_block.download(sm.data());
+  device_sm.download(sm.data());
+  device_first.download(first.data());
   device_least.download(least.data());
   std::vector<L2Line> result;
   for (int block = 0; block < blocks; ++block) {
     for (int line = 0; line < lines; ++line) {
-      result.push_back({sm[static_cast<std::size_t>(block)], line,
-                        least[static_cast<std::size_t>(block * lines + line)]});
+      const auto at = static_cast<std::size_t>(block * lines + line);
+      if (first[at] <= 0 || least[at] <= 0) {
+        throw std::runtime_error("an SM did not report its times");
+      }
+      result.push_back({sm[static_cast<std::size_t>(block)], line, first[at], least[at]});
     }
   }
   return result;
@@ -202,7 +268,7 @@ std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t
   DeviceArray<uint4> from(reads ? count : 1);
   DeviceArray<uint4> to(writes ? count : 1);
   from.fill(0);
-  to.fill(0);
+  to.fill(writes ? 0xFF : 0);  // poison
   const int blocks = 8 * sm_count();
   const std::size_t threads = static_cast<std::size_t>(blocks) * kThreads;
   const int accesses = static_cast<int>((kBytesPerLaunch / sizeof(uint4) / threads + 1) / 2 * 2);
@@ -211,6 +277,7 @@ std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t
   const Event stop;
   std::vector<double> rates;
   for (int i = -2; i < launches; ++i) {  // two launches warm up
+    hold_stream();                       // so that the host has queued all three meanwhile
     start.record();
     switch (operation) {
       case BandwidthOperation::kRead:
@@ -228,6 +295,14 @@ std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t
     const double microseconds = start.microseconds_to(stop);
     if (i >= 0) {
       rates.push_back(bytes / microseconds * 1e-3);
+    }
+  }
+  for (const std::size_t place : {std::size_t{0}, count / 2, count - 1}) {
+    uint4 word{};
+    SPTC_CUDA(
+        cudaMemcpy(&word, to.get() + (writes ? place : 0), sizeof(word), cudaMemcpyDeviceToHost));
+    if (word.x == 0xFFFFFFFF) {
+      throw std::runtime_error("the walk left words out");
     }
   }
   return rates;

@@ -39,7 +39,7 @@ class CudaTiming final : public TimingDevice {
   long long tma_cycles(int bytes, int in_flight, int rounds) override {
     return hardware::tma_cycles(bytes, in_flight, rounds);
   }
-  double chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
+  ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
     return hardware::chase_cycles(footprint, stride, through_l1);
   }
   std::vector<L2Line> l2_line_cycles(int lines) override { return hardware::l2_line_cycles(lines); }

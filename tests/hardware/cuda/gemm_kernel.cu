@@ -169,7 +169,7 @@ struct GemmKernel {
 };
 
 template <class Op>
-__global__ void __launch_bounds__(256, 1) gemm(GemmLaunch launch) {
+__global__ void __launch_bounds__(128, 2) gemm(GemmLaunch launch) {
   if constexpr (kAvailable<Op>) {
     GemmKernel<Op>::run(launch);
   }
@@ -179,7 +179,7 @@ template <class Op>
 void launch_kernel(const GemmLaunch& g) {
   using Tile = typename GemmKernel<Op>::Tile;
   static_assert(Tile::kTileM == kGemmTile && Tile::kTileN == kGemmTile);
-  static_assert(Tile::kStepsPerStage == kGemmStepsAtOnce && Tile::kThreads == 256);
+  static_assert(Tile::kStepsPerStage == kGemmStepsAtOnce && Tile::kThreads == 128);
   SPTC_CUDA(cudaFuncSetAttribute(gemm<Op>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  Tile::kSharedBytes));
   const dim3 grid(static_cast<unsigned>(g.n / Tile::kTileN),

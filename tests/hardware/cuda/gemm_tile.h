@@ -23,13 +23,13 @@ struct SwizzledTile {
   }
 };
 
-/// One CTA computes kTileM x kTileN of D with eight warps, each kWarpM x kWarpN, over stages of
-/// two instructions along K.
+/// One CTA computes kTileM x kTileN of D with four warps, each kWarpM x kWarpN, over stages of two
+/// instructions along K.
 template <bool kSparse>
 struct GemmTile {
   static constexpr int kTileM = 128, kTileN = 128;
-  static constexpr int kWarpM = 64, kWarpN = 32;
-  static constexpr int kWarps = 8, kThreads = 256;
+  static constexpr int kWarpM = 64, kWarpN = 64;
+  static constexpr int kWarps = 4, kThreads = 128;
   static constexpr int kWarpsAlongN = kTileN / kWarpN;
   static constexpr int kStepsPerStage = 2;
   static constexpr int kStages = kSparse ? 3 : 4;

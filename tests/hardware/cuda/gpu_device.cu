@@ -21,7 +21,7 @@ __global__ void spin(long long cycles) {
   }
 }
 
-/// Says whether the GPU runs code of this build at all.
+/// Claim: stores a 1, so whoever finds it knows that the GPU runs code of this build.
 __global__ void write_one(int* result) {
   *result = 1;
 }

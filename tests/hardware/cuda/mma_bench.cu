@@ -3,6 +3,7 @@
 // Claim: one block of W warps on one SM executes R rounds; in a round every warp issues I
 // instructions that depend on those of the round before through their accumulators, and on nothing
 // else. The difference between two R is free of start-up.
+#include "tests/hardware/capture/capture_writer.h"  // AbsentError
 #include "tests/hardware/cuda/check.cuh"
 #include "tests/hardware/cuda/mma_bench.h"
 #include "tests/hardware/cuda/mma_operation.cuh"
@@ -108,7 +109,13 @@ long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) 
   times.fill(-1);
   const DeviceArray<long long> cycles(times.data(), times.size());
   const BenchArrays arrays{a.get(), b.get(), c.get(), metadata.get(), sink.get(), cycles.get()};
-  launchers().at(operands.ptx)[static_cast<std::size_t>(ilp - 1)](arrays, warps, rounds);
+  const auto launcher = launchers().find(operands.ptx);
+  if (launcher == launchers().end()) {
+    throw AbsentError("CUDA " + std::to_string(SPTC_CUDA_VERSION / 100) + "." +
+                      std::to_string(SPTC_CUDA_VERSION % 100) + " does not compile " +
+                      operands.ptx);
+  }
+  launcher->second[static_cast<std::size_t>(ilp - 1)](arrays, warps, rounds);
   SPTC_CUDA_LAUNCHED();
   cycles.download(times.data());
   long long first = times[0];

@@ -3,6 +3,8 @@
 
 // One struct per mma and mma.sp instruction: names, registers, and run(), which executes exactly that instruction.
 
+#include "tests/hardware/cuda/cuda_version.h"
+
 #include <cstdint>
 #include <type_traits>
 
