@@ -18,6 +18,8 @@ template <typename T>
 class WireIn : virtual public sc_core::sc_interface {
  public:
   virtual bool can_read() const = 0;
+  /// What read() would return.
+  virtual const T& peek() const = 0;
   virtual T read() = 0;
 };
 
@@ -65,6 +67,11 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
     return !in_flight_.empty() && in_flight_.front().first <= clock_.now();
   }
 
+  const T& peek() const override {
+    ensure(can_read(), "nothing to read on a wire");
+    return in_flight_.front().second;
+  }
+
   T read() override {
     ensure(can_read(), "nothing to read on a wire");
     T value = std::move(in_flight_.front().second);
@@ -80,6 +87,7 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
   /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that
   /// corrupt a wire.
   void set_tap(std::function<void(T&)> tap) { tap_ = std::move(tap); }
+  bool tapped() const { return tap_ != nullptr; }
 
  private:
   const Clock& clock_;

@@ -25,24 +25,31 @@ tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& p
   ensure(phase == tlm::BEGIN_REQ && delay == sc_core::SC_ZERO_TIME,
          "a request came with a phase or a delay that this memory does not take");
   payload.acquire();
-  arrived_.push_back({static_cast<std::size_t>(port), &payload});
-  arrival_cycle_ = now();
+  arrived_.push_back({static_cast<std::size_t>(port), &payload, now()});
   wake_at(now() + 1);
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
 }
 
+void MemoryPorts::look_at_arrived() {
+  // Those of this cycle wait for the next one: it depends on the order of evaluation which of them
+  // are there already.
+  const auto first_new = std::find_if(arrived_.begin(), arrived_.end(), [&](const Request& request) {
+    return request.arrival_cycle == now();
+  });
+  std::stable_sort(arrived_.begin(), first_new,
+                   [](const Request& a, const Request& b) { return a.port < b.port; });
+  for (auto request = arrived_.begin(); request != first_new; ++request) {
+    const std::int64_t due =
+        std::max(complete(request->port, *request->payload, now()), now() + 1);
+    responses_.push({due, order_++, *request});
+  }
+  arrived_.erase(arrived_.begin(), first_new);
+}
+
 void MemoryPorts::on_event() {
   const std::int64_t cycle = now();
-  if (!arrived_.empty() && arrival_cycle_ < cycle) {
-    std::vector<Request> requests = std::exchange(arrived_, {});
-    std::stable_sort(requests.begin(), requests.end(),
-                     [](const Request& a, const Request& b) { return a.port < b.port; });
-    for (const Request& request : requests) {
-      const std::int64_t due = std::max(complete(request.port, *request.payload, cycle), cycle + 1);
-      responses_.push({due, order_++, request});
-    }
-  }
+  look_at_arrived();
   while (!responses_.empty() && responses_.top().cycle <= cycle) {
     const Request request = responses_.top().request;
     responses_.pop();

@@ -39,6 +39,7 @@ class MemoryPorts : public Module {
   struct Request {
     std::size_t port;
     tlm::tlm_generic_payload* payload;
+    std::int64_t arrival_cycle;
   };
   struct Response {
     std::int64_t cycle;
@@ -52,12 +53,12 @@ class MemoryPorts : public Module {
   tlm::tlm_sync_enum on_request(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   void on_event() override;
+  void look_at_arrived();
 
   std::vector<std::unique_ptr<Socket>> sockets_;
-  std::vector<Request> arrived_;
+  std::vector<Request> arrived_;  ///< in the order of their cycles
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses_;
   std::uint64_t order_ = 0;
-  std::int64_t arrival_cycle_ = -1;  ///< of what is in arrived_
   std::int64_t last_response_cycle_ = 0;
 };
 

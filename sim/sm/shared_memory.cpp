@@ -4,6 +4,8 @@
 #include "models/base/shape.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -24,21 +26,48 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clo
 }
 
 void SharedMemory::on_event() {
-  for (std::size_t i = 0; i < request_in.size(); ++i) {
-    while (request_in[i]->can_read()) {
-      const LoadRequest request = request_in[i]->read();
-      const std::int64_t last_wavefront = access(i, request);
-      Payload<LoadedRegisters> payload;
-      if (request.kernel->memory != nullptr) {
-        payload = make_payload<LoadedRegisters>();
-        request.kernel->memory->load(request.cta, request.warp, *request.instruction,
-                                     request.iteration, payload->data());
-      }
-      // The request took the first cycle of the latency.
-      done_out[i]->write_after({request, std::move(payload)},
-                               last_wavefront + latency_ - 1 - now());
+  std::int64_t serve_at = std::numeric_limits<std::int64_t>::max();
+  for (auto& port : request_in) {
+    if (port->can_read()) {
+      const LoadRequest& request = port->peek();
+      serve_at = std::min(serve_at, request.elided ? request.arrival_cycle + latency_ - 1 : now());
     }
   }
+  if (serve_at <= now()) {
+    serve();
+  } else if (serve_at != std::numeric_limits<std::int64_t>::max()) {
+    wake_at(serve_at);
+  }
+}
+
+void SharedMemory::serve() {
+  while (true) {
+    std::size_t next = request_in.size();
+    for (std::size_t i = 0; i < request_in.size(); ++i) {
+      if (request_in[i]->can_read() &&
+          (next == request_in.size() ||
+           request_in[i]->peek().arrival_cycle < request_in[next]->peek().arrival_cycle)) {
+        next = i;
+      }
+    }
+    if (next == request_in.size()) {
+      return;
+    }
+    answer(next, request_in[next]->read());
+  }
+}
+
+void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
+  // The request took the first cycle of the latency.
+  const std::int64_t ready = access(index, request) + latency_ - 1;
+  Payload<LoadedRegisters> payload;
+  if (request.kernel->memory != nullptr) {
+    payload = make_payload<LoadedRegisters>();
+    request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
+                                 payload->data());
+  }
+  done_out[index]->write_after({request, ready, std::move(payload)},
+                               request.elided ? 1 : ready - now());
 }
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
@@ -48,11 +77,12 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   ++statistics_.loads;
   statistics_.bytes += bytes;
   statistics_.wavefronts += wavefronts;
-  const std::int64_t through_banks = banks_.reserve(now(), wavefronts * wavefront_bytes_);
-  return std::max(through_banks, pace_[index].reserve(now(), wavefronts));
+  const std::int64_t through_banks = banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
+  return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts));
 }
 
 std::int64_t SharedMemory::claim(Bytes bytes) {
+  serve();
   return banks_.reserve(now(), bytes.count());
 }
 

@@ -18,6 +18,9 @@ namespace sptc::sim {
 /// a sub-partition follow each other at their own, slower pace; all compete for the banks, in the
 /// order in which they come. The data of a tile is always there. One pair of ports per
 /// sub-partition.
+///
+/// Requests that carry no values may wait until the first of them has to be answered: then one
+/// activation serves many, each from the cycle in which it came.
 class SharedMemory : public Module {
  public:
   struct Statistics {
@@ -43,6 +46,9 @@ class SharedMemory : public Module {
   void on_event() override;
 
  private:
+  /// Serves all requests that have come, in the order of their cycles.
+  void serve();
+  void answer(std::size_t index, const LoadRequest& request);
   /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
   std::int64_t access(std::size_t index, const LoadRequest& request);
 

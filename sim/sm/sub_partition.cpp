@@ -6,14 +6,6 @@
 #include <algorithm>
 
 namespace sptc::sim {
-namespace {
-
-// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch busy:
-// one that waits for its ports while another is on its way.
-constexpr int kDispatchQueue = 2;
-
-}  // namespace
-
 SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clock,
                            const SmSpec& spec)
     : Module(name, clock),
@@ -34,35 +26,15 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
 }
 
 void SubPartition::on_event() {
-  take_inputs();
-  if (issue_cycle_ != now()) {
+  issue_up_to(now() - 1);
+  if (next_issue_ < now()) {
+    next_issue_ = now();
     issued_in_cycle_ = 0;
   }
-  if (issue_free_cycle_ > now()) {
-    wake_at(issue_free_cycle_);
-    return;
-  }
-  bool issued = false;
-  while (issued_in_cycle_ < issue_per_cycle_ && issue_one()) {
-    issued = true;
-  }
-  if (issued) {
-    wake_at(std::max(now() + 1, issue_free_cycle_));
-  } else {
-    wake_for_next_mma();
-  }
-}
-
-void SubPartition::wake_for_next_mma() {
-  std::int64_t next = 0;
-  for (const Warp& warp : warps_) {
-    if (warp.resident && warp.next_mma > now() && (next == 0 || warp.next_mma < next)) {
-      next = warp.next_mma;
-    }
-  }
-  if (next > 0) {
-    wake_at(next);
-  }
+  take_inputs();
+  issue_up_to(now());
+  issue_ahead();
+  wake_for_next();
 }
 
 void SubPartition::take_inputs() {
@@ -72,13 +44,7 @@ void SubPartition::take_inputs() {
       launch(command);
       continue;
     }
-    for (std::size_t slot = 0; slot < warps_.size(); ++slot) {
-      Warp& warp = warps_[slot];
-      if (warp.resident && warp.name.cta_slot == command.warp.cta_slot && warp.at_barrier) {
-        warp.at_barrier = false;
-        warp.cursor.advance();
-      }
-    }
+    release_barrier(command.warp.cta_slot);
   }
   while (operands_read.can_read()) {
     const MmaIssue read = operands_read.read().issue;
@@ -93,107 +59,124 @@ void SubPartition::take_inputs() {
           register_file_.write(done.issue.warp_slot, done.issue.instruction->d.base));
     }
     warp_at(done.issue.warp_slot).scoreboard.written(*done.issue.instruction);
-    exit_if_done(done.issue.warp_slot);
   }
   while (load_done_in->can_read()) {
     const LoadDone done = load_done_in->read();
     const WarpInstruction& instruction = *done.request.instruction;
+    ResidentWarp& warp = warp_at(done.request.warp_slot);
     if (done.payload) {
       std::copy_n(done.payload->begin(), instruction.d.count,
                   register_file_.write(done.request.warp_slot, instruction.d.base));
     }
-    warp_at(done.request.warp_slot).scoreboard.written(instruction);
-    exit_if_done(done.request.warp_slot);
+    warp.scoreboard.written(instruction);
+    if (done.ready_cycle > now()) {
+      warp.passing.push_back({&instruction, 0, done.ready_cycle});
+    }
   }
   while (wgmma_done_in->can_read()) {
     const int slot = wgmma_done_in->read().warp_slot;
     warp_at(slot).wgmma.complete();
-    exit_if_done(slot);
   }
   while (copy_done_in->can_read()) {
     const CopyDone done = copy_done_in->read();
     warp_at(done.warp_slot).copies.arrived(done.group);
-    exit_if_done(done.warp_slot);
+  }
+  exit_finished();
+}
+
+void SubPartition::release_barrier(int cta_slot) {
+  for (const int slot : by_age_) {
+    ResidentWarp& warp = warp_at(slot);
+    if (warp.name.cta_slot == cta_slot && warp.at_barrier) {
+      warp.at_barrier = false;
+      warp.cursor.advance();
+    }
+  }
+}
+
+void SubPartition::exit_finished() {
+  for (std::size_t i = 0; i < by_age_.size();) {
+    const std::size_t before = by_age_.size();
+    exit_if_done(by_age_[i]);
+    i += by_age_.size() == before ? 1 : 0;
   }
 }
 
 void SubPartition::launch(const WarpCommand& command) {
-  const auto free =
-      std::find_if(warps_.begin(), warps_.end(), [](const Warp& warp) { return !warp.resident; });
+  const auto free = std::find_if(warps_.begin(), warps_.end(),
+                                 [](const ResidentWarp& warp) { return !warp.resident; });
   ensure(free != warps_.end(), "a warp was launched and no slot is free");
-  *free = Warp{};
+  *free = ResidentWarp{};
   free->resident = true;
-  free->age = launched_++;
+  free->elided = command.launch.kernel->memory == nullptr && !tapped();
   free->name = command.warp;
   free->launch = command.launch;
   free->cursor = WarpCursor(*command.launch.kernel->program);
   const int slot = static_cast<int>(free - warps_.begin());
+  by_age_.push_back(slot);
   if (command.launch.kernel->memory != nullptr) {
     register_file_.allocate(slot, command.launch.kernel->program->registers_per_thread);
   }
   exit_if_done(slot);
 }
 
-bool SubPartition::issue_one() {
-  const int slot = pick_warp();
-  if (slot < 0) {
-    return false;
+void SubPartition::issue_up_to(std::int64_t cycle) {
+  for (Pick pick = pick_warp(); pick.cycle <= cycle; pick = pick_warp()) {
+    ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
+           "the scheduler slept when a warp could do what others see");
+    issue_from(pick.slot, pick.cycle);
   }
-  last_warp_ = slot;
-  issue_from(slot);
-  issue_cycle_ = now();
-  ++issued_in_cycle_;
-  ++statistics_.issued;
-  return true;
 }
 
-bool SubPartition::can_issue(const Warp& warp) const {
-  if (!warp.resident || warp.at_barrier || warp.cursor.done()) {
-    return false;
+void SubPartition::issue_ahead() {
+  // The scheduler stays with its warp as long as it can issue; nobody else can in the same cycle.
+  while (issue_per_cycle_ == 1 && last_warp_ >= 0 && next_issue_ > now() &&
+         warp_at(last_warp_).next_is_load() && ready_at(warp_at(last_warp_)) <= next_issue_) {
+    issue_from(last_warp_, next_issue_);
   }
-  const WarpInstruction& instruction = warp.cursor.instruction();
-  if (instruction.opcode == Opcode::kMma && (dispatch_credits_ == 0 || now() < warp.next_mma)) {
-    return false;
-  }
-  if (instruction.opcode == Opcode::kWgmmaWait) {
-    return warp.wgmma.groups_under_way() <= instruction.pending_groups;
-  }
-  if (instruction.opcode == Opcode::kWaitCopies && !warp.copies.at_most(instruction.copy_groups)) {
-    return false;
-  }
-  return warp.scoreboard.can_issue(instruction);
 }
 
-int SubPartition::pick_warp() const {
-  if (last_warp_ >= 0 && can_issue(warps_[static_cast<std::size_t>(last_warp_)])) {
-    return last_warp_;
-  }
-  int oldest = -1;
-  for (std::size_t slot = 0; slot < warps_.size(); ++slot) {
-    const Warp& warp = warps_[slot];
-    if (can_issue(warp) &&
-        (oldest < 0 || warp.age < warps_[static_cast<std::size_t>(oldest)].age)) {
-      oldest = static_cast<int>(slot);
+SubPartition::Pick SubPartition::pick_warp() const {
+  Pick pick;
+  if (last_warp_ >= 0) {
+    pick = {std::max(ready_at(warp_at(last_warp_)), next_issue_), last_warp_};
+    if (pick.cycle == next_issue_) {
+      return pick;
     }
   }
-  return oldest;
+  for (const int slot : by_age_) {
+    const std::int64_t cycle = std::max(ready_at(warp_at(slot)), next_issue_);
+    if (cycle < pick.cycle) {
+      pick = {cycle, slot};
+    }
+  }
+  return pick;
 }
 
-void SubPartition::issue_from(int slot) {
-  Warp& warp = warp_at(slot);
+std::int64_t SubPartition::ready_at(const ResidentWarp& warp) const {
+  const std::int64_t ready = warp.ready_at();
+  if (warp.cursor.done() || warp.cursor.instruction().opcode != Opcode::kMma) {
+    return ready;
+  }
+  return dispatch_credits_ == 0 ? ResidentWarp::kUnknown
+                                : std::max(ready, operands_read_at_.front());
+}
+
+void SubPartition::issue_from(int slot, std::int64_t cycle) {
+  ResidentWarp& warp = warp_at(slot);
   const KernelLaunch& kernel = *warp.launch.kernel;
   const WarpInstruction& instruction = warp.cursor.instruction();
+  last_warp_ = slot;
+  issued_in_cycle_ = cycle == next_issue_ ? issued_in_cycle_ + 1 : 1;
+  next_issue_ = cycle;
+  if (issued_in_cycle_ == issue_per_cycle_) {
+    issued_in_cycle_ = 0;
+    ++next_issue_;
+  }
+  ++statistics_.issued;
   switch (instruction.opcode) {
     case Opcode::kMma:
-      --dispatch_credits_;
-      ++statistics_.mma_issued;
-      warp.scoreboard.issue(instruction);
-      // The scheduler counts whole cycles.
-      warp.next_mma =
-          now() + core_.same_warp_gap_cycles +
-          static_cast<std::int64_t>(issue_interval(core_, *kernel.mma_context, instruction));
-      issue.write({next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction,
-                   kernel.memory != nullptr});
+      issue_mma(slot, cycle);
       break;
     case Opcode::kWgmma:
       ++statistics_.mma_issued;
@@ -208,8 +191,10 @@ void SubPartition::issue_from(int slot) {
     case Opcode::kLoadMatrix:
       ++statistics_.loads_issued;
       warp.scoreboard.issue(instruction);
-      load_out->write(
-          {&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(), warp.name.warp, slot});
+      // On its way for a cycle.
+      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
+                             cycle + 1, warp.name.warp, slot, warp.elided},
+                            cycle + 1 - now());
       break;
     case Opcode::kStoreAccumulator:
       if (kernel.memory != nullptr) {
@@ -235,22 +220,57 @@ void SubPartition::issue_from(int slot) {
   exit_if_done(slot);
 }
 
+void SubPartition::issue_mma(int slot, std::int64_t cycle) {
+  ResidentWarp& warp = warp_at(slot);
+  const KernelLaunch& kernel = *warp.launch.kernel;
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  ++statistics_.mma_issued;
+  if (warp.mmas_ahead == 0) {
+    warp.mmas_ahead = warp.count_mmas_ahead();
+    // The scheduler counts whole cycles.
+    warp.mma_interval =
+        core_.same_warp_gap_cycles +
+        static_cast<std::int64_t>(issue_interval(core_, *kernel.mma_context, instruction));
+  }
+  --warp.mmas_ahead;
+  warp.next_mma = cycle + warp.mma_interval;
+  const MmaIssue mma{next_mma_id_++, kernel.mma_context,       kernel.register_map, slot,
+                     &instruction,   kernel.memory != nullptr};
+  if (!warp.elided) {
+    --dispatch_credits_;
+    warp.scoreboard.issue(instruction);
+    issue.write(mma);
+    return;
+  }
+  // On the wires to the tensor core and back each message is a cycle under way.
+  const TensorCore::Passage passage = tensor_core.pass(mma, cycle + 1);
+  std::rotate(operands_read_at_.begin(), operands_read_at_.begin() + 1, operands_read_at_.end());
+  operands_read_at_.back() = passage.operands_read + 1;
+  warp.retire(cycle);
+  warp.passing.push_back({&instruction, passage.operands_read + 1, passage.done});
+}
+
+bool SubPartition::tapped() const {
+  return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
+}
+
 void SubPartition::issue_copy(int slot) {
-  Warp& warp = warp_at(slot);
+  ResidentWarp& warp = warp_at(slot);
   const WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0) {
     return;
   }
-  issue_free_cycle_ = now() + instruction.issue_slots;
+  next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
   copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
                    warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
 }
 
 void SubPartition::exit_if_done(int slot) {
-  Warp& warp = warp_at(slot);
-  if (warp.resident && warp.cursor.done() && warp.idle()) {
+  ResidentWarp& warp = warp_at(slot);
+  if (warp.resident && warp.cursor.done() && warp.idle_at() <= now()) {
     warp.resident = false;
+    by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one
     }
@@ -258,9 +278,37 @@ void SubPartition::exit_if_done(int slot) {
   }
 }
 
+void SubPartition::wake_for_next() {
+  std::int64_t next = ResidentWarp::kUnknown;
+  for (const int slot : by_age_) {
+    next = std::min(next, next_seen_outside(warp_at(slot)));
+  }
+  if (next != ResidentWarp::kUnknown) {
+    wake_at(std::max(next, now() + 1));
+  }
+}
+
+std::int64_t SubPartition::next_seen_outside(const ResidentWarp& warp) const {
+  if (warp.cursor.done()) {
+    return warp.idle_at();  // then it exits
+  }
+  const std::int64_t ready = ready_at(warp);
+  if (ready == ResidentWarp::kUnknown) {
+    return ready;
+  }
+  const std::int64_t next = std::max(ready, next_issue_);
+  if (!warp.next_is_unseen()) {
+    return next;
+  }
+  // The rest of its matrix instructions come first, each an interval behind the one before; other
+  // warps may take their turns in between.
+  const std::int64_t behind_last = issue_per_cycle_ == 1 ? 1 : 0;
+  return warp.mmas_ahead == 0 ? next
+                              : next + (warp.mmas_ahead - 1) * warp.mma_interval + behind_last;
+}
+
 int SubPartition::resident_warps() const {
-  return static_cast<int>(
-      std::count_if(warps_.begin(), warps_.end(), [](const Warp& warp) { return warp.resident; }));
+  return static_cast<int>(by_age_.size());
 }
 
 }  // namespace sptc::sim

@@ -3,14 +3,14 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
-#include "sim/sm/copy_groups.h"
 #include "sim/sm/register_file.h"
-#include "sim/sm/scoreboard.h"
+#include "sim/sm/resident_warp.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
-#include "sim/sm/wgmma_groups.h"
 #include "sim/tensor_core/tensor_core.h"
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 namespace sptc::sim {
@@ -18,6 +18,10 @@ namespace sptc::sim {
 /// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
 /// issue, then takes the oldest that can.
+///
+/// Where no values travel, the tensor core says at once when an instruction will be done, and nobody
+/// else sees matrix instructions. So the block does not wake for them: it sleeps until something
+/// comes in, or until a warp may do something that another block sees, and then catches up.
 class SubPartition : public Module {
  public:
   struct Statistics {
@@ -55,42 +59,48 @@ class SubPartition : public Module {
   void on_event() override;
 
  private:
-  struct Warp {
-    bool resident = false;
-    bool at_barrier = false;
-    std::int64_t age = 0;  ///< order of launch
-    WarpName name;
-    CtaLaunch launch;
-    WarpCursor cursor;
-    Scoreboard scoreboard;
-    WgmmaGroups wgmma;
-    std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
-    CopyGroups copies;
-    bool idle() const { return scoreboard.idle() && wgmma.idle() && copies.idle(); }
-  };
-
   void take_inputs();
+  void release_barrier(int cta_slot);
   void launch(const WarpCommand& command);
-  bool issue_one();
-  bool can_issue(const Warp& warp) const;
-  int pick_warp() const;
-  void issue_from(int slot);
+  /// Issues all that can be issued up to `cycle`, which may have passed: then it was nothing that
+  /// another block sees.
+  void issue_up_to(std::int64_t cycle);
+  /// Issues what follows in the next cycles whatever happens until then.
+  void issue_ahead();
+  /// First cycle in which a warp can issue, as far as it is known, and the warp.
+  struct Pick {
+    std::int64_t cycle = ResidentWarp::kUnknown;
+    int slot = -1;
+  };
+  Pick pick_warp() const;
+  std::int64_t ready_at(const ResidentWarp& warp) const;
+  void issue_from(int slot, std::int64_t cycle);
+  void issue_mma(int slot, std::int64_t cycle);
   void issue_copy(int slot);
   void exit_if_done(int slot);
-  Warp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
+  void exit_finished();
+  bool tapped() const;
+  /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
+  void wake_for_next();
+  std::int64_t next_seen_outside(const ResidentWarp& warp) const;
+  ResidentWarp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
+  const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
 
-  void wake_for_next_mma();
+  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch busy:
+  /// one that waits for its ports while another is on its way.
+  static constexpr int kDispatchQueue = 2;
 
   TensorCoreSpec core_;
   int issue_per_cycle_;
-  std::vector<Warp> warps_;
+  std::vector<ResidentWarp> warps_;
+  std::vector<int> by_age_;  ///< slots of the resident warps, in the order of their launch
   int last_warp_ = -1;
   int dispatch_credits_;
-  std::int64_t launched_ = 0;
+  /// Of the latest matrix instructions whose way is known: cycles in which their operands are read.
+  std::array<std::int64_t, kDispatchQueue> operands_read_at_{};
   std::uint64_t next_mma_id_ = 0;
-  std::int64_t issue_cycle_ = -1;      ///< cycle of the latest issue
-  std::int64_t issue_free_cycle_ = 0;  ///< behind an instruction of several issue slots
-  int issued_in_cycle_ = 0;
+  std::int64_t next_issue_ = 0;  ///< the scheduler is busy before this cycle
+  int issued_in_cycle_ = 0;      ///< in cycle `next_issue_`
   Statistics statistics_;
 };
 

@@ -47,8 +47,10 @@ struct LoadRequest {
   const WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
   std::int64_t iteration = 0;
+  std::int64_t arrival_cycle = 0;
   int warp = 0;
   int warp_slot = 0;
+  bool elided = false;  ///< carries no values: may be answered before the data are there
 };
 
 /// Sub-partition -> warpgroup unit: a warp's quarter of a wgmma.
@@ -68,9 +70,10 @@ struct WgmmaDone {
 /// Registers of the widest load (ldmatrix.x4).
 using LoadedRegisters = std::array<mma::LaneRegister, 4>;
 
-/// Shared memory -> sub-partition.
+/// Shared memory -> sub-partition. Of an elided request it may come before the data.
 struct LoadDone {
   LoadRequest request;
+  std::int64_t ready_cycle = 0;  ///< from which on the registers may be used
   Payload<LoadedRegisters> payload;
 };
 

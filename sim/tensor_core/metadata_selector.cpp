@@ -12,10 +12,7 @@ MetadataSelector::MetadataSelector(const sc_core::sc_module_name& name, const Cl
 void MetadataSelector::on_event() {
   while (fetched_in->can_read()) {
     FetchedToken token = fetched_in->read();
-    const mma::MmaInstruction& instruction = token.issue.context->instruction;
-    ensure(
-        !instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
-        "the selector has too few inputs for this pattern");
+    require_inputs(token.issue.context->instruction);
     waiting_.push_back(std::move(token));
   }
   while (!waiting_.empty()) {
@@ -28,16 +25,31 @@ void MetadataSelector::on_event() {
   }
 }
 
-SelectedToken MetadataSelector::select_next_step() {
-  FetchedToken& source = waiting_.front();
-  const mma::StepContext& context = *source.issue.context;
+void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) const {
+  ensure(!instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
+         "the selector has too few inputs for this pattern");
+}
+
+std::int64_t MetadataSelector::pass(const mma::StepContext& context, std::int64_t arrival) {
+  require_inputs(context.instruction);
+  const std::int64_t start = output_.ready_at(arrival);
+  occupy(context, start);
+  return start;
+}
+
+void MetadataSelector::occupy(const mma::StepContext& context, std::int64_t cycle) {
   const std::int64_t operands = std::int64_t{context.instruction.shape.m} *
                                 context.instruction.shape.n * context.rules.products_per_step;
-  output_.take(now(), operands * context.operand_bits / 8);
+  output_.take(cycle, operands * context.operand_bits / 8);
   ++statistics_.steps;
   statistics_.selected += operands;
   statistics_.by_metadata += context.instruction.sparse ? operands : 0;
+}
 
+SelectedToken MetadataSelector::select_next_step() {
+  FetchedToken& source = waiting_.front();
+  const mma::StepContext& context = *source.issue.context;
+  occupy(context, now());
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
     token.payload = make_payload<mma::SelectedOperands>();

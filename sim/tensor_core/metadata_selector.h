@@ -31,10 +31,16 @@ class MetadataSelector : public Module {
 
   Statistics statistics() const;
 
+  /// Cycle in which a step is handed on that is there from cycle `arrival` on, behind all that came
+  /// before; without tokens.
+  std::int64_t pass(const mma::StepContext& context, std::int64_t arrival);
+
  protected:
   void on_event() override;
 
  private:
+  void require_inputs(const mma::MmaInstruction& instruction) const;
+  void occupy(const mma::StepContext& context, std::int64_t cycle);
   SelectedToken select_next_step();
 
   TensorCoreSpec spec_;

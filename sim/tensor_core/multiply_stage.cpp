@@ -40,17 +40,28 @@ void MultiplyStage::on_event() {
 void MultiplyStage::start_next() {
   SelectedToken token = std::move(waiting_.front());
   waiting_.pop_front();
-  const mma::StepContext& context = *token.issue.context;
+  const std::int64_t occupied = occupy(*token.issue.context, token.is_last(), now());
+  multiplied_.push_back({std::move(token), occupied});
+}
+
+MultiplyStage::Passed MultiplyStage::pass(const mma::StepContext& context, bool is_last,
+                                          std::int64_t arrival) {
+  const std::int64_t start = dot_units_.ready_at(arrival);
+  return {start, occupy(context, is_last, start)};
+}
+
+std::int64_t MultiplyStage::occupy(const mma::StepContext& context, bool is_last,
+                                   std::int64_t cycle) {
   const mma::MmaShape& shape = context.instruction.shape;
   // Elements below a byte are taken apart on their way through the array.
   const int bits = context.operand_bits;
   const std::int64_t extra_cycles =
-      bits < 8 && token.is_last() ? spec_.sub_byte_extra_cycles : std::int64_t{0};
-  dot_units_.take(now(), occupied_bytes(spec_, context) +
+      bits < 8 && is_last ? spec_.sub_byte_extra_cycles : std::int64_t{0};
+  dot_units_.take(cycle, occupied_bytes(spec_, context) +
                              extra_cycles * spec_.dot_units * spec_.dot_width_bytes);
   ++statistics_.steps;
   statistics_.macs += std::int64_t{shape.m} * shape.n * context.rules.products_per_step;
-  multiplied_.push_back({std::move(token), dot_units_.ready_at(now()) - now()});
+  return dot_units_.ready_at(cycle) - cycle;
 }
 
 bool MultiplyStage::has_accumulator(const SelectedToken& token) const {

@@ -34,6 +34,13 @@ class MultiplyStage : public Module {
 
   Statistics statistics() const;
 
+  struct Passed {
+    std::int64_t start = 0;     ///< cycle in which the multipliers take the step
+    std::int64_t occupied = 0;  ///< cycles that it keeps them
+  };
+  /// A step that is there from cycle `arrival` on, behind all that came before; without tokens.
+  Passed pass(const mma::StepContext& context, bool is_last, std::int64_t arrival);
+
  protected:
   void on_event() override;
 
@@ -45,6 +52,8 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
+  /// Returns the cycles that the step keeps the multipliers.
+  std::int64_t occupy(const mma::StepContext& context, bool is_last, std::int64_t cycle);
   bool has_accumulator(const SelectedToken& token) const;
   void send(Multiplied step);
 

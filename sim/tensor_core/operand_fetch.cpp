@@ -27,14 +27,15 @@ void OperandFetch::on_event() {
     credit_in->read();
     ++credits_;
   }
+  take_credits(now());
   while (!waiting_.empty() && credits_ > 0) {
     MmaIssue& issue = waiting_.front();
-    const std::int64_t ready = ports_ready_at(*issue.instruction);
+    const std::int64_t ready = ports_ready_at(*issue.instruction, now());
     if (ready > now()) {
       wake_at(ready);
       return;
     }
-    occupy_ports(*issue.instruction);
+    occupy_ports(*issue.instruction, now());
     --credits_;
     operands_read_out->write({issue});
     Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
@@ -43,21 +44,44 @@ void OperandFetch::on_event() {
   }
 }
 
-std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction) const {
+void OperandFetch::take_credits(std::int64_t cycle) {
+  while (!credit_cycles_.empty() && credit_cycles_.front() <= cycle) {
+    credit_cycles_.pop_front();
+    ++credits_;
+  }
+}
+
+std::int64_t OperandFetch::pass(const WarpInstruction& instruction, std::int64_t arrival) {
+  std::int64_t start = std::max(arrival, passed_);
+  take_credits(start);
+  if (credits_ == 0) {
+    ensure(!credit_cycles_.empty(), "an instruction waits for room that nobody makes");
+    start = credit_cycles_.front();
+    take_credits(start);
+  }
+  --credits_;
+  start = ports_ready_at(instruction, start);
+  occupy_ports(instruction, start);
+  passed_ = start;
+  return start;
+}
+
+std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction,
+                                          std::int64_t cycle) const {
   std::int64_t ready = std::max(
-      {a_port_.ready_at(now()), b_port_.ready_at(now()), accumulator_port_.ready_at(now())});
+      {a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle)});
   if (instruction.metadata.count > 0) {
-    ready = std::max(ready, metadata_port_.ready_at(now()));
+    ready = std::max(ready, metadata_port_.ready_at(cycle));
   }
   return ready;
 }
 
-void OperandFetch::occupy_ports(const WarpInstruction& instruction) {
-  a_port_.take(now(), register_bytes(instruction.a));
-  b_port_.take(now(), register_bytes(instruction.b));
-  accumulator_port_.take(now(), register_bytes(instruction.c));
+void OperandFetch::occupy_ports(const WarpInstruction& instruction, std::int64_t cycle) {
+  a_port_.take(cycle, register_bytes(instruction.a));
+  b_port_.take(cycle, register_bytes(instruction.b));
+  accumulator_port_.take(cycle, register_bytes(instruction.c));
   if (instruction.metadata.count > 0) {
-    metadata_port_.take(now(), register_bytes(instruction.metadata));
+    metadata_port_.take(cycle, register_bytes(instruction.metadata));
   }
   ++statistics_.instructions;
   statistics_.a_bytes += register_bytes(instruction.a);

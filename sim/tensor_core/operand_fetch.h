@@ -32,12 +32,18 @@ class OperandFetch : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
+  /// Cycle in which the operands of `instruction` are read that arrives in cycle `arrival`, behind
+  /// all that came before; without tokens. The multipliers say when they have room again.
+  std::int64_t pass(const WarpInstruction& instruction, std::int64_t arrival);
+  void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
+
  protected:
   void on_event() override;
 
  private:
-  std::int64_t ports_ready_at(const WarpInstruction& instruction) const;
-  void occupy_ports(const WarpInstruction& instruction);
+  void take_credits(std::int64_t cycle);
+  std::int64_t ports_ready_at(const WarpInstruction& instruction, std::int64_t cycle) const;
+  void occupy_ports(const WarpInstruction& instruction, std::int64_t cycle);
   Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;
@@ -47,6 +53,8 @@ class OperandFetch : public Module {
   Throughput metadata_port_;
   std::deque<MmaIssue> waiting_;
   int credits_;
+  std::deque<std::int64_t> credit_cycles_;  ///< of credits that pass() has not used yet
+  std::int64_t passed_ = 0;                 ///< cycle of the latest pass()
   Statistics statistics_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/round_write_back_stage.h"
 
+#include <algorithm>
+
 namespace sptc::sim {
 
 RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, const Clock& clock,
@@ -23,12 +25,15 @@ void RoundWriteBackStage::on_event() {
       feedback_out->write_after({sums.issue.id, sums.step + 1, std::move(results)}, round_latency_);
       continue;
     }
-    // The first results of a step are there `round_latency` after its sums; its last ones follow as
-    // many cycles later as the step kept the multipliers busy.
-    const std::int64_t last_result = round_latency_ + sums.occupied_cycles - 1;
-    done_out->write_after({sums.issue, std::move(results)}, last_result + write_back_latency_);
+    done_out->write_after({sums.issue, std::move(results)}, to_result(sums.occupied_cycles));
     ++statistics_.instructions;
   }
+}
+
+std::int64_t RoundWriteBackStage::pass(std::int64_t occupied, std::int64_t arrival) {
+  passed_ = std::max(passed_, arrival + to_result(occupied));
+  ++statistics_.instructions;
+  return passed_;
 }
 
 }  // namespace sptc::sim

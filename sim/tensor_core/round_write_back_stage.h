@@ -25,12 +25,23 @@ class RoundWriteBackStage : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
+  /// Cycle in which D is complete, of an instruction whose last sums come in cycle `arrival` and
+  /// that kept the multipliers for `occupied` cycles with its last step; without tokens.
+  std::int64_t pass(std::int64_t occupied, std::int64_t arrival);
+
  protected:
   void on_event() override;
 
  private:
+  /// Cycles from the last sums to D: its first results are there after the latency of rounding, its
+  /// last ones as many cycles later as the step kept the multipliers busy.
+  std::int64_t to_result(std::int64_t occupied) const {
+    return round_latency_ + occupied - 1 + write_back_latency_;
+  }
+
   int round_latency_;
   int write_back_latency_;
+  std::int64_t passed_ = 0;  ///< cycle of the latest pass()
   Statistics statistics_;
 };
 

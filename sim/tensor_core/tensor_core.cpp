@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/tensor_core.h"
 
+#include <algorithm>
+
 namespace sptc::sim {
 
 TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
@@ -17,7 +19,8 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
       metadata_selector("metadata_selector", clock, spec),
       multiply("multiply", clock, spec),
       align_add("align_add", clock),
-      round_write_back("round_write_back", clock, spec) {
+      round_write_back("round_write_back", clock, spec),
+      spec_(spec) {
   operand_fetch.issue_in(issue_in);
   operand_fetch.credit_in(credit);
   operand_fetch.fetched_out(fetched);
@@ -33,6 +36,32 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
   round_write_back.sums_in(sums);
   round_write_back.feedback_out(feedback);
   round_write_back.done_out(done_out);
+}
+
+TensorCore::Passage TensorCore::pass(const MmaIssue& issue, std::int64_t arrival) {
+  const mma::StepContext& context = *issue.context;
+  Passage passage;
+  passage.operands_read = operand_fetch.pass(*issue.instruction, arrival);
+  const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
+  const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
+  MultiplyStage::Passed multiplied;
+  std::int64_t sent = 0;
+  for (int step = 0; step < context.steps; ++step) {
+    const std::int64_t selected_at = metadata_selector.pass(context, fetched_at);
+    multiplied = multiply.pass(context, step + 1 == context.steps,
+                               selected_at + spec_.selector_latency_cycles);
+    // Products wait for the accumulator of the step before.
+    const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_sums + spec_.round_latency_cycles;
+    sent = std::max(multiplied.start, accumulator_at);
+  }
+  operand_fetch.add_credit_at(sent + 1);
+  passage.done = round_write_back.pass(multiplied.occupied, sent + to_sums);
+  return passage;
+}
+
+bool TensorCore::tapped() const {
+  return fetched.tapped() || selected.tapped() || products.tapped() || sums.tapped() ||
+         feedback.tapped() || credit.tapped();
 }
 
 }  // namespace sptc::sim

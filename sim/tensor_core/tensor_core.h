@@ -21,6 +21,9 @@ namespace sptc::sim {
 ///
 /// Dense and sparse instructions take the same way. The latency of a stage is the latency of the
 /// wire behind it. Wires are public so that a waveform or a test can tap them.
+///
+/// Where no values travel and no wire is tapped, nothing happens between the stages that only they
+/// know: pass() computes at once what the tokens would do, with the same limiters.
 class TensorCore : public sc_core::sc_module {
  public:
   sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
@@ -29,6 +32,17 @@ class TensorCore : public sc_core::sc_module {
 
   TensorCore(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
              const OperandRegisters& registers);
+
+  /// Cycles of an instruction in the tensor core.
+  struct Passage {
+    std::int64_t operands_read = 0;  ///< its source registers are free
+    std::int64_t done = 0;           ///< D is complete
+  };
+  /// The way of `issue` through the stages, which reaches the operand fetch in cycle `arrival`.
+  /// All instructions that are inside at once must be of one kernel.
+  Passage pass(const MmaIssue& issue, std::int64_t arrival);
+  /// Whether somebody looks at the wires.
+  bool tapped() const;
 
   Wire<FetchedToken> fetched;
   Wire<SelectedToken> selected;
@@ -42,6 +56,9 @@ class TensorCore : public sc_core::sc_module {
   MultiplyStage multiply;
   AlignAddStage align_add;
   RoundWriteBackStage round_write_back;
+
+ private:
+  const TensorCoreSpec spec_;
 };
 
 }  // namespace sptc::sim

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sm/resident_warp.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+bool overlap(const RegisterRange& left, const RegisterRange& right) {
+  return left.count > 0 && right.count > 0 && left.base < right.base + right.count &&
+         right.base < left.base + left.count;
+}
+
+bool reads_any(const WarpInstruction& instruction, const RegisterRange& range) {
+  return overlap(range, instruction.a) || overlap(range, instruction.b) ||
+         overlap(range, instruction.c) || overlap(range, instruction.metadata);
+}
+
+bool alike(const WarpInstruction& left, const WarpInstruction& right) {
+  return left.opcode == right.opcode && left.a.count == right.a.count &&
+         left.b.count == right.b.count && left.c.count == right.c.count &&
+         left.metadata.count == right.metadata.count;
+}
+
+}  // namespace
+
+std::int64_t ResidentWarp::ready_at() const {
+  if (at_barrier || cursor.done()) {
+    return kUnknown;
+  }
+  const WarpInstruction& instruction = cursor.instruction();
+  if (instruction.opcode == Opcode::kWgmmaWait) {
+    return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
+  }
+  if (instruction.opcode == Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
+    return kUnknown;
+  }
+  if (!scoreboard.can_issue(instruction)) {
+    return kUnknown;
+  }
+  const std::int64_t registers = registers_ready_at(instruction);
+  return instruction.opcode == Opcode::kMma ? std::max(registers, next_mma) : registers;
+}
+
+std::int64_t ResidentWarp::registers_ready_at(const WarpInstruction& instruction) const {
+  std::int64_t ready = 0;
+  for (const PassingInstruction& before : passing) {
+    const RegisterRange& result = before.instruction->d;
+    if (before.written > ready &&
+        (reads_any(instruction, result) || overlap(result, instruction.d))) {
+      ready = before.written;
+    } else if (before.sources_read > ready && reads_any(*before.instruction, instruction.d)) {
+      ready = before.sources_read;
+    }
+  }
+  return ready;
+}
+
+std::int64_t ResidentWarp::idle_at() const {
+  if (!scoreboard.idle() || !wgmma.idle() || !copies.idle()) {
+    return kUnknown;
+  }
+  std::int64_t last = 0;
+  for (const PassingInstruction& before : passing) {
+    last = std::max(last, before.written);
+  }
+  return last;
+}
+
+void ResidentWarp::retire(std::int64_t cycle) {
+  passing.erase(
+      std::remove_if(passing.begin(), passing.end(),
+                     [&](const PassingInstruction& before) { return before.written <= cycle; }),
+      passing.end());
+}
+
+int ResidentWarp::count_mmas_ahead() const {
+  WarpCursor ahead = cursor;
+  const WarpInstruction& first = ahead.instruction();
+  constexpr int kEnough = 1024;
+  int count = 0;
+  do {
+    ++count;
+    ahead.advance();
+  } while (count < kEnough && !ahead.done() && alike(ahead.instruction(), first));
+  return count;
+}
+
+}  // namespace sptc::sim

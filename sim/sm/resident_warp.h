@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/isa/warp_instruction.h"
+#include "sim/sm/copy_groups.h"
+#include "sim/sm/kernel_launch.h"
+#include "sim/sm/scoreboard.h"
+#include "sim/sm/tokens.h"
+#include "sim/sm/wgmma_groups.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sptc::sim {
+
+/// An instruction under way of which all is known [cycles].
+struct PassingInstruction {
+  const WarpInstruction* instruction = nullptr;
+  std::int64_t sources_read = 0;  ///< its source registers may be written from here on
+  std::int64_t written = 0;       ///< its result may be used from here on
+};
+
+/// A warp on a sub-partition, and what keeps it from going on. What is under way is either known to
+/// its cycle (`passing`), or somebody will report it (scoreboard, groups, barrier).
+struct ResidentWarp {
+  /// For cycles: something that will be reported has to come first.
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+
+  bool resident = false;
+  bool at_barrier = false;
+  bool elided = false;  ///< its instructions carry no values, and nobody looks at them
+  WarpName name;
+  CtaLaunch launch;
+  WarpCursor cursor;
+  std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
+  int mmas_ahead = 0;         ///< alike, that follow each other from the cursor on; 0: not counted
+  std::int64_t mma_interval = 0;  ///< cycles between them, at least
+  std::vector<PassingInstruction> passing;
+  CopyGroups copies;
+  WgmmaGroups wgmma;
+  Scoreboard scoreboard;
+
+  /// First cycle in which the next instruction may issue, as far as the warp decides and it is
+  /// known; 0 where nothing is in the way.
+  std::int64_t ready_at() const;
+
+  /// Cycle from which on nothing is under way.
+  std::int64_t idle_at() const;
+
+  /// Forgets what has passed by `cycle`.
+  void retire(std::int64_t cycle);
+
+  bool next_is_load() const {
+    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kLoadMatrix;
+  }
+  /// Nobody but the sub-partition sees the next instruction.
+  bool next_is_unseen() const {
+    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kMma;
+  }
+
+  /// Matrix instructions alike that follow each other from the cursor on; at least 1, and
+  /// no more than are worth counting.
+  int count_mmas_ahead() const;
+
+ private:
+  std::int64_t registers_ready_at(const WarpInstruction& instruction) const;
+};
+
+}  // namespace sptc::sim
