@@ -96,30 +96,46 @@ std::int64_t GemmTraffic::panel_bytes(Operand operand) const {
   return tile_bytes(operand) * kernel_.k_tiles();
 }
 
+std::int64_t GemmTraffic::slice_row_bytes(Operand operand, std::int64_t slice) const {
+  const std::int64_t tile_k = kernel_.cta_tile.k;
+  const std::int64_t first = slice * kernel_.k_tiles() * tile_k;
+  const std::int64_t k =
+      std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, kernel_.k_tiles() * tile_k);
+  return k / tile_k * row_bytes(operand, tile_k) + row_bytes(operand, k % tile_k);
+}
+
+std::int64_t GemmTraffic::panel_bytes(Operand operand, std::int64_t tile,
+                                      std::int64_t slice) const {
+  const bool is_b = operand == Operand::kB;
+  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
+  const std::int64_t length = is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m;
+  return std::min(edge, length - tile * edge) * slice_row_bytes(operand, slice);
+}
+
+std::int64_t GemmTraffic::requested_bytes(Operand operand, std::int64_t begin,
+                                          std::int64_t end) const {
+  const bool is_b = operand == Operand::kB;
+  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
+  const std::int64_t last = (is_b ? kernel_.tiles_n() : kernel_.tiles_m()) - 1;
+  const std::int64_t missing =
+      (last + 1) * edge - (is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m);
+  std::int64_t bytes = 0;
+  for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
+    std::int64_t at_edge = 0;
+    if (!is_b) {
+      at_edge = piece.ctas_in_row(last);
+    } else if (last < piece.first_n + piece.width) {
+      at_edge = piece.ctas_in_column(last - piece.first_n);
+    }
+    bytes += (piece.count * edge - at_edge * missing) *
+             slice_row_bytes(operand, piece.slice % kernel_.split_k);
+  });
+  return bytes;
+}
+
 std::int64_t GemmTraffic::largest_tile_bytes() const {
   return tile_bytes(Operand::kA) + tile_bytes(Operand::kB) +
          (kernel_.instruction.sparse ? tile_bytes(Operand::kMetadata) : 0);
-}
-
-std::int64_t GemmTraffic::tile_bytes_of(std::int64_t begin, std::int64_t end) const {
-  const GemmShape& shape = kernel_.problem.shape;
-  const std::int64_t k = std::min(kernel_.cta_tile.k, shape.k);
-  const std::int64_t per_row = row_bytes(Operand::kA, k) +
-                               (kernel_.instruction.sparse ? row_bytes(Operand::kMetadata, k) : 0);
-  // Only the last row and the last column of tiles are shorter than the others.
-  const std::int64_t last_m = kernel_.tiles_m() - 1;
-  const std::int64_t last_n = kernel_.tiles_n() - 1;
-  const std::int64_t short_m = kernel_.tiles_m() * kernel_.cta_tile.m - shape.m;
-  const std::int64_t short_n = kernel_.tiles_n() * kernel_.cta_tile.n - shape.n;
-  std::int64_t rows = (end - begin) * kernel_.cta_tile.m;
-  std::int64_t columns = (end - begin) * kernel_.cta_tile.n;
-  for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
-    rows -= piece.ctas_in_row(last_m) * short_m;
-    if (last_n < piece.first_n + piece.width) {
-      columns -= piece.ctas_in_column(last_n - piece.first_n) * short_n;
-    }
-  });
-  return rows * per_row + columns * row_bytes(Operand::kB, k);
 }
 
 std::int64_t GemmTraffic::output_tile_bytes() const {

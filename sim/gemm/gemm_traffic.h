@@ -29,9 +29,11 @@ class GemmTraffic : public CtaTraffic {
   std::int64_t tile_bytes(Operand operand) const;
   /// Bytes of a whole row of tiles of A or metadata, or a column of B, along K: without edges.
   std::int64_t panel_bytes(Operand operand) const;
-  /// Bytes of operands that CTAs `begin` to `end` (exclusive) copy per full k-tile.
-  std::int64_t tile_bytes_of(std::int64_t begin, std::int64_t end) const;
-  /// The same of one CTA away from the edges.
+  /// Bytes of panel `tile` within slice `slice` of K, as copied: edges are shorter.
+  std::int64_t panel_bytes(Operand operand, std::int64_t tile, std::int64_t slice) const;
+  /// Bytes of an operand that CTAs `begin` to `end` (exclusive) copy.
+  std::int64_t requested_bytes(Operand operand, std::int64_t begin, std::int64_t end) const;
+  /// Bytes of operands that one CTA away from the edges copies per full k-tile.
   std::int64_t largest_tile_bytes() const;
   /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
   std::int64_t row_bytes(Operand operand, std::int64_t k) const;
@@ -46,6 +48,8 @@ class GemmTraffic : public CtaTraffic {
                    std::int64_t tile) const;
   MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
   std::int64_t tile_rows(Operand operand) const;
+  /// Bytes of a row of an operand, or of a column of B, in a slice of K.
+  std::int64_t slice_row_bytes(Operand operand, std::int64_t slice) const;
   std::int64_t column_index_bits(std::int64_t groups) const;
 
   const GemmKernel kernel_;

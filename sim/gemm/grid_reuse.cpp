@@ -5,6 +5,7 @@
 #include "sim/gemm/raster_pieces.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <unordered_map>
@@ -16,12 +17,39 @@ namespace {
 // them.
 constexpr std::int64_t kMaxWaves = 64;
 
+/// Bytes of the panels of some operands, by their number: that of the slice of K of a GEMM of the
+/// batch times the panels of each, and the place among those.
+class PanelBytes {
+ public:
+  PanelBytes(const GemmTraffic& traffic, std::span<const Operand> operands, std::int64_t tiles,
+             std::int64_t slices)
+      : tiles_(tiles), slices_(slices) {
+    for (const bool last_slice : {false, true}) {
+      for (const bool last_tile : {false, true}) {
+        for (const Operand operand : operands) {
+          bytes_[last_slice ? 1 : 0][last_tile ? 1 : 0] += static_cast<double>(traffic.panel_bytes(
+              operand, last_tile ? tiles - 1 : 0, last_slice ? slices - 1 : 0));
+        }
+      }
+    }
+  }
+
+  double operator()(std::int64_t panel) const {
+    return bytes_[panel / tiles_ % slices_ == slices_ - 1 ? 1 : 0]
+                 [panel % tiles_ == tiles_ - 1 ? 1 : 0];
+  }
+
+ private:
+  std::int64_t tiles_, slices_;
+  double bytes_[2][2] = {};  ///< of the last slice of K or not, of the last tile or not
+};
+
 /// The panels (rows of tiles of A, columns of tiles of B) of one operand, and when each was last in
 /// use: bytes that had been fetched into a partition of the L2 by then.
 class Panels {
  public:
-  Panels(std::int64_t panel_bytes, double capacity, std::int64_t partitions)
-      : bytes_(static_cast<double>(panel_bytes)), capacity_(capacity), partitions_(partitions) {}
+  Panels(const PanelBytes& bytes, double capacity, std::int64_t partitions)
+      : bytes_(bytes), capacity_(capacity), partitions_(partitions) {}
 
   struct Fetched {
     double from_dram = 0;  ///< bytes
@@ -43,9 +71,9 @@ class Panels {
       last_use = clock;
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
-      result.from_dram += from_dram * bytes_;
+      result.from_dram += from_dram * bytes_(panel);
       result.misses += miss;
-      result.inserted += miss * bytes_;
+      result.inserted += miss * bytes_(panel);
     }
     return result;
   }
@@ -74,7 +102,7 @@ class Panels {
     return latest_hit_;
   }
 
-  double bytes_;
+  PanelBytes bytes_;
   double capacity_;
   std::int64_t partitions_;
   std::vector<double> last_use_;
@@ -104,18 +132,24 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   const std::int64_t ctas = kernel.ctas();
   last_wave_ = (ctas - 1) / ctas_per_wave_;
   const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
-  std::int64_t a_bytes = traffic.panel_bytes(Operand::kA);
-  if (kernel.instruction.sparse) {
-    a_bytes += traffic.panel_bytes(Operand::kMetadata);
-  }
+  // Metadata come with A.
+  constexpr std::array kWithMetadata{Operand::kA, Operand::kMetadata};
+  constexpr std::array kB{Operand::kB};
+  const auto of_a_tiles = std::span(kWithMetadata).first(kernel.instruction.sparse ? 2 : 1);
+  const PanelBytes a_bytes(traffic, of_a_tiles, kernel.tiles_m(), kernel.split_k);
+  const PanelBytes b_bytes(traffic, kB, kernel.tiles_n(), kernel.split_k);
   Panels a(a_bytes, capacity, memory.l2_partitions);
-  Panels b(traffic.panel_bytes(Operand::kB), capacity, memory.l2_partitions);
+  Panels b(b_bytes, capacity, memory.l2_partitions);
   double clock = 0;
   double from_dram = 0;  // of the latest wave
   std::vector<std::int64_t> rows, cols;
-  const auto fullness = [&](std::int64_t begin, std::int64_t end) {
-    return static_cast<double>(traffic.tile_bytes_of(begin, end)) /
-           static_cast<double>((end - begin) * traffic.largest_tile_bytes());
+  const auto requested = [&](std::span<const Operand> operands, std::int64_t begin,
+                             std::int64_t end) {
+    double bytes = 0;
+    for (const Operand operand : operands) {
+      bytes += static_cast<double>(traffic.requested_bytes(operand, begin, end));
+    }
+    return bytes;
   };
   const auto look_at = [&](std::int64_t wave) {
     const std::int64_t begin = wave * ctas_per_wave_;
@@ -137,19 +171,19 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const Panels::Fetched from_b = b.use(cols, clock);
     from_dram = from_a.from_dram + from_b.from_dram;
     ShareOfCta share;
+    const double requested_a = requested(of_a_tiles, begin, end);
+    const double requested_b = requested(kB, begin, end);
     // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
-    // would fill.
-    share.active_sms =
-        count / static_cast<double>(ceil_div(end - begin, sms)) * fullness(begin, end);
+    // would fill. Its CTAs are full ones.
+    share.active_sms = (requested_a + requested_b) / (a_bytes(0) + b_bytes(0)) /
+                       static_cast<double>(ceil_div(end - begin, sms));
     const auto of = [&](const Panels::Fetched& fetched, double bytes) {
-      return ShareOfCta::OfOperand{fetched.from_dram / (count * bytes),
-                                   fetched.misses / fetched.panels};
+      return ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels};
     };
-    const ShareOfCta::OfOperand of_a = of(from_a, static_cast<double>(a_bytes));
+    const ShareOfCta::OfOperand of_a = of(from_a, requested_a);
     share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
     share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
-    share.operands[static_cast<std::size_t>(Operand::kB)] =
-        of(from_b, static_cast<double>(traffic.panel_bytes(Operand::kB)));
+    share.operands[static_cast<std::size_t>(Operand::kB)] = of(from_b, requested_b);
     share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
     share.burst_dram_bytes = of_a.from_dram * static_cast<double>(traffic.largest_tile_bytes() -
                                                                   traffic.tile_bytes(Operand::kB)) +

@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +13,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 namespace sptc::sim {
@@ -76,23 +75,9 @@ std::vector<Measured> measure(const GemmSimulator::Options& options,
   return all;
 }
 
-/// measure() in a child, because SystemC elaborates once per process.
 std::vector<Measured> measure_in_child(const GemmSimulator::Options& options,
                                        const std::vector<GemmProblem>& problems) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  const std::size_t bytes = problems.size() * sizeof(Measured);
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::vector<Measured> all = measure(options, problems);
-    _exit(write(ends[1], all.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::vector<Measured> all(problems.size());
-  EXPECT_EQ(read(ends[0], all.data(), bytes), static_cast<ssize_t>(bytes));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  return all;
+  return in_child<Measured>(problems.size(), [&] { return measure(options, problems); });
 }
 
 TEST(Extrapolation, StaysWithinTwoPercentOfTheWholeSimulation) {

@@ -2,14 +2,13 @@
 // One SM with its share of the memory against all SMs that share one memory.
 #include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 namespace sptc::sim {
@@ -46,22 +45,8 @@ std::vector<Figures> measure(GemmSimulator::Sms sms, bool extrapolate = false) {
   return all;
 }
 
-/// In a child, because SystemC elaborates once per process.
 std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate = false) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  std::vector<Figures> all(shapes().size());
-  const std::size_t bytes = all.size() * sizeof(Figures);
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::vector<Figures> measured = measure(sms, extrapolate);
-    _exit(write(ends[1], measured.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
-  }
-  close(ends[1]);
-  EXPECT_EQ(read(ends[0], all.data(), bytes), static_cast<ssize_t>(bytes));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  return all;
+  return in_child<Figures>(shapes().size(), [=] { return measure(sms, extrapolate); });
 }
 
 TEST(Sampling, OneSmWithItsShareTakesNearlyWhatAllSmsTakeAndMovesTheSameBytes) {

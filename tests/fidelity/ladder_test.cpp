@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds on every rung of the ladder (datapath, all SMs, one SM for all, closed form), on
+// shapes that were chosen to break it.
+#include "sim/config/architecture.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
+#include "tests/timing/gemm_operands.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+/// One row, one column, depth one, primes, next to a tile, and far beyond what is simulated whole.
+std::vector<GemmProblem> adversarial() {
+  std::vector<GemmProblem> all;
+  for (const GemmShape& shape : {GemmShape{1, 1, 1},
+                                 {1, 1, 65536},
+                                 {1, 65536, 4},
+                                 {65536, 1, 4},
+                                 {1, 8192, 8192},
+                                 {8192, 1, 8192},
+                                 {2, 3, 5},
+                                 {127, 129, 131},
+                                 {129, 257, 33},
+                                 {997, 1009, 1013},
+                                 {7919, 1, 7919},
+                                 {17, 100003, 36},
+                                 {1048576, 64, 64},
+                                 {32768, 32768, 32768}}) {
+    all.push_back({shape, 1, DataType::kF16, false});
+    if (shape.k % 4 == 0) {
+      all.push_back({shape, 1, DataType::kF16, true});
+    }
+  }
+  return all;
+}
+
+/// Bytes that DRAM has to deliver at least once, and the SMs to write.
+struct Compulsory {
+  double read = 0, written = 0;
+};
+
+Compulsory compulsory(const GemmProblem& problem) {
+  const GemmShape& shape = problem.shape;
+  const double a = static_cast<double>(shape.m * shape.k) * (problem.sparse ? 1.125 : 2);
+  return {a + 2.0 * static_cast<double>(shape.k * shape.n),
+          2.0 * static_cast<double>(shape.m * shape.n)};
+}
+
+void expect_conserved(const GemmProblem& problem, const GemmRun& run, const GpuSpec& gpu) {
+  const std::string name = describe(problem);
+  const auto cycles = static_cast<double>(run.cycles);
+  const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, true);
+  const double useful = static_cast<double>(problem.shape.macs()) / (problem.sparse ? 2 : 1);
+  EXPECT_LE(useful, static_cast<double>(run.issued_macs)) << name;
+  EXPECT_LE(useful / (cycles * peak), 1) << name;
+  EXPECT_GE(cycles, run.budget.tensor_mean) << name;
+  const Compulsory least = compulsory(problem);
+  const double dram = gpu.memory.dram_bytes_per_cycle(run.clock_mhz);
+  const double kept = static_cast<double>(gpu.memory.dirty_bytes());
+  EXPECT_GE(cycles * dram, least.read + std::max(0.0, least.written - kept)) << name;
+  EXPECT_GE(static_cast<double>(run.traffic.dram_read) + 1, least.read) << name;
+  EXPECT_LE(run.traffic.dram_read, run.traffic.l2_read) << name;
+  EXPECT_GE(static_cast<double>(run.traffic.l2_written), least.written) << name;
+}
+
+TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  double worst = 0, sum = 0;
+  std::int64_t most_simulated = 0;
+  for (const GemmProblem& problem : adversarial()) {
+    const GemmRun sampled = simulator.run(problem, {}, nullptr);
+    const GemmRun closed = analytic_gemm(problem, {}, gpu, {});
+    expect_conserved(problem, sampled, gpu);
+    expect_conserved(problem, closed, gpu);
+    EXPECT_EQ(sampled.traffic.dram(), closed.traffic.dram()) << describe(problem);
+    EXPECT_EQ(sampled.issued_macs, closed.issued_macs) << describe(problem);
+    const double of_events =
+        static_cast<double>(sampled.cycles) / sampled.clock_mhz + sampled.calibration_us;
+    const double of_form = static_cast<double>(closed.cycles) / closed.clock_mhz;
+    const double deviation = of_form / of_events - 1;
+    std::printf("%-32s one SM %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n",
+                describe(problem).c_str(), of_events, 100 * deviation,
+                static_cast<long long>(sampled.sampling.cycles_simulated));
+    sum += std::abs(deviation);
+    worst = std::max(worst, std::abs(deviation));
+    most_simulated = std::max(most_simulated, sampled.sampling.cycles_simulated);
+  }
+  const double mean = sum / static_cast<double>(adversarial().size());
+  std::printf("closed form: mean %.1f %%, worst %.1f %%\n", 100 * mean, 100 * worst);
+  // The stated error of the closed form, on shapes that it was not made for.
+  EXPECT_LE(mean, 0.15);
+  EXPECT_LE(worst, 0.50);
+  // However large the GEMM.
+  EXPECT_LE(most_simulated, 200000);
+}
+
+/// FNV-1a over the words of D.
+std::uint64_t digest(const std::vector<Matrix<numerics::Word>>& d) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const Matrix<numerics::Word>& matrix : d) {
+    for (std::size_t i = 0; i < matrix.size(); ++i) {
+      hash = (hash ^ matrix.data()[i]) * 0x100000001B3U;
+    }
+  }
+  return hash;
+}
+
+struct Outcome {
+  std::uint64_t digest = 0;
+  std::int64_t cycles = 0;
+};
+
+std::vector<Outcome> run_with(const std::function<void(GpuSpec&)>& change) {
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sms = 3;
+  change(spec);
+  GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
+  std::vector<Outcome> outcomes;
+  for (const bool sparse : {false, true}) {
+    for (const GemmShape& shape : {GemmShape{1, 1, 4}, {70, 33, 68}, {130, 129, 132}}) {
+      const GemmProblem problem{shape, 1, DataType::kF16, sparse};
+      const std::vector<GemmOperands> operands = random_gemm_operands(problem, 3);
+      const GemmRun run = simulator.run(problem, {}, &operands);
+      outcomes.push_back({digest(run.d), run.cycles});
+    }
+  }
+  return outcomes;
+}
+
+TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
+  const std::vector<Outcome> reference = in_child<Outcome>(6, [] { return run_with([](GpuSpec&) {}); });
+  const std::vector<std::pair<const char*, std::function<void(GpuSpec&)>>> knobs{
+      {"operand fetch", [](GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
+      {"selector", [](GpuSpec& g) { g.sm.tensor_core.selector_latency_cycles += 5; }},
+      {"multiply", [](GpuSpec& g) { g.sm.tensor_core.multiply_latency_cycles += 5; }},
+      {"align", [](GpuSpec& g) { g.sm.tensor_core.align_add_latency_cycles += 5; }},
+      {"round", [](GpuSpec& g) { g.sm.tensor_core.round_latency_cycles += 5; }},
+      {"write back", [](GpuSpec& g) { g.sm.tensor_core.write_back_latency_cycles += 5; }},
+      {"barrier", [](GpuSpec& g) { g.sm.barrier_latency_cycles += 20; }},
+      {"shared memory", [](GpuSpec& g) { g.sm.shared_memory_latency_cycles += 20; }},
+      {"L2",
+       [](GpuSpec& g) {
+         g.memory.l2_near_latency_cycles += 90;
+         g.memory.l2_far_latency_cycles += 90;
+       }},
+      {"DRAM", [](GpuSpec& g) { g.memory.dram_latency_cycles += 90; }}};
+  for (const auto& [name, change] : knobs) {
+    const std::vector<Outcome> changed =
+        in_child<Outcome>(6, [&change = change] { return run_with(change); });
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      EXPECT_EQ(changed[i].digest, reference[i].digest) << name << " " << i;
+    }
+    const auto cycles = [](const std::vector<Outcome>& all) {
+      return std::accumulate(all.begin(), all.end(), std::int64_t{0},
+                             [](std::int64_t sum, const Outcome& o) { return sum + o.cycles; });
+    };
+    EXPECT_GT(cycles(changed), cycles(reference)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim

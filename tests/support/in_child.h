@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <sys/wait.h>
+#include <type_traits>
+#include <unistd.h>
+#include <vector>
+
+namespace sptc {
+
+/// What `compute` returns, `count` plain values, computed in a child process: SystemC elaborates
+/// once per process, so each simulator after the first needs its own.
+template <typename T, typename Compute>
+std::vector<T> in_child(std::size_t count, const Compute& compute) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  EXPECT_GE(child, 0);
+  if (child == 0) {
+    const std::vector<T> values = compute();
+    const auto bytes = static_cast<ssize_t>(values.size() * sizeof(T));
+    _exit(values.size() == count && write(ends[1], values.data(), values.size() * sizeof(T)) == bytes
+              ? 0
+              : 1);
+  }
+  close(ends[1]);
+  std::vector<T> values(count);
+  auto* next = reinterpret_cast<char*>(values.data());
+  std::size_t left = count * sizeof(T);
+  while (left > 0) {
+    const ssize_t got = read(ends[0], next, left);
+    if (got <= 0) {
+      ADD_FAILURE() << "the child ended without its results";
+      break;
+    }
+    next += got;
+    left -= static_cast<std::size_t>(got);
+  }
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return values;
+}
+
+}  // namespace sptc
