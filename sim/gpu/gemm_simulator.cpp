@@ -15,6 +15,7 @@
 #include "sim/tensor_core/waveform.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -83,6 +84,12 @@ class GemmSimulator::Impl {
                                                  result.clock_mhz / spec_.boost_clock_mhz) -
                              1);
     result.traffic = traffic_of(kernel, reuse);
+    if (options_.sms == Sms::kSampled) {
+      // A line through short grids, whose stores the L2 still takes in, can lead below the time that
+      // DRAM needs for all of them.
+      const CycleBudget bounds = cycle_budget(kernel, result.traffic, 0, result.clock_mhz, spec_);
+      result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(bounds.dram)));
+    }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
