@@ -27,8 +27,8 @@ class PanelBytes {
     for (const bool last_slice : {false, true}) {
       for (const bool last_tile : {false, true}) {
         for (const Operand operand : operands) {
-          bytes_[last_slice ? 1 : 0][last_tile ? 1 : 0] += static_cast<double>(traffic.panel_bytes(
-              operand, last_tile ? tiles - 1 : 0, last_slice ? slices - 1 : 0));
+          bytes_[last_slice ? 1 : 0][last_tile ? 1 : 0] += static_cast<double>(
+              traffic.panel_bytes(operand, last_tile ? tiles - 1 : 0, last_slice ? slices - 1 : 0));
         }
       }
     }

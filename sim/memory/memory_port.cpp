@@ -34,14 +34,13 @@ tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& p
 void MemoryPorts::look_at_arrived() {
   // Those of this cycle wait for the next one: it depends on the order of evaluation which of them
   // are there already.
-  const auto first_new = std::find_if(arrived_.begin(), arrived_.end(), [&](const Request& request) {
-    return request.arrival_cycle == now();
-  });
+  const auto first_new =
+      std::find_if(arrived_.begin(), arrived_.end(),
+                   [&](const Request& request) { return request.arrival_cycle == now(); });
   std::stable_sort(arrived_.begin(), first_new,
                    [](const Request& a, const Request& b) { return a.port < b.port; });
   for (auto request = arrived_.begin(); request != first_new; ++request) {
-    const std::int64_t due =
-        std::max(complete(request->port, *request->payload, now()), now() + 1);
+    const std::int64_t due = std::max(complete(request->port, *request->payload, now()), now() + 1);
     responses_.push({due, order_++, *request});
   }
   arrived_.erase(arrived_.begin(), first_new);

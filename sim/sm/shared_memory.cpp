@@ -77,7 +77,8 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   ++statistics_.loads;
   statistics_.bytes += bytes;
   statistics_.wavefronts += wavefronts;
-  const std::int64_t through_banks = banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
+  const std::int64_t through_banks =
+      banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts));
 }
 

@@ -228,14 +228,13 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
     // The scheduler counts whole cycles.
-    warp.mma_interval =
-        core_.same_warp_gap_cycles +
-        static_cast<std::int64_t>(issue_interval(core_, *kernel.mma_context, instruction));
+    warp.mma_interval = core_.same_warp_gap_cycles + static_cast<std::int64_t>(issue_interval(
+                                                         core_, *kernel.mma_context, instruction));
   }
   --warp.mmas_ahead;
   warp.next_mma = cycle + warp.mma_interval;
-  const MmaIssue mma{next_mma_id_++, kernel.mma_context,       kernel.register_map, slot,
-                     &instruction,   kernel.memory != nullptr};
+  const MmaIssue mma{next_mma_id_++, kernel.mma_context, kernel.register_map,
+                     slot,           &instruction,       kernel.memory != nullptr};
   if (!warp.elided) {
     --dispatch_credits_;
     warp.scoreboard.issue(instruction);

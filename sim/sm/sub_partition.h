@@ -19,9 +19,10 @@ namespace sptc::sim {
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
 /// issue, then takes the oldest that can.
 ///
-/// Where no values travel, the tensor core says at once when an instruction will be done, and nobody
-/// else sees matrix instructions. So the block does not wake for them: it sleeps until something
-/// comes in, or until a warp may do something that another block sees, and then catches up.
+/// Where no values travel, the tensor core says at once when an instruction will be done, and
+/// nobody else sees matrix instructions. So the block does not wake for them: it sleeps until
+/// something comes in, or until a warp may do something that another block sees, and then catches
+/// up.
 class SubPartition : public Module {
  public:
   struct Statistics {
@@ -86,8 +87,8 @@ class SubPartition : public Module {
   ResidentWarp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
   const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
 
-  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch busy:
-  /// one that waits for its ports while another is on its way.
+  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch
+  /// busy: one that waits for its ports while another is on its way.
   static constexpr int kDispatchQueue = 2;
 
   TensorCoreSpec core_;

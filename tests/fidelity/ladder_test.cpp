@@ -143,7 +143,8 @@ std::vector<Outcome> run_with(const std::function<void(GpuSpec&)>& change) {
 }
 
 TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
-  const std::vector<Outcome> reference = in_child<Outcome>(6, [] { return run_with([](GpuSpec&) {}); });
+  const std::vector<Outcome> reference =
+      in_child<Outcome>(6, [] { return run_with([](GpuSpec&) {}); });
   const std::vector<std::pair<const char*, std::function<void(GpuSpec&)>>> knobs{
       {"operand fetch", [](GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
       {"selector", [](GpuSpec& g) { g.sm.tensor_core.selector_latency_cycles += 5; }},

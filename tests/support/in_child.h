@@ -23,7 +23,8 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
   if (child == 0) {
     const std::vector<T> values = compute();
     const auto bytes = static_cast<ssize_t>(values.size() * sizeof(T));
-    _exit(values.size() == count && write(ends[1], values.data(), values.size() * sizeof(T)) == bytes
+    _exit(values.size() == count &&
+                  write(ends[1], values.data(), values.size() * sizeof(T)) == bytes
               ? 0
               : 1);
   }

@@ -50,7 +50,9 @@ std::vector<std::pair<std::string, GpuSpec>> designs() {
 WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
   const RandomStream random(seed);
   std::uint64_t index = 0;
-  const auto below = [&](std::uint64_t bound) { return static_cast<int>(random.bits(index++) % bound); };
+  const auto below = [&](std::uint64_t bound) {
+    return static_cast<int>(random.bits(index++) % bound);
+  };
   const Registers registers(parts.map);
   WarpProgram program;
   program.registers_per_thread = kHarnessRegisters;
@@ -136,9 +138,9 @@ TEST(Elided, RandomProgramsTakeTheSameCyclesAsWithAllTokens) {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (const int warps : {1, 4, 9}) {
         const WarpProgram program = random_program(parts, ++seed);
-        pairs[i]->expect_equal(parts.launch(program, nullptr, warps, 5, 2),
-                               all[i].first + ", " + which.ptx_name() + ", seed " +
-                                   std::to_string(seed));
+        pairs[i]->expect_equal(
+            parts.launch(program, nullptr, warps, 5, 2),
+            all[i].first + ", " + which.ptx_name() + ", seed " + std::to_string(seed));
       }
     }
   }
