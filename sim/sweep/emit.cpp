@@ -33,9 +33,22 @@ std::string job_name(std::string name) {
   return name.substr(0, 60);
 }
 
+/// Variables and a function that both scripts use.
 std::string variables(const EmitOptions& options) {
-  return fmt::format("program={}\nspec={}\nresults={}\nshards={}\n", full_path(options.program),
-                     full_path(options.spec), full_path(options.results), options.shards);
+  return fmt::format(R"(program={}
+spec={}
+results={}
+shards={}
+merge() {{
+  local parts=() i
+  for ((i = 1; i <= shards; ++i)); do
+    parts+=("$results.$i")
+  done
+  "$program" sweep merge --out "$results" "${{parts[@]}}"
+}}
+)",
+                     full_path(options.program), full_path(options.spec),
+                     full_path(options.results), options.shards);
 }
 
 }  // namespace
@@ -48,18 +61,18 @@ std::string slurm_script(const EmitOptions& options) {
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={}
 set -euo pipefail
-{}shard=${{SLURM_ARRAY_TASK_ID:?submit this file with sbatch}}
+{}
+shard=${{SLURM_ARRAY_TASK_ID:?submit this file with sbatch}}
 "$program" sweep "$spec" --db "$results.$shard" --shard "$shard/$shards" --jobs "${{SLURM_CPUS_PER_TASK:-1}}" ||
   [[ $? -eq 1 ]] # 1: points that failed are rows with a reason
 
 # The last shard to end finds all others complete and merges; flock keeps two from doing so at once.
-touch "$results.$shard.ended"
+touch "$results.$shard-of-$shards.ended"
 (
   flock 9
-  ended=("$results".*.ended)
+  ended=("$results".*-of-"$shards".ended)
   if [[ ${{#ended[@]}} -eq $shards && ! -e $results ]]; then
-    mapfile -t parts < <(seq --format "$results.%.0f" "$shards")
-    "$program" sweep merge --out "$results" "${{parts[@]}}"
+    merge
   fi
 ) 9>"$results.merge-lock"
 )",
@@ -71,13 +84,17 @@ std::string gnu_parallel_script(const EmitOptions& options) {
 # Run with: bash THIS_FILE. A repeated run goes on where the last one ended. Other machines with the same file system:
 # PARALLEL='--sshlogin host1,host2' bash THIS_FILE
 set -euo pipefail
-{}export program spec results shards
-parallel --env program --env spec --env results --env shards --jobs {} \
+{}
+export program spec results shards
+# A shard has {} worker processes: as many at once as there are processors for.
+parallel --env program --env spec --env results --env shards --jobs {}% \
   '"$program" sweep "$spec" --db "$results.{{}}" --shard "{{}}/$shards" --jobs {} --quiet || [[ $? -eq 1 ]]' ::: $(seq "$shards")
-mapfile -t parts < <(seq --format "$results.%.0f" "$shards")
-"$program" sweep merge --out "$results" "${{parts[@]}}"
+if [[ ! -e $results ]]; then
+  merge
+fi
 )",
-                     variables(options), options.shards, options.jobs);
+                     variables(options), options.jobs,
+                     std::max<std::uint64_t>(1, 100 / options.jobs), options.jobs);
 }
 
 }  // namespace sptc::sim

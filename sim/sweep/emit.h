@@ -17,7 +17,7 @@ struct EmitOptions {
   std::uint64_t jobs = 1;  ///< processes of each shard
 };
 
-/// A Slurm batch script: an array of the shards, and a job after them that merges.
+/// A Slurm batch script: an array of the shards, of which the last to end merges.
 std::string slurm_script(const EmitOptions& options);
 
 /// A shell script that runs the shards with GNU parallel on this machine or, with its --sshlogin,
