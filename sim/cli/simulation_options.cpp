@@ -233,12 +233,14 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
   {
     ProgressBar bar(options.quiet);
     RunCaches kept;
+    const Architecture architecture = load_architecture(options.arch);
     result = run_as_asked(
-        options, load_architecture(options.arch), workload, data, waveform.stem(),
+        options, architecture, workload, data, waveform.stem(),
         [&](std::size_t done, std::size_t total, const std::string& next) {
           bar.update(done, total, next);
         },
         kept);
+    result.assumed = assumptions(architecture);
   }
   result.explained = options.explain;
   write_result(options.out, report(result, format));

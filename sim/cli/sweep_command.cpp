@@ -4,6 +4,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/parameter_effect.h"
 #include "sim/cli/sweep_point_runner.h"
 #include "sim/config/text_file.h"
 #include "sim/report/version.h"
@@ -73,14 +74,11 @@ SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) 
       JsonPlace{printable(file), "/options"}.fail(error.what());
     }
   }
-  const auto fidelity = spec.options.find("fidelity");
-  const bool closed_form = fidelity != spec.options.end() && fidelity->second == "analytic";
   for (const SweepAxis& axis : spec.axes) {
-    if (axis.kind == SweepAxis::Kind::kParameter && closed_form &&
-        !SimulationPointRunner::acts_in_closed_form(axis.target)) {
-      axis.place.fail(fmt::format(
-          "{} changes nothing with the fidelity analytic, whose closed form does not know it",
-          axis.target));
+    if (axis.kind == SweepAxis::Kind::kParameter) {
+      if (const auto reason = why_ineffective(spec, axis)) {
+        axis.place.fail(fmt::format("{} changes nothing: {}", axis.target, *reason));
+      }
     }
     if (axis.kind != SweepAxis::Kind::kOption) {
       continue;

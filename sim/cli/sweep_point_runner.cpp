@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxCached = 4096;
+constexpr std::size_t kMaxCached = 256;
 constexpr std::string_view kSource = "set by a sweep";
 
 // Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
@@ -54,7 +54,8 @@ std::string word(const SweepPoint& point, const std::string& option, const std::
 }
 
 /// The largest error of the checked operations, over all elements and over its bound.
-void add_errors(const std::vector<OperationResult>& operations, bool sparse, json& figures) {
+void add_errors(const std::vector<OperationResult>& operations, bool sparse,
+                PointFigures& figures) {
   double worst_error = 0;
   double worst_ratio = 0;
   bool checked = false;
@@ -67,14 +68,19 @@ void add_errors(const std::vector<OperationResult>& operations, bool sparse, jso
     }
   }
   if (checked) {
-    figures[sparse ? "sparse_worst_error" : "dense_worst_error"] = worst_error;
-    figures[sparse ? "sparse_worst_ratio_of_bound" : "dense_worst_ratio_of_bound"] = worst_ratio;
+    const std::string_view prefix = sparse ? "sparse" : "dense";
+    figures.add({prefix, "worst_error"}, worst_error);
+    figures.add({prefix, "worst_ratio_of_bound"}, worst_ratio);
   }
 }
 
-/// The totals of the report and more, as one JSON object. Text, for the report's is not parsed.
-std::string figures_of(const RunResult& result) {
-  json more = json::object();
+/// The totals of the report and more.
+PointFigures figures_of(const RunResult& result) {
+  PointFigures figures;
+  visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
+                                  std::string_view key, PointFigures::Number number) {
+    figures.add({variant, group, key}, number);
+  });
   double dense = 0;
   double sparse = 0;
   for (const OperationResult& op : result.operations) {
@@ -83,34 +89,29 @@ std::string figures_of(const RunResult& result) {
     sparse += in_sparse ? static_cast<double>(op.count * in_sparse->cycles) : 0;
   }
   if (result.totals.dense) {
-    more["dense_cycles"] = dense;
+    figures.add({"dense_cycles"}, dense);
   }
   if (result.totals.sparse) {
-    more["sparse_cycles"] = sparse;
+    figures.add({"sparse_cycles"}, sparse);
   }
-  add_errors(result.operations, false, more);
-  add_errors(result.operations, true, more);
+  add_errors(result.operations, false, figures);
+  add_errors(result.operations, true, figures);
   if (result.area) {
-    more["area_mm2"] = result.area->total_mm2();
-    more["tensor_core_area_mm2"] = result.area->tensor_cores_mm2;
+    figures.add({"area_mm2"}, result.area->total_mm2());
+    figures.add({"tensor_core_area_mm2"}, result.area->tensor_cores_mm2);
   }
   if (result.accuracy) {
     const AccuracyResult& accuracy = *result.accuracy;
     if (accuracy.dense_simulated) {
-      more["dense_accuracy"] = *accuracy.dense_simulated;
-      more["dense_disagreements"] = accuracy.dense_disagreements;
+      figures.add({"dense_accuracy"}, *accuracy.dense_simulated);
+      figures.add({"dense_disagreements"}, accuracy.dense_disagreements);
     }
     if (accuracy.sparse_simulated) {
-      more["sparse_accuracy"] = *accuracy.sparse_simulated;
-      more["sparse_disagreements"] = accuracy.sparse_disagreements;
+      figures.add({"sparse_accuracy"}, *accuracy.sparse_simulated);
+      figures.add({"sparse_disagreements"}, accuracy.sparse_disagreements);
     }
   }
-  std::string text = totals_report(result.totals);
-  if (!more.empty()) {
-    text.back() = ',';
-    text += more.dump().substr(1);
-  }
-  return text;
+  return figures;
 }
 
 std::string compact(const RunResult& result) {
@@ -143,26 +144,6 @@ void SimulationPointRunner::check_option(const std::string& option,
     return;  // their words are checked with the fidelity that a point has
   }
   require_valid(parsed);
-}
-
-bool SimulationPointRunner::acts_in_closed_form(std::string_view pointer) {
-  constexpr std::array<std::string_view, 15> kEventsOnly{
-      "/sm/issue_per_cycle",
-      "/sm/barrier_latency_cycles",
-      "/sm/shared_memory_latency_cycles",
-      "/sm/shared_memory_wavefront_cycles",
-      "/sm/tensor_core/f64_multipliers",
-      "/sm/tensor_core/operand_fetch_latency_cycles",
-      "/sm/tensor_core/selector_latency_cycles",
-      "/sm/tensor_core/multiply_latency_cycles",
-      "/sm/tensor_core/align_add_latency_cycles",
-      "/sm/tensor_core/round_latency_cycles",
-      "/sm/tensor_core/write_back_latency_cycles",
-      "/sm/tensor_core/same_warp_gap_cycles",
-      "/sm/tensor_core/sub_byte_extra_cycles",
-      "/memory/l2_near_latency_cycles",
-      "/memory/l2_far_latency_cycles"};
-  return std::find(kEventsOnly.begin(), kEventsOnly.end(), pointer) == kEventsOnly.end();
 }
 
 bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
@@ -219,45 +200,46 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPoint& poi
 const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
                                                            const SweepPoint& point) {
   std::string key = std::to_string(point.architecture);
-  for (const auto& [axis, value] : point.parameters) {
-    key += fmt::format(" {}", value);
-  }
-  const auto found = architectures_.find(key);
-  if (found != architectures_.end()) {
-    return found->second;
-  }
-  if (architectures_.size() >= kMaxCached) {
-    architectures_.clear();
-  }
-  return architectures_.emplace(key, derived(plan, point)).first->second;
-}
-
-Architecture SimulationPointRunner::derived(const SweepPlan& plan, const SweepPoint& point) {
-  const SweepArchitecture& given = plan.spec().architectures[point.architecture];
+  std::vector<std::size_t> words;
   std::vector<std::pair<std::string, double>> numbers;
-  for (const auto& [axis, value] : point.parameters) {
+  for (std::size_t i = 0; i < point.parameters.size(); ++i) {
+    const auto& [axis, value] = point.parameters[i];
     const SweepAxis& varied = plan.spec().axes[axis];
     if (varied.values[value].is_number()) {
       numbers.emplace_back(varied.target, varied.values[value].get<double>());
+    } else {
+      words.push_back(i);
+      key += fmt::format(" {}={}", axis, value);
     }
   }
-  if (numbers.size() == point.parameters.size()) {
-    auto base = bases_.find(point.architecture);
-    if (base == bases_.end()) {
-      base = bases_.emplace(point.architecture, to_architecture(given.document, given.name)).first;
+  const SweepArchitecture& given = plan.spec().architectures[point.architecture];
+  const auto document_with = [&](const auto& chosen) {
+    json document = given.document;
+    for (const std::size_t i : chosen) {
+      const SweepAxis& varied = plan.spec().axes[point.parameters[i].first];
+      const json& value = varied.values[point.parameters[i].second];
+      if (parameter_value(document, varied.target) != value) {
+        set_parameter(document, varied.target, value, std::string(kSource));
+      }
     }
-    if (auto quick = with_numbers(base->second, numbers, kSource)) {
-      return std::move(*quick);
+    return document;
+  };
+  auto found = architectures_.find(key);
+  if (found == architectures_.end()) {
+    if (architectures_.size() >= kMaxCached) {
+      architectures_.clear();
     }
+    found = architectures_
+                .emplace(key, VariedArchitecture(to_architecture(document_with(words), given.name)))
+                .first;
   }
-  json document = given.document;
-  for (const auto& [axis, value] : point.parameters) {
-    const SweepAxis& varied = plan.spec().axes[axis];
-    if (parameter_value(document, varied.target) != varied.values[value]) {
-      set_parameter(document, varied.target, varied.values[value], std::string(kSource));
-    }
+  if (const Architecture* const varied = found->second.with(numbers, kSource)) {
+    return *varied;
   }
-  return to_architecture(document, given.name);
+  // Says what is wrong with the numbers.
+  read_ = to_architecture(document_with(std::views::iota(std::size_t{0}, point.parameters.size())),
+                          given.name);
+  return *read_;
 }
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {

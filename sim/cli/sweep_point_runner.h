@@ -6,6 +6,7 @@
 #include "sim/sweep/point_runner.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace sptc::sim {
@@ -15,22 +16,19 @@ namespace sptc::sim {
 class SimulationPointRunner : public PointRunner {
  public:
   void check_option(const std::string& option, const std::string& value) const override;
-  /// Whether the closed form of --fidelity analytic reads the parameter at `pointer`. The pipeline
-  /// depths of an SM are below its resolution.
-  static bool acts_in_closed_form(std::string_view pointer);
   bool needs_process(const SweepPlan& plan, const SweepPoint& point) const override;
   double estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const override;
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;
 
  private:
   const SimulationOptions& options_of(const SweepPoint& point);
+  /// Stays until the next call.
   const Architecture& architecture_of(const SweepPlan& plan, const SweepPoint& point);
-  Architecture derived(const SweepPlan& plan, const SweepPoint& point);
 
   // Parsed once for all points that share them.
   std::map<std::string, SimulationOptions> options_;
-  std::map<std::string, Architecture> architectures_;
-  std::map<std::size_t, Architecture> bases_;  ///< as the spec names them
+  std::map<std::string, VariedArchitecture> architectures_;  ///< alike but for numbers
+  std::optional<Architecture> read_;                         ///< of the latest point, at length
   RunCaches kept_;
 };
 

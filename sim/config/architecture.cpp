@@ -279,10 +279,19 @@ Architecture to_architecture(const json& document, const std::string& file) {
   return to_model(wire, root.place(), errors);
 }
 
-std::optional<Architecture> with_numbers(const Architecture& base,
-                                         std::span<const std::pair<std::string, double>> numbers,
-                                         std::string_view source) {
-  Architecture result = base;
+void VariedArchitecture::restore() {
+  for (const std::size_t index : changed_) {
+    varied_.parameters[index] = base_.parameters[index];
+  }
+  if (!changed_.empty()) {
+    varied_.gpu = base_.gpu;
+  }
+  changed_.clear();
+}
+
+const Architecture* VariedArchitecture::with(
+    std::span<const std::pair<std::string, double>> numbers, std::string_view source) {
+  restore();
   for (const auto& [pointer, value] : numbers) {
     const auto field = std::find_if(
         architecture_fields().begin(), architecture_fields().end(), [&](const auto& candidate) {
@@ -290,22 +299,23 @@ std::optional<Architecture> with_numbers(const Architecture& base,
                  pointer.starts_with(candidate.section) && pointer.ends_with(candidate.key);
         });
     const auto parameter =
-        std::find_if(result.parameters.begin(), result.parameters.end(),
+        std::find_if(varied_.parameters.begin(), varied_.parameters.end(),
                      [&](const Parameter& known) { return known.pointer == pointer; });
-    if (field == architecture_fields().end() || parameter == result.parameters.end() ||
+    if (field == architecture_fields().end() || parameter == varied_.parameters.end() ||
         !allowed(value, *field)) {
-      return std::nullopt;
+      return nullptr;
     }
     if (parameter->value != value) {
-      field->store(result.gpu, value);
+      changed_.push_back(static_cast<std::size_t>(parameter - varied_.parameters.begin()));
+      field->store(varied_.gpu, value);
       parameter->value = value;
       parameter->evidence = "assumed";
       parameter->source = source;
     }
   }
   ErrorList errors;
-  check_consistency(result.gpu, {"", ""}, errors);
-  return errors.empty() ? std::optional(std::move(result)) : std::nullopt;
+  check_consistency(varied_.gpu, {"", ""}, errors);
+  return errors.empty() ? &varied_ : nullptr;
 }
 
 Architecture load_architecture(const std::string& name_or_path) {

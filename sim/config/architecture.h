@@ -42,12 +42,25 @@ Architecture parse_architecture(std::string_view text, const std::string& file);
 /// The same from a complete document (no "base").
 Architecture to_architecture(const nlohmann::json& document, const std::string& file);
 
-/// `base` with other values for numbers, as to_architecture() would read them from the document of
-/// `base` with set_parameter(): quicker, for sweeps. Nothing where a pointer is not that of a
-/// number, or a value is not allowed; to_architecture() says why.
-std::optional<Architecture> with_numbers(const Architecture& base,
-                                         std::span<const std::pair<std::string, double>> numbers,
-                                         std::string_view source);
+/// An architecture that takes other values for its numbers again and again: quicker than
+/// to_architecture(), for sweeps.
+class VariedArchitecture {
+ public:
+  explicit VariedArchitecture(Architecture base) : base_(std::move(base)), varied_(base_) {}
+
+  /// The base with `numbers` (pointer and value), as to_architecture() would read them from its
+  /// document with set_parameter(). Stays as it is until the next call. Null where a pointer is not
+  /// that of a number, or a value is not allowed; to_architecture() says why.
+  const Architecture* with(std::span<const std::pair<std::string, double>> numbers,
+                           std::string_view source);
+
+ private:
+  void restore();
+
+  Architecture base_;
+  Architecture varied_;
+  std::vector<std::size_t> changed_;  ///< indices of parameters
+};
 
 /// Names that load_architecture() knows, sorted: the files of the configuration directory and of
 /// its folder mig/, without ".json".

@@ -171,19 +171,19 @@ bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
   return tile.warp_m % instruction.shape.m == 0 && tile.warp_n % instruction.shape.n == 0;
 }
 
-bool runs_on_warpgroups(const TileShape& tile, const SmSpec& sm) {
-  return sm.wgmma_interval_cycles > 0 && tile.warp_m * kWarpsPerGroup == kWarpgroupRows &&
-         tile.warp_n == tile.cta_n && tile.cta_m % kWarpgroupRows == 0;
-}
-
 }  // namespace
+
+bool is_warpgroup_tile(const TileShape& tile) {
+  return tile.warp_m * kWarpsPerGroup == kWarpgroupRows && tile.warp_n == tile.cta_n &&
+         tile.cta_m % kWarpgroupRows == 0;
+}
 
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason) {
   const SmSpec& sm = target.sm;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
-  const bool warpgroups = runs_on_warpgroups(tile, sm);
+  const bool warpgroups = sm.wgmma_interval_cycles > 0 && is_warpgroup_tile(tile);
   const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!warpgroups && !divides(instruction, tile)) {

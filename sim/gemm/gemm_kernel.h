@@ -84,6 +84,9 @@ struct TileShape {
   int warp_m = 0, warp_n = 0;
 };
 
+/// Whether warpgroups multiply a tile of this shape where the SM has wgmma.
+bool is_warpgroup_tile(const TileShape& tile);
+
 /// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
 /// Nothing, and `reason` filled, where it does not fit.
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,

@@ -56,27 +56,41 @@ Json activity_json(const Activity& activity) {
           {"multiplier_busy_cycles", activity.multiplier_busy_cycles}};
 }
 
-Json energy_json(const EnergyResult& energy) {
-  Json parts = Json::object();
-  for (const auto& [part, uj] : energy.parts_uj) {
+constexpr std::string_view kNoGroup;
+
+/// energy_uj, powers, and what follows from them: visit(group of keys, key, value).
+template <typename Visit>
+void visit_energy(const std::optional<EnergyResult>& energy, const Visit& visit) {
+  if (!energy) {
+    return;
+  }
+  for (const auto& [part, uj] : energy->parts_uj) {
     if (uj != 0) {
-      parts[part] = uj;
+      visit("energy_uj", part, uj);
     }
   }
-  parts["total"] = energy.total_uj;
-  return parts;
+  visit("energy_uj", "total", energy->total_uj);
+  visit(kNoGroup, "power_w", energy->power_w);
+  visit(kNoGroup, "peak_power_w", energy->peak_power_w);
+  visit(kNoGroup, "power_limited", energy->limited);
+  visit(kNoGroup, "pj_per_flop", energy->pj_per_flop);
+  visit(kNoGroup, "gflops_per_w", 1e3 / energy->pj_per_flop);
 }
 
-/// energy_uj, powers, and what follows from them, into `json`.
-void add_energy(const std::optional<EnergyResult>& energy, Json& json) {
-  if (energy) {
-    json["energy_uj"] = energy_json(*energy);
-    json["power_w"] = energy->power_w;
-    json["peak_power_w"] = energy->peak_power_w;
-    json["power_limited"] = energy->limited;
-    json["pj_per_flop"] = energy->pj_per_flop;
-    json["gflops_per_w"] = 1e3 / energy->pj_per_flop;
-  }
+template <typename Visit>
+void visit_total(const VariantTotals& total, const Visit& visit) {
+  visit(kNoGroup, "time_us", total.time_us);
+  visit(kNoGroup, "tflops", total.tflops);
+  visit(kNoGroup, "mismatches", total.mismatches);
+  visit_energy(total.energy, visit);
+}
+
+/// Sets what a visit tells in `json`.
+auto setter_of(Json& json) {
+  return [&json](std::string_view group, std::string_view key, auto value) {
+    Json& object = group.empty() ? json : json[std::string(group)];
+    object[std::string(key)] = value;
+  };
 }
 
 /// What was counted, for whoever wants to multiply it with the table: events, and how much of them
@@ -135,7 +149,7 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   if (variant->activity) {
     json["activity"] = activity_json(*variant->activity);
   }
-  add_energy(variant->energy, json);
+  visit_energy(variant->energy, setter_of(json));
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;
     json["energy_events"] = events_json(*variant->energy);
@@ -176,9 +190,8 @@ Json total_json(const std::optional<VariantTotals>& total) {
   if (!total) {
     return nullptr;
   }
-  Json json{
-      {"time_us", total->time_us}, {"tflops", total->tflops}, {"mismatches", total->mismatches}};
-  add_energy(total->energy, json);
+  Json json = Json::object();
+  visit_total(*total, setter_of(json));
   return json;
 }
 
@@ -218,8 +231,23 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
 
 }  // namespace
 
-std::string totals_report(const Totals& totals) {
-  return totals_json(totals).dump();
+void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
+  for (const bool sparse : {false, true}) {
+    const auto& total = sparse ? totals.sparse : totals.dense;
+    if (total) {
+      visit_total(*total, [&](std::string_view group, std::string_view key, auto value) {
+        if constexpr (!std::is_same_v<decltype(value), bool>) {
+          visit(sparse ? "sparse" : "dense", group, key, value);
+        }
+      });
+    }
+  }
+  if (totals.speedup) {
+    visit({}, {}, "speedup", *totals.speedup);
+  }
+  if (totals.performance_per_watt_ratio) {
+    visit({}, {}, "performance_per_watt_ratio", *totals.performance_per_watt_ratio);
+  }
 }
 
 std::string json_report(const RunResult& result) {

@@ -3,8 +3,11 @@
 
 #include "sim/run/run_result.h"
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace sptc::sim {
 
@@ -21,8 +24,14 @@ std::string text_report(const RunResult& result);
 /// cannot compute is absent. Infinite errors (a NaN where a number belongs) are null.
 std::string json_report(const RunResult& result);
 
-/// The object "totals" of json_report() alone, on one line.
-std::string totals_report(const Totals& totals);
+/// Called with the keys that lead to a number of the object "totals" of json_report(), empty ones
+/// left out, and the number: ("dense", "energy_uj", "total", 12.5).
+using TotalsVisitor =
+    std::function<void(std::string_view variant, std::string_view group, std::string_view key,
+                       std::variant<std::int64_t, double> number)>;
+
+/// Visits every number of "totals".
+void visit_totals(const Totals& totals, const TotalsVisitor& visit);
 
 /// RFC 4180 with a header row; one row per operation and variant.
 std::string csv_report(const RunResult& result);

@@ -178,15 +178,6 @@ std::vector<Operation> prepare(const Workload& workload, const RunOptions& optio
   return operations;
 }
 
-void name_assumptions(const Architecture& architecture, RunResult& result) {
-  for (const Parameter& parameter : architecture.parameters) {
-    if (parameter.evidence == "assumed") {
-      result.assumed.push_back(fmt::format("{} = {}{}{}", parameter.pointer, parameter.value,
-                                           parameter.unit.empty() ? "" : " ", parameter.unit));
-    }
-  }
-}
-
 void add_notes(const Workload& workload, const RunOptions& options, std::string_view numerics,
                bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
@@ -211,6 +202,17 @@ void add_notes(const Workload& workload, const RunOptions& options, std::string_
 }
 
 }  // namespace
+
+std::vector<std::string> assumptions(const Architecture& architecture) {
+  std::vector<std::string> result;
+  for (const Parameter& parameter : architecture.parameters) {
+    if (parameter.evidence == "assumed") {
+      result.push_back(fmt::format("{} = {}{}{}", parameter.pointer, parameter.value,
+                                   parameter.unit.empty() ? "" : " ", parameter.unit));
+    }
+  }
+  return result;
+}
 
 Totals sum_up(const std::vector<OperationResult>& operations) {
   VariantTotals dense;
@@ -274,7 +276,6 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
   result.seed = options.seed;
-  name_assumptions(architecture, result);
 
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);

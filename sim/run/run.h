@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -23,11 +24,14 @@ using ProgressCallback =
 /// Runs every operation of `workload` on `architecture`, dense and sparse as the options say,
 /// checks values and sums up. `data` holds the operand values; null: the real values of the
 /// workload's network where it has them and the fidelity carries values, else seeded random ones.
-/// `switching`: of the same operand values, kept between runs; null: sampled for this one. Throws
-/// InputError.
+/// `switching`: of the same operand values, kept between runs; null: sampled for this one. The
+/// result names no assumptions. Throws InputError.
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
                        const RunOptions& options, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
+
+/// RunResult::assumed: the parameters of `architecture` with evidence "assumed".
+std::vector<std::string> assumptions(const Architecture& architecture);
 
 /// Count-weighted sums of `result.operations`.
 Totals sum_up(const std::vector<OperationResult>& operations);

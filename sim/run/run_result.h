@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct CheckResult {
 
 /// Where the energy of one launch goes, and at what power.
 struct EnergyResult {
-  std::vector<std::pair<std::string, double>>
+  std::vector<std::pair<std::string_view, double>>
       parts_uj;  ///< by event (energy::kEvents), then leakage, idle_sms, constant, board
   double total_uj = 0;
   double power_w = 0;           ///< average over the launch

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kReportInterval{200};
 struct PendingPoint {
   std::uint64_t position;
   float seconds;
-  bool isolated;
+  bool alone;  ///< not in a batch: it has a process of its own, or may have ended its worker
 };
 
 class Coordinator {
@@ -81,9 +81,13 @@ class Coordinator {
       any = true;
       std::vector<std::uint64_t> batch;
       auto& flight = in_flight_[worker];
+      if (flight.size() > batch_limit() / 2) {
+        continue;
+      }
       while (const PendingPoint* next = peek()) {
-        const std::size_t limit = next->isolated ? 1 : batch_limit();
-        const bool fits = flight.size() < limit && (!next->isolated || flight.empty());
+        const bool fits =
+            next->alone ? flight.empty()
+                        : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
         if (!fits) {
           break;
         }
@@ -130,13 +134,19 @@ class Coordinator {
         continue;
       }
       ensure(!flight.empty(), "a worker reports a point that it did not get");
+      if (event.lost && flight.size() > 1) {
+        // Which of them it was shows when each is simulated without the others.
+        for (PendingPoint& point : flight) {
+          point.alone = true;
+          again_.push_back(point);
+        }
+        flight.clear();
+        continue;
+      }
       const PendingPoint point = flight.front();
       flight.pop_front();
       if (event.lost) {
-        // The one at work takes the blame, the others wait again.
         event.outcome.position = point.position;
-        again_.insert(again_.end(), flight.begin(), flight.end());
-        flight.clear();
       }
       ensure(event.outcome.position == point.position, "a worker reports out of order");
       ++progress_.done;
@@ -144,7 +154,7 @@ class Coordinator {
       estimate_left_ -= point.seconds;
       estimate_done_ += point.seconds;
       batch.push_back(std::move(event.outcome));
-      if (point.isolated) {
+      if (point.alone) {
         store(batch);
       }
     }

@@ -59,6 +59,10 @@ void Statement::bind_null(int parameter) {
   ensure(sqlite3_bind_null(statement_.get(), parameter) == SQLITE_OK, "bind failed");
 }
 
+void Statement::clear() {
+  sqlite3_clear_bindings(statement_.get());
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) {

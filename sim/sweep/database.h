@@ -22,6 +22,8 @@ class Statement {
   /// The text must live until the statement was reset.
   void bind(int parameter, std::string_view value);
   void bind_null(int parameter);
+  /// All parameters are NULL.
+  void clear();
 
   /// The next row; false at the end.
   bool step();

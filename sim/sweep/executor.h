@@ -25,7 +25,7 @@ struct PointLimits {
 struct WorkerEvent {
   std::size_t worker = 0;
   bool lost = false;     ///< the worker died; `outcome` says nothing but the reason
-  PointOutcome outcome;  ///< of the oldest position that the worker had
+  PointOutcome outcome;  ///< of the oldest position that the worker had not reported
 };
 
 /// Workers that simulate points: processes here, or ranks on other machines. A worker reports its

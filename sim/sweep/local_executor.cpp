@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -15,6 +16,11 @@
 #include <unistd.h>
 
 namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kMaxRequest = 512;  // positions read at once
+
+}  // namespace
 
 LocalExecutor::LocalExecutor(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                              std::size_t workers)
@@ -66,11 +72,11 @@ void LocalExecutor::start(Process& process) {
 }
 
 void LocalExecutor::serve(int requests, int outcomes) {
-  std::uint64_t position = 0;
-  std::size_t got = 0;
-  auto* const bytes = reinterpret_cast<char*>(&position);
+  std::array<std::uint64_t, kMaxRequest> positions{};
+  std::size_t got = 0;  // bytes
   while (true) {
-    const ssize_t count = ::read(requests, bytes + got, sizeof(position) - got);
+    const ssize_t count =
+        ::read(requests, reinterpret_cast<char*>(positions.data()) + got, sizeof(positions) - got);
     if (count < 0 && errno == EINTR) {
       continue;
     }
@@ -78,12 +84,13 @@ void LocalExecutor::serve(int requests, int outcomes) {
       return;
     }
     got += static_cast<std::size_t>(count);
-    if (got == sizeof(position)) {
-      got = 0;
-      if (!write_all(outcomes, to_bytes(run_point(plan_, runner_, position, limits_)))) {
-        return;
-      }
+    const std::size_t whole = got / sizeof(positions[0]);
+    if (!run_points(plan_, runner_, std::span(positions).first(whole), limits_,
+                    [&](std::string_view bytes) { return write_all(outcomes, bytes); })) {
+      return;
     }
+    got %= sizeof(positions[0]);
+    positions[0] = positions[whole % kMaxRequest];  // a number of which a part is here
   }
 }
 
@@ -107,7 +114,7 @@ std::vector<WorkerEvent> LocalExecutor::wait(std::chrono::milliseconds timeout) 
       continue;
     }
     Process& process = processes_[i];
-    char buffer[65536];
+    char buffer[1 << 17];
     const ssize_t count = ::read(process.outcomes, buffer, sizeof(buffer));
     if (count <= 0) {
       WorkerEvent event{i, true, {}};

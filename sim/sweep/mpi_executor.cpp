@@ -18,7 +18,7 @@ namespace {
 namespace mpi = boost::mpi;
 using SteadyClock = std::chrono::steady_clock;
 
-enum Tag { kPositions = 1, kOutcome, kAlive, kEnd };
+enum Tag { kPositions = 1, kOutcomes, kAlive, kEnd };
 
 constexpr std::chrono::seconds kHeartbeat{2};
 constexpr std::chrono::seconds kSilence{20};
@@ -75,16 +75,21 @@ class MpiExecutor : public Executor {
     const auto worker = static_cast<std::size_t>(source) - 1;
     Rank& rank = ranks_[worker];
     rank.heard = SteadyClock::now();
-    if (tag != kOutcome) {
+    if (tag != kOutcomes) {
       world_.recv(source, tag);
       return;
     }
     std::string bytes;
     world_.recv(source, tag, bytes);
-    std::size_t used = 0;
-    auto outcome = from_bytes(bytes, used);
-    ensure(outcome.has_value(), "a rank sent half an outcome");
-    if (!rank.lost) {  // one that was given up and speaks again: its points went elsewhere
+    if (rank.lost) {
+      return;  // given up, and speaks again: its points went elsewhere
+    }
+    std::string_view rest = bytes;
+    while (!rest.empty()) {
+      std::size_t used = 0;
+      auto outcome = from_bytes(rest, used);
+      ensure(outcome.has_value(), "a rank sent half an outcome");
+      rest.remove_prefix(used);
       --rank.busy;
       events.push_back({worker, false, std::move(*outcome)});
     }
@@ -120,18 +125,25 @@ void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& r
     }
   };
   while (true) {
-    const mpi::status message = world.probe(0, mpi::any_tag);
-    if (message.tag() == kEnd) {
+    const auto message = world.iprobe(0, mpi::any_tag);
+    if (!message) {
+      std::this_thread::sleep_for(kPause);  // MPI's own waiting takes a processor
+      continue;
+    }
+    if (message->tag() == kEnd) {
       world.recv(0, kEnd);
       return;
     }
     std::vector<std::uint64_t> positions;
     world.recv(0, kPositions, positions);
-    for (const std::uint64_t position : positions) {
-      world.send(0, kOutcome,
-                 to_bytes(run_point(plan, runner, position, limits, tell_that_we_live)));
-      spoken = SteadyClock::now();
-    }
+    run_points(
+        plan, runner, positions, limits,
+        [&](std::string_view outcomes) {
+          world.send(0, kOutcomes, std::string(outcomes));
+          spoken = SteadyClock::now();
+          return true;
+        },
+        tell_that_we_live);
   }
 }
 
@@ -150,9 +162,20 @@ std::vector<int> strangers(const mpi::communicator& world, const SweepPlan& plan
 
 }  // namespace
 
+namespace {
+
+[[noreturn]] void abort_all(int code) {
+  std::fflush(stderr);
+  mpi::environment::abort(code);
+  std::_Exit(code);
+}
+
+}  // namespace
+
 int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                  const MpiRoot& root) {
-  mpi::environment environment;
+  constexpr bool kAbortOnException = false;  // what is refused here has an exit code of its own
+  mpi::environment environment(kAbortOnException);
   const mpi::communicator world;
   if (world.size() < 2) {
     throw InputError(
@@ -167,29 +190,27 @@ int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& 
     }
     return 2;
   }
-  if (world.rank() != 0) {
-    serve(world, plan, runner, limits);
-    return 0;
-  }
-  MpiExecutor executor(world);
-  int code = 2;
+  // From here on ranks wait for each other: nothing but an abort ends them early.
+  int code = 0;
   try {
+    if (world.rank() != 0) {
+      serve(world, plan, runner, limits);
+      return 0;
+    }
+    MpiExecutor executor(world);
     code = root(executor);
+    // MPI_Finalize would wait for the dead, here and in each rank.
+    constexpr int kInterrupted = 130;
+    if (code == kInterrupted || executor.any_lost()) {
+      abort_all(code);
+    }
+    executor.finish();
   } catch (const InputError& error) {
-    // The other ranks wait for work: nothing but an abort ends them.
     fmt::print(stderr, "sptcsim: error: {}\n", error.what());
-    std::fflush(stderr);
-    mpi::environment::abort(code);
-  }
-  constexpr int kInterrupted = 130;
-  if (code == kInterrupted) {
-    std::fflush(stderr);
-    mpi::environment::abort(code);
-  }
-  executor.finish();
-  if (executor.any_lost()) {
-    std::fflush(stderr);
-    std::_Exit(code);  // MPI_Finalize would wait for the dead
+    abort_all(2);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
+    abort_all(3);
   }
   return code;
 }

@@ -88,6 +88,9 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
   for (const SweepArchitecture& architecture : spec_.architectures) {
     parameters_.push_back(parameter_values(architecture.document));
   }
+  for (const auto& parameters : parameters_) {
+    hashed_.push_back(hashed_text(parameters));
+  }
   // The seed that a run has without one: the same point with and without naming it.
   const auto varies_seed = [](const SweepAxis& axis) {
     return axis.kind == SweepAxis::Kind::kOption && axis.target == "seed";
@@ -160,22 +163,46 @@ SweepPoint SweepPlan::point(std::uint64_t position) const {
   return point;
 }
 
+std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
+    const std::vector<std::pair<std::string, std::string>>& parameters) const {
+  std::vector<HashedText> pieces{{std::nullopt, {}}};
+  std::string fitted;  // as long as all the rest, and never varied: its digest is enough
+  for (const auto& [pointer, value] : parameters) {
+    if (std::string_view(pointer).substr(1).starts_with(kFittedDesign)) {
+      fitted += fmt::format("{}={}\n", pointer, value);
+      continue;
+    }
+    pieces.back().text += pointer + "=";
+    const auto varied = std::find_if(
+        spec_.axes.begin(), spec_.axes.end(), [&, &at = pointer](const SweepAxis& axis) {
+          return axis.kind == SweepAxis::Kind::kParameter && axis.target == at;
+        });
+    if (varied == spec_.axes.end()) {
+      pieces.back().text += value;
+    } else {
+      pieces.push_back({static_cast<std::size_t>(varied - spec_.axes.begin()), {}});
+    }
+    pieces.back().text += '\n';
+  }
+  pieces.back().text += sha256(fitted);
+  return pieces;
+}
+
 std::string SweepPlan::hash(const SweepPoint& point) const {
   std::string text = fmt::format("sptcsim-point/1\nversion={}\nworkload={}\n", version_,
                                  spec_.workloads[point.workload].digest);
   for (const auto& [key, value] : point.options) {
-    text += fmt::format("--{}={}\n", key, value);
+    for (const std::string_view part :
+         {std::string_view("--"), std::string_view(key), std::string_view("="),
+          std::string_view(value), std::string_view("\n")}) {
+      text += part;
+    }
   }
-  for (const auto& [pointer, value] : parameters_[point.architecture]) {
-    const auto changed = std::find_if(
-        point.parameters.begin(), point.parameters.end(),
-        [&, &at = pointer](const auto& chosen) { return spec_.axes[chosen.first].target == at; });
-    text += pointer;
-    text += '=';
-    text += changed == point.parameters.end()
-                ? value
-                : parameter_text(spec_.axes[changed->first].values[changed->second]);
-    text += '\n';
+  for (const HashedText& piece : hashed_[point.architecture]) {
+    if (piece.axis) {
+      text += parameter_text(value(*piece.axis, point.position));
+    }
+    text += piece.text;
   }
   return sha256(text);
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,15 @@ class SweepPlan {
   std::string digest() const;
 
  private:
+  /// What hash() hashes of an architecture: a value of an axis (none in the first piece), then text
+  /// that all points share.
+  struct HashedText {
+    std::optional<std::size_t> axis;
+    std::string text;
+  };
+  std::vector<HashedText> hashed_text(
+      const std::vector<std::pair<std::string, std::string>>& parameters) const;
+
   bool holds(std::uint64_t position) const;
   std::size_t index(std::size_t dimension, std::uint64_t position) const;
 
@@ -64,6 +74,7 @@ class SweepPlan {
   std::uint64_t product_ = 1;
   std::vector<Condition> conditions_;
   std::vector<std::vector<std::pair<std::string, std::string>>> parameters_;  ///< of each arch
+  std::vector<std::vector<HashedText>> hashed_;                               ///< of each arch
 };
 
 }  // namespace sptc::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/sweep/plan.h"
+#include "sim/sweep/point_figures.h"
 
 #include <cstdint>
 #include <string>
@@ -12,9 +13,10 @@ namespace sptc::sim {
 struct PointOutcome {
   std::uint64_t position = 0;
   bool failed = false;
-  std::string reason;  ///< why it failed; empty where it did not
-  std::string totals;  ///< JSON object of the run's totals; empty where there are none
-  std::string result;  ///< JSON report of the whole run; empty: not kept
+  std::string reason;   ///< why it failed; empty where it did not
+  PointFigures totals;  ///< of the run
+  std::string result;   ///< JSON report of the whole run; empty: not kept
+  std::string hash;     ///< SweepPlan::hash(), by whoever simulated the point; empty: not yet
 };
 
 /// Simulates points. The sweep knows nothing of a simulation but this.

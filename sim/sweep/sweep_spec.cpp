@@ -282,25 +282,30 @@ class SpecReader {
         }
       }
     }
-    for (const json& value : axis.values) {
-      check_parameter(axis, value);
+    for (const SweepArchitecture& architecture : spec_.architectures) {
+      VariedArchitecture varied(to_architecture(architecture.document, axis.place.file));
+      for (const json& value : axis.values) {
+        const std::pair number(axis.target, value.is_number() ? value.get<double>() : 0);
+        if (!value.is_number() || varied.with({&number, 1}, "a sweep") == nullptr) {
+          check_parameter(axis, architecture, value);
+        }
+      }
     }
   }
 
   /// Refuses what no combination with other values can make valid.
-  void check_parameter(const SweepAxis& axis, const json& value) const {
-    for (const SweepArchitecture& architecture : spec_.architectures) {
-      json document = architecture.document;
-      set_parameter(document, axis.target, value, "a sweep");
-      try {
-        to_architecture(document, axis.place.file);
-      } catch (const InputError& error) {
-        const std::string_view message = error.what();
-        if (message.find(axis.target + "/value: ") != std::string_view::npos ||
-            message.find(axis.target + ": ") != std::string_view::npos) {
-          axis.place.fail(fmt::format("the value {} is refused: {}", describe(value),
-                                      message.substr(0, message.find('\n'))));
-        }
+  static void check_parameter(const SweepAxis& axis, const SweepArchitecture& architecture,
+                              const json& value) {
+    json document = architecture.document;
+    set_parameter(document, axis.target, value, "a sweep");
+    try {
+      to_architecture(document, axis.place.file);
+    } catch (const InputError& error) {
+      const std::string_view message = error.what();
+      if (message.find(axis.target + "/value: ") != std::string_view::npos ||
+          message.find(axis.target + ": ") != std::string_view::npos) {
+        axis.place.fail(fmt::format("the value {} is refused: {}", describe(value),
+                                    message.substr(0, message.find('\n'))));
       }
     }
   }

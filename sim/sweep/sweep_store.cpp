@@ -72,24 +72,7 @@ void bind_json(Statement& statement, int parameter, const json& value) {
   }
 }
 
-/// Numbers of `object`, flat: {"dense": {"time_us": 1}} gives dense_time_us.
-void flatten(const json& object, const std::string& prefix,
-             std::vector<std::pair<std::string, json>>& figures) {
-  for (const auto& [key, value] : object.items()) {
-    const std::string name = prefix.empty() ? key : total_column(prefix, key);
-    if (value.is_object()) {
-      flatten(value, name, figures);
-    } else if (value.is_number()) {
-      figures.emplace_back(name, value);
-    }
-  }
-}
-
 }  // namespace
-
-std::string total_column(std::string_view variant, std::string_view figure) {
-  return fmt::format("{}_{}", variant, figure);
-}
 
 Database open_sweep(const std::filesystem::path& file) {
   std::error_code error;
@@ -216,6 +199,7 @@ void SweepStore::begin_writing() {
 void SweepStore::prepare_insert() {
   insert_.reset();
   total_columns_.clear();
+  columns_of_names_.clear();
   std::set<std::string> fixed = {"position", "hash", "status", "reason", "result"};
   for (const SweepAxis& axis : plan_.spec().axes) {
     fixed.insert(axis.name);
@@ -244,57 +228,64 @@ void SweepStore::prepare_insert() {
       database_->prepare("INSERT INTO points(" + names + ") VALUES(" + values + ")"));
 }
 
-std::vector<std::pair<std::string, json>> SweepStore::totals_of(const PointOutcome& outcome) {
-  std::vector<std::pair<std::string, json>> figures;
-  if (!outcome.totals.empty()) {
-    flatten(json::parse(outcome.totals), "", figures);
+const std::vector<int>& SweepStore::columns_of(const PointFigures& figures) {
+  if (insert_ == nullptr) {
+    prepare_insert();
   }
-  for (auto& [name, value] : figures) {
+  if (const auto found = columns_of_names_.find(figures.names());
+      found != columns_of_names_.end()) {
+    return found->second;
+  }
+  std::vector<std::string> names;
+  std::string_view rest = figures.names();
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    std::string name(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
     for (const SweepAxis& axis : plan_.spec().axes) {
       if (axis.name == name) {
-        name = total_column("total", name);
+        name = "total_" + name;
         break;
       }
     }
-    if (insert_ == nullptr || !total_columns_.contains(name)) {
-      if (insert_ == nullptr) {
-        prepare_insert();
-      }
-      if (!total_columns_.contains(name)) {
-        insert_.reset();
-        database_->execute("ALTER TABLE points ADD COLUMN " + sql_name(name));
-        prepare_insert();
-      }
+    if (!total_columns_.contains(name)) {
+      insert_.reset();
+      database_->execute("ALTER TABLE points ADD COLUMN " + sql_name(name));
+      prepare_insert();
     }
+    names.push_back(std::move(name));
   }
-  return figures;
+  std::vector<int>& columns = columns_of_names_[figures.names()];
+  for (const std::string& name : names) {
+    columns.push_back(total_columns_.at(name));
+  }
+  return columns;
 }
 
 void SweepStore::insert(const PointOutcome& outcome) {
   const SweepSpec& spec = plan_.spec();
-  const auto figures = totals_of(outcome);
-  if (insert_ == nullptr) {
-    prepare_insert();
-  }
-  const std::string hash = plan_.hash(plan_.point(outcome.position));
+  const std::vector<int>& columns = columns_of(outcome.totals);
+  const std::string hash =
+      outcome.hash.empty() ? plan_.hash(plan_.point(outcome.position)) : outcome.hash;
+  insert_->clear();
   int parameter = 0;
   insert_->bind(++parameter, static_cast<std::int64_t>(outcome.position));
   insert_->bind(++parameter, std::string_view(hash));
   insert_->bind(++parameter, std::string_view(outcome.failed ? "failed" : "done"));
-  const auto bind_or_null = [&](const std::string& text) {
+  const auto bind_unless_empty = [&](const std::string& text) {
     ++parameter;
-    text.empty() ? insert_->bind_null(parameter) : insert_->bind(parameter, std::string_view(text));
+    if (!text.empty()) {
+      insert_->bind(parameter, std::string_view(text));
+    }
   };
-  bind_or_null(outcome.reason);
+  bind_unless_empty(outcome.reason);
   for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
     bind_json(*insert_, ++parameter, plan_.value(axis, outcome.position));
   }
-  bind_or_null(outcome.result);
-  for (const auto& [name, column] : total_columns_) {
-    insert_->bind_null(column);
-  }
-  for (const auto& [name, value] : figures) {
-    bind_json(*insert_, total_columns_.at(name), value);
+  bind_unless_empty(outcome.result);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::visit([&](auto number) { insert_->bind(columns[i], number); },
+               outcome.totals.numbers()[i]);
   }
   insert_->step();
   insert_->reset();

@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -39,7 +40,7 @@ class FileLock {
 ///     sweep(key, value)    schema, name, version, build, digest, spec (JSON), axes (JSON)
 ///     points(position, hash, status, reason, <axes>, <totals>, result)
 ///
-/// While a sweep runs the file is in WAL mode and every point is a transaction. When all points are
+/// While a sweep runs the file is in WAL mode and every add() is a transaction. When all points are
 /// there it is rewritten in order, so that equal results are equal bytes. One process at a time
 /// writes: the file is locked. Everything throws InputError.
 class SweepStore {
@@ -73,7 +74,8 @@ class SweepStore {
   void begin_writing();
   void prepare_insert();
   void insert(const PointOutcome& outcome);
-  std::vector<std::pair<std::string, nlohmann::json>> totals_of(const PointOutcome& outcome);
+  /// The parameter of the insert statement for each number; adds the columns that are missing.
+  const std::vector<int>& columns_of(const PointFigures& figures);
 
   std::filesystem::path file_;
   const SweepPlan& plan_;
@@ -81,6 +83,7 @@ class SweepStore {
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statement> insert_;
   std::map<std::string, int> total_columns_;  ///< parameter of the insert statement
+  std::unordered_map<std::string, std::vector<int>> columns_of_names_;
   std::unordered_set<std::uint64_t> finished_;
   std::size_t failures_ = 0;
   bool wrote_ = false;
@@ -95,8 +98,5 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> parts,
 
 /// Opens the results of a sweep for reading. Throws InputError where the file holds none.
 Database open_sweep(const std::filesystem::path& file);
-
-/// The name of the column for "totals.dense.time_us": a flat name, "dense_time_us".
-std::string total_column(std::string_view variant, std::string_view figure);
 
 }  // namespace sptc::sim

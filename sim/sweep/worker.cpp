@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -23,6 +24,9 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 1000;
+// A worker sends what it has at this size or age.
+constexpr std::size_t kSentBytes = 1 << 16;
+constexpr std::chrono::milliseconds kSentAfter{5};
 
 void append(std::string& bytes, std::uint64_t value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -49,6 +53,7 @@ PointOutcome run_here(const SweepPlan& plan, PointRunner& runner, const SweepPoi
   try {
     PointOutcome outcome = runner.run(plan, point);
     outcome.position = point.position;
+    outcome.hash = plan.hash(point);
     return outcome;
   } catch (const InputError& error) {
     return failure(point.position, error.what());
@@ -129,7 +134,9 @@ PointOutcome run_isolated(const SweepPlan& plan, PointRunner& runner, const Swee
     if (limits.memory_mb) {
       limit_memory(*limits.memory_mb);
     }
-    write_all(ends[1], to_bytes(run_here(plan, runner, point)));
+    std::string outcome;
+    append_bytes(run_here(plan, runner, point), outcome);
+    write_all(ends[1], outcome);
     ::_exit(0);
   }
   ::close(ends[1]);
@@ -153,15 +160,19 @@ PointOutcome run_isolated(const SweepPlan& plan, PointRunner& runner, const Swee
 
 }  // namespace
 
-std::string to_bytes(const PointOutcome& outcome) {
-  std::string bytes;
+void append_bytes(const PointOutcome& outcome, std::string& bytes) {
   append(bytes, outcome.position);
   append(bytes, outcome.failed ? 1 : 0);
-  for (const std::string* text : {&outcome.reason, &outcome.totals, &outcome.result}) {
+  for (const std::string* text :
+       {&outcome.reason, &outcome.result, &outcome.hash, &outcome.totals.names()}) {
     append(bytes, text->size());
     bytes += *text;
   }
-  return bytes;
+  append(bytes, outcome.totals.numbers().size());
+  for (const PointFigures::Number& number : outcome.totals.numbers()) {
+    append(bytes, number.index());
+    std::visit([&](auto value) { append(bytes, std::bit_cast<std::uint64_t>(value)); }, number);
+  }
 }
 
 std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used) {
@@ -172,7 +183,8 @@ std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used
     return std::nullopt;
   }
   outcome.failed = failed != 0;
-  for (std::string* text : {&outcome.reason, &outcome.totals, &outcome.result}) {
+  std::string names;
+  for (std::string* text : {&outcome.reason, &outcome.result, &outcome.hash, &names}) {
     std::uint64_t size = 0;
     if (!take(bytes, size) || bytes.size() < size) {
       return std::nullopt;
@@ -180,6 +192,24 @@ std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used
     *text = bytes.substr(0, size);
     bytes.remove_prefix(size);
   }
+  std::uint64_t count = 0;
+  if (!take(bytes, count) || bytes.size() / (2 * sizeof(std::uint64_t)) < count) {
+    return std::nullopt;
+  }
+  std::vector<PointFigures::Number> numbers;
+  numbers.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t kind = 0;
+    std::uint64_t value = 0;
+    take(bytes, kind);
+    take(bytes, value);
+    if (kind == 0) {
+      numbers.emplace_back(std::bit_cast<std::int64_t>(value));
+    } else {
+      numbers.emplace_back(std::bit_cast<double>(value));
+    }
+  }
+  outcome.totals = PointFigures(std::move(names), std::move(numbers));
   used = before - bytes.size();
   return outcome;
 }
@@ -190,6 +220,26 @@ PointOutcome run_point(const SweepPlan& plan, PointRunner& runner, std::uint64_t
   const bool isolated = limits.any() || runner.needs_process(plan, point);
   return isolated ? run_isolated(plan, runner, point, limits, while_waiting)
                   : run_here(plan, runner, point);
+}
+
+bool run_points(const SweepPlan& plan, PointRunner& runner,
+                std::span<const std::uint64_t> positions, const PointLimits& limits,
+                const std::function<bool(std::string_view outcomes)>& send,
+                const std::function<void()>& while_waiting) {
+  std::string outcomes;
+  auto sent = SteadyClock::now();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    append_bytes(run_point(plan, runner, positions[i], limits, while_waiting), outcomes);
+    const auto now = SteadyClock::now();
+    if (i + 1 == positions.size() || outcomes.size() >= kSentBytes || now - sent >= kSentAfter) {
+      if (!send(outcomes)) {
+        return false;
+      }
+      outcomes.clear();
+      sent = now;
+    }
+  }
+  return true;
 }
 
 bool write_all(int descriptor, std::string_view bytes) {

@@ -66,7 +66,7 @@ void expect_breakdown(bool sparse, double time_us, const MemoryTraffic& traffic,
   add_energy(layer, sparse, table_of_round_numbers(), switching, RunOptions{}, figures);
   ASSERT_TRUE(figures.energy);
   for (const auto& [part, uj] : figures.energy->parts_uj) {
-    const auto expected = expected_uj.find(part);
+    const auto expected = expected_uj.find(std::string(part));
     EXPECT_NEAR(uj, expected == expected_uj.end() ? 0 : expected->second, 1e-8) << part;
   }
   EXPECT_NEAR(figures.energy->total_uj, total_uj, 1e-7);

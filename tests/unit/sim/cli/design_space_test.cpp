@@ -171,12 +171,61 @@ TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
   }
 }
 
+/// Instructions that no GEMM kernel is made of.
+struct InstructionChange {
+  const char* key;
+  double value;
+  const char* arch;
+  const char* instruction;
+  int ilp;             ///< chains of each of four warps
+  const char* figure;  ///< of a row of `microbench`
+  char direction;
+};
+
+const std::vector<InstructionChange>& instruction_changes() {
+  static const std::vector<InstructionChange> all{
+      {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 4, "fma_per_clk_per_sm",
+       '<'},
+      {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 1, "latency_cycles", '>'},
+      {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k64.s32.s4.s4.s32", 4,
+       "fma_per_clk_per_sm", '<'},
+      {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k256.s32.b1.b1.s32.xor.popc", 1,
+       "latency_cycles", '>'},
+      // With 8 columns the interval is longer than the arithmetic.
+      {"wgmma_interval_cycles", 40, "h800-pcie", "wgmma.m64n8k16.f32.f16.f16 rs", 1,
+       "fma_per_clk_per_sm", '<'},
+  };
+  return all;
+}
+
+TEST_F(DesignSpace, NumbersOfOtherInstructionsMoveTheirLatencyAndThroughputTheRightWay) {
+  for (const InstructionChange& change : instruction_changes()) {
+    const auto measured = [&](const std::string& arch) {
+      const ProgramOutcome outcome = run(
+          fmt::format("microbench --arch {} --instruction '{}' --warps 4 --ilp {} --format json",
+                      arch, change.instruction, change.ilp));
+      EXPECT_EQ(outcome.exit_code, 0) << change.key << ": " << outcome.err;
+      return json::parse(outcome.out)["rows"][0][change.figure].get<double>();
+    };
+    json document = {{"base", change.arch}, {"name", "changed"}};
+    set(document, change.key, change.value);
+    std::ofstream(path("i.json")) << document;
+    const double before = measured(change.arch);
+    const double after = measured(path("i.json"));
+    if (change.direction == '>') {
+      EXPECT_GT(after, 1.05 * before) << change.instruction;
+    } else {
+      EXPECT_LT(after, 0.95 * before) << change.instruction;
+    }
+  }
+}
+
 TEST_F(DesignSpace, IsTestedWhole) {
-  std::set<std::string, std::less<>> tested{
-      // Of instructions that no f16 kernel of the A100 is made of: tests/fidelity measures them
-      // with `microbench`.
-      "f64_multipliers", "sub_byte_extra_cycles", "wgmma_interval_cycles"};
+  std::set<std::string, std::less<>> tested;
   for (const Change& change : changes()) {
+    tested.insert(change.key);
+  }
+  for (const InstructionChange& change : instruction_changes()) {
     tested.insert(change.key);
   }
   for (const ArchitectureField& field : architecture_fields()) {
@@ -210,15 +259,32 @@ TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
 }
 
 TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
-  const auto sweep = [&](const std::string& axes) {
+  const auto sweep = [&](const std::string& key, const std::string& options = "",
+                         const std::string& arch = "a100-sxm4-80gb") {
     std::ofstream(path("s.json")) << fmt::format(
         R"({{"schema": "sptcsim-sweep/0.1", "name": "s", "workloads": [{{"m": 64, "n": 64, "k": 64}}],
-            "options": {{"fidelity": "analytic", "check": "none"}}, "axes": [{}]}})",
-        axes);
+            "arch": "{}", "options": {{"check": "none"{}}},
+            "axes": [{{"parameter": "{}", "values": [2, 4]}}]}})",
+        arch, options, key);
     return "sweep plan " + path("s.json");
   };
-  expect_refused(sweep(R"({"parameter": "round_latency_cycles", "values": [2, 4]})"),
-                 "changes nothing with the fidelity analytic");
+  const std::string closed_form = R"(, "fidelity": "analytic")";
+  expect_refused(sweep("round_latency_cycles", closed_form),
+                 "changes nothing: the closed form of the fidelity analytic does not know it");
+  expect_refused(sweep("f64_multipliers"), "no GEMM kernel is made of");
+  expect_refused(sweep("sub_byte_extra_cycles", closed_form), "no GEMM kernel is made of");
+  expect_refused(sweep("wgmma_interval_cycles"), "the GEMM library has no wgmma kernel");
+  expect_refused(sweep("wgmma_interval_cycles", closed_form, "h800-pcie"), "does not know it");
+  expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),
+                 "dense weights have no metadata");
+  expect_refused(sweep("sustained_exponent"), "the option clock is not 'sustained'");
+  expect_refused(sweep("reduction_launch_us", R"(, "split-k": 1)"), "nothing is reduced");
+  for (const std::string& effective :
+       {sweep("round_latency_cycles"), sweep("sustained_exponent", R"(, "clock": "sustained")"),
+        sweep("reduction_launch_us", R"(, "split-k": 2)"),
+        sweep("metadata_port_bytes_per_cycle")}) {
+    EXPECT_EQ(run(effective).exit_code, 0) << effective;
+  }
   expect_refused("gemm 64 64 64 --variants dense --pattern 1:4", "--pattern has no effect");
   expect_refused("gemm 64 64 64 --pattern 4:8", "need a selector of 8 inputs");
   expect_refused("gemm 64 64 64 --pattern 4:4", "N:M");

@@ -213,23 +213,7 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({path("bad.json")}, "unknown option 'out'");
 }
 
-#ifdef SPTC_MPIRUN
-TEST_F(SweepProgram, MpiRanksGiveTheBytesOfASerialRun) {
-  const std::string whole = undisturbed();
-  const auto mpirun = [&](const std::string& ranks) {
-    const std::string command =
-        std::string(SPTC_MPIRUN) + " --allow-run-as-root --oversubscribe -n " + ranks +
-        " " SPTC_PROGRAM " sweep " + path("s.json") + " --db " + path("mpi" + ranks) + " --mpi >" +
-        path("out") + " 2>" + path("err");
-    const int status = std::system(command.c_str());
-    return WEXITSTATUS(status);
-  };
-  EXPECT_EQ(mpirun("3"), 1) << read(path("err"));
-  EXPECT_EQ(read(path("mpi3")), whole);
-  EXPECT_EQ(mpirun("1"), 2);
-  EXPECT_NE(read(path("err")).find("at least two"), std::string::npos) << read(path("err"));
-}
-#else
+#ifdef SPTC_WITHOUT_MPI
 TEST_F(SweepProgram, SaysThatItWasBuiltWithoutMpi) {
   expect_refused({path("s.json"), "--mpi"}, "SPTC_WITH_MPI");
 }

@@ -161,18 +161,23 @@ TEST(Architecture, ThatSaysNothingOfItsDesignHasTheHardwares) {
   }
 }
 
-TEST(WithNumbers, GivesWhatTheDocumentWouldGive) {
+TEST(VariedArchitecture, GivesWhatTheDocumentWouldGiveTimeAndAgain) {
   const Architecture base = load_architecture("a100-sxm4-80gb");
   const std::vector<std::pair<std::string, double>> numbers{{"/sms", 54},
                                                             {"/memory/dram_gb_per_s", 1000}};
-  const auto quick = with_numbers(base, numbers, "a test");
-  ASSERT_TRUE(quick);
+  VariedArchitecture varied(base);
+  const std::vector<std::pair<std::string, double>> others{{"/sm/registers", 1024},
+                                                           {"/memory/dram_gb_per_s", 7}};
+  ASSERT_NE(varied.with(others, "another test"), nullptr);
+  const Architecture* const quick = varied.with(numbers, "a test");
+  ASSERT_NE(quick, nullptr);
   json document = load_architecture_document("a100-sxm4-80gb");
   for (const auto& [pointer, value] : numbers) {
     set_parameter(document, pointer, value, "a test");
   }
   const Architecture slow = to_architecture(document, "x.json");
   EXPECT_EQ(quick->gpu.sms, slow.gpu.sms);
+  EXPECT_EQ(quick->gpu.sm.registers, slow.gpu.sm.registers);
   EXPECT_EQ(quick->gpu.memory.dram_gb_per_s, slow.gpu.memory.dram_gb_per_s);
   ASSERT_EQ(quick->parameters.size(), slow.parameters.size());
   for (std::size_t i = 0; i < slow.parameters.size(); ++i) {
@@ -185,7 +190,7 @@ TEST(WithNumbers, GivesWhatTheDocumentWouldGive) {
   for (const Numbers& refused :
        {Numbers{{"/sms", 0}}, Numbers{{"/sms", 1.5}}, Numbers{{"/kernels/library", 1}},
         Numbers{{"/nothing", 1}}, Numbers{{"/memory/l2_far_latency_cycles", 10}}}) {
-    EXPECT_FALSE(with_numbers(base, refused, "a test")) << refused.front().first;
+    EXPECT_EQ(varied.with(refused, "a test"), nullptr) << refused.front().first;
   }
 }
 

@@ -11,10 +11,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <variant>
 
 namespace sptc::sim {
 namespace {
@@ -295,6 +299,28 @@ RunResult with_energy() {
   result.operations[0].sparse->energy = energy;
   result.totals.performance_per_watt_ratio = 2;
   return result;
+}
+
+TEST(VisitTotals, TellsTheNumbersThatTheJsonReportHas) {
+  const RunResult result = with_energy();
+  std::map<std::string, double> visited;
+  visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
+                                  std::string_view key, std::variant<std::int64_t, double> number) {
+    std::string path;
+    for (const std::string_view part : {variant, group, key}) {
+      path += part.empty() ? "" : "/" + std::string(part);
+    }
+    visited[path] = std::visit([](auto value) { return static_cast<double>(value); }, number);
+  });
+  std::map<std::string, double> written;
+  const auto flat = nlohmann::json::parse(json_report(result))["totals"].flatten();
+  for (const auto& [path, value] : flat.items()) {
+    if (value.is_number()) {
+      written[path] = value;
+    }
+  }
+  EXPECT_EQ(visited, written);
+  EXPECT_EQ(visited.at("/sparse/energy_uj/multiply"), 750);
 }
 
 TEST(TextReport, ShowsWhereTheEnergyGoesDenseBesideSparse) {

@@ -33,9 +33,9 @@ class SweepReport : public testing::Test {
         outcome.failed = true;
         outcome.reason = "too | small, \"really\"";
       } else {
-        outcome.totals = json({{"sparse", {{"time_us", 1000 / sms}, {"energy_uj", sms * seed}}},
-                               {"speedup", 1.5}})
-                             .dump();
+        outcome.totals.add({"sparse", "time_us"}, 1000 / sms);
+        outcome.totals.add({"sparse", "energy_uj"}, sms * seed);
+        outcome.totals.add({"speedup"}, 1.5);
       }
       store.add({&outcome, 1});
     }

@@ -47,13 +47,13 @@ class Actor : public PointRunner {
     } else if (what == "grow") {
       const std::size_t bytes = std::size_t{1} << 33;
       std::vector<char> memory(bytes, 1);
-      return {point.position, memory[bytes / 2] == 0, "", "", ""};
+      return {point.position, memory[bytes / 2] == 0, "", {}, "", ""};
     } else if (what == "refuse") {
       throw InputError("not with me");
     }
     PointOutcome outcome;
-    outcome.totals =
-        fmt::format(R"({{"sparse": {{"time_us": {}}}, "speedup": 1.5}})", point.position + 1);
+    outcome.totals.add({"sparse", "time_us"}, static_cast<std::int64_t>(point.position + 1));
+    outcome.totals.add({"speedup"}, 1.5);
     outcome.result = R"({"operations": []})";
     return outcome;
   }
@@ -196,7 +196,7 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
   EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
   {
     SweepStore store(file("c.sqlite"), plan, {});
-    const PointOutcome healed{1, false, "", R"({"speedup": 2})", ""};
+    const PointOutcome healed{1, false, "", {"speedup\n", {2.0}}, "", ""};
     store.add({&healed, 1});
   }
   const std::vector<std::filesystem::path> healing = {file("a.sqlite"), file("c.sqlite")};
@@ -206,17 +206,23 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
 }
 
 TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
-  const PointOutcome outcome{42, true, "why", R"({"a":1})", std::string(1000, 'x')};
-  const std::string whole = to_bytes(outcome);
+  const PointOutcome outcome{
+      42, true, "why", {"a\nb\n", {std::int64_t{-1}, 0.1}}, std::string(1000, 'x'), "f00d"};
+  std::string whole;
+  append_bytes(outcome, whole);
   std::size_t used = 0;
-  EXPECT_FALSE(from_bytes(std::string_view(whole).substr(0, whole.size() - 1), used));
-  EXPECT_FALSE(from_bytes("", used));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(from_bytes(std::string_view(whole).substr(0, size), used)) << size;
+  }
   const auto back = from_bytes(whole + "next", used);
   ASSERT_TRUE(back);
   EXPECT_EQ(used, whole.size());
   EXPECT_EQ(back->position, 42u);
   EXPECT_TRUE(back->failed);
   EXPECT_EQ(back->result, outcome.result);
+  EXPECT_EQ(back->hash, "f00d");
+  EXPECT_EQ(back->totals.names(), "a\nb\n");
+  EXPECT_EQ(back->totals.numbers(), outcome.totals.numbers());
 }
 
 TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {

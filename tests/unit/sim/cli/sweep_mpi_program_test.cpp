@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `sptcsim sweep --mpi` under mpirun: as a serial run, and when a rank dies.
+#include "tests/support/program_fixture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace sptc {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SweepMpi : public ProgramFixture {
+ protected:
+  void SetUp() override {
+    // 32 points of a few milliseconds each; eight of them fail: a selector of two inputs cannot run
+    // 2:4.
+    write("short.json", R"("axes": [{"parameter": "/sms", "values": [1, 2]},
+        {"option": "dtype", "values": ["f16", "s8"]},
+        {"parameter": "selector_inputs", "values": [2, 4]},
+        {"option": "variants", "values": ["dense", "both"]}])");
+    // 150 points that take a second: long enough to kill a rank in their midst.
+    write("long.json",
+          R"("axes": [{"option": "seed", "range": {"from": 1, "to": 75, "step": 1}}])");
+    // The same without a process per point.
+    write("quick.json", R"("store": "totals",
+        "axes": [{"option": "fidelity", "values": ["analytic"]},
+                 {"parameter": "/sms", "range": {"from": 1, "to": 108, "step": 1}},
+                 {"parameter": "dram_gb_per_s", "range": {"from": 1000, "to": 1009, "step": 1}}])");
+  }
+
+  void write(const std::string& name, const std::string& rest) const {
+    std::ofstream(path(name)) << R"({"schema": "sptcsim-sweep/0.1", "name": "test",
+        "workloads": [{"m": 64, "n": 64, "k": 64}, {"m": 128, "n": 64, "k": 64}],
+        "options": {"check": "none"}, )"
+                              << rest << "}";
+  }
+
+  /// mpirun with `ranks` ranks, without a shell.
+  pid_t start(const std::string& spec, const std::string& db, const std::string& ranks,
+              bool recovery = false) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int out = ::open(path("mpi.out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(out, STDOUT_FILENO);
+      ::dup2(out, STDERR_FILENO);
+      ::execl(SPTC_MPIRUN, SPTC_MPIRUN, "--allow-run-as-root", "--oversubscribe",
+              recovery ? "--enable-recovery" : "--quiet", "-n", ranks.c_str(), SPTC_PROGRAM,
+              "sweep", path(spec).c_str(), "--db", path(db).c_str(), "--mpi", nullptr);
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  static int wait_for(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  int serial(const std::string& spec, const std::string& db, const std::string& more = "") const {
+    return run("sweep " + path(spec) + " --db " + path(db) + " --jobs 1 " + more).exit_code;
+  }
+
+  std::string mpi_output() const { return read(path("mpi.out")); }
+
+  /// The process of rank `rank` below `mpirun`, once it is there.
+  static std::optional<pid_t> process_of(const std::string& rank, pid_t mpirun) {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string environment = read(entry.path() / "environ");
+      const std::string status = read(entry.path() / "status");
+      const auto has = [](const std::string& text, const std::string& part) {
+        return text.find(part) != std::string::npos;
+      };
+      // A point in a process of its own has the rank in its environment too, but another parent.
+      if (has(environment, "OMPI_COMM_WORLD_RANK=" + rank + '\0') &&
+          has(status, "PPid:\t" + std::to_string(mpirun) + "\n")) {
+        return std::stoi(entry.path().filename().string());
+      }
+    }
+    return std::nullopt;
+  }
+
+  static bool eventually(const std::function<bool()>& holds) {
+    for (int i = 0; i < 6000; ++i) {
+      if (holds()) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  /// Kills rank `rank` once some rows are stored, and waits for mpirun.
+  int kill_rank(const std::string& rank, pid_t mpirun, const std::string& db) const {
+    constexpr std::uintmax_t kSomeRows = 100'000;
+    EXPECT_TRUE(eventually([&] {
+      std::error_code error;
+      const auto size = fs::file_size(path(db + "-wal"), error);
+      return !error && size > kSomeRows;
+    })) << mpi_output();
+    const auto victim = process_of(rank, mpirun);
+    EXPECT_TRUE(victim) << mpi_output();
+    if (victim) {
+      ::kill(*victim, SIGKILL);
+    }
+    return wait_for(mpirun);
+  }
+};
+
+TEST_F(SweepMpi, GivesTheBytesOfASerialRunForAnyNumberOfRanks) {
+  ASSERT_EQ(serial("short.json", "whole"), 1);
+  for (const char* ranks : {"2", "4"}) {
+    EXPECT_EQ(wait_for(start("short.json", std::string("mpi") + ranks, ranks)), 1) << mpi_output();
+    EXPECT_EQ(read(path(std::string("mpi") + ranks)), read(path("whole"))) << ranks << " ranks";
+  }
+  EXPECT_EQ(wait_for(start("short.json", "one", "1")), 2);
+  EXPECT_NE(mpi_output().find("at least two"), std::string::npos) << mpi_output();
+}
+
+TEST_F(SweepMpi, PointsWithoutAProcessOfTheirOwnGiveTheBytesOfASerialRunToo) {
+  ASSERT_EQ(serial("quick.json", "whole"), 0);
+  EXPECT_EQ(wait_for(start("quick.json", "mpi", "3")), 0) << mpi_output();
+  EXPECT_EQ(read(path("mpi")), read(path("whole")));
+}
+
+TEST_F(SweepMpi, ARankThatIsKilledCostsOnePointWhereMpiGoesOnWithoutIt) {
+  ASSERT_EQ(serial("long.json", "whole"), 0);
+  const pid_t mpirun = start("long.json", "mpi", "3", true);
+  kill_rank("2", mpirun, "mpi");
+  const ProgramOutcome failed = run("sweep report " + path("mpi") + " --format csv");
+  EXPECT_EQ(std::count(failed.out.begin(), failed.out.end(), '\n'), 151) << mpi_output();
+  std::size_t lost = 0;
+  for (std::size_t at = failed.out.find("rank 2 was silent"); at != std::string::npos;
+       at = failed.out.find("rank 2 was silent", at + 1)) {
+    ++lost;
+  }
+  EXPECT_LE(lost, 1u);
+  EXPECT_EQ(serial("long.json", "mpi", "--retry-failed"), 0);
+  EXPECT_EQ(read(path("mpi")), read(path("whole")));
+}
+
+TEST_F(SweepMpi, WhereMpiEndsTheJobWithTheRankTheRestIsDoneByARepetition) {
+  ASSERT_EQ(serial("long.json", "whole"), 0);
+  const pid_t mpirun = start("long.json", "mpi", "3");
+  EXPECT_NE(kill_rank("1", mpirun, "mpi"), 0) << mpi_output();
+  const ProgramOutcome again = run("sweep " + path("long.json") + " --db " + path("mpi"));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.err.find(" 0 before"), std::string::npos) << again.err;
+  EXPECT_EQ(read(path("mpi")), read(path("whole")));
+}
+
+}  // namespace
+}  // namespace sptc
