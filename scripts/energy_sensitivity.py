@@ -6,7 +6,7 @@ Runs a workload with every number of an energy file that has a range at its low 
 prints what that does to time, energy and performance per watt of 2:4 against dense, largest effect first.
 
     scripts/energy_sensitivity.py traces/bert_large_s384_b8.json
-    scripts/energy_sensitivity.py --top 10 traces/bert_large_s384_b8.json -- --clock limited --data relu
+    scripts/energy_sensitivity.py --top 10 traces/resnext101_32x16d_b256.json -- --clock limited --data relu
 """
 import argparse
 import json
@@ -60,7 +60,8 @@ def main():
     parser.add_argument("--energy", default=str(ROOT / "configs/energy/a100-sxm4-80gb.json"), help="energy file")
     parser.add_argument("--program", default=str(ROOT / "build/release/sptcsim"))
     parser.add_argument("--top", type=int, default=15, help="rows to print")
-    parser.add_argument("options", nargs="*", default=["--clock", "limited"], help="of sptcsim run, after --")
+    parser.add_argument("options", nargs="*", default=["--clock", "limited", "--fidelity", "analytic"],
+                        help="of sptcsim run, after --")
     arguments = parser.parse_args()
 
     document = json.loads(pathlib.Path(arguments.energy).read_text())

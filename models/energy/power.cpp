@@ -90,25 +90,40 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
 }
 
 PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_mhz) {
-  PowerResult result = power_at(spec, work, clock_mhz);
-  if (result.average_w <= spec.power_limit_w) {
-    return result;
+  const RepeatedWork once{work, 1};
+  return power_limited(spec, std::span(&once, 1), clock_mhz).front();
+}
+
+std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works,
+                                       double clock_mhz) {
+  ensure(!works.empty(), "energy: no work to limit the power of");
+  std::vector<PowerResult> results(works.size());
+  const auto average_w = [&](double mhz) {
+    double pj = 0;
+    double seconds = 0;
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      results[i] = power_at(spec, works[i].work, mhz);
+      pj += works[i].count * results[i].energy.total_pj();
+      seconds += works[i].count * results[i].seconds;
+    }
+    return pj / (seconds * kPicojoulesPerJoule);
+  };
+  if (average_w(clock_mhz) <= spec.power_limit_w) {
+    return results;
   }
   double low = std::min(spec.min_clock_mhz, clock_mhz);
-  result = power_at(spec, work, low);
-  result.limited = true;
-  if (result.average_w > spec.power_limit_w) {
-    result.limit_exceeded = true;
-    return result;
-  }
+  const bool exceeded = average_w(low) > spec.power_limit_w;
   double high = clock_mhz;
-  for (int i = 0; i < kBisections; ++i) {
+  for (int i = 0; i < kBisections && !exceeded; ++i) {
     const double middle = (low + high) / 2;
-    (power_at(spec, work, middle).average_w <= spec.power_limit_w ? low : high) = middle;
+    (average_w(middle) <= spec.power_limit_w ? low : high) = middle;
   }
-  result = power_at(spec, work, low);
-  result.limited = true;
-  return result;
+  average_w(low);
+  for (PowerResult& result : results) {
+    result.limited = true;
+    result.limit_exceeded = exceeded;
+  }
+  return results;
 }
 
 }  // namespace sptc::energy

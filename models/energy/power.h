@@ -4,6 +4,7 @@
 #include "models/energy/energy_table.h"
 
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace sptc::energy {
@@ -80,11 +81,22 @@ struct PowerResult {
   bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
 };
 
+/// `count` times the same work.
+struct RepeatedWork {
+  Work work;
+  double count = 1;
+};
+
 /// Energy and power of `work` at a fixed core clock.
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz);
 
 /// The highest clock, up to `clock_mhz`, at which the launch takes at most spec.power_limit_w: the
 /// fixed point of power(clock) = limit. Power rises with the clock, so bisection finds it.
 PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_mhz);
+
+/// The same for work that alternates faster than the clock is regulated: one clock for all, at
+/// which the power averaged over all of it is at most the limit. Single works may exceed it.
+std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works,
+                                       double clock_mhz);
 
 }  // namespace sptc::energy

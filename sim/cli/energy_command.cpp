@@ -53,31 +53,47 @@ int show(const std::string& name) {
 }
 
 int area(const std::string& name) {
+  using Area = energy::TensorCoreArea;
   const GpuSpec gpu = load_architecture(name).gpu;
-  const EnergyConfig energy = load_energy(gpu.name).config;
+  const LoadedEnergy loaded = load_energy(gpu.name);
+  const EnergyConfig& energy = loaded.config;
   const TensorCoreSpec& core = gpu.sm.tensor_core;
   const GpuArea whole = gpu_area(gpu, energy.area);
-  const energy::TensorCoreArea& sum = whole.tensor_core;
+  const Area& sum = whole.tensor_core;
+  const Area low = gpu_area(gpu, loaded.area_at(&EnergyParameter::low)).tensor_core;
+  const Area high = gpu_area(gpu, loaded.area_at(&EnergyParameter::high)).tensor_core;
   const double cores = double{1} * gpu.sms * gpu.sm.sub_partitions;
+  const energy::TensorCoreShape shape = tensor_core_shape(core);
+  const double multipliers = double{1} * shape.dot_units * shape.products_per_unit;
 
-  std::string text = fmt::format("{}: one tensor core at {} nm, elements without wiring\n\n",
-                                 gpu.name, energy.node_nm);
-  const auto line = [&text](const char* what, double um2) {
-    text += fmt::format("{:<34} {:>12.0f} um2\n", what, um2);
+  std::string text = fmt::format("{}: one tensor core at {} nm\n\n{:<34} {:>12} {:>22}\n", gpu.name,
+                                 energy.node_nm, "", "um2", "all numbers low, high");
+  const auto line = [&](const char* what, const auto& um2) {
+    text +=
+        fmt::format("{:<34} {:>12.0f} {:>10.0f} {:>11.0f}\n", what, um2(sum), um2(low), um2(high));
   };
-  line("multipliers (f16)", sum.multipliers_um2);
-  line("align and add", sum.adders_um2);
-  line("rounding", sum.rounding_um2);
-  line("operand registers", sum.operand_registers_um2);
+  line("multipliers (f16)", [](const Area& core_area) { return core_area.multipliers_um2; });
+  line("align and add", [](const Area& core_area) { return core_area.adders_um2; });
+  line("rounding", [](const Area& core_area) { return core_area.rounding_um2; });
+  line("operand registers", [](const Area& core_area) { return core_area.operand_registers_um2; });
   line(fmt::format("selector ({}:{})", core.selector_kept, core.selector_inputs).c_str(),
-       sum.selector_um2);
-  line("metadata", sum.metadata_um2);
-  line("total", sum.total_um2());
-  text += fmt::format("\nsparsity adds {:.1f} % to the core; all {:.0f} cores take {:.1f} mm2\n",
-                      100 * sum.sparse_overhead(), cores, whole.tensor_cores_mm2);
+       [](const Area& core_area) { return core_area.selector_um2; });
+  line("metadata", [](const Area& core_area) { return core_area.metadata_um2; });
+  line("total", [](const Area& core_area) { return core_area.total_um2(); });
+  line("per f16 multiplier",
+       [&](const Area& core_area) { return core_area.total_um2() / multipliers; });
+  text += fmt::format(
+      "\nsparsity adds {:.1f} % to the core ({:.1f} with all numbers low, {:.1f} high)\n"
+      "all {:.0f} cores take {:.1f} mm2 ({:.1f} to {:.1f})\n",
+      100 * sum.sparse_overhead(), 100 * low.sparse_overhead(), 100 * high.sparse_overhead(), cores,
+      whole.tensor_cores_mm2, cores * low.total_um2() * 1e-6, cores * high.total_um2() * 1e-6);
   text += fmt::format("registers and shared memory of one SM: {:.2f} mm2 (arrays only)\n",
                       (4.0 * gpu.sm.registers + static_cast<double>(gpu.sm.shared_memory.count())) *
                           energy.area.sram_um2_per_byte * 1e-6);
+  text +=
+      "Included: f16 multipliers, aligned addition, rounding, operand, metadata and accumulator\n"
+      "registers, selector. Not included: wiring and white space, control, clock, test logic, and\n"
+      "the multipliers of other formats (f64, integers) that share the core.\n";
   write_result({}, text);
   return 0;
 }

@@ -2,13 +2,16 @@
 #include "sim/cli/energy_options.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/config/energy.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 #include <vector>
 
 namespace sptc::sim {
@@ -44,6 +47,12 @@ void EnergyOptions::add_to(CLI::App& command) {
       .add_option("--board-idle", board_idle,
                   "what this board takes at rest, in watts, instead of the energy file's")
       ->type_name("W");
+  command
+      .add_option("--limit-over", limit_over,
+                  "of --clock limited: the power limit holds over each launch, or on average over "
+                  "the workload or, where it names groups of operations, over each group, what "
+                  "lies between the GEMMs included (default: launch)")
+      ->type_name("launch|group");
 }
 
 bool EnergyFiles::known(const std::string& name) {
@@ -63,6 +72,17 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
                RunOptions& options) {
   if (!given.power_limit.empty() && !options.clock_limited) {
     throw InputError("--power-limit has no effect without --clock limited");
+  }
+  if (!given.limit_over.empty()) {
+    if (!options.clock_limited) {
+      throw InputError("--limit-over has no effect without --clock limited");
+    }
+    constexpr std::array<std::string_view, 2> kOver{"launch", "group"};
+    if (std::find(kOver.begin(), kOver.end(), given.limit_over) == kOver.end()) {
+      throw InputError("--limit-over: unknown word " +
+                       unknown_name(printable(given.limit_over), kOver));
+    }
+    options.limit_over_group = given.limit_over == "group";
   }
   const std::string& name = given.energy.empty() ? architecture.gpu.name : given.energy;
   if (given.energy.empty() && !files.known(name)) {

@@ -19,6 +19,7 @@ struct EnergyOptions {
   std::string energy;       ///< empty: the file of the architecture's name, if there is one
   std::string power_limit;  ///< W; empty: the file's
   std::string board_idle;   ///< W; empty: the file's
+  std::string limit_over;   ///< "launch" or "group"; empty: launch
 
   void add_to(CLI::App& command);
 };

@@ -371,6 +371,26 @@ EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
   return changed;
 }
 
+energy::AreaTable LoadedEnergy::area_at(double EnergyParameter::*end) const {
+  std::map<int, double> nodes;  // what the end of the factor from this node is to the factor
+  for (const EnergyParameter& parameter : parameters) {
+    const std::string_view pointer = parameter.pointer;
+    if (pointer.starts_with("/node_scaling/") && pointer.ends_with("/area")) {
+      nodes[std::stoi(parameter.pointer.substr(sizeof("/node_scaling/") - 1))] =
+          parameter.*end / parameter.value;
+    }
+  }
+  EnergyConfig changed = config;
+  for (const EnergyParameter& parameter : parameters) {
+    if (parameter.pointer.starts_with("/area/")) {
+      const auto node = nodes.find(parameter.node_nm);
+      parameter.store(changed,
+                      parameter.*end * parameter.scale * (node == nodes.end() ? 1 : node->second));
+    }
+  }
+  return changed.area;
+}
+
 LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
   const json document = complete_document(parse_json(text, file), file, energy_path);
   const JsonObject root(document, {file, ""});

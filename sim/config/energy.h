@@ -44,6 +44,9 @@ struct LoadedEnergy {
 
   /// The configuration with another value (as in the file) for one number.
   EnergyConfig with(std::size_t parameter, double value) const;
+  /// The area table with every number at the low or at the high end of its range, the factor
+  /// between nodes included.
+  energy::AreaTable area_at(double EnergyParameter::*end) const;
 };
 
 /// Reads `name_or_path`: the name of a file in energy/ or energy/mig/ of the configuration

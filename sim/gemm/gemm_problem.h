@@ -23,6 +23,9 @@ struct GemmProblem {
   /// the `source_k` that A and B have. 0: all columns.
   int vector_rows = 0;
   std::int64_t source_k = 0;
+  /// Share of the elements of B that are distinct in DRAM: the windows of a convolution overlap,
+  /// and what they share is fetched once and found in the L2.
+  double distinct_b = 1;
 };
 
 /// Operand values of one GEMM of the batch, as storage words.

@@ -48,8 +48,10 @@ class PanelBytes {
 /// use: bytes that had been fetched into a partition of the L2 by then.
 class Panels {
  public:
-  Panels(const PanelBytes& bytes, double capacity, std::int64_t partitions)
-      : bytes_(bytes), capacity_(capacity), partitions_(partitions) {}
+  /// `distinct`: share of a panel's bytes that the L2 has to fetch and keep; the rest it has seen
+  /// a few tiles earlier.
+  Panels(const PanelBytes& bytes, double distinct, double capacity, std::int64_t partitions)
+      : bytes_(bytes), distinct_(distinct), capacity_(capacity), partitions_(partitions) {}
 
   struct Fetched {
     double from_dram = 0;  ///< bytes
@@ -71,9 +73,10 @@ class Panels {
       last_use = clock;
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
-      result.from_dram += from_dram * bytes_(panel);
-      result.misses += miss;
-      result.inserted += miss * bytes_(panel);
+      const double bytes = bytes_(panel) * distinct_;
+      result.from_dram += from_dram * bytes;
+      result.misses += miss * distinct_;
+      result.inserted += miss * bytes;
     }
     return result;
   }
@@ -103,6 +106,7 @@ class Panels {
   }
 
   PanelBytes bytes_;
+  double distinct_;
   double capacity_;
   std::int64_t partitions_;
   std::vector<double> last_use_;
@@ -138,8 +142,8 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   const auto of_a_tiles = std::span(kWithMetadata).first(kernel.instruction.sparse ? 2 : 1);
   const PanelBytes a_bytes(traffic, of_a_tiles, kernel.tiles_m(), kernel.split_k);
   const PanelBytes b_bytes(traffic, kB, kernel.tiles_n(), kernel.split_k);
-  Panels a(a_bytes, capacity, memory.l2_partitions);
-  Panels b(b_bytes, capacity, memory.l2_partitions);
+  Panels a(a_bytes, 1, capacity, memory.l2_partitions);
+  Panels b(b_bytes, kernel.problem.distinct_b, capacity, memory.l2_partitions);
   double clock = 0;
   double from_dram = 0;  // of the latest wave
   std::vector<std::int64_t> rows, cols;

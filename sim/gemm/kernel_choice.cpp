@@ -56,7 +56,8 @@ double dram_bytes(const GemmKernel& kernel, const GemmTraffic& traffic,
   if (kernel.instruction.sparse) {
     a += bytes_of(traffic, Operand::kMetadata, shape.m, shape.k);
   }
-  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k) + traffic.other_columns_bytes();
+  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k) * kernel.problem.distinct_b +
+                   traffic.other_columns_bytes();
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   // A wave works on a patch of D, as square as it can be.

@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/gemm/kernel_choice.h"
+
 #include <string>
 
 namespace sptc::sim {
+
+/// How the duration of a launch follows the clock of the SMs: as its closed form does, where DRAM
+/// and latencies keep their own time.
+struct ClockScaling {
+  KernelEstimate form;
+  double boost_clock_mhz = 0;
+
+  /// Time in the SMs at clock `to_mhz` over that at `from_mhz`.
+  double stretch(double from_mhz, double to_mhz) const {
+    const auto in_sms_us = [&](double mhz) {
+      return form.time_us(mhz / boost_clock_mhz) - form.outside_us();
+    };
+    return in_sms_us(to_mhz) / in_sms_us(from_mhz);
+  }
+};
 
 /// Which clock the SMs run at.
 struct ClockPolicy {

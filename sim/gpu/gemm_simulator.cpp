@@ -79,6 +79,11 @@ class GemmSimulator::Impl {
     } else {
       run_without_values(launch, reuse, result);
     }
+    result.clock_scaling = {times, spec_.boost_clock_mhz};
+    result.calibration_us = static_cast<double>(result.cycles) / result.clock_mhz *
+                            (calibration_.factor(problem, overrides, operands != nullptr,
+                                                 result.clock_mhz / spec_.boost_clock_mhz) -
+                             1);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
       // A line through short grids, whose stores the L2 still takes in, can lead below the time
@@ -86,10 +91,6 @@ class GemmSimulator::Impl {
       const CycleBudget bounds = cycle_budget(kernel, result.traffic, 0, result.clock_mhz, spec_);
       result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(bounds.dram)));
     }
-    result.calibration_us = static_cast<double>(result.cycles) / result.clock_mhz *
-                            (calibration_.factor(problem, overrides, operands != nullptr,
-                                                 result.clock_mhz / spec_.boost_clock_mhz) -
-                             1);
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {

@@ -29,6 +29,7 @@ struct GemmRun {
   /// What the fitted main loop, overlap and persistence of the library's kernels add to the
   /// simulated cycles, or save; 0 in closed form, where they are part of the cycles.
   double calibration_us = 0;
+  ClockScaling clock_scaling;
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands

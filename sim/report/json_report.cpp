@@ -171,6 +171,9 @@ Json operation_json(const OperationResult& op, bool explained) {
             {"prunable", op.prunable},
             {"dense", variant_json(op.dense, explained)},
             {"sparse", variant_json(op.sparse, explained)}};
+  if (op.dense_among_sparse) {
+    json["dense_among_sparse"] = variant_json(op.dense_among_sparse, explained);
+  }
   if (const auto speedup = op.speedup()) {
     json["speedup"] = *speedup;
   }
@@ -192,6 +195,12 @@ Json total_json(const std::optional<VariantTotals>& total) {
   }
   Json json = Json::object();
   visit_total(*total, setter_of(json));
+  if (total->rest_us > 0) {
+    json["rest"] = Json{{"time_us", total->rest_us}};
+    if (total->energy) {
+      json["rest"]["energy_uj"] = total->rest_uj;
+    }
+  }
   return json;
 }
 

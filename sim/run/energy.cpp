@@ -131,12 +131,14 @@ const Switching& SwitchingSource::of(const Operation& op, bool sparse,
       !sparse    ? ""
       : !weights ? "sparse"
                  : weights->weights.name() + " on " + weights->execution.instruction.name();
-  const auto key = std::tuple(generated ? std::string() : op.name, op.dtype, variant);
+  const std::string values = !generated ? op.name : op.b_is_zero ? "zeros in B" : "";
+  const auto key = std::tuple(values, op.dtype, variant);
   const auto found = cache_.find(key);
   if (found != cache_.end()) {
     return found->second;
   }
-  const Operation sampled = generated ? representative(op.dtype) : op;
+  Operation sampled = generated ? representative(op.dtype) : op;
+  sampled.b_is_zero = op.b_is_zero;
   const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
   if (sparse && weights) {
     return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
@@ -199,39 +201,34 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
 }
 
 double seconds_at(const VariantResult& figures, double clock_mhz) {
-  const double stretch = figures.clock_mhz / clock_mhz;
-  const CycleBudget& budget = figures.budget;
+  if (clock_mhz == figures.clock_mhz) {
+    return figures.time_us * 1e-6;
+  }
   // The launch does not follow the clock of the SMs.
   const double launch = figures.launch_us * 1e-6;
   const double seconds = figures.time_us * 1e-6 - launch;
-  if (figures.bound_by != "hbm" || budget.cycles <= 0) {
-    return seconds * stretch + launch;
-  }
-  // DRAM paces the launch until the slowest level of the core takes longer.
-  const double core =
-      std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2}) / budget.cycles;
-  return seconds * std::max(1.0, core * stretch) + launch;
+  return seconds * figures.clock_scaling.stretch(figures.clock_mhz, clock_mhz) + launch;
 }
 
-void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
-                const Switching& switching, const RunOptions& options, VariantResult& figures) {
-  const VariantResult before = figures;
-  const CycleBudget& budget = before.budget;
+energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                     const Switching& switching, const VariantResult& figures) {
+  const CycleBudget& budget = figures.budget;
   const double fed = budget.cycles > 0 ? budget.tensor_mean / budget.cycles : 1;
-  const energy::Work work{launch_events(op, sparse, before, switching, power.dot_width_bytes),
-                          [&before](double mhz) { return seconds_at(before, mhz); },
-                          busy_sms(before, power.sms), std::clamp(fed, 0.01, 1.0)};
-  const energy::PowerResult result = options.clock_limited
-                                         ? power_limited(power, work, before.clock_mhz)
-                                         : power_at(power, work, before.clock_mhz);
+  return {launch_events(op, sparse, figures, switching, power.dot_width_bytes),
+          [figures](double mhz) { return seconds_at(figures, mhz); }, busy_sms(figures, power.sms),
+          std::clamp(fed, 0.01, 1.0)};
+}
+
+void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
+                const energy::PowerResult& result, VariantResult& figures) {
   if (result.limited) {
-    const double slower = result.seconds * 1e6 / before.time_us;
+    const double slower = result.seconds * 1e6 / figures.time_us;
+    const auto cycles = static_cast<double>(figures.cycles);
     figures.clock_mhz = result.clock_mhz;
     figures.time_us = result.seconds * 1e6;
     figures.cycles = std::llround((figures.time_us - figures.launch_us) * figures.clock_mhz);
-    figures.tflops = before.tflops / slower;
-    figures.utilization = before.utilization * static_cast<double>(before.cycles) /
-                          static_cast<double>(figures.cycles);
+    figures.tflops /= slower;
+    figures.utilization *= cycles / static_cast<double>(figures.cycles);
   }
   EnergyResult energy;
   const energy::EnergyBreakdown& parts = result.energy;
@@ -254,34 +251,13 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   figures.energy = std::move(energy);
 }
 
-void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
-  if (!options.power) {
-    return;
-  }
-  ensure(operations.size() == result.operations.size(), "energy: operations without results");
-  bool exceeded = false;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    for (const bool sparse : {false, true}) {
-      auto& figures = sparse ? result.operations[i].sparse : result.operations[i].dense;
-      if (figures) {
-        std::optional<WeightsOnHardware> weights;
-        if (sparse && options.pattern) {
-          weights = {*options.pattern,
-                     weights_execution(options.pattern, operations[i].dtype, gpu)};
-        }
-        add_energy(operations[i], sparse, *options.power,
-                   switching.of(operations[i], sparse, weights), options, *figures);
-        exceeded = exceeded || figures->energy->limit_exceeded;
-      }
-    }
-  }
-  if (!options.power_note.empty()) {
-    result.notes.push_back(options.power_note);
-  }
-  if (exceeded) {
-    result.notes.push_back("the power limit is below what the lowest clock takes");
-  }
+void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                const Switching& switching, const RunOptions& options, VariantResult& figures) {
+  const energy::Work work = work_of(op, sparse, power, switching, figures);
+  set_energy(op, work, power,
+             options.clock_limited ? power_limited(power, work, figures.clock_mhz)
+                                   : power_at(power, work, figures.clock_mhz),
+             figures);
 }
 
 }  // namespace sptc::sim

@@ -49,9 +49,16 @@ class SwitchingSource {
 energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
                                   const energy::Switching& switching, int dot_width_bytes);
 
-/// Duration in seconds of the launch of `figures` at another clock: all but DRAM follows the core
-/// clock.
+/// Duration in seconds of the launch of `figures` at another clock.
 double seconds_at(const VariantResult& figures, double clock_mhz);
+
+/// The launch of `figures` as the power model sees it.
+energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                     const energy::Switching& switching, const VariantResult& figures);
+
+/// Writes `result`, of `work`, into `figures`; where the limit held the clock, times and rates too.
+void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
+                const energy::PowerResult& result, VariantResult& figures);
 
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
 /// power limit allows, and times and rates follow.
@@ -60,7 +67,8 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
                 VariantResult& figures);
 
 /// The same for every operation that was simulated on `gpu`; `operations` are those of `result`, in
-/// order.
+/// order. With options.limit_over_group the limit holds on average over each group of operations,
+/// what lies between them included, and all of a group have one clock.
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
                 const RunOptions& options, const GpuSpec& gpu, RunResult& result);
 

@@ -15,6 +15,7 @@ double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
 
 GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   GemmProblem result{op.shape, op.batch, op.dtype, sparse};
+  result.distinct_b = op.distinct_b();
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -44,6 +45,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.sampling = run.sampling;
   result.cycles = run.cycles;
   result.clock_mhz = run.clock_mhz;
+  result.clock_scaling = run.clock_scaling;
   result.launch_us = run.outside_us;
   result.calibration_us = run.calibration_us;
   result.time_us = cycles / result.clock_mhz + result.calibration_us + result.launch_us;
@@ -61,7 +63,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
 
 VariantResult KernelRunner::time(const Operation& op, bool sparse) {
   const GemmProblem what = problem(op, sparse);
-  const Key key{what.shape.m, what.shape.n, what.shape.k, what.batch, what.dtype, sparse};
+  const Key key{what.shape.m, what.shape.n, what.shape.k,   what.batch,
+                what.dtype,   sparse,       what.distinct_b};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;

@@ -44,6 +44,7 @@ class KernelRunner {
     std::int64_t m, n, k, batch;
     numerics::DataType dtype;
     bool sparse;
+    double distinct_b;
     auto operator<=>(const Key&) const = default;
   };
 

@@ -47,6 +47,7 @@ OperationResult header(const Operation& op) {
   result.count = op.count;
   result.dtype = op.dtype;
   result.prunable = op.prunable;
+  result.rest_us = static_cast<double>(op.rest.ns) * 1e-3;
   return result;
 }
 
@@ -131,7 +132,8 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
 std::string clock_text(const RunOptions& options) {
   const std::string asked = options.clock.name();
   return options.clock_limited
-             ? fmt::format("limited by {} W, at most {}", options.power->power_limit_w, asked)
+             ? fmt::format("limited by {} W{}, at most {}", options.power->power_limit_w,
+                           options.limit_over_group ? " on average over a group" : "", asked)
              : asked;
 }
 
@@ -226,19 +228,22 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   for (const OperationResult& op : operations) {
     const auto count = static_cast<double>(op.count);
     flops += 2 * count * static_cast<double>(op.batch) * static_cast<double>(op.shape.macs());
-    const VariantResult* sparse_or_dense =
-        op.sparse ? &*op.sparse : (!op.prunable && op.dense ? &*op.dense : nullptr);
+    const VariantResult* sparse_or_dense = op.in_sparse_network();
     has_dense = has_dense && op.dense.has_value();
     has_sparse = has_sparse && sparse_or_dense != nullptr;
     any_sparse = any_sparse || op.sparse.has_value();
     if (op.dense) {
       dense.time_us += count * op.dense->time_us;
       dense_energy.add(*op.dense, op.count);
+      dense.rest_us += count * op.rest_us;
+      dense.rest_uj += count * op.dense->rest_uj;
       dense.mismatches += op.dense->check ? op.dense->check->mismatches : 0;
     }
     if (sparse_or_dense != nullptr) {
       sparse.time_us += count * sparse_or_dense->time_us;
       sparse_energy.add(*sparse_or_dense, op.count);
+      sparse.rest_us += count * op.rest_us;
+      sparse.rest_uj += count * sparse_or_dense->rest_uj;
       sparse.mismatches += sparse_or_dense->check ? sparse_or_dense->check->mismatches : 0;
     }
   }

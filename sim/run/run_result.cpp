@@ -26,6 +26,16 @@ std::optional<double> OperationResult::performance_per_watt_ratio() const {
   return dense->energy->total_uj / sparse->energy->total_uj;
 }
 
+const VariantResult* OperationResult::in_sparse_network() const {
+  if (sparse) {
+    return &*sparse;
+  }
+  if (dense_among_sparse) {
+    return &*dense_among_sparse;
+  }
+  return !prunable && dense ? &*dense : nullptr;
+}
+
 bool RunResult::passed() const {
   return std::all_of(operations.begin(), operations.end(), [](const OperationResult& operation) {
     return is_right(operation.dense) && is_right(operation.sparse);

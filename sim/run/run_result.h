@@ -7,6 +7,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/gemm/kernel_result.h"
 #include "sim/gemm/traffic_counts.h"
+#include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/run/design_cost.h"
 #include "sim/sm/activity.h"
@@ -63,6 +64,7 @@ struct VariantResult {
   double launch_us = 0;       ///< beside the cycles: launch, and the second kernel of split-K
   double calibration_us = 0;  ///< see GemmRun
   double clock_mhz = 0;
+  ClockScaling clock_scaling;
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
@@ -74,6 +76,7 @@ struct VariantResult {
   std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
   std::optional<CheckResult> check;
   std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
+  double rest_uj = 0;                  ///< of what follows the launch: Operation::rest
 };
 
 struct OperationResult {
@@ -83,8 +86,15 @@ struct OperationResult {
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool prunable = false;
+  double rest_us = 0;  ///< what follows each launch: Operation::rest
   std::optional<VariantResult> dense;
   std::optional<VariantResult> sparse;
+  /// The dense launch of an operation without sparse variant, at the clock of the network whose
+  /// other weights are sparse; absent where the clock does not depend on the others.
+  std::optional<VariantResult> dense_among_sparse;
+
+  /// What this operation is in the sparse network; null where that was not simulated.
+  const VariantResult* in_sparse_network() const;
 
   /// dense / sparse time, where both were simulated.
   std::optional<double> speedup() const;
@@ -100,6 +110,8 @@ struct VariantTotals {
   std::int64_t mismatches = 0;
   /// Sums; the power is averaged over the time, the peak is the highest.
   std::optional<EnergyResult> energy = std::nullopt;
+  double rest_us = 0;  ///< between the GEMMs, as the workload declares it: not in the above
+  double rest_uj = 0;
 };
 
 struct Totals {

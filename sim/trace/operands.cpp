@@ -88,7 +88,7 @@ std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch,
 
 std::vector<Word> OperandSource::b_column(const Operation& op, std::int64_t batch,
                                           std::int64_t column) const {
-  return vector_of(kind_, true, stream_, op, batch, column);
+  return vector_of(op.b_is_zero ? DataKind::kZeros : kind_, true, stream_, op, batch, column);
 }
 
 Matrix<Word> OperandSource::a(const Operation& op, std::int64_t batch) const {

@@ -13,6 +13,15 @@
 
 namespace sptc::sim {
 
+double Operation::distinct_b() const {
+  if (!conv) {
+    return 1;
+  }
+  const auto input = static_cast<double>(conv->h * conv->w);
+  const auto read = static_cast<double>(conv->p * conv->q * conv->r * conv->s);
+  return std::min(1.0, input / read);
+}
+
 Workload read_workload(const std::filesystem::path& path) {
   constexpr std::uint64_t kMaxFileBytes = 16 << 20;
   const std::string extension = path.extension().string();

@@ -36,6 +36,15 @@ struct LayerTensors {
   std::string sparse_bias;
 };
 
+/// What the GPU does after one launch before the next: operations between the GEMMs that wait for
+/// DRAM, as a declared approximation. Enters power and the totals' own line, never a time of GEMMs.
+struct Rest {
+  std::int64_t ns = 0;
+  std::int64_t bytes = 0;  ///< that pass through DRAM in that time
+
+  bool any() const { return ns > 0; }
+};
+
 /// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
 /// = A[m,k] B[k,n]. A is the weight.
 struct Operation {
@@ -48,7 +57,13 @@ struct Operation {
   std::optional<ConvGeometry> conv;
   std::optional<LayerTensors> tensors;
   Activation activation = Activation::kNone;
+  bool b_is_zero = false;  ///< B of generated operands is zeros, whatever the others are
+  /// Operations of one group alternate faster than the clock is regulated (--limit-over group).
+  std::string group;
+  Rest rest;
 
+  /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
+  double distinct_b() const;
   /// Multiply-accumulates of all launches, zeros included.
   std::int64_t total_macs() const { return count * batch * shape.macs(); }
 };
@@ -70,7 +85,7 @@ struct Workload {
 };
 
 /// Reads a workload file: `.json` (schema gemm-workload/0.1) or `.csv`
-/// (`m,n,k[,dtype,sparsity,batch,count,name]`), as traces/README.md describes them. Convolutions
+/// (`m,n,k[,...]`), as traces/README.md describes them. Convolutions
 /// are lowered to implicit GEMM: m = k/groups, n = n*p*q, k = r*s*c/groups, batch = groups. Throws
 /// InputError.
 Workload read_workload(const std::filesystem::path& path);

@@ -15,9 +15,24 @@
 namespace sptc::sim {
 namespace {
 
-enum Column { kM, kN, kK, kDtype, kSparsity, kBatch, kCount, kName, kColumns };
+enum Column {
+  kM,
+  kN,
+  kK,
+  kDtype,
+  kSparsity,
+  kBatch,
+  kCount,
+  kName,
+  kB,
+  kGroup,
+  kRestNs,
+  kRestBytes,
+  kColumns
+};
 constexpr std::array<std::string_view, kColumns> kColumnNames = {
-    "m", "n", "k", "dtype", "sparsity", "batch", "count", "name"};
+    "m",     "n",    "k", "dtype", "sparsity", "batch",
+    "count", "name", "b", "group", "rest_ns",  "rest_bytes"};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
   throw InputError(fmt::format("{}:{}: {}", file, line, problem));
@@ -67,20 +82,24 @@ class Row {
     sim::fail(file_, record_.line, problem);
   }
 
-  std::int64_t integer(Column column) const {
+  std::int64_t integer(Column column, std::int64_t least = 1,
+                       std::int64_t most = kMaxExtent) const {
     const std::string_view text = field(column);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1 ||
-        value > kMaxExtent) {
-      fail(fmt::format("{} must be an integer from 1 to {}, not '{}'", kColumnNames[column],
-                       kMaxExtent, printable(text)));
+    if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+      fail(fmt::format("{} must be an integer from {} to {}, not '{}'", kColumnNames[column], least,
+                       most, printable(text)));
     }
     return value;
   }
 
   std::int64_t integer_or_one(Column column) const {
     return field(column).empty() ? 1 : integer(column);
+  }
+
+  std::int64_t rest_or_zero(Column column) const {
+    return field(column).empty() ? 0 : integer(column, 0, kMaxRest);
   }
 
  private:
@@ -119,6 +138,17 @@ Operation read_operation(const Row& row) {
   op.name = row.field(kName);
   if (op.name.empty()) {
     op.name = fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k);
+  }
+  if (const std::string_view b = row.field(kB); !b.empty()) {
+    if (b != kZeroB) {
+      row.fail(fmt::format("b must be '{}' or empty, not '{}'", kZeroB, printable(b)));
+    }
+    op.b_is_zero = true;
+  }
+  op.group = row.field(kGroup);
+  op.rest = {row.rest_or_zero(kRestNs), row.rest_or_zero(kRestBytes)};
+  if (!is_possible(op.rest)) {
+    row.fail(std::string(kImpossibleRest));
   }
   return op;
 }

@@ -37,6 +37,10 @@ constexpr std::string_view kOpKeys[] = {"name",
                                         "weight_operand",
                                         "tensors",
                                         "activation",
+                                        "b",
+                                        "group",
+                                        "rest_ns",
+                                        "rest_bytes",
                                         "a_role",
                                         "b_role",
                                         "layout",
@@ -170,6 +174,18 @@ void read_shape(const JsonObject& object, Operation& op) {
   op.count = object.integer_or("count", 1, 1, kMaxExtent);
 }
 
+/// What only power looks at.
+void read_surroundings(const JsonObject& object, Operation& op) {
+  require_word(object, "b", kZeroB);
+  op.b_is_zero = object.has("b");
+  op.group = object.text_or("group", "");
+  op.rest.ns = object.integer_or("rest_ns", 0, 0, kMaxRest);
+  op.rest.bytes = object.integer_or("rest_bytes", 0, 0, kMaxRest);
+  if (!is_possible(op.rest)) {
+    (object.place() / "rest_bytes").fail(std::string(kImpossibleRest));
+  }
+}
+
 /// Whether A is a weight, and one that 2:4 pruning takes: stated, or ASP's rule where the file does
 /// not say.
 bool read_prunable(const JsonObject& object, const Operation& op) {
@@ -219,6 +235,7 @@ Operation read_operation(const JsonObject& object, DataType default_type) {
   op.name = object.text("name");
   op.dtype = read_type(object, "dtype", default_type);
   read_shape(object, op);
+  read_surroundings(object, op);
   // Transposition is a matter of storage; the operands here are always logical matrices.
   object.boolean_or("trans_a", false);
   object.boolean_or("trans_b", false);

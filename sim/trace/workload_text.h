@@ -21,6 +21,16 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
 /// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
 inline constexpr std::int64_t kMaxExtent = 2147483647;
 
+/// Largest rest_ns and rest_bytes: what a double counts exactly.
+inline constexpr std::int64_t kMaxRest = std::int64_t{1} << 53;
+/// What the column or key "b" says where B is zeros.
+inline constexpr std::string_view kZeroB = "zeros";
+/// Bytes take time.
+constexpr bool is_possible(const Rest& rest) {
+  return rest.bytes == 0 || rest.ns > 0;
+}
+inline constexpr std::string_view kImpossibleRest = "rest_bytes without rest_ns: bytes take time";
+
 /// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
 /// for that case.
 std::optional<numerics::DataType> parse_operand_type(std::string_view name);

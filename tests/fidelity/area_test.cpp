@@ -21,9 +21,22 @@ TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrde
       tensor_core_area(shape, load_energy("a100-sxm4-80gb").config.area);
   const double per_multiplier = area.total_um2() / (shape.dot_units * shape.products_per_unit);
   RecordProperty("um2_per_multiplier", std::to_string(per_multiplier));
-  // Elements without wiring, control and the integer formats: below what the die shows.
-  EXPECT_LT(per_multiplier, kAt7nm);
-  EXPECT_GT(per_multiplier, 0.1 * kAt7nm);
+  // Elements without wiring, control and the integer formats: below what the die shows, with every
+  // number at the high end of its range too.
+  const LoadedEnergy loaded = load_energy("a100-sxm4-80gb");
+  const auto at = [&](double EnergyParameter::*end) {
+    return tensor_core_area(shape, loaded.area_at(end)).total_um2() /
+           (shape.dot_units * shape.products_per_unit);
+  };
+  const double low = at(&EnergyParameter::low);
+  const double high = at(&EnergyParameter::high);
+  RecordProperty("um2_low", std::to_string(low));
+  RecordProperty("um2_high", std::to_string(high));
+  EXPECT_LT(low, per_multiplier);
+  EXPECT_LT(per_multiplier, high);
+  EXPECT_LT(high, kAt7nm);
+  EXPECT_GT(high, 0.5 * kAt7nm);
+  EXPECT_GT(per_multiplier, 0.25 * kAt7nm);
   // 826 mm2 (NVIDIA): tensor cores are a small part of GA100, by either figure.
   const double cores = double{1} * gpu.sms * gpu.sm.sub_partitions;
   EXPECT_LT(cores * area.total_um2() * 1e-6, 0.1 * 826);

@@ -2,6 +2,7 @@
 //
 // The clock that a power limit allows against measured GEMM times, beside the sustained clock,
 // whose fall with the load is fitted to such times, and the boost clock, which knows of no power.
+// What surrounded a launch when it was measured: scripts/limited_clock_error.py.
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/run/energy.h"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -18,32 +20,88 @@
 namespace sptc::sim {
 namespace {
 
+/// GEMMs of a layer that was measured, of the whole model.
+struct Model {
+  std::string name;
+  std::int64_t hidden, heads, qkv, activations;  ///< extents
+};
+const std::array<Model, 3> kModels{{{"Llama-2-7b-hf", 4096, 4096, 12288, 11008},
+                                    {"Meta-Llama-3-70B", 8192, 8192, 10240, 28672},
+                                    {"internlm-20b", 5120, 5120, 15360, 13824}}};
+// Least squares over the rows of at most eight tokens, which wait for DRAM.
+constexpr double kKernelNs = 4700;
+constexpr double kBytesPerNs = 1600;
+constexpr int kKernelsBetween = 8;
+
 class LimitedClock : public testing::Test {
  protected:
-  /// Simulated time with N(0,1) operands, closed form.
-  double time_us(const GemmShape& shape, const ClockPolicy& clock, const energy::PowerSpec* power) {
+  /// The layer to which `row` belongs, the row's own GEMM first.
+  static std::vector<Operation> layer_of(const Measurement& row) {
+    const std::string model_name = row.source.substr(0, row.source.find('/'));
+    const std::string gemm = row.source.substr(row.source.find('/') + 1);
+    const auto found = std::find_if(kModels.begin(), kModels.end(),
+                                    [&](const Model& model) { return model.name == model_name; });
+    const Model& model = *found;
+    const auto shards = gemm == "attn_pre_proj"    ? model.qkv / row.shape.m
+                        : gemm == "attn_post_proj" ? model.heads / row.shape.k
+                        : gemm == "mlp_up_proj"    ? 2 * model.activations / row.shape.m
+                                                   : model.activations / row.shape.k;
+    const std::int64_t n = row.shape.n;
+    const std::int64_t heads = model.heads / shards;
+    const std::int64_t activations = model.activations / shards;
+    std::vector<Operation> layer(4);
+    const auto set = [&](std::size_t i, const std::string& name, const GemmShape& shape) {
+      layer[i].name = name;
+      layer[i].shape = shape;
+    };
+    set(0, "attn_pre_proj", {model.qkv / shards, n, model.hidden});
+    set(1, "attn_post_proj", {model.hidden, n, heads});
+    set(2, "mlp_up_proj", {2 * activations, n, model.hidden});
+    set(3, "mlp_down_proj", {model.hidden, n, activations});
+    layer[3].b_is_zero = true;
+    const std::int64_t bytes =
+        2 * n * (12 * model.hidden + model.qkv / shards + 2 * heads + 3 * activations);
+    layer[3].rest = {static_cast<std::int64_t>(kKernelsBetween * kKernelNs +
+                                               static_cast<double>(bytes) / kBytesPerNs),
+                     bytes};
+    std::iter_swap(layer.begin(),
+                   std::find_if(layer.begin(), layer.end(),
+                                [&](const Operation& op) { return op.name == gemm; }));
+    EXPECT_EQ(layer[0].shape, row.shape) << row.source;
+    return layer;
+  }
+
+  /// Simulated time of each row in closed form; with `power` at the clock it allows.
+  std::vector<double> times_us(const ClockPolicy& clock, const energy::PowerSpec* power) {
     RunOptions options;
     options.clock = clock;
-    options.clock_limited = power != nullptr;
     options.fidelity = Fidelity::kAnalytic;
-    GemmTimer timer(a100_.gpu, options);
-    Operation op;
-    op.name = "gemm";
-    op.shape = shape;
-    VariantResult figures = timer(op, false);
     if (power != nullptr) {
-      add_energy(op, false, *power, {}, options, figures);
+      options.power = *power;
+      options.clock_limited = options.limit_over_group = true;
     }
-    return figures.time_us;
+    GemmTimer timer(a100_.gpu, options);
+    std::vector<double> times;
+    for (const Measurement& row : rows_) {
+      RunResult layer;
+      const std::vector<Operation> operations = layer_of(row);
+      for (const Operation& op : operations) {
+        layer.operations.emplace_back();
+        layer.operations.back().dense = timer(op, false);
+      }
+      add_energy(operations, switching_, options, a100_.gpu, layer);
+      times.push_back(layer.operations[0].dense->time_us);
+    }
+    return times;
   }
 
   /// Mean absolute error, %, of the rows that were held out of every fit, or of the others.
-  double mean_error(bool held_out, const ClockPolicy& clock, const energy::PowerSpec* power) {
+  double mean_error(bool held_out, const std::vector<double>& times) const {
     double sum = 0;
     int count = 0;
-    for (const Measurement& row : rows_) {
-      if (row.source.starts_with("internlm") == held_out) {
-        sum += std::abs(time_us(row.shape, clock, power) / row.time_us - 1);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].source.starts_with("internlm") == held_out) {
+        sum += std::abs(times[i] / rows_[i].time_us - 1);
         ++count;
       }
     }
@@ -54,6 +112,8 @@ class LimitedClock : public testing::Test {
   const Architecture a100_ = load_architecture("a100-sxm4-80gb");
   const std::vector<Measurement> rows_ =
       read_measurements(std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
+  const GeneratedData data_{DataKind::kRandom, 0};
+  SwitchingSource switching_{data_};
 };
 
 TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheBoard) {
@@ -61,23 +121,26 @@ TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheB
   // its one factor, chosen on the rows on which the fall of the sustained clock was fitted.
   energy::PowerSpec board = power_spec(load_energy("a100-sxm4-80gb").config, a100_.gpu);
   double best = 1e9;
+  std::vector<double> limited;
   double best_w = 0;
-  for (board.power_limit_w = 300; board.power_limit_w <= 400; board.power_limit_w += 10) {
-    const double error = mean_error(false, {}, &board);
-    best_w = error < best ? board.power_limit_w : best_w;
-    best = std::min(best, error);
+  for (board.power_limit_w = 290; board.power_limit_w <= 400; board.power_limit_w += 10) {
+    const std::vector<double> times = times_us({}, &board);
+    const double error = mean_error(false, times);
+    if (error < best) {
+      best = error;
+      best_w = board.power_limit_w;
+      limited = times;
+    }
   }
-  board.power_limit_w = best_w;
-  const double limited = mean_error(true, {}, &board);
-  const double sustained = mean_error(true, ClockPolicy::sustained(), nullptr);
-  const double boost = mean_error(true, {}, nullptr);
+  const std::vector<double> sustained = times_us(ClockPolicy::sustained(), nullptr);
+  const std::vector<double> boost = times_us({}, nullptr);
   RecordProperty("limit_w", std::to_string(best_w));
-  RecordProperty("limited_percent", std::to_string(limited));
-  RecordProperty("sustained_percent", std::to_string(sustained));
-  RecordProperty("boost_percent", std::to_string(boost));
-  // On the whole profile the sustained clock, fitted to it, is nearer (configs/energy/README.md).
-  EXPECT_LT(best, mean_error(false, {}, nullptr));
-  EXPECT_LT(limited, boost);
+  RecordProperty("limited_percent", std::to_string(mean_error(true, limited)));
+  RecordProperty("sustained_percent", std::to_string(mean_error(true, sustained)));
+  RecordProperty("boost_percent", std::to_string(mean_error(true, boost)));
+  EXPECT_LT(best, mean_error(false, boost));
+  // Against the sustained clock 52 rows do not decide: the whole profile does, by the script.
+  EXPECT_LT(mean_error(true, limited), mean_error(true, boost));
 }
 
 }  // namespace

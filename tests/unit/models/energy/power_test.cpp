@@ -3,6 +3,8 @@
 
 #include "tests/support/expect_input_error.h"
 
+#include <vector>
+
 namespace sptc::energy {
 namespace {
 
@@ -127,6 +129,38 @@ TEST(LimitedClock, AKernelThatWaitsForMemoryKeepsItsClock) {
   EXPECT_FALSE(power_limited(spec, work, 1000).limited);
   spec.power_limit_w = 200;
   EXPECT_NEAR(power_limited(spec, work, 1000).average_w, 200, 1e-3);
+}
+
+TEST(LimitedClock, OfWorkThatAlternatesIsOneAtWhichTheAverageIsTheLimit) {
+  PowerSpec spec = small_gpu();
+  spec.power_limit_w = 500;
+  const std::vector<RepeatedWork> works{{thousand_cycles(1e9), 3}, {thousand_cycles(1e7), 2}};
+  const std::vector<PowerResult> results = power_limited(spec, works, 1000);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[0].limited);
+  EXPECT_DOUBLE_EQ(results[0].clock_mhz, results[1].clock_mhz);
+  EXPECT_GT(results[0].average_w, 500);
+  EXPECT_LT(results[1].average_w, 500);
+  double joules = 0;
+  double seconds = 0;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    joules += works[i].count * results[i].energy.total_pj() * 1e-12;
+    seconds += works[i].count * results[i].seconds;
+  }
+  EXPECT_NEAR(joules / seconds, 500, 1e-3);
+  // Alone, the one that takes more would be slower and the other one would keep its clock.
+  EXPECT_GT(results[0].clock_mhz, power_limited(spec, works[0].work, 1000).clock_mhz);
+  EXPECT_FALSE(power_limited(spec, works[1].work, 1000).limited);
+}
+
+TEST(LimitedClock, OfWorkThatAlternatesSaysWhenEvenTheLowestClockIsTooMuch) {
+  PowerSpec spec = small_gpu();
+  spec.power_limit_w = 20;
+  const std::vector<RepeatedWork> works{{thousand_cycles(1e9), 1}, {thousand_cycles(1e9), 1}};
+  for (const PowerResult& result : power_limited(spec, works, 1000)) {
+    EXPECT_TRUE(result.limit_exceeded);
+    EXPECT_DOUBLE_EQ(result.clock_mhz, 100);
+  }
 }
 
 TEST(Power, HalfTheProductsNeverCostMore) {

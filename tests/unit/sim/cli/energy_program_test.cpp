@@ -58,6 +58,8 @@ TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   expect_refused(gemm + "--power-limit 300", "--clock limited");
   expect_refused(gemm + "--clock limited --power-limit x", "--power-limit must be");
   expect_refused(gemm + "--clock limited --power-limit -5", "--power-limit must be");
+  expect_refused(gemm + "--limit-over group", "no effect without --clock limited");
+  expect_refused(gemm + "--clock limited --limit-over groups", "nearest valid: 'group'");
   expect_refused(gemm + "--board-idle 0", "--board-idle must be");
   expect_refused(gemm + "--energy nothing", "unknown energy file 'nothing'");
   expect_refused(gemm + "--arch t4 --clock limited", "needs an energy file");

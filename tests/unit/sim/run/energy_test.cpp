@@ -8,6 +8,7 @@
 #include "tests/support/expect_input_error.h"
 
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -34,6 +35,8 @@ VariantResult figures(bool sparse = false) {
   result.cycles = 2000;
   result.time_us = 2;
   result.clock_mhz = 1000;
+  result.clock_scaling.form.tensor_us = 2;  // all of it follows the clock
+  result.clock_scaling.boost_clock_mhz = 1000;
   result.tflops = 1;
   result.utilization = 0.5;
   result.bound_by = "tensor";
@@ -193,14 +196,123 @@ TEST(AddEnergy, TheLimitedClockFeedsBackIntoTime) {
   EXPECT_NEAR(held.tflops * held.time_us, 2, 1e-9);
 }
 
-TEST(SecondsAt, DramPacesALaunchUntilTheCoreIsSlower) {
-  VariantResult memory = figures();
-  memory.bound_by = "hbm";
-  memory.budget.tensor = 1000;  // half of the time
-  EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
-  EXPECT_DOUBLE_EQ(seconds_at(memory, 600), 2e-6);
-  EXPECT_DOUBLE_EQ(seconds_at(memory, 250), 4e-6);
+TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
+  EXPECT_DOUBLE_EQ(seconds_at(figures(), 1000), 2e-6);
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 500), 4e-6);
+  VariantResult memory = figures();
+  memory.clock_scaling.form = {};
+  memory.clock_scaling.form.tensor_us = 1;
+  memory.clock_scaling.form.dram_us = 2;
+  memory.clock_scaling.form.dram_overlap = 60;  // the slower one
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
+  EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-12);
+  EXPECT_NEAR(seconds_at(memory, 250), 4e-6, 1e-12);
+  memory.clock_scaling.form.dram_overlap = 1;  // one after the other: 1 + 2 us in 2 us
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 2e-6 * (2 + 2) / 3);
+  memory.launch_us = 0.5;
+  EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 1.5e-6 * (2 + 2) / 3 + 0.5e-6);
+}
+
+/// The two operations of a network: one that is pruned, one that is not.
+struct TwoLayers {
+  TwoLayers() : operations{layer(), layer()} {
+    operations[1].name = "scores";
+    operations[1].prunable = false;
+    operations[1].b_is_zero = true;
+    for (const Operation& op : operations) {
+      OperationResult row;
+      row.name = op.name;
+      row.shape = op.shape;
+      row.prunable = op.prunable;
+      row.dense = figures();
+      if (op.prunable) {
+        row.sparse = figures(true);
+      }
+      result.operations.push_back(row);
+    }
+    options.power = a100();
+    options.clock_limited = true;
+    options.limit_over_group = true;
+  }
+
+  RunResult run() {
+    const GeneratedData data(DataKind::kRandom, 0);
+    SwitchingSource switching(data);
+    RunResult done = result;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      done.operations[i].rest_us = static_cast<double>(operations[i].rest.ns) * 1e-3;
+    }
+    add_energy(operations, switching, options, GpuSpec{}, done);
+    done.totals = sum_up(done.operations);
+    return done;
+  }
+
+  std::vector<Operation> operations;
+  RunResult result;
+  RunOptions options;
+};
+
+TEST(LimitOverGroup, HoldsOnAverageOverTheNetworkAndNotOverEachLaunch) {
+  TwoLayers network;
+  network.options.power->power_limit_w = 1e4;
+  const RunResult free = network.run();
+  ASSERT_TRUE(free.totals.dense && free.totals.sparse);
+  const double hungry = free.operations[0].dense->energy->power_w;
+  const double frugal = free.operations[1].dense->energy->power_w;
+  ASSERT_GT(hungry, frugal);
+
+  network.options.power->power_limit_w = (hungry + frugal) / 2 - 1;
+  const RunResult held = network.run();
+  EXPECT_NEAR(held.totals.dense->energy->power_w, network.options.power->power_limit_w, 1e-3);
+  EXPECT_GT(held.operations[0].dense->energy->power_w, network.options.power->power_limit_w);
+  EXPECT_DOUBLE_EQ(held.operations[0].dense->clock_mhz, held.operations[1].dense->clock_mhz);
+  EXPECT_LT(held.operations[1].dense->clock_mhz, 1000);
+  // In the sparse network the unpruned operation has the clock of that network.
+  ASSERT_TRUE(held.operations[1].dense_among_sparse);
+  EXPECT_DOUBLE_EQ(held.operations[1].dense_among_sparse->clock_mhz,
+                   held.operations[0].sparse->clock_mhz);
+  EXPECT_NE(held.operations[1].dense_among_sparse->clock_mhz, held.operations[1].dense->clock_mhz);
+}
+
+TEST(LimitOverGroup, HoldsForEachGroupByItself) {
+  TwoLayers network;
+  network.operations[0].group = "a";
+  network.operations[1].group = "b";
+  network.options.limit_over_group = true;
+  network.options.power->power_limit_w = 100;
+  const RunResult apart = network.run();
+  network.options.limit_over_group = false;
+  const RunResult each = network.run();
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_DOUBLE_EQ(apart.operations[i].dense->clock_mhz, each.operations[i].dense->clock_mhz);
+  }
+  EXPECT_FALSE(each.operations[1].dense_among_sparse);
+}
+
+TEST(LimitOverGroup, WhatLiesBetweenTheGemmsTakesPowerAndItsOwnLineOfTheTotals) {
+  TwoLayers network;
+  const double free_w = network.run().totals.dense->energy->power_w;
+  const double limit_w = free_w - 5;
+  network.options.power->power_limit_w = limit_w;
+  const RunResult before = network.run();
+  EXPECT_DOUBLE_EQ(before.totals.dense->rest_us, 0);
+  EXPECT_NEAR(before.totals.dense->energy->power_w, limit_w, 1e-3);
+  // The GPU idles for a while: the clock rises, until the average is at the limit again.
+  network.operations[1].rest.ns = 200;
+  const RunResult idle = network.run();
+  ASSERT_TRUE(idle.totals.dense->energy->limited);
+  EXPECT_GT(idle.operations[0].dense->clock_mhz, before.operations[0].dense->clock_mhz);
+  EXPECT_DOUBLE_EQ(idle.totals.dense->rest_us, 0.2);
+  const double all_uj = idle.totals.dense->energy->total_uj + idle.totals.dense->rest_uj;
+  EXPECT_NEAR(all_uj / (idle.totals.dense->time_us + 0.2), limit_w, 1e-3);
+  // Bytes cost: 97.5 of HBM, and at most some 40 pJ of the way to the registers.
+  network.options.limit_over_group = false;
+  network.options.clock_limited = false;
+  const double of_idling = network.run().totals.dense->rest_uj;
+  network.operations[1].rest.bytes = 1000000;
+  const double of_bytes = network.run().totals.dense->rest_uj - of_idling;
+  EXPECT_GT(of_bytes, 97.5);
+  EXPECT_LT(of_bytes, 140);
 }
 
 TEST(SwitchingSource, SeesTheDistributionOfTheOperands) {

@@ -4,6 +4,7 @@
 #include "sim/trace/memory_guard.h"
 #include "tests/support/expect_input_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -109,6 +110,20 @@ TEST(OperandSource, ReluZeroesHalfOfTheActivationsAndNoWeights) {
     EXPECT_FALSE((word & 0x8000) != 0) << "a negative activation, or -0";
   }
   EXPECT_EQ(source.a_row(op, 0, 0), OperandSource(DataKind::kRandom, 5).a_row(op, 0, 0));
+}
+
+TEST(OperandSource, BOfAnOperationMayBeZeroWhereTheOthersAreNot) {
+  const OperandSource source(DataKind::kRandom, 0);
+  Operation op;
+  op.name = "down";
+  op.shape = {4, 4, 64};
+  const auto zeros = [](const std::vector<Word>& words) {
+    return std::count(words.begin(), words.end(), Word{0});
+  };
+  EXPECT_LT(zeros(source.b_column(op, 0, 1)), 4);
+  op.b_is_zero = true;
+  EXPECT_EQ(zeros(source.b_column(op, 0, 1)), 64);
+  EXPECT_LT(zeros(source.a_row(op, 0, 1)), 4);
 }
 
 TEST(OperandSource, ZerosAreZero) {

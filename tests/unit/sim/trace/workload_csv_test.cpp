@@ -59,6 +59,31 @@ TEST(WorkloadCsv, RefusesSizesThatAreNoPositive32BitInteger) {
   }
 }
 
+TEST(WorkloadCsv, ReadsWhatSurroundsAnOperation) {
+  const Workload workload = parse(
+      "m,n,k,b,group,rest_ns,rest_bytes\n"
+      "16,32,64,zeros,layer 0,1500,9007199254740992\n16,32,64,,,,\n16,32,64,,,1500,\n");
+  const Operation& op = workload.operations[0];
+  EXPECT_TRUE(op.b_is_zero);
+  EXPECT_EQ(op.group, "layer 0");
+  EXPECT_EQ(op.rest.ns, 1500);
+  EXPECT_EQ(op.rest.bytes, 9007199254740992);
+  EXPECT_FALSE(workload.operations[1].b_is_zero);
+  EXPECT_EQ(workload.operations[1].group, "");
+  EXPECT_FALSE(workload.operations[1].rest.any());
+  EXPECT_EQ(workload.operations[2].rest.bytes, 0);
+}
+
+TEST(WorkloadCsv, RefusesSurroundingsThatMakeNoSense) {
+  const std::string header = "m,n,k,b,rest_ns,rest_bytes\n1,1,1,";
+  expect_refused(header + "ones,,\n", {"list.csv:2", "b must be 'zeros' or empty, not 'ones'"});
+  expect_refused(header + ",,64\n", {"rest_bytes without rest_ns"});
+  for (const char* bad : {"-1", "1.5", "1e3", "9007199254740993", "NaN", " 1", "\x1b[2J"}) {
+    expect_refused(header + "," + bad + ",\n", {"rest_ns must be an integer from 0"});
+    expect_refused(header + ",1," + bad + "\n", {"rest_bytes must be an integer from 0"});
+  }
+}
+
 TEST(WorkloadCsv, RefusesMacsBeyond64Bits) {
   expect_refused("m,n,k\n2147483647,2147483647,2147483647\n", {":2:", "exceeds 64 bits"});
   expect_refused("m,n,k,batch\n2147483647,2147483647,1,2\n2147483647,2147483647,1,1\n",

@@ -85,6 +85,17 @@ TEST(WorkloadJson, LowersAConvolutionToAnImplicitGemmPerGroup) {
   EXPECT_TRUE(op.prunable);
 }
 
+TEST(WorkloadJson, KnowsWhichShareOfBIsDistinctWhereWindowsOverlap) {
+  // 9 x 11 pixels are read as 5 x 7 windows of 3 x 5.
+  EXPECT_DOUBLE_EQ(parse_one(conv(kGeometry)).distinct_b(), 9.0 * 11 / (5 * 7 * 3 * 5));
+  // A strided 1 x 1 leaves pixels out: what it reads is distinct.
+  EXPECT_DOUBLE_EQ(parse_one(conv(R"("N": 1, "C": 32, "H": 8, "W": 8, "K": 16, "R": 1, "S": 1,
+                                     "stride": [2, 2], "pad": [0, 0])"))
+                       .distinct_b(),
+                   1);
+  EXPECT_DOUBLE_EQ(parse_one(kGemm).distinct_b(), 1);
+}
+
 TEST(WorkloadJson, RefusesExtentsThatDisagreeWithTheConvolution) {
   EXPECT_NO_THROW(parse_one(conv(kGeometry, R"("m": 32, "n": 70, "k": 240, "batch": 2, )")));
   expect_refused(workload(conv(kGeometry, R"("m": 64, )")),
@@ -134,6 +145,22 @@ TEST(WorkloadJson, RefusesWrongTypesAndMissingKeys) {
                  {"/ops/0/trans_a: must be true or false"});
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "weight_operand": "B"})"),
                  {"/ops/0/weight_operand: must be \"A\""});
+}
+
+TEST(WorkloadJson, ReadsWhatSurroundsAnOperation) {
+  const std::string gemm = R"({"name": "x", "m": 1, "n": 1, "k": 1, )";
+  const Operation op =
+      parse_one(gemm + R"("b": "zeros", "group": "layer 0", "rest_ns": 1500, "rest_bytes": 64})");
+  EXPECT_TRUE(op.b_is_zero);
+  EXPECT_EQ(op.group, "layer 0");
+  EXPECT_EQ(op.rest.ns, 1500);
+  EXPECT_EQ(op.rest.bytes, 64);
+  expect_refused(workload(gemm + R"("b": "ones"})"), {"/ops/0/b: must be \"zeros\""});
+  expect_refused(workload(gemm + R"("group": 3})"), {"/ops/0/group"});
+  expect_refused(workload(gemm + R"("rest_ns": -1})"), {"/ops/0/rest_ns", "-1"});
+  expect_refused(workload(gemm + R"("rest_ns": 1.5})"), {"/ops/0/rest_ns", "1.5"});
+  expect_refused(workload(gemm + R"("rest_ns": 1e30})"), {"/ops/0/rest_ns"});
+  expect_refused(workload(gemm + R"("rest_bytes": 64})"), {"/ops/0/rest_bytes", "without rest_ns"});
 }
 
 TEST(WorkloadJson, RefusesSizesThatAreNoPositive32BitInteger) {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/run/energy.h"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+using energy::RepeatedWork;
+
+/// What follows a launch: every SM waits for DRAM, whose bytes pass through the L2 into registers;
+/// or nothing happens.
+energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
+  energy::EventCounts counts(op.dtype);
+  const auto bytes = static_cast<double>(op.rest.bytes);
+  counts.add(Event::kHbmAccess, bytes);
+  counts.add(Event::kL2Access, 2 * bytes);
+  counts.add(Event::kInterconnect, bytes);
+  counts.add(Event::kRegisterWrite, bytes);
+  const double seconds = static_cast<double>(op.rest.ns) * 1e-9;
+  return {counts, [seconds](double) { return seconds; },
+          op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
+}
+
+/// The energies of the operations of one network, dense or with its prunable weights sparse.
+class Network {
+ public:
+  Network(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
+          const RunOptions& options, const GpuSpec& gpu)
+      : operations_(operations),
+        sparse_(sparse),
+        switching_(switching),
+        options_(options),
+        gpu_(gpu) {}
+
+  /// Launch by launch: each at its own clock.
+  void launch_by_launch(std::vector<OperationResult>& results) {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      auto& figures = sparse_ ? results[i].sparse : results[i].dense;
+      if (figures) {
+        add_energy(operations_[i], sparse_, *options_.power, switching_of(i, sparse_), options_,
+                   *figures);
+        if (operations_[i].rest.any()) {
+          const energy::Work rest = rest_of(operations_[i], *options_.power);
+          figures->rest_uj =
+              1e-6 * power_at(*options_.power, rest, figures->clock_mhz).energy.total_pj();
+        }
+      }
+    }
+  }
+
+  /// One clock for each group.
+  void group_by_group(std::vector<OperationResult>& results) {
+    std::map<std::string, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      OperationResult& row = results[i];
+      if (sparse_ && !row.sparse && !row.prunable && row.dense) {
+        row.dense_among_sparse = row.dense;
+      }
+      if (figures_of(row)) {
+        groups[operations_[i].group].push_back(i);
+      }
+    }
+    for (const auto& [unused, members] : groups) {
+      limit(members, results);
+    }
+  }
+
+ private:
+  std::optional<VariantResult>& figures_of(OperationResult& row) const {
+    return !sparse_ ? row.dense : row.sparse ? row.sparse : row.dense_among_sparse;
+  }
+
+  const energy::Switching& switching_of(std::size_t i, bool sparse) {
+    std::optional<WeightsOnHardware> weights;
+    if (sparse && options_.pattern) {
+      weights = {*options_.pattern,
+                 weights_execution(options_.pattern, operations_[i].dtype, gpu_)};
+    }
+    return switching_.of(operations_[i], sparse, weights);
+  }
+
+  void limit(const std::vector<std::size_t>& members, std::vector<OperationResult>& results) {
+    const energy::PowerSpec& power = *options_.power;
+    std::vector<RepeatedWork> works;
+    double clock_mhz = 0;
+    for (const std::size_t i : members) {
+      const bool sparse = sparse_ && results[i].sparse.has_value();
+      const VariantResult& figures = *figures_of(results[i]);
+      const auto count = static_cast<double>(operations_[i].count);
+      ensure(clock_mhz == 0 || clock_mhz == figures.clock_mhz,
+             "energy: launches of a group at different clocks");
+      clock_mhz = figures.clock_mhz;
+      works.push_back(
+          {work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
+    }
+    const std::size_t launches = works.size();
+    for (const std::size_t i : members) {
+      if (operations_[i].rest.any()) {
+        works.push_back(
+            {rest_of(operations_[i], power), static_cast<double>(operations_[i].count)});
+      }
+    }
+    const std::vector<energy::PowerResult> at_limit = power_limited(power, works, clock_mhz);
+    std::size_t rest = launches;
+    for (std::size_t j = 0; j < launches; ++j) {
+      const Operation& op = operations_[members[j]];
+      VariantResult& figures = *figures_of(results[members[j]]);
+      set_energy(op, works[j].work, power, at_limit[j], figures);
+      if (op.rest.any()) {
+        figures.rest_uj = 1e-6 * at_limit[rest++].energy.total_pj();
+      }
+    }
+  }
+
+  const std::vector<Operation>& operations_;
+  bool sparse_;
+  SwitchingSource& switching_;
+  const RunOptions& options_;
+  const GpuSpec& gpu_;
+};
+
+bool exceeds(const std::optional<VariantResult>& figures) {
+  return figures && figures->energy && figures->energy->limit_exceeded;
+}
+
+}  // namespace
+
+void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
+  if (!options.power) {
+    return;
+  }
+  ensure(operations.size() == result.operations.size(), "energy: operations without results");
+  // The sparse network first: it copies dense launches as they are before power slows them.
+  for (const bool sparse : {true, false}) {
+    Network network(operations, sparse, switching, options, gpu);
+    if (options.limit_over_group) {
+      network.group_by_group(result.operations);
+    } else {
+      network.launch_by_launch(result.operations);
+    }
+  }
+  bool exceeded = false;
+  for (const OperationResult& row : result.operations) {
+    exceeded = exceeded || exceeds(row.dense) || exceeds(row.sparse);
+  }
+  if (!options.power_note.empty()) {
+    result.notes.push_back(options.power_note);
+  }
+  if (exceeded) {
+    result.notes.push_back("the power limit is below what the lowest clock takes");
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must hold for every energy file that is shipped, whatever its numbers are: energy is
+// conserved, every number enters and none enters twice, more work never costs less.
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/config/architecture.h"
+#include "sim/config/energy.h"
+#include "sim/run/energy.h"
+#include "sim/run/gemm_launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+using energy::PowerSpec;
+using numerics::DataType;
+
+constexpr DataType kTypes[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32,
+                               DataType::kE4m3, DataType::kE5m2, DataType::kS8};
+
+/// A launch with its energies in reach.
+struct Launch {
+  Operation op;
+  bool sparse = false;
+  VariantResult figures;
+};
+
+RunOptions analytic() {
+  RunOptions options;
+  options.fidelity = Fidelity::kAnalytic;
+  return options;
+}
+
+/// Launches of random shapes, dense and 2:4, of every type that the GPU multiplies.
+std::vector<Launch> launches_on(const GpuSpec& gpu, std::uint64_t seed) {
+  GemmTimer timer(gpu, analytic());
+  const RandomStream stream(seed);
+  std::vector<Launch> launches;
+  std::uint64_t index = 0;
+  for (const DataType type : kTypes) {
+    for (const bool sparse : {false, true}) {
+      Launch launch;
+      launch.op.name = "layer";
+      launch.op.dtype = type;
+      launch.op.prunable = true;
+      launch.op.batch = 1 + static_cast<std::int64_t>(stream.below(index++, 3));
+      for (std::int64_t* extent : {&launch.op.shape.m, &launch.op.shape.n, &launch.op.shape.k}) {
+        *extent = 64 * (1 + static_cast<std::int64_t>(stream.below(index++, 64)));
+      }
+      launch.sparse = sparse;
+      try {
+        launch.figures = timer(launch.op, sparse);
+      } catch (const InputError&) {
+        continue;  // a type that this GPU does not multiply
+      }
+      launches.push_back(launch);
+    }
+  }
+  return launches;
+}
+
+VariantResult with_energy(const Launch& launch, const PowerSpec& power,
+                          const RunOptions& options = {}) {
+  VariantResult figures = launch.figures;
+  add_energy(launch.op, launch.sparse, power, {}, options, figures);
+  return figures;
+}
+
+double total_uj(const Launch& launch, const PowerSpec& power) {
+  return with_energy(launch, power).energy->total_uj;
+}
+
+class EnergyFile : public testing::TestWithParam<std::string> {
+ protected:
+  const Architecture architecture_ = load_architecture(GetParam());
+  const LoadedEnergy loaded_ = load_energy(GetParam());
+  const PowerSpec power_ = power_spec(loaded_.config, architecture_.gpu);
+  const std::vector<Launch> launches_ = launches_on(architecture_.gpu, 11);
+};
+
+TEST_P(EnergyFile, ConservesEnergyAtEveryClock) {
+  ASSERT_GE(launches_.size(), 8u);
+  for (const Launch& launch : launches_) {
+    for (const double share : {0.5, 0.8, 1.0}) {
+      Launch slower = launch;
+      slower.figures.time_us = 1e6 * seconds_at(launch.figures, share * launch.figures.clock_mhz);
+      slower.figures.clock_mhz *= share;
+      const VariantResult result = with_energy(slower, power_);
+      const auto& parts = result.energy->parts_uj;
+      const double sum =
+          std::accumulate(parts.begin(), parts.end(), 0.0,
+                          [](double before, const auto& part) { return before + part.second; });
+      EXPECT_NEAR(sum, result.energy->total_uj, 1e-9 * sum);
+      EXPECT_NEAR(result.energy->power_w * result.time_us, sum, 1e-9 * sum);
+      EXPECT_GE(result.energy->peak_power_w, result.energy->power_w * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEventHas) {
+  for (std::size_t i = 0; i < loaded_.parameters.size(); ++i) {
+    const EnergyParameter& parameter = loaded_.parameters[i];
+    if (!parameter.pointer.starts_with("/events/") || !parameter.store) {
+      continue;
+    }
+    const PowerSpec doubled = power_spec(loaded_.with(i, 2 * parameter.value), architecture_.gpu);
+    double most = 0;
+    for (const Launch& launch : launches_) {
+      const EnergyResult before = *with_energy(launch, power_).energy;
+      const EnergyResult after = *with_energy(launch, doubled).energy;
+      double changed = 0;
+      for (std::size_t part = 0; part < before.parts_uj.size(); ++part) {
+        const double now = after.parts_uj[part].second;
+        const double then = before.parts_uj[part].second;
+        if (now != then) {
+          EXPECT_NEAR(now, 2 * then, 1e-9 * now) << parameter.pointer;
+          EXPECT_NE(parameter.pointer.find("/" + before.parts_uj[part].first), std::string::npos)
+              << parameter.pointer << " changes " << before.parts_uj[part].first;
+          changed += now - then;
+        }
+      }
+      EXPECT_NEAR(after.total_uj - before.total_uj, changed, 1e-9 * after.total_uj);
+      most = std::max(most, changed);
+    }
+    // Types that the GPU does not multiply have energies too, for designs that do.
+    const bool typed = parameter.pointer.find('/', sizeof("/events/")) != std::string::npos;
+    const bool multiplied =
+        !typed || std::any_of(launches_.begin(), launches_.end(), [&](const Launch& launch) {
+          return parameter.pointer.ends_with("/" + std::string(numerics::name(launch.op.dtype)));
+        });
+    EXPECT_EQ(most > 0, multiplied) << parameter.pointer;
+  }
+}
+
+TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
+  for (const Launch& launch : launches_) {
+    const double before = total_uj(launch, power_);
+    for (std::int64_t MemoryTraffic::*bytes :
+         {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
+          &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
+          &MemoryTraffic::dram_written}) {
+      Launch more = launch;
+      more.figures.traffic.*bytes += 1 << 20;
+      EXPECT_GT(total_uj(more, power_), before);
+    }
+    Launch half = launch;
+    half.op.shape.k /= 2;
+    EXPECT_LT(total_uj(half, power_), before);
+    Launch longer = launch;
+    longer.figures.time_us *= 2;
+    EXPECT_GT(total_uj(longer, power_), before);
+  }
+}
+
+TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestClock) {
+  RunOptions options = analytic();
+  options.clock_limited = true;
+  for (const Launch& launch : launches_) {
+    PowerSpec power = power_;
+    double time_us = 0;
+    for (const double share : {4.0, 1.0, 0.8, 0.6, 0.4, 0.2}) {
+      power.power_limit_w = share * power_.power_limit_w;
+      const VariantResult result = with_energy(launch, power, options);
+      EXPECT_GE(result.time_us, time_us * (1 - 1e-12));
+      time_us = result.time_us;
+      if (!result.energy->limit_exceeded) {
+        EXPECT_LE(result.energy->power_w, power.power_limit_w * (1 + 1e-6));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(energy_names()),
+                         [](const auto& file) {
+                           std::string name = file.param;
+                           for (char& letter : name) {
+                             letter = letter == '-' || letter == '.' ? '_' : letter;
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace sptc::sim

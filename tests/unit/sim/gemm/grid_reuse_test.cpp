@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/grid_reuse.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gemm/kernel_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace sptc::sim {
+namespace {
+
+const GpuSpec& a100() {
+  static const GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  return spec;
+}
+
+GemmKernel kernel_of(const GemmProblem& problem) {
+  return choose_kernel(problem, {{{128, 128, 32}}, 3, 1}, a100().kernel_target(), false);
+}
+
+/// A 3 x 3 convolution of 64 channels on 56 x 56 pixels, batch 8.
+GemmProblem convolution(double distinct_b) {
+  GemmProblem problem{{64, std::int64_t{8} * 56 * 56, 9 * 64}, 1, numerics::DataType::kF16, false};
+  problem.distinct_b = distinct_b;
+  return problem;
+}
+
+double dram_bytes(const GemmProblem& problem) {
+  const GemmKernel kernel = kernel_of(problem);
+  return GridReuse(kernel, a100().memory, a100().sms).dram_bytes();
+}
+
+TEST(GridReuse, WindowsThatOverlapAreFetchedOnce) {
+  // Each column of tiles of B is used by one CTA: DRAM delivers B once, or its ninth; A comes from
+  // the L2 but for the first time. Two partitions fetch what the other one has from there.
+  const GemmProblem apart = convolution(1);
+  const double b = 2.0 * 9 * 64 * 8 * 56 * 56;
+  const double a = 2.0 * 9 * 64 * 128;
+  EXPECT_NEAR(dram_bytes(apart), b, 2 * a);
+  EXPECT_NEAR(dram_bytes(convolution(1.0 / 9)), b / 9, 2 * a);
+}
+
+TEST(GridReuse, WindowsThatOverlapStillTravelFromTheL2ToTheSms) {
+  const GemmKernel apart = kernel_of(convolution(1));
+  const GemmKernel overlapping = kernel_of(convolution(1.0 / 9));
+  EXPECT_EQ(copied_bytes(apart), copied_bytes(overlapping));
+  // A ninth of the tiles is new and waited for.
+  const GridReuse reuse_apart(apart, a100().memory, a100().sms);
+  const GridReuse reuse(overlapping, a100().memory, a100().sms);
+  const auto b = static_cast<std::size_t>(Operand::kB);
+  EXPECT_NEAR(reuse.share_of(0).operands[b].waits_for_dram,
+              reuse_apart.share_of(0).operands[b].waits_for_dram / 9, 1e-12);
+}
+
+TEST(GridReuse, TheClosedFormWaitsLessForDramToo) {
+  const KernelTarget target = a100().kernel_target();
+  EXPECT_LT(estimate(kernel_of(convolution(1.0 / 9)), target).dram_us,
+            0.5 * estimate(kernel_of(convolution(1)), target).dram_us);
+}
+
+}  // namespace
+}  // namespace sptc::sim
