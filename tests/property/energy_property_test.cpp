@@ -122,7 +122,8 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
         const double then = before.parts_uj[part].second;
         if (now != then) {
           EXPECT_NEAR(now, 2 * then, 1e-9 * now) << parameter.pointer;
-          EXPECT_NE(parameter.pointer.find("/" + before.parts_uj[part].first), std::string::npos)
+          EXPECT_NE(parameter.pointer.find("/" + std::string(before.parts_uj[part].first)),
+                    std::string::npos)
               << parameter.pointer << " changes " << before.parts_uj[part].first;
           changed += now - then;
         }
