@@ -63,6 +63,9 @@ RunOptions checked(const SimulationOptions& given) {
     options.kernel.split_k =
         static_cast<int>(parse_positive("--split-k", given.split_k, kMaxStages));
   }
+  if (!given.decomposition.empty()) {
+    options.kernel.decomposition = parse_decomposition(given.decomposition);
+  }
   options.seed = parse_seed(given.seed);
   if (!given.sms.empty()) {
     options.sms = parse_sms(given.sms);
@@ -133,6 +136,11 @@ void SimulationOptions::add_to(CLI::App& command) {
       ->type_name("N");
   command.add_option("--split-k", split_k, "slices of K instead of the heuristic's")
       ->type_name("N");
+  command
+      .add_option("--decomposition", decomposition,
+                  "an output tile, or with --split-k a slice of one, for each CTA, or as many "
+                  "k-tiles for each (default: the heuristic's)")
+      ->type_name("data-parallel|stream-k");
   command.add_option("--seed", seed, "of generated operands and samples")
       ->type_name("N")
       ->capture_default_str();

@@ -34,6 +34,7 @@ struct SimulationOptions {
   std::string tile;
   std::string stages;
   std::string split_k;
+  std::string decomposition;
   std::string seed = "0";
   std::string sms;
   bool no_extrapolate = false;

@@ -216,13 +216,6 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
     }
   });
   errors.collect([&] {
-    if (memory.dram_latency_cycles < memory.l2_far_latency_cycles) {
-      (root / "memory" / "dram_latency_cycles")
-          .fail(fmt::format("{} is less than l2_far_latency_cycles, {}", memory.dram_latency_cycles,
-                            memory.l2_far_latency_cycles));
-    }
-  });
-  errors.collect([&] {
     if (memory.dram_refresh_ns >= memory.dram_refresh_interval_ns) {
       (root / "memory" / "dram_refresh_ns")
           .fail(fmt::format("{} is not less than dram_refresh_interval_ns, {}",

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/sm/occupancy.h"
 
 #include <algorithm>
 #include <array>
@@ -63,14 +64,12 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   const int most = has_async_copy(target.instruction_set) ? kMaxStages : kStagesWithoutAsyncCopy;
   kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);
-  const std::int64_t threads = std::int64_t{kernel.warps()} * kThreadsPerWarp;
-  const std::int64_t by_registers =
-      sm.registers / (threads * round_up(kernel.registers_per_thread, 8));
-  const std::int64_t by_shared_memory =
-      sm.shared_memory.count() / std::max<std::int64_t>(kernel.shared_memory_per_cta.count(), 1);
-  const std::int64_t by_warps = sm.max_warps / kernel.warps();
-  kernel.ctas_per_sm = static_cast<int>(
-      std::min({by_registers, by_shared_memory, by_warps, std::int64_t{sm.max_ctas}}));
+  const Occupancy held = occupancy(
+      {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread, kernel.shared_memory_per_cta},
+      sm);
+  kernel.ctas_per_sm = held.ctas;
+  kernel.occupancy_limit = held.limited_by;
+  kernel.carve_out = held.carve_out;
 }
 
 /// Why the kernel cannot run on the SM, or nothing.
@@ -83,6 +82,9 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
     return "needs " + std::to_string(kernel.shared_memory_per_cta.count()) +
            " bytes of shared memory per CTA, of " +
            std::to_string(sm.max_shared_memory_per_cta.count());
+  }
+  if (kernel.ctas_per_sm < 1 && kernel.occupancy_limit != "warps") {
+    return "needs more " + std::string(kernel.occupancy_limit) + " than an SM has";
   }
   if (kernel.ctas_per_sm < 1) {
     return "has " + std::to_string(kernel.warps()) + " warps, more than one SM can hold";
@@ -151,8 +153,12 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           mma::operand_registers(instruction).metadata,
           stages,
           split_k,
+          stream_k(),
+          persistent(),
           ctas(),
           ctas_per_sm,
+          occupancy_limit,
+          carve_out,
           ceil_div(ctas(), sms * ctas_per_sm)};
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sptc::sim {
 
@@ -34,17 +35,24 @@ struct GemmKernel {
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
-  int split_k = 1;           ///< slices of K, a CTA each; a second kernel sums them
+  int split_k = 1;  ///< slices of K, a CTA each; a second kernel sums them
+  Decomposition decomposition = Decomposition::kDataParallel;
   double issue_stretch = 1;  ///< see sim/gemm/issue_stretch.h
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;
+  std::string_view occupancy_limit;  ///< what stops one more CTA: see sim/sm/occupancy.h
+  Bytes carve_out;                   ///< shared memory of an SM that holds them
 
   std::int64_t tiles_m() const { return ceil_div(problem.shape.m, cta_tile.m); }
   std::int64_t tiles_n() const { return ceil_div(problem.shape.n, cta_tile.n); }
   /// Along K, of one slice; the last slice may have fewer.
   std::int64_t k_tiles() const { return ceil_div(ceil_div(problem.shape.k, cta_tile.k), split_k); }
+  /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
+  /// Hopper's kernels of warpgroups: a CTA fetches its next output tile while it stores the last.
+  bool persistent() const { return wgmma.has_value(); }
+  bool stream_k() const { return decomposition == Decomposition::kStreamK; }
 
   int warps_m() const { return static_cast<int>(cta_tile.m / warp_tile.m); }
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }

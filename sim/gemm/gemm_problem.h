@@ -35,11 +35,19 @@ struct GemmOperands {
   Matrix<numerics::Word> b_columns;         ///< [n, k]: column j of B is row j here (k contiguous)
 };
 
+/// How a launch cuts a GEMM into CTAs, in CUTLASS's words; slices of K ("split-K") go with the
+/// first.
+enum class Decomposition {
+  kDataParallel,  ///< an output tile, or a slice of it, is the work of one CTA
+  kStreamK,       ///< all CTAs have as many k-tiles, whichever output tiles those belong to
+};
+
 /// Choices a user may force; the heuristic fills the rest.
 struct KernelOverrides {
   std::optional<GemmShape> cta_tile;  ///< logical k
   std::optional<int> stages;
   std::optional<int> split_k;
+  std::optional<Decomposition> decomposition = std::nullopt;
 };
 
 }  // namespace sptc::sim

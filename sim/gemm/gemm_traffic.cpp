@@ -42,7 +42,9 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
       place(batch * kernel.tiles_n() * panel_bytes(Operand::kB));
   first_[static_cast<int>(Operand::kMetadata)] = place(
       kernel.instruction.sparse ? batch * kernel.tiles_m() * panel_bytes(Operand::kMetadata) : 0);
-  first_d_ = place(0);
+  first_d_ = place(kernel.problem.batch * kernel.split_k * kernel.tiles_m() * kernel.tiles_n() *
+                   output_tile_bytes());
+  first_partial_sum_ = place(0);
 }
 
 std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
@@ -140,6 +142,19 @@ std::int64_t GemmTraffic::largest_tile_bytes() const {
 
 std::int64_t GemmTraffic::output_tile_bytes() const {
   return tile_rows(Operand::kA) * tile_rows(Operand::kB) * stored_bits(kernel_) / 8;
+}
+
+MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {
+  constexpr std::int64_t kFlagBytes = 32;  // a sector
+  constexpr std::int64_t kAccumulatorBytes = 4;
+  const std::int64_t row_bytes =
+      kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
+  const std::int64_t of_warp = kernel_.fragments_m() * row_bytes + kFlagBytes;
+  const std::int64_t first = (writer * kernel_.warps() + warp) * of_warp;
+  const bool flag = row == kFlag;
+  const std::int64_t offset = flag ? kernel_.fragments_m() * row_bytes : row * row_bytes;
+  return {first_partial_sum_ + static_cast<std::uint64_t>(first + offset),
+          flag ? kFlagBytes : row_bytes};
 }
 
 MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,

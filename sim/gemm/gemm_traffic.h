@@ -40,6 +40,10 @@ class GemmTraffic : public CtaTraffic {
   /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
   /// columns of their own. Of one GEMM of the batch.
   double other_columns_bytes() const;
+  /// Where CTA `writer` leaves the partial sums of fragment row `row` of warp `warp`, in f32 or
+  /// s32; the flag that says that they are there for row kFlag.
+  MemoryRange partial_sums(std::int64_t writer, int warp, int row) const;
+  static constexpr int kFlag = -1;
   /// Bytes of D of one CTA tile.
   std::int64_t output_tile_bytes() const;
 
@@ -55,7 +59,7 @@ class GemmTraffic : public CtaTraffic {
   const GemmKernel kernel_;
   const sparsity::Pattern pattern_;
   std::uint64_t first_[3] = {};  ///< address of A, B, metadata
-  std::uint64_t first_d_ = 0;
+  std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
 };
 
 }  // namespace sptc::sim

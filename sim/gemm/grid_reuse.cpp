@@ -3,10 +3,10 @@
 
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/raster_pieces.h"
+#include "sim/memory/cache_tags.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <unordered_map>
 
@@ -44,8 +44,14 @@ class PanelBytes {
   double bytes_[2][2] = {};  ///< of the last slice of K or not, of the last tile or not
 };
 
-/// The panels (rows of tiles of A, columns of tiles of B) of one operand, and when each was last in
-/// use: bytes that had been fetched into a partition of the L2 by then.
+/// Time as a partition of the L2 sees it, at the begin of a wave: bytes that were used and, of
+/// those, bytes that had to be fetched.
+struct L2Time {
+  double used = 0, fetched = 0;
+};
+
+/// The panels (rows of tiles of A, columns of tiles of B) of one operand, and in which wave each
+/// was last in use.
 class Panels {
  public:
   /// `distinct`: share of a panel's bytes that the L2 has to fetch and keep; the rest it has seen
@@ -56,51 +62,60 @@ class Panels {
   struct Fetched {
     double from_dram = 0;  ///< bytes
     double misses = 0;     ///< panels that are not in the partition that is asked
-    double inserted = 0;   ///< bytes, per partition
     double panels = 0;     ///< distinct ones
+    double used = 0;       ///< bytes, per partition
+    double inserted = 0;   ///< of those, fetched
   };
 
-  /// One wave uses each of `panels` (may repeat).
-  Fetched use(const std::vector<std::int64_t>& panels, double clock) {
+  /// The last of `waves` uses each of `panels` (may repeat).
+  Fetched use(const std::vector<std::int64_t>& panels, const std::vector<L2Time>& waves) {
     Fetched result;
+    latest_wave_ = kNever;
+    const auto wave = static_cast<std::int32_t>(waves.size()) - 1;
     for (const std::int64_t panel : panels) {
-      double& last_use = last_use_of(panel);
-      if (last_use == clock) {
+      std::int32_t& last_wave = last_wave_of(panel);
+      if (last_wave == wave) {
         continue;  // counted already
       }
       ++result.panels;
-      const double miss = 1 - (last_use == kNever ? 0 : hit_after(clock - last_use));
-      last_use = clock;
+      const double miss = 1 - (last_wave == kNever ? 0 : hit_after(last_wave, waves));
+      last_wave = wave;
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
       const double bytes = bytes_(panel) * distinct_;
       result.from_dram += from_dram * bytes;
       result.misses += miss * distinct_;
+      result.used += bytes;
       result.inserted += miss * bytes;
     }
     return result;
   }
 
  private:
-  static constexpr double kNever = -1;
+  static constexpr std::int32_t kNever = -1;
   // Grids of this many panels need no hashing.
   static constexpr std::int64_t kFew = 1 << 14;
 
-  double& last_use_of(std::int64_t panel) {
+  std::int32_t& last_wave_of(std::int64_t panel) {
     if (panel >= kFew) {
-      return last_use_of_many_.try_emplace(panel, kNever).first->second;
+      return last_wave_of_many_.try_emplace(panel, kNever).first->second;
     }
     const auto index = static_cast<std::size_t>(panel);
-    if (index >= last_use_.size()) {
-      last_use_.resize(index + 1, kNever);
+    if (index >= last_wave_.size()) {
+      last_wave_.resize(index + 1, kNever);
     }
-    return last_use_[index];
+    return last_wave_[index];
   }
 
-  double hit_after(double fetched) {
-    if (fetched != latest_fetched_) {  // panels of one wave have been away for the same time
-      latest_fetched_ = fetched;
-      latest_hit_ = std::exp(-fetched / capacity_);
+  /// Share of a panel that wave `wave` used that is still there in the last of `waves`.
+  double hit_after(std::int32_t wave, const std::vector<L2Time>& waves) {
+    if (wave != latest_wave_) {  // most panels have been away for the same time
+      const L2Time& then = waves[static_cast<std::size_t>(wave)];
+      const double used = waves.back().used - then.used;
+      const double fetched = waves.back().fetched - then.fetched;
+      latest_wave_ = wave;
+      latest_hit_ =
+          used > 0 ? CacheTags::survival(used / capacity_, std::max(0.0, 1 - fetched / used)) : 1;
     }
     return latest_hit_;
   }
@@ -109,9 +124,10 @@ class Panels {
   double distinct_;
   double capacity_;
   std::int64_t partitions_;
-  std::vector<double> last_use_;
-  std::unordered_map<std::int64_t, double> last_use_of_many_;
-  double latest_fetched_ = 0, latest_hit_ = 1;
+  std::vector<std::int32_t> last_wave_;
+  std::unordered_map<std::int64_t, std::int32_t> last_wave_of_many_;
+  std::int32_t latest_wave_ = kNever;
+  double latest_hit_ = 1;
 };
 
 ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
@@ -144,8 +160,8 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   const PanelBytes b_bytes(traffic, kB, kernel.tiles_n(), kernel.split_k);
   Panels a(a_bytes, 1, capacity, memory.l2_partitions);
   Panels b(b_bytes, kernel.problem.distinct_b, capacity, memory.l2_partitions);
-  double clock = 0;
-  double from_dram = 0;  // of the latest wave
+  std::vector<L2Time> begins{{}};  // of waves
+  double from_dram = 0;            // of the latest wave
   std::vector<std::int64_t> rows, cols;
   const auto requested = [&](std::span<const Operand> operands, std::int64_t begin,
                              std::int64_t end) {
@@ -171,8 +187,8 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
       }
     });
     const auto count = static_cast<double>(end - begin);
-    const Panels::Fetched from_a = a.use(rows, clock);
-    const Panels::Fetched from_b = b.use(cols, clock);
+    const Panels::Fetched from_a = a.use(rows, begins);
+    const Panels::Fetched from_b = b.use(cols, begins);
     from_dram = from_a.from_dram + from_b.from_dram;
     ShareOfCta share;
     const double requested_a = requested(of_a_tiles, begin, end);
@@ -194,8 +210,12 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
                              share.operands[static_cast<std::size_t>(Operand::kB)].from_dram *
                                  static_cast<double>(traffic.tile_bytes(Operand::kB));
     // D goes to the partition that owns it.
-    clock += from_a.inserted + from_b.inserted +
-             count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;
+    const double written =
+        count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;
+    const L2Time& begin_of_wave = begins.back();
+    begins.push_back(
+        {begin_of_wave.used + from_a.used + from_b.used + written,
+         begin_of_wave.fetched + from_a.inserted + from_b.inserted + written});
     return share;
   };
   double second_half = 0;

@@ -13,8 +13,7 @@ namespace sptc::sim {
 
 /// How much of the operands of a grid DRAM has to deliver, in closed form. CTAs that run together
 /// (a wave) ask for each tile of A and B about the same time, so DRAM delivers it once; whether it
-/// is still in the L2 from an earlier wave follows from what was fetched since, with random
-/// replacement: a block survives with probability exp(-fetched / capacity).
+/// is still in the L2 from an earlier wave follows from what was fetched since.
 class GridReuse {
  public:
   GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms);

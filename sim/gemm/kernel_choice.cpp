@@ -109,6 +109,12 @@ GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
     return {ctas, ctas / sms, 1};
   }
   const auto ctas = static_cast<double>(kernel.ctas());
+  if (kernel.stream_k()) {
+    // As much work for every SM, and at least two k-tiles for each that has any.
+    const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
+    return {ctas, std::max(ctas / sms, ctas / std::max(1.0, stretches)),
+            std::min(1.0, stretches / sms)};
+  }
   return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms)),
           std::min(1.0, ctas / sms)};
 }
@@ -121,7 +127,7 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
                                kernel.instruction.accumulator == numerics::DataType::kF32);
   const double of_cta = static_cast<double>(kernel.issued_macs()) /
                         static_cast<double>(kernel.ctas()) / macs_per_cycle * kernel.issue_stretch;
-  if (!target.library.whole_tiles) {
+  if (!target.library.whole_tiles || kernel.stream_k()) {
     const double divided = grid_on_gpu(kernel, target).most * of_cta;
     return {divided, divided};
   }
@@ -215,17 +221,26 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.l2_us = l2_bytes / l2_rate / cycles_per_us;
   const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
-  const double rounds = target.library.whole_tiles ? std::ceil(most / kernel.ctas_per_sm)
-                                                   : std::max(1.0, most / kernel.ctas_per_sm);
+  const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
+                        : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)
+                                                      : std::ceil(most / kernel.ctas_per_sm);
   result.latency_us = rounds * static_cast<double>(kernel.k_tiles()) *
-                      (memory.dram_latency_cycles + constants.barrier_cycles) /
+                      (memory.dram_latency_cycles() + constants.barrier_cycles) /
                       std::max(1, kernel.stages - 1) / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  result.fill_us = (memory.dram_latency_cycles * constants.first_fill + store) / cycles_per_us;
-  result.next_fills_us = (memory.dram_latency_cycles * constants.next_fill * (rounds - 1) +
-                          store * constants.store_wait * std::max(0.0, most - 1)) /
-                         cycles_per_us;
+  result.fill_us = (memory.dram_latency_cycles() * constants.first_fill + store) / cycles_per_us;
+  result.next_fills_us =
+      (memory.dram_latency_cycles() * constants.next_fill * std::max(0.0, rounds - 1) +
+       store * constants.store_wait * std::max(0.0, most - 1)) /
+      cycles_per_us;
+  if (kernel.stream_k()) {
+    // Partial sums are stored, a flag is read, then the sums: once for each CTA.
+    const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
+    result.fill_us +=
+        (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
+        cycles_per_us;
+  }
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
     // The slices have just been written: they are read from the L2.
@@ -250,7 +265,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kGpu, kernel, target);
   result.tensor_us /= main_loop(kernel, target.library);
   result.dram_overlap = target.library.overlap_exponent;
-  if (kernel.wgmma) {
+  if (kernel.persistent()) {
     // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
     result.next_fills_us = 0;
   }
@@ -268,8 +283,10 @@ double sustained_clock_ratio(double utilization, const KernelLibrarySpec& librar
   return utilization <= knee ? 1 : std::pow(knee / utilization, library.sustained_exponent);
 }
 
-GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const KernelTarget& target, bool values) {
+namespace {
+
+/// What the user asks for of how the chosen kernel cuts the GEMM.
+void check_cut(const KernelOverrides& overrides, bool values) {
   if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > 16)) {
     throw InputError("stages " + std::to_string(*overrides.stages) + " is not in 1..16");
   }
@@ -277,9 +294,31 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     throw InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
                      std::to_string(kMaxSplitK));
   }
+  if (overrides.decomposition == Decomposition::kStreamK) {
+    if (overrides.split_k.value_or(1) > 1) {
+      throw InputError("a stream-K kernel cuts K by itself: leave split-k " +
+                       std::to_string(*overrides.split_k) + " out");
+    }
+    if (values) {
+      throw InputError(
+          "the simulated data path carries the values of kernels that do not cut K: use stream-K "
+          "with --fidelity timing or analytic");
+    }
+  }
+}
+
+}  // namespace
+
+GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                         const KernelTarget& target, bool values) {
+  check_cut(overrides, values);
+  const Decomposition decomposition =
+      overrides.decomposition.value_or(Decomposition::kDataParallel);
+  const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   if (overrides.cta_tile) {
     GemmKernel kernel = forced_kernel(problem, overrides, target);
     kernel.split_k = overrides.split_k.value_or(1);
+    kernel.decomposition = decomposition;
     kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
     return kernel;
   }
@@ -306,9 +345,11 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       continue;
     }
     kernel->issue_stretch = kernel->wgmma ? 1 : stretch(*kernel);
+    kernel->decomposition = decomposition;
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
-      if ((values && slices > 1) || !(overrides.split_k || worth_trying(*kernel, split, target))) {
+      if ((values && slices > 1) || (whole_k && slices > 1) ||
+          !(overrides.split_k || worth_trying(*kernel, split, target))) {
         continue;
       }
       kernel->split_k = slices;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "models/base/shape.h"
+#include "models/base/units.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sptc::sim {
 
@@ -18,9 +20,13 @@ struct KernelResult {
   int metadata_registers = 0;    ///< that one instruction reads; 0: dense
   int stages = 0;
   int split_k = 1;
-  std::int64_t ctas = 0;         ///< per launch, batch included
-  std::int64_t ctas_per_sm = 0;  ///< resident at once
-  std::int64_t waves = 0;        ///< ceil(ctas / (SMs * ctas_per_sm))
+  bool stream_k = false;
+  bool persistent = false;
+  std::int64_t ctas = 0;             ///< per launch, batch included
+  std::int64_t ctas_per_sm = 0;      ///< resident at once
+  std::string_view occupancy_limit;  ///< registers, shared memory, warps or CTAs
+  Bytes carve_out;                   ///< of an SM's memory, for shared memory
+  std::int64_t waves = 0;            ///< ceil(ctas / (SMs * ctas_per_sm))
 };
 
 /// How the cycles were obtained.

@@ -148,6 +148,8 @@ void PackedGemm::load(std::int64_t cta, int warp, const WarpInstruction& instruc
       *registers = source.metadata[static_cast<std::size_t>(register_row * k_steps_ + step)];
       break;
     }
+    case Operand::kPartialSum:
+      throw InternalError("partial sums carry no values");
   }
 }
 

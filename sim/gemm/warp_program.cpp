@@ -13,6 +13,8 @@ namespace {
 
 // cp.async and st.global move 16 bytes per lane.
 constexpr std::int64_t kCopyBytesPerInstruction = 16 * 32;
+// A register of all lanes.
+constexpr std::int64_t kRegisterBytes = 4 * 32;
 
 class ProgramBuilder {
  public:
@@ -44,6 +46,7 @@ class ProgramBuilder {
       add_mmas(program.loop, step % 2);
     }
     add_stores(program.epilogue);
+    add_shared_tiles(program);
     return program;
   }
 
@@ -69,6 +72,8 @@ class ProgramBuilder {
     add_bulk_copies(program.loop, ahead);
     add(program.epilogue, Opcode::kWgmmaWait).pending_groups = 0;
     add_stores(program.epilogue);
+    program.persistent = kernel_.persistent();
+    add_shared_tiles(program);
     return program;
   }
 
@@ -202,21 +207,63 @@ class ProgramBuilder {
     }
   }
 
+  void add_accumulator_reads(std::vector<WarpInstruction>& code, int row) const {
+    for (int col = 0; col < kernel_.fragments_n(); ++col) {
+      WarpInstruction store;
+      store.opcode = Opcode::kStoreAccumulator;
+      store.where = {row, col, 0};
+      store.c = registers_.accumulator(row, col);
+      code.push_back(store);
+    }
+  }
+
   void add_stores(std::vector<WarpInstruction>& code) const {
     for (int row = 0; row < kernel_.fragments_m(); ++row) {
-      for (int col = 0; col < kernel_.fragments_n(); ++col) {
-        WarpInstruction store;
-        store.opcode = Opcode::kStoreAccumulator;
-        store.where = {row, col, 0};
-        store.c = registers_.accumulator(row, col);
-        code.push_back(store);
-      }
+      add_accumulator_reads(code, row);
       WarpInstruction& rows = add(code, Opcode::kStoreGlobal);
       rows.where.row = row;
       const std::int64_t bytes =
           kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
       rows.issue_slots = static_cast<int>(ceil_div(bytes, kCopyBytesPerInstruction));
     }
+  }
+
+  /// Stream-K: partial sums go to a workspace; who finishes the tile sees a flag, reads and adds
+  /// them. They pass the L1, whose banks are those of the shared memory.
+  void add_shared_tiles(WarpProgram& program) const {
+    if (!kernel_.stream_k()) {
+      return;
+    }
+    std::vector<WarpInstruction>& partial = program.partial_epilogue;
+    std::vector<WarpInstruction>& fix_up = program.fix_up;
+    if (kernel_.wgmma) {
+      add(partial, Opcode::kWgmmaWait).pending_groups = 0;
+      add(fix_up, Opcode::kWgmmaWait).pending_groups = 0;
+    }
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      add_accumulator_reads(partial, row);
+      add_partial_sums(partial, Opcode::kStoreGlobal, row);
+    }
+    add_partial_sums(partial, Opcode::kStoreGlobal, GemmTraffic::kFlag);
+    add_partial_sums(fix_up, Opcode::kCopy, GemmTraffic::kFlag);
+    add(fix_up, Opcode::kCommitCopies);
+    add(fix_up, Opcode::kWaitCopies).copy_groups = 0;
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      add_partial_sums(fix_up, Opcode::kCopy, row);
+    }
+    add(fix_up, Opcode::kCommitCopies);
+    add(fix_up, Opcode::kWaitCopies).copy_groups = 0;
+  }
+
+  void add_partial_sums(std::vector<WarpInstruction>& code, Opcode opcode, int row) const {
+    WarpInstruction& move = add(code, opcode);
+    move.operand = Operand::kPartialSum;
+    move.where.row = row;
+    const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * 4;
+    // What is read is added, register by register.
+    const std::int64_t additions = opcode == Opcode::kCopy ? bytes / kRegisterBytes : 0;
+    const std::int64_t slots = ceil_div(bytes, kCopyBytesPerInstruction) + additions;
+    move.issue_slots = row == GemmTraffic::kFlag ? 1 : static_cast<int>(slots);
   }
 
   const GemmKernel& kernel_;

@@ -7,6 +7,7 @@
 #include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
+#include "sim/gemm/work_schedule.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/calibration.h"
 #include "sim/gpu/extrapolation.h"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -73,17 +75,14 @@ class GemmSimulator::Impl {
       const mma::RegisterMap map(kernel.instruction);
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch.of(program, kernel.ctas(), &memory, &map));
+      const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
+      result.cycles = run_grid(kernel.ctas(), [&](int sm) { return gpu_.run(with_values, sm); });
       result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
       run_without_values(launch, reuse, result);
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
-    result.calibration_us = static_cast<double>(result.cycles) / result.clock_mhz *
-                            (calibration_.factor(problem, overrides, operands != nullptr,
-                                                 result.clock_mhz / spec_.boost_clock_mhz) -
-                             1);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
       // A line through short grids, whose stores the L2 still takes in, can lead below the time
@@ -92,6 +91,9 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(bounds.dram)));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
+    const double factor = calibration_.factor(problem, overrides, operands != nullptr,
+                                              result.clock_mhz / spec_.boost_clock_mhz);
+    result.calibration_us = calibrated_cycles(result.budget, factor) / result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();
@@ -112,7 +114,15 @@ class GemmSimulator::Impl {
                     const mma::RegisterMap* map = nullptr) const {
       return {&program, &context, map, kernel.warps(), kernel.ctas_per_sm, ctas, memory, &traffic};
     }
+    bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
   };
+
+  /// What calibration adds to the cycles of a launch; it leaves the busiest resource its time.
+  static double calibrated_cycles(const CycleBudget& budget, double factor) {
+    const double least =
+        std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2, budget.dram});
+    return std::max(budget.cycles * factor, std::min(least, budget.cycles)) - budget.cycles;
+  }
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed();
@@ -155,13 +165,31 @@ class GemmSimulator::Impl {
     }
   }
 
+  /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
+  GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles, int sm) {
+    const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
+    if (!launch.scheduled()) {
+      return gpu_.run(launch.of(program, tiles), sm);
+    }
+    const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
+    const ScheduledTraffic traffic(launch.traffic, schedule);
+    KernelLaunch scheduled = launch.of(program, schedule.ctas());
+    scheduled.work = &schedule;
+    scheduled.traffic = &traffic;
+    // Where one SM stands for all and they share tiles, one in the middle: it both hands on partial
+    // sums and adds those of another.
+    const auto middle = static_cast<int>(std::min<std::int64_t>(spec_.sms, schedule.ctas()) / 2);
+    const bool choose = schedule.shares_tiles() && options_.sms == Sms::kSampled;
+    return gpu_.run(scheduled, choose ? middle : sm);
+  }
+
   /// Cycles of the whole grid.
-  std::int64_t run_grid(const KernelLaunch& kernel) {
+  std::int64_t run_grid(std::int64_t ctas, const std::function<GridRun(int sm)>& run) {
     const std::int64_t turns =
-        options_.sms == Sms::kInTurn ? std::min<std::int64_t>(spec_.sms, kernel.ctas) : 1;
+        options_.sms == Sms::kInTurn ? std::min<std::int64_t>(spec_.sms, ctas) : 1;
     std::int64_t cycles = 0;
     for (int sm = 0; sm < turns; ++sm) {
-      cycles = std::max(cycles, gpu_.run(kernel, sm).cycles);
+      cycles = std::max(cycles, run(sm).cycles);
     }
     return cycles;
   }
@@ -169,14 +197,14 @@ class GemmSimulator::Impl {
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
     if (!options_.extrapolate) {
-      const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      result.cycles = run_grid(launch.of(program, kernel.ctas()));
+      result.cycles = run_grid(kernel.ctas(), [&](int sm) {
+        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), sm);
+      });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
     // All SMs get CTAs of the same kind, so the one with the most CTAs, SM 0, decides.
     const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
-      const WarpProgram program = gemm_warp_program(kernel, k_tiles);
       if (ctas * spec_.sms < kernel.ctas()) {
         // The second fill of a shortened grid stands for all that follow.
         gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& {
@@ -185,8 +213,10 @@ class GemmSimulator::Impl {
       }
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
-      const std::int64_t total = std::min(ctas * spec_.sms, kernel.ctas());
-      const GridRun grid = gpu_.run(launch.of(program, total));
+      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - ctas;
+      const std::int64_t total = kernel.stream_k() ? kernel.ctas() - rounds_left_out * spec_.sms
+                                                   : std::min(ctas * spec_.sms, kernel.ctas());
+      const GridRun grid = run_tiles(launch, total, k_tiles, 0);
       CtaEnds ends;
       for (const CtaRecord& record : grid.ctas.front()) {
         ends.push_back(record.end_cycle);

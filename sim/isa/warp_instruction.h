@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace sptc::sim {
@@ -23,11 +25,12 @@ enum class Opcode : std::uint8_t {
   kCopy,              ///< global memory to a stage of shared memory: cp.async, or a TMA bulk copy
   kCommitCopies,      ///< cp.async.commit_group: the copies since the last one form a group
   kWaitCopies,        ///< cp.async.wait_group: until at most `copy_groups` groups are under way
-  kStoreGlobal,       ///< epilogue: rows of D leave the SM
+  kStoreGlobal,       ///< epilogue: rows of D, or of partial sums, leave the SM
 };
 
 /// Which operand a load or store moves.
-enum class Operand : std::uint8_t { kA, kB, kMetadata };
+enum class Operand : std::uint8_t { kA, kB, kMetadata, kPartialSum };
+inline constexpr std::size_t kOperandCount = 4;
 
 /// Where a fragment lies: tile coordinates inside the CTA tile, in units of fragments.
 struct FragmentPosition {
@@ -56,26 +59,54 @@ struct WarpInstruction {
   std::uint8_t pending_groups = 0;  ///< kWgmmaWait
 };
 
+/// A stretch of k-tiles of one output tile that a CTA works on.
+struct WorkSegment {
+  std::int64_t output_tile = 0;
+  std::int64_t first_k_tile = 0;
+  std::int64_t k_tiles = 0;
+  bool finishes = true;  ///< writes D; else its partial sums, for the CTA that does
+  int peers = 0;         ///< CTAs whose partial sums it adds first
+};
+
 /// The instruction stream of one warp of a kernel: prologue, main loop over k-tiles, epilogue. The
 /// stream is stored once and shared by the same warp of all CTAs; a warp walks it with a
-/// WarpCursor.
+/// WarpCursor, once for each segment of its CTA's work.
 struct WarpProgram {
   std::vector<WarpInstruction> prologue;
   std::vector<WarpInstruction> loop;
   std::vector<WarpInstruction> epilogue;
-  std::int64_t iterations = 0;
+  std::int64_t iterations = 0;  ///< where a CTA has one output tile
   int registers_per_thread = 0;
+  // Where CTAs share output tiles.
+  std::vector<WarpInstruction> partial_epilogue;  ///< instead of the epilogue: partial sums leave
+  std::vector<WarpInstruction> fix_up;            ///< before the epilogue, once for each peer
+  /// Copies run ahead into the next segment; the prologue comes once.
+  bool persistent = false;
 };
 
 /// Position of a warp in its program.
 class WarpCursor {
  public:
   WarpCursor() = default;
-  explicit WarpCursor(const WarpProgram& program) : program_(&program) { settle(); }
+  /// Of a CTA with one output tile.
+  explicit WarpCursor(const WarpProgram& program) : program_(&program) {
+    segment_end_ = last_end_ = program.iterations;
+    settle();
+  }
+  /// `segments`: at least one, none of them empty.
+  WarpCursor(const WarpProgram& program, std::span<const WorkSegment> segments)
+      : program_(&program), segments_(segments) {
+    segment_end_ = segments.front().k_tiles;
+    for (const WorkSegment& segment : segments) {
+      last_end_ += segment.k_tiles;
+    }
+    settle();
+  }
 
   bool done() const { return section_ == Section::kDone; }
   const WarpInstruction& instruction() const { return (*code_)[index_]; }
-  /// Main loop iteration; 0 in the prologue, the last one in the epilogue.
+  /// Main loop iteration, counted over all segments; the first one of a segment in its prologue,
+  /// the last one in its epilogue.
   std::int64_t iteration() const { return iteration_; }
 
   void advance() {
@@ -84,17 +115,16 @@ class WarpCursor {
   }
 
  private:
-  enum class Section { kPrologue, kLoop, kEpilogue, kDone };
+  enum class Section { kPrologue, kLoop, kPartialEpilogue, kFixUp, kEpilogue, kDone };
 
   // Moves on until the cursor stands on an instruction to execute, or at the end.
   void settle() {
     while (section_ != Section::kDone) {
-      code_ = section_ == Section::kPrologue ? &program_->prologue
-              : section_ == Section::kLoop   ? &program_->loop
-                                             : &program_->epilogue;
+      code_ = &code_of(section_);
       if (index_ < code_->size()) {
-        if (iteration_ + (*code_)[index_].tiles_ahead < program_->iterations ||
-            (*code_)[index_].tiles_ahead == 0) {
+        const int ahead = (*code_)[index_].tiles_ahead;
+        const std::int64_t end = program_->persistent ? last_end_ : segment_end_;
+        if (ahead == 0 || iteration_ + ahead < end) {
           return;
         }
         ++index_;
@@ -104,30 +134,77 @@ class WarpCursor {
     }
   }
 
+  const std::vector<WarpInstruction>& code_of(Section section) const {
+    switch (section) {
+      case Section::kPrologue:
+        return program_->prologue;
+      case Section::kLoop:
+        return program_->loop;
+      case Section::kPartialEpilogue:
+        return program_->partial_epilogue;
+      case Section::kFixUp:
+        return program_->fix_up;
+      default:
+        return program_->epilogue;
+    }
+  }
+
   void next_section() {
     index_ = 0;
     switch (section_) {
       case Section::kPrologue:
-        section_ = program_->iterations > 0 ? Section::kLoop : Section::kEpilogue;
+        section_ = iteration_ < segment_end_ ? Section::kLoop : Section::kEpilogue;
         break;
       case Section::kLoop:
-        if (iteration_ + 1 < program_->iterations) {
+        if (iteration_ + 1 < segment_end_) {
           ++iteration_;
         } else {
+          end_segment();
+        }
+        break;
+      case Section::kFixUp:
+        if (--peers_left_ == 0) {
           section_ = Section::kEpilogue;
         }
         break;
       default:
-        section_ = Section::kDone;
+        next_segment();
         break;
     }
   }
 
+  void end_segment() {
+    section_ = Section::kEpilogue;
+    if (!segments_.empty()) {
+      const WorkSegment& segment = segments_[segment_];
+      peers_left_ = segment.peers;
+      section_ = !segment.finishes   ? Section::kPartialEpilogue
+                 : segment.peers > 0 ? Section::kFixUp
+                                     : Section::kEpilogue;
+    }
+  }
+
+  void next_segment() {
+    if (segment_ + 1 >= segments_.size()) {
+      section_ = Section::kDone;
+      return;
+    }
+    ++segment_;
+    iteration_ = segment_end_;
+    segment_end_ += segments_[segment_].k_tiles;
+    section_ = program_->persistent ? Section::kLoop : Section::kPrologue;
+  }
+
   const WarpProgram* program_ = nullptr;
+  std::span<const WorkSegment> segments_;  ///< none: one output tile
   const std::vector<WarpInstruction>* code_ = nullptr;
   Section section_ = Section::kPrologue;
   std::size_t index_ = 0;
   std::int64_t iteration_ = 0;
+  std::size_t segment_ = 0;
+  std::int64_t segment_end_ = 0;  ///< iteration behind the segment
+  std::int64_t last_end_ = 0;     ///< and behind all of them
+  int peers_left_ = 0;
 };
 
 }  // namespace sptc::sim

@@ -2,13 +2,15 @@
 #include "sim/memory/cache_tags.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace sptc::sim {
 namespace {
 
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
 
-/// Finaliser of SplitMix64: spreads strided addresses over the sets.
+/// Finaliser of SplitMix64.
 std::uint64_t scatter(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
@@ -18,13 +20,58 @@ std::uint64_t scatter(std::uint64_t x) {
 }  // namespace
 
 CacheTags::CacheTags(Bytes capacity)
-    : sets_(static_cast<std::uint64_t>(
-          std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * kWays)))),
+    : sets_(static_cast<std::uint64_t>(std::max<std::int64_t>(
+          1, capacity.count() / (kBlockBytes * static_cast<std::int64_t>(kWays))))),
       random_(kSeed),
-      entries_(sets_ * kWays) {}
+      entries_(sets_ * kWays),
+      used_(sets_) {}
 
-std::size_t CacheTags::first_of_set(std::uint64_t block) const {
-  return static_cast<std::size_t>(scatter(block) % sets_) * kWays;
+std::size_t CacheTags::set_of(std::uint64_t block) const {
+  // As many consecutive blocks as there are sets take every set once, each such row from another
+  // one on: strides meet no set more often than others.
+  return static_cast<std::size_t>((block + scatter(block / sets_)) % sets_);
+}
+
+std::size_t CacheTags::way_of(std::size_t set, std::uint64_t block) const {
+  std::size_t way = 0;
+  while (way < kWays && entries_[set * kWays + way].block != block) {
+    ++way;
+  }
+  return way;
+}
+
+void CacheTags::mark(std::size_t set, std::size_t way) {
+  const auto bit = static_cast<Marks>(1U << way);
+  Marks& used = used_[set];
+  used = static_cast<Marks>(used | bit);
+  if (used == kAllWays) {
+    used = bit;
+  }
+}
+
+std::size_t CacheTags::way_to_replace(std::size_t set) {
+  if (const std::size_t empty = way_of(set, kEmpty); empty < kWays) {
+    return empty;
+  }
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  const auto candidates = static_cast<Marks>(~used_[set]);
+  Marks left = candidates;
+  // As many of the candidates, from the lowest on, are passed over.
+  for (auto passed = random_ % static_cast<unsigned>(std::popcount(candidates)); passed > 0;
+       --passed) {
+    left = static_cast<Marks>(left & (left - 1));
+  }
+  return static_cast<std::size_t>(std::countr_zero(left));
+}
+
+double CacheTags::survival(double used, double hit_ratio) {
+  const double exponent = 2 - hit_ratio;
+  if (used <= 1) {
+    return 1 - used + (1 - std::pow(1 - used, exponent)) / exponent;
+  }
+  return used < 2 ? std::pow(2 - used, exponent) / exponent : 0;
 }
 
 CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
@@ -35,32 +82,37 @@ CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
 }
 
 CacheTags::Found CacheTags::find(std::uint64_t block) const {
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
-  const auto entry =
-      std::find_if(first, first + kWays, [&](const Entry& e) { return e.block == block; });
-  return entry == first + kWays ? Found{} : entry->found;
+  const std::size_t set = set_of(block);
+  const std::size_t way = way_of(set, block);
+  return way == kWays ? Found{} : entries_[set * kWays + way].found;
+}
+
+CacheTags::Found CacheTags::use(std::uint64_t block) {
+  const std::size_t set = set_of(block);
+  const std::size_t way = way_of(set, block);
+  if (way == kWays) {
+    return {};
+  }
+  mark(set, way);
+  return entries_[set * kWays + way].found;
 }
 
 void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t ready) {
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_of_set(block));
-  auto place = std::find_if(first, first + kWays,
-                            [&](const Entry& e) { return e.block == block || e.block == kEmpty; });
-  if (place == first + kWays) {
-    random_ ^= random_ << 13;
-    random_ ^= random_ >> 7;
-    random_ ^= random_ << 17;
-    place = first + static_cast<std::ptrdiff_t>(random_ % kWays);
+  const std::size_t set = set_of(block);
+  std::size_t way = way_of(set, block);
+  if (way == kWays) {
+    way = way_to_replace(set);
+    entries_[set * kWays + way] = {block, {}};
   }
-  if (place->block != block) {
-    *place = {block, {sectors, ready}};
-    return;
-  }
-  place->found.present |= sectors;
-  place->found.ready = std::max(place->found.ready, ready);
+  mark(set, way);
+  Found& found = entries_[set * kWays + way].found;
+  found.present |= sectors;
+  found.ready = std::max(found.ready, ready);
 }
 
 void CacheTags::clear() {
   std::fill(entries_.begin(), entries_.end(), Entry{});
+  std::fill(used_.begin(), used_.end(), Marks{0});
   random_ = kSeed;
 }
 

@@ -31,15 +31,15 @@ void MemoryShare::reset(double clock_mhz, std::function<const ShareOfCta&(std::i
 
 std::int64_t MemoryShare::dram_latency(const ShareOfCta& share) const {
   if (spec_.l2_partitions == 1) {
-    return spec_.dram_latency_cycles;
+    return spec_.dram_latency_cycles();
   }
-  // The SM waits for the last piece of its tiles; the latency of all is that of the near half only
-  // where no piece belongs to the other partition.
+  // The SM waits for the last piece of its tiles; only where no piece belongs to the other
+  // partition is that a near one.
   constexpr double kPieceBytes = 4096;
   const double pieces = std::max(2.0, share.burst_bytes / kPieceBytes);  // A and B
   const double far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
-  return spec_.dram_latency_cycles +
-         static_cast<std::int64_t>(far / 2 * (1 - 2 * std::pow(0.5, pieces)));
+  return spec_.l2_near_latency_cycles + spec_.dram_access_latency_cycles +
+         static_cast<std::int64_t>(far * (1 - std::pow(0.5, pieces)));
 }
 
 std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payload& payload,

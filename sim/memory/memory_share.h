@@ -23,7 +23,8 @@ struct ShareOfCta {
   double active_sms = 1;
   /// Bytes that one SM asks for at once: a k-tile of a CTA; and of those, bytes from DRAM.
   double burst_bytes = 0, burst_dram_bytes = 0;
-  std::array<OfOperand, 3> operands;  ///< by Operand
+  /// By Operand. Partial sums of CTAs that share an output tile have just been written.
+  std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0}}};
 };
 
 /// The memory system as one SM sees it whose fellows all do the same at the same time: each of its
@@ -59,7 +60,7 @@ class MemoryShare : public MemoryPorts {
   TransferLimits limits_;
   double dram_bytes_per_cycle_ = 1;
   std::function<const ShareOfCta&(std::int64_t)> share_;
-  std::array<Owed, 3> owed_{};
+  std::array<Owed, kOperandCount> owed_{};
 };
 
 }  // namespace sptc::sim

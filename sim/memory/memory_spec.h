@@ -20,7 +20,14 @@ struct MemorySpec {
   double dram_efficiency_percent = 0;  ///< what row misses and turnarounds leave of them
   double dram_refresh_ns = 0;          ///< for which a bank is blocked in each interval
   double dram_refresh_interval_ns = 0;
-  int dram_latency_cycles = 0;  ///< load to use at the boost clock, mean over the partitions
+  int dram_access_latency_cycles = 0;  ///< behind the L2 that missed, at the boost clock
+
+  /// Load to use of an L2 miss, mean over the partitions.
+  int dram_latency_cycles() const {
+    const int way = l2_partitions > 1 ? (l2_near_latency_cycles + l2_far_latency_cycles) / 2
+                                      : l2_near_latency_cycles;
+    return way + dram_access_latency_cycles;
+  }
 
   /// Bytes per cycle of a clock of `mhz` that DRAM delivers. Refresh is staggered over the
   /// channels, so the device as a whole loses its share of time and never stands still.

@@ -27,10 +27,9 @@ std::size_t MemorySystem::owner_of(std::uint64_t block) const {
 }
 
 void MemorySystem::read_block(std::size_t partition, std::uint64_t block,
-                              CacheTags::Sectors sectors, std::int64_t bytes, Read& read) const {
-  const std::int64_t far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+                              CacheTags::Sectors sectors, std::int64_t bytes, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
-  const CacheTags::Found near = tags_[partition].find(block);
+  const CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready;
   // Of the bytes, those in sectors that are not there.
   const auto missing = [&](CacheTags::Sectors present) {
@@ -38,16 +37,13 @@ void MemorySystem::read_block(std::size_t partition, std::uint64_t block,
   };
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
-    const CacheTags::Found there = tags_[owner].find(block);
+    const CacheTags::Found there = tags_[owner].use(block);
     const std::int64_t from_dram = owner == partition ? absent : missing(there.present);
     latency = spec_.l2_far_latency_cycles;
     ready = std::max(ready, there.ready);
     if (from_dram > 0) {
-      // The published latency is a mean over both partitions.
-      latency = spec_.dram_latency_cycles;
-      if (tags_.size() > 1) {
-        latency += owner == partition ? -far / 2 : far - far / 2;
-      }
+      latency = spec_.dram_access_latency_cycles +
+                (owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles);
       read.transfer.dram_bytes += from_dram;
       read.fills.push_back({owner, block, sectors});
     }

@@ -42,7 +42,7 @@ class MemorySystem : public MemoryPorts {
   };
 
   void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                  std::int64_t bytes, Read& read) const;
+                  std::int64_t bytes, Read& read);
   std::size_t owner_of(std::uint64_t block) const;
 
   const MemorySpec spec_;

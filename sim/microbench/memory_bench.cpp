@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -18,7 +19,9 @@ std::int64_t scattered_step(std::int64_t slots) {
   return slots % kPrime == 0 ? kOtherPrime : kPrime;
 }
 
-/// All SMs walk over the footprint together: transaction i of SM s is block i * SMs + s.
+/// All SMs walk over the footprint together: whichever is free takes the next block. Within windows
+/// of 1024 blocks the order is scattered, another one in each round, so that an SM, and with it a
+/// partition of the L2, meets other blocks every time: as where CTAs go to the SM that is free.
 struct Walk {
   static constexpr std::int64_t kBlock = CacheTags::kBlockBytes;
   static constexpr int kUnderWay = 64;  ///< transactions of an SM
@@ -28,34 +31,50 @@ struct Walk {
   // Answers to all SMs before the measurement begins and when it ends; after it as many are asked
   // for as are under way, so that it ends with all SMs at work.
   std::int64_t warm, measured;
-  std::vector<std::int64_t> steps;  ///< transactions of each SM so far
-  std::int64_t started = 0, answered = 0;
+  std::vector<std::int64_t> to_write;  ///< per SM: what it has read of a copy; -1: nothing
+  std::int64_t started = 0, answered = 0, taken = 0;
   std::int64_t begin = 0, end = 0;  ///< cycles
 
-  Walk(BandwidthOperation which, std::int64_t footprint, std::size_t sms)
+  Walk(BandwidthOperation which, std::int64_t footprint, std::size_t sms, int warm_rounds)
       : operation(which),
         blocks(footprint / kBlock / (which == BandwidthOperation::kCopy ? 2 : 1)),
-        steps(sms) {
+        to_write(sms, -1) {
     const std::int64_t at_once = kUnderWay * static_cast<std::int64_t>(sms);
     const std::int64_t round = blocks * (which == BandwidthOperation::kCopy ? 2 : 1);
-    warm = 4 * at_once + round;
+    warm = 4 * at_once + warm_rounds * round;
     measured = std::max(4 * at_once, round);
   }
 
+  std::int64_t next_place() {
+    constexpr std::int64_t kWindow = 1024;
+    const std::int64_t window = taken / kWindow;
+    // A bijection of ten bits, by the bits of a hash of the window.
+    auto bits = static_cast<std::uint64_t>(taken % kWindow) ^
+                ((static_cast<std::uint64_t>(window) * 0x9E3779B97F4A7C15U) >> 54);
+    for (const std::uint64_t factor : {0x2C5U, 0x1B3U}) {
+      bits ^= bits >> 5;
+      bits = bits * factor % kWindow;
+    }
+    ++taken;
+    return (window * kWindow + static_cast<std::int64_t>(bits ^ (bits >> 5))) % blocks;
+  }
+
   void next(std::size_t sm, MemoryReader& reader) {
-    const auto at_once = kUnderWay * static_cast<std::int64_t>(steps.size());
+    const auto at_once = kUnderWay * static_cast<std::int64_t>(to_write.size());
     if (started >= warm + measured + at_once) {
       return;
     }
-    const bool copies = operation == BandwidthOperation::kCopy;
-    const std::int64_t step = steps[sm]++;
-    const auto sms = static_cast<std::int64_t>(steps.size());
-    // A copy reads a block, then writes its counterpart.
-    const std::int64_t place =
-        ((copies ? step / 2 : step) * sms + static_cast<std::int64_t>(sm)) % blocks;
-    const bool writes = operation == BandwidthOperation::kWrite || (copies && step % 2 == 1);
     ++started;
-    const std::int64_t block = writes && copies ? blocks + place : place;
+    // A copy reads a block, then writes its counterpart.
+    bool writes = operation == BandwidthOperation::kWrite;
+    std::int64_t block = 0;
+    if (operation == BandwidthOperation::kCopy && to_write[sm] >= 0) {
+      writes = true;
+      block = blocks + std::exchange(to_write[sm], -1);
+    } else {
+      block = next_place();
+      to_write[sm] = block;
+    }
     reader.request(static_cast<std::uint64_t>(block * kBlock), kBlock, writes);
   }
 };
@@ -124,7 +143,9 @@ double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_
                      " bytes, not " + std::to_string(footprint));
   }
   memory_.reset(clock_.mhz());
-  Walk walk(operation, at_most_four_caches(footprint), readers_.size());
+  // What the L2 keeps of a buffer somewhat larger than itself settles in a few rounds.
+  const int warm_rounds = footprint < 2 * l2_bytes_ ? 4 : 1;
+  Walk walk(operation, at_most_four_caches(footprint), readers_.size(), warm_rounds);
   for (std::size_t sm = 0; sm < readers_.size(); ++sm) {
     MemoryReader& reader = *readers_[sm];
     reader.on_answer = [this, &walk, &reader, sm] {

@@ -84,7 +84,12 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
 std::string bound(const VariantResult& result) {
   const CycleBudget& budget = result.budget;
   const Resource& resource = busiest_of(budget);
-  const double share = percent(budget.*resource.cycles / result.clock_mhz, result.time_us);
+  const double busy_us = budget.*resource.cycles / result.clock_mhz;
+  const double share = percent(busy_us, result.time_us);
+  if (result.launch_us > busy_us) {
+    return fmt::format("by its launch, {:.0f} % of the time",
+                       percent(result.launch_us, result.time_us));
+  }
   if (result.bound_by == "latency") {
     return fmt::format("by waiting: no resource works more than {:.0f} % of the time", share);
   }

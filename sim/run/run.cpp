@@ -153,6 +153,8 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
+      {"decomposition",
+       options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
       {"sms", std::string(name(options.simulated_sms()))},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };

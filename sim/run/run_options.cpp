@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "ana
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
 constexpr std::array<std::string_view, 3> kSms{"sampled", "in-turn", "all"};
+constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
 
 template <typename Enum, std::size_t kCount>
 Enum parse(std::string_view option, std::string_view word,
@@ -41,6 +42,9 @@ std::string_view name(CheckMode mode) {
 std::string_view name(GemmSimulator::Sms sms) {
   return kSms[static_cast<std::size_t>(sms)];
 }
+std::string_view name(Decomposition decomposition) {
+  return kDecompositions[static_cast<std::size_t>(decomposition)];
+}
 
 Fidelity parse_fidelity(std::string_view word) {
   return parse<Fidelity>("--fidelity", word, kFidelities);
@@ -54,6 +58,10 @@ CheckMode parse_check_mode(std::string_view word) {
 
 GemmSimulator::Sms parse_sms(std::string_view word) {
   return parse<GemmSimulator::Sms>("--sms", word, kSms);
+}
+
+Decomposition parse_decomposition(std::string_view word) {
+  return parse<Decomposition>("--decomposition", word, kDecompositions);
 }
 
 void require_consistent(const RunOptions& options) {

@@ -34,12 +34,14 @@ std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
 std::string_view name(GemmSimulator::Sms sms);
+std::string_view name(Decomposition decomposition);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 Fidelity parse_fidelity(std::string_view word);
 Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
 GemmSimulator::Sms parse_sms(std::string_view word);
+Decomposition parse_decomposition(std::string_view word);
 
 /// What a user may choose about a run.
 struct RunOptions {

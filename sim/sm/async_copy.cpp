@@ -97,7 +97,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   }
   ensure(range.bytes <= static_cast<std::int64_t>(scratch.size()), "a copy is too long");
   Transaction* const transaction = pool_->allocate();
-  transaction->info.cta = request.cta;
+  transaction->info.cta = request.kernel->traffic->output_tile(request.cta, request.tile);
   transaction->info.operand = request.instruction->operand;
   transaction->port = port;
   transaction->done = done;

@@ -7,6 +7,7 @@
 #include "sim/sm/memory_request.h"
 
 #include <cstdint>
+#include <span>
 
 namespace sptc::sim {
 
@@ -35,6 +36,17 @@ class CtaTraffic {
   /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
   virtual MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
                             std::int64_t tile) const = 0;
+
+  /// What the memory system knows the bytes of `range` by: an output tile.
+  virtual std::int64_t output_tile(std::int64_t cta, std::int64_t /*tile*/) const { return cta; }
+};
+
+/// What the CTAs of a grid work on, where it is not one output tile each.
+class CtaWork {
+ public:
+  virtual ~CtaWork() = default;
+  /// At least one segment; they stay where they are.
+  virtual std::span<const WorkSegment> segments(std::int64_t cta) const = 0;
 };
 
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
@@ -47,6 +59,7 @@ struct KernelLaunch {
   std::int64_t ctas = 0;
   CtaMemory* memory = nullptr;          ///< absent: only time is simulated
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
+  const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
 };
 
 }  // namespace sptc::sim

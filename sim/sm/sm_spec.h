@@ -16,6 +16,8 @@ struct SmSpec {
   Bytes shared_memory;  ///< usable by CTAs
   Bytes max_shared_memory_per_cta;
   int max_registers_per_thread = 0;
+  Bytes reserved_shared_memory_per_cta;  ///< by the system
+  Bytes shared_memory_allocation_unit;
 
   int issue_per_cycle = 0;         ///< warp instructions per sub-partition and cycle
   int barrier_latency_cycles = 0;  ///< last arrival to release

@@ -111,7 +111,10 @@ void SubPartition::launch(const WarpCommand& command) {
   free->elided = command.launch.kernel->memory == nullptr && !tapped();
   free->name = command.warp;
   free->launch = command.launch;
-  free->cursor = WarpCursor(*command.launch.kernel->program);
+  const KernelLaunch& kernel = *command.launch.kernel;
+  free->cursor = kernel.work == nullptr
+                     ? WarpCursor(*kernel.program)
+                     : WarpCursor(*kernel.program, kernel.work->segments(command.launch.cta));
   const int slot = static_cast<int>(free - warps_.begin());
   by_age_.push_back(slot);
   if (command.launch.kernel->memory != nullptr) {

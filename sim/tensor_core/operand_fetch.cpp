@@ -15,6 +15,7 @@ OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const Clock& clo
       b_port_(spec.operand_b_port_bytes_per_cycle),
       accumulator_port_(spec.accumulator_port_bytes_per_cycle),
       metadata_port_(spec.metadata_port_bytes_per_cycle),
+      banks_(spec),
       credits_(spec.instruction_window) {
   run_on(issue_in, credit_in);
 }
@@ -30,12 +31,12 @@ void OperandFetch::on_event() {
   take_credits(now());
   while (!waiting_.empty() && credits_ > 0) {
     MmaIssue& issue = waiting_.front();
-    const std::int64_t ready = ports_ready_at(*issue.instruction, now());
+    const std::int64_t ready = ports_ready_at(issue, now());
     if (ready > now()) {
       wake_at(ready);
       return;
     }
-    occupy_ports(*issue.instruction, now());
+    occupy_ports(issue, now());
     --credits_;
     operands_read_out->write({issue});
     Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
@@ -51,7 +52,7 @@ void OperandFetch::take_credits(std::int64_t cycle) {
   }
 }
 
-std::int64_t OperandFetch::pass(const WarpInstruction& instruction, std::int64_t arrival) {
+std::int64_t OperandFetch::pass(const MmaIssue& issue, std::int64_t arrival) {
   std::int64_t start = std::max(arrival, passed_);
   take_credits(start);
   if (credits_ == 0) {
@@ -60,23 +61,26 @@ std::int64_t OperandFetch::pass(const WarpInstruction& instruction, std::int64_t
     take_credits(start);
   }
   --credits_;
-  start = ports_ready_at(instruction, start);
-  occupy_ports(instruction, start);
+  start = ports_ready_at(issue, start);
+  occupy_ports(issue, start);
   passed_ = start;
   return start;
 }
 
-std::int64_t OperandFetch::ports_ready_at(const WarpInstruction& instruction,
-                                          std::int64_t cycle) const {
-  std::int64_t ready = std::max(
-      {a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle)});
+std::int64_t OperandFetch::ports_ready_at(const MmaIssue& issue, std::int64_t cycle) const {
+  const WarpInstruction& instruction = *issue.instruction;
+  std::int64_t ready =
+      std::max({a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle),
+                banks_.ready_at(cycle, issue.warp_slot, instruction)});
   if (instruction.metadata.count > 0) {
     ready = std::max(ready, metadata_port_.ready_at(cycle));
   }
   return ready;
 }
 
-void OperandFetch::occupy_ports(const WarpInstruction& instruction, std::int64_t cycle) {
+void OperandFetch::occupy_ports(const MmaIssue& issue, std::int64_t cycle) {
+  const WarpInstruction& instruction = *issue.instruction;
+  banks_.read(cycle, issue.warp_slot, instruction);
   a_port_.take(cycle, register_bytes(instruction.a));
   b_port_.take(cycle, register_bytes(instruction.b));
   accumulator_port_.take(cycle, register_bytes(instruction.c));

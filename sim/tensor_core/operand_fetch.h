@@ -5,6 +5,7 @@
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 #include "sim/tensor_core/operand_registers.h"
+#include "sim/tensor_core/register_banks.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
@@ -13,14 +14,16 @@
 namespace sptc::sim {
 
 /// First stage: reads A, B, C and metadata of an instruction through one register-file port each,
-/// and puts them in matrix order. An instruction starts when all ports it needs are free and the
-/// multipliers have room for it.
+/// and puts them in matrix order. An instruction starts when all ports and register banks that it
+/// needs are free and the multipliers have room for it.
 class OperandFetch : public Module {
  public:
   struct Statistics {
     std::int64_t instructions = 0;
     std::int64_t a_bytes = 0, b_bytes = 0, accumulator_bytes = 0, metadata_bytes = 0;
   };
+
+  const RegisterBanks& banks() const { return banks_; }
 
   sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
   sc_core::sc_port<WireIn<CreditToken>> credit_in{"credit_in"};
@@ -32,9 +35,9 @@ class OperandFetch : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
-  /// Cycle in which the operands of `instruction` are read that arrives in cycle `arrival`, behind
+  /// Cycle in which the operands of the instruction are read that arrives in cycle `arrival`, behind
   /// all that came before; without tokens. The multipliers say when they have room again.
-  std::int64_t pass(const WarpInstruction& instruction, std::int64_t arrival);
+  std::int64_t pass(const MmaIssue& issue, std::int64_t arrival);
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
 
  protected:
@@ -42,8 +45,8 @@ class OperandFetch : public Module {
 
  private:
   void take_credits(std::int64_t cycle);
-  std::int64_t ports_ready_at(const WarpInstruction& instruction, std::int64_t cycle) const;
-  void occupy_ports(const WarpInstruction& instruction, std::int64_t cycle);
+  std::int64_t ports_ready_at(const MmaIssue& issue, std::int64_t cycle) const;
+  void occupy_ports(const MmaIssue& issue, std::int64_t cycle);
   Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;
@@ -51,6 +54,7 @@ class OperandFetch : public Module {
   Throughput b_port_;
   Throughput accumulator_port_;
   Throughput metadata_port_;
+  RegisterBanks banks_;
   std::deque<MmaIssue> waiting_;
   int credits_;
   std::deque<std::int64_t> credit_cycles_;  ///< of credits that pass() has not used yet

@@ -41,7 +41,7 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
 TensorCore::Passage TensorCore::pass(const MmaIssue& issue, std::int64_t arrival) {
   const mma::StepContext& context = *issue.context;
   Passage passage;
-  passage.operands_read = operand_fetch.pass(*issue.instruction, arrival);
+  passage.operands_read = operand_fetch.pass(issue, arrival);
   const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
   const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
   MultiplyStage::Passed multiplied;

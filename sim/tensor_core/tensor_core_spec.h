@@ -28,6 +28,12 @@ struct TensorCoreSpec {
   double accumulator_port_bytes_per_cycle = 0;
   double metadata_port_bytes_per_cycle = 0;
 
+  // Register file behind the ports: register r lies in bank r mod `register_banks`. Of A and of B
+  // the first `reuse_registers` stay at hand for the next instruction of the same warp.
+  int register_banks = 2;
+  double register_bank_bytes_per_cycle = 256;
+  int reuse_registers = 2;
+
   /// Operand B bytes that the selector hands to the multipliers per cycle.
   double selector_bytes_per_cycle = 0;
   /// Candidates that one multiplier can choose from, M of the widest N:M pattern, and how many

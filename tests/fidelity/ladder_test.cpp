@@ -159,7 +159,7 @@ TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
          g.memory.l2_near_latency_cycles += 90;
          g.memory.l2_far_latency_cycles += 90;
        }},
-      {"DRAM", [](GpuSpec& g) { g.memory.dram_latency_cycles += 90; }}};
+      {"DRAM", [](GpuSpec& g) { g.memory.dram_access_latency_cycles += 90; }}};
   for (const auto& [name, change] : knobs) {
     const std::vector<Outcome> changed =
         in_child<Outcome>(6, [&change = change] { return run_with(change); });

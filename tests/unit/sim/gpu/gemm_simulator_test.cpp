@@ -95,6 +95,27 @@ TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
   EXPECT_EQ(s.activity->multiplier_busy_cycles, 8 * s.activity->mma_instructions);
 }
 
+TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  const auto cycles = [&](std::int64_t rows_of_tiles, std::int64_t columns, Decomposition how) {
+    const GemmProblem problem{{256 * rows_of_tiles, 128 * columns, 4096}, 1, DataType::kF16, false};
+    const GemmRun run = simulator.run(problem, {GemmShape{256, 128, 32}, {}, {}, how}, nullptr);
+    EXPECT_EQ(run.kernel.ctas_per_sm, 1);
+    EXPECT_EQ(run.kernel.stream_k, how == Decomposition::kStreamK);
+    return static_cast<double>(run.cycles);
+  };
+  using enum Decomposition;
+  // 110 tiles on 108 SMs: two rounds, or one and a fiftieth and what the partial sums cost.
+  const double two_rounds = cycles(11, 10, kDataParallel);
+  const double streamed = cycles(11, 10, kStreamK);
+  EXPECT_LT(streamed, 0.62 * two_rounds);
+  EXPECT_GT(streamed, 110.0 / 108 * 256 * 128 * 4096 / 1024);  // what the multipliers need
+  // 54 tiles: half of the SMs have none, or each half a tile.
+  EXPECT_LT(cycles(9, 6, kStreamK), 0.75 * cycles(9, 6, kDataParallel));
+  // 108 tiles: nothing to even out.
+  EXPECT_EQ(cycles(12, 9, kStreamK), cycles(12, 9, kDataParallel));
+}
+
 TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
   EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);

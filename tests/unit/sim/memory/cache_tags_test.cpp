@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace sptc::sim {
 namespace {
 
@@ -50,7 +48,7 @@ double hit_ratio(double footprint_per_capacity) {
   constexpr int kPasses = 12;
   for (int pass = 0; pass < kPasses; ++pass) {
     for (std::uint64_t block = 0; block < footprint; ++block) {
-      const bool hit = tags.find(block).present != 0;
+      const bool hit = tags.use(block).present != 0;
       hits += hit && pass >= kPasses / 2 ? 1 : 0;
       if (!hit) {
         tags.insert(block, 1, 0);
@@ -61,15 +59,33 @@ double hit_ratio(double footprint_per_capacity) {
 }
 
 TEST(CacheTags, KeepPartOfAStreamThatIsLargerThanTheCache) {
-  // Random replacement: a block survives the misses of one pass, h = exp(-(1 - h) footprint / C).
-  for (const double footprint : {1.5, 2.0, 3.0}) {
-    double expected = 0.1;
+  for (const double footprint : {1.2, 1.35, 1.5, 1.75, 3.0}) {
+    double expected = 0;
     for (int i = 0; i < 200; ++i) {
-      expected = std::exp(-(1 - expected) * footprint);
+      expected = CacheTags::survival(footprint, expected);
     }
-    EXPECT_NEAR(hit_ratio(footprint), expected, 0.05) << footprint;
+    EXPECT_NEAR(hit_ratio(footprint), expected, 0.03) << footprint;
   }
-  EXPECT_GT(hit_ratio(0.5), 0.98);
+  EXPECT_LT(hit_ratio(1.5), 0.3);  // replacement at random would keep 0.42
+  EXPECT_EQ(hit_ratio(1), 1);
+}
+
+TEST(CacheTags, SpareWhatWasUsedInThisTurn) {
+  constexpr int kWays = 16;
+  CacheTags tags(Bytes(kWays * CacheTags::kBlockBytes));  // one set
+  for (std::uint64_t block = 0; block < kWays; ++block) {
+    tags.insert(block, 1, 0);
+  }
+  // Block 15 filled the set and began a new turn; block 3 is used in it.
+  EXPECT_EQ(tags.use(3).present, 1U);
+  for (std::uint64_t block = 100; block < 100 + kWays - 2; ++block) {
+    tags.insert(block, 1, 0);
+  }
+  EXPECT_EQ(tags.find(3).present, 1U);
+  EXPECT_EQ(tags.find(15).present, 1U);
+  for (const std::uint64_t block : {0U, 1U, 2U, 4U, 14U}) {
+    EXPECT_EQ(tags.find(block).present, 0U) << block;
+  }
 }
 
 }  // namespace

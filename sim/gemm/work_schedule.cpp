@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/work_schedule.h"
+
+#include "models/base/error.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+// CUTLASS's kMinItersPerSkBlock: a shorter stretch is not worth a CTA.
+constexpr std::int64_t kShortestStretch = 2;
+
+}  // namespace
+
+WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
+                           std::int64_t k_tiles, std::int64_t sms) {
+  ensure(output_tiles > 0 && k_tiles > 0, "a schedule of nothing");
+  const std::int64_t resident = sms * kernel.ctas_per_sm;
+  if (kernel.decomposition == Decomposition::kDataParallel) {
+    work_.resize(static_cast<std::size_t>(std::min(output_tiles, resident)));
+    for (std::int64_t tile = 0; tile < output_tiles; ++tile) {
+      work_[static_cast<std::size_t>(tile % ctas())].push_back({tile, 0, k_tiles});
+    }
+    return;
+  }
+  const std::int64_t rest = output_tiles % resident;
+  const std::int64_t streamed = rest == 0                  ? 0
+                                : output_tiles <= resident ? output_tiles
+                                                           : rest + resident;
+  const std::int64_t most = std::max<std::int64_t>(1, streamed * k_tiles / kShortestStretch);
+  work_.resize(
+      static_cast<std::size_t>(streamed == output_tiles ? std::min(resident, most) : resident));
+  if (streamed > 0) {
+    add_stream(streamed, k_tiles);
+    count_peers();
+  }
+  for (std::int64_t tile = streamed; tile < output_tiles; ++tile) {
+    work_[static_cast<std::size_t>((tile - streamed) % ctas())].push_back({tile, 0, k_tiles});
+  }
+}
+
+void WorkSchedule::add_stream(std::int64_t tiles, std::int64_t k_tiles) {
+  const std::int64_t length = tiles * k_tiles;
+  for (std::int64_t cta = 0; cta < ctas(); ++cta) {
+    std::int64_t at = cta * length / ctas();
+    const std::int64_t end = (cta + 1) * length / ctas();
+    while (at < end) {
+      const std::int64_t first = at % k_tiles;
+      const std::int64_t count = std::min(k_tiles - first, end - at);
+      work_[static_cast<std::size_t>(cta)].push_back({at / k_tiles, first, count, first == 0, 0});
+      shares_tiles_ |= count < k_tiles;
+      at += count;
+    }
+  }
+}
+
+void WorkSchedule::count_peers() {
+  WorkSegment* beginning = nullptr;  // of the tile in which the walk stands
+  for (std::vector<WorkSegment>& of_cta : work_) {
+    for (WorkSegment& segment : of_cta) {
+      if (segment.first_k_tile == 0) {
+        beginning = &segment;
+      } else {
+        ++beginning->peers;
+      }
+    }
+  }
+}
+
+ScheduledTraffic::Place ScheduledTraffic::find(std::int64_t cta, std::int64_t tile) const {
+  for (const WorkSegment& segment : schedule_.segments(cta)) {
+    if (tile < segment.k_tiles) {
+      return {segment, segment.first_k_tile + tile};
+    }
+    tile -= segment.k_tiles;
+  }
+  throw InternalError("a CTA copies beyond its work");
+}
+
+MemoryRange ScheduledTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                                    std::int64_t tile) const {
+  if (instruction.operand == Operand::kPartialSum) {
+    // A CTA stores to a place of its own. Where several share a tile, the bytes of the next one
+    // stand for those of each.
+    const std::int64_t writer = instruction.opcode == Opcode::kStoreGlobal ? cta : cta + 1;
+    return traffic_.partial_sums(writer, warp, instruction.where.row);
+  }
+  const Place place = find(cta, tile);
+  return traffic_.range(place.segment.output_tile, warp, instruction, place.k_tile);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/sm/kernel_launch.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What each CTA of a kernel works on that does not launch one CTA per output tile.
+///
+/// Persistent: as many CTAs as fit on the GPU at once; CTA i has the output tiles i, i + CTAs, ...
+///
+/// Stream-K (Osama et al., arXiv 2301.03598; CUTLASS's ThreadblockSwizzleStreamK): as many CTAs as
+/// fit. The output tiles beyond the last full round, with those of one full round where there is
+/// one, are laid end to end along K and cut into as many equal stretches, one for each CTA; the
+/// other rounds follow tile by tile. The CTA that has the beginning of a tile adds the partial sums
+/// of the others and writes D.
+class WorkSchedule : public CtaWork {
+ public:
+  /// Of the first `output_tiles` tiles of `kernel`, `k_tiles` deep.
+  WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
+               std::int64_t sms);
+
+  std::int64_t ctas() const { return static_cast<std::int64_t>(work_.size()); }
+  std::span<const WorkSegment> segments(std::int64_t cta) const override {
+    return work_[static_cast<std::size_t>(cta)];
+  }
+  /// Whether CTAs share output tiles.
+  bool shares_tiles() const { return shares_tiles_; }
+
+ private:
+  void add_stream(std::int64_t tiles, std::int64_t k_tiles);
+  void count_peers();
+
+  std::vector<std::vector<WorkSegment>> work_;  ///< per CTA
+  bool shares_tiles_ = false;
+};
+
+/// Where the copies and stores of scheduled CTAs lie.
+class ScheduledTraffic : public CtaTraffic {
+ public:
+  ScheduledTraffic(const GemmTraffic& traffic, const WorkSchedule& schedule)
+      : traffic_(traffic), schedule_(schedule) {}
+
+  MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                    std::int64_t tile) const override;
+  std::int64_t output_tile(std::int64_t cta, std::int64_t tile) const override {
+    return find(cta, tile).segment.output_tile;
+  }
+
+ private:
+  struct Place {
+    const WorkSegment& segment;
+    std::int64_t k_tile;  ///< of the output tile
+  };
+  /// Where iteration `tile` of `cta` is.
+  Place find(std::int64_t cta, std::int64_t tile) const;
+
+  const GemmTraffic& traffic_;
+  const WorkSchedule& schedule_;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/work_schedule.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gemm/kernel_choice.h"
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+constexpr std::int64_t kSms = 108;
+
+GemmKernel kernel_of(const char* gpu_name, const KernelOverrides& overrides) {
+  const GpuSpec gpu = load_architecture(gpu_name).gpu;
+  const GemmProblem problem{{4096, 4096, 1024}, 1, DataType::kF16, false};
+  return choose_kernel(problem, overrides, gpu.kernel_target(), false);
+}
+
+GemmKernel stream_k() {
+  return kernel_of("a100-sxm4-80gb", {GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK});
+}
+
+TEST(WorkSchedule, StreamKGivesEveryKTileToOneCtaAndAsManyToEach) {
+  const GemmKernel kernel = stream_k();
+  const std::int64_t resident = kSms * kernel.ctas_per_sm;
+  for (const std::int64_t tiles :
+       {std::int64_t{1}, std::int64_t{7}, resident - 1, resident, resident + 1, 3 * resident + 5}) {
+    constexpr std::int64_t kDepth = 32;
+    const WorkSchedule schedule(kernel, tiles, kDepth, kSms);
+    std::map<std::int64_t, std::vector<bool>> done;
+    std::map<std::int64_t, int> owners, others, peers;
+    std::int64_t least = tiles * kDepth, most = 0;
+    for (std::int64_t cta = 0; cta < schedule.ctas(); ++cta) {
+      std::int64_t work = 0;
+      for (const WorkSegment& segment : schedule.segments(cta)) {
+        EXPECT_GT(segment.k_tiles, 0);
+        work += segment.k_tiles;
+        std::vector<bool>& of_tile = done.try_emplace(segment.output_tile, kDepth).first->second;
+        for (std::int64_t k = 0; k < segment.k_tiles; ++k) {
+          const auto at = static_cast<std::size_t>(segment.first_k_tile + k);
+          EXPECT_FALSE(of_tile.at(at));
+          of_tile[at] = true;
+        }
+        (segment.finishes ? owners : others)[segment.output_tile] += 1;
+        peers[segment.output_tile] += segment.peers;
+      }
+      least = std::min(least, work);
+      most = std::max(most, work);
+    }
+    EXPECT_LE(most - least, 1) << tiles;
+    EXPECT_LE(schedule.ctas(), resident);
+    EXPECT_EQ(static_cast<std::int64_t>(done.size()), tiles);
+    for (const auto& [tile, k_tiles] : done) {
+      EXPECT_TRUE(
+          std::all_of(k_tiles.begin(), k_tiles.end(), [](bool is_done) { return is_done; }));
+      EXPECT_EQ(owners[tile], 1) << tile;
+      EXPECT_EQ(peers[tile], others[tile]) << tile;
+    }
+    EXPECT_EQ(schedule.shares_tiles(), tiles % resident != 0) << tiles;
+  }
+}
+
+TEST(WorkSchedule, PersistentCtasTakeEveryTileInTurn) {
+  const GemmKernel kernel = kernel_of("h100-sxm5-80gb", {});
+  ASSERT_TRUE(kernel.persistent());
+  const WorkSchedule schedule(kernel, 300, 8, 132);
+  const std::int64_t ctas = 132 * kernel.ctas_per_sm;
+  ASSERT_EQ(schedule.ctas(), std::min<std::int64_t>(300, ctas));
+  std::int64_t tiles = 0;
+  for (std::int64_t cta = 0; cta < schedule.ctas(); ++cta) {
+    std::int64_t next = cta;
+    for (const WorkSegment& segment : schedule.segments(cta)) {
+      EXPECT_EQ(segment.output_tile, next);
+      EXPECT_EQ(segment.k_tiles, 8);
+      EXPECT_TRUE(segment.finishes);
+      next += schedule.ctas();
+      ++tiles;
+    }
+  }
+  EXPECT_EQ(tiles, 300);
+  EXPECT_FALSE(schedule.shares_tiles());
+}
+
+TEST(ScheduledTraffic, CopiesWhatTheSegmentNeeds) {
+  const GemmKernel kernel = stream_k();
+  const GemmTraffic traffic(kernel);
+  const std::int64_t resident = kSms * kernel.ctas_per_sm;
+  const WorkSchedule schedule(kernel, resident + 1, 32, kSms);
+  const ScheduledTraffic scheduled(traffic, schedule);
+  WarpInstruction copy;
+  copy.opcode = Opcode::kCopy;
+  copy.operand = Operand::kB;
+  std::int64_t iteration = 0;
+  for (const WorkSegment& segment : schedule.segments(3)) {
+    for (std::int64_t k = 0; k < segment.k_tiles; ++k, ++iteration) {
+      const MemoryRange expected =
+          traffic.range(segment.output_tile, 1, copy, segment.first_k_tile + k);
+      const MemoryRange range = scheduled.range(3, 1, copy, iteration);
+      EXPECT_EQ(range.address, expected.address);
+      EXPECT_EQ(range.bytes, expected.bytes);
+      EXPECT_EQ(scheduled.output_tile(3, iteration), segment.output_tile);
+    }
+  }
+  // What one CTA stores another one reads, and nothing else lies there.
+  WarpInstruction sums;
+  sums.operand = Operand::kPartialSum;
+  sums.opcode = Opcode::kStoreGlobal;
+  const MemoryRange stored = scheduled.range(4, 1, sums, 0);
+  sums.opcode = Opcode::kCopy;
+  EXPECT_EQ(scheduled.range(3, 1, sums, 0).address, stored.address);
+  EXPECT_EQ(stored.bytes, 16 * kernel.warp_tile.n * 4);
+  sums.where.row = GemmTraffic::kFlag;
+  EXPECT_NE(scheduled.range(3, 1, sums, 0).address, stored.address);
+}
+
+TEST(StreamK, RefusesWhatItCannotBe) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const GemmProblem problem{{512, 512, 512}, 1, DataType::kF16, false};
+  expect_input_error(
+      [&] {
+        choose_kernel(problem, {{}, {}, 4, Decomposition::kStreamK}, gpu.kernel_target(), false);
+      },
+      {"stream-K", "split-k 4"});
+  expect_input_error(
+      [&] {
+        choose_kernel(problem, {{}, {}, {}, Decomposition::kStreamK}, gpu.kernel_target(), true);
+      },
+      {"stream-K", "--fidelity"});
+  EXPECT_EQ(choose_kernel({{64, 64, 65536}, 1, DataType::kF16, false},
+                          {{}, {}, {}, Decomposition::kDataParallel}, gpu.kernel_target(), false)
+                .split_k,
+            1);
+}
+
+}  // namespace
+}  // namespace sptc::sim
