@@ -213,9 +213,8 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const double written =
         count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;
     const L2Time& begin_of_wave = begins.back();
-    begins.push_back(
-        {begin_of_wave.used + from_a.used + from_b.used + written,
-         begin_of_wave.fetched + from_a.inserted + from_b.inserted + written});
+    begins.push_back({begin_of_wave.used + from_a.used + from_b.used + written,
+                      begin_of_wave.fetched + from_a.inserted + from_b.inserted + written});
     return share;
   };
   double second_half = 0;

@@ -35,8 +35,8 @@ class OperandFetch : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
-  /// Cycle in which the operands of the instruction are read that arrives in cycle `arrival`, behind
-  /// all that came before; without tokens. The multipliers say when they have room again.
+  /// Cycle in which the operands of the instruction are read that arrives in cycle `arrival`,
+  /// behind all that came before; without tokens. The multipliers say when they have room again.
   std::int64_t pass(const MmaIssue& issue, std::int64_t arrival);
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
 
