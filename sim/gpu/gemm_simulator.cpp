@@ -87,7 +87,9 @@ class GemmSimulator::Impl {
     if (options_.sms == Sms::kSampled) {
       // A line through short grids, whose stores the L2 still takes in, can lead below the time
       // that DRAM needs for all of them.
-      const CycleBudget bounds = cycle_budget(kernel, result.traffic, 0, result.clock_mhz, spec_);
+      MemoryTraffic least = result.traffic;
+      least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
+      const CycleBudget bounds = cycle_budget(kernel, least, 0, result.clock_mhz, spec_);
       result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(bounds.dram)));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
