@@ -57,6 +57,10 @@ def streaming(rows):
         if n <= STREAMING_TOKENS:
             time = float(row["time_us_median"])
             points.append((1 / time, 2 * (m * k + n * k + m * n) / time))
+    if len(points) < 2:
+        print(f"limited_clock_error.py: fewer than two rows with n of at most {STREAMING_TOKENS} beside the held-out "
+                 "ones: give the whole profile, fitted and held-out models", file=sys.stderr)
+        sys.exit(2)
     aa, ab, bb = (sum(p[i] * p[j] for p in points) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = sum(p[0] for p in points), sum(p[1] for p in points)
     determinant = aa * bb - ab * ab
