@@ -149,6 +149,14 @@ struct MemoryRun {
   }
 };
 
+/// Cycles of a round that moves `bytes`, and their rate.
+template <typename CyclesOf>
+void time_moves(Json& row, double bytes, CyclesOf cycles_of) {
+  const double cycles = cycles_per_round(cycles_of, kRepeats);
+  row["latency_cycles"] = cycles;
+  row["bytes_per_clk_per_sm"] = bytes / cycles;
+}
+
 void time_shared(RowTable& table, const MemoryRun& run) {
   for (const int matrices : {1, 2, 4}) {
     for (const int warps : {1, 2, 4, 8}) {
@@ -159,13 +167,9 @@ void time_shared(RowTable& table, const MemoryRun& run) {
                    {"ilp", ilp}},
                   [&](Json& row) {
                     run.require(7.5, "ldmatrix needs sm_75");
-                    const double cycles = cycles_per_round(
-                        [&](int rounds) {
-                          return run.timing.ldmatrix_cycles(matrices, warps, ilp, rounds);
-                        },
-                        kRepeats);
-                    row["latency_cycles"] = cycles;
-                    row["bytes_per_clk_per_sm"] = 128.0 * matrices * warps * ilp / cycles;
+                    time_moves(row, 128.0 * matrices * warps * ilp, [&](int rounds) {
+                      return run.timing.ldmatrix_cycles(matrices, warps, ilp, rounds);
+                    });
                   });
       }
     }
@@ -188,13 +192,9 @@ void time_cp_async(RowTable& table, const MemoryRun& run) {
                    {"in_flight", in_flight}},
                   [&](Json& row) {
                     run.require(8.0, "cp.async needs sm_80");
-                    const double cycles = cycles_per_round(
-                        [&](int rounds) {
-                          return run.timing.cp_async_cycles(bytes, threads, in_flight, rounds);
-                        },
-                        kRepeats);
-                    row["latency_cycles"] = cycles;
-                    row["bytes_per_clk_per_sm"] = 1.0 * bytes * threads * in_flight / cycles;
+                    time_moves(row, 1.0 * bytes * threads * in_flight, [&](int rounds) {
+                      return run.timing.cp_async_cycles(bytes, threads, in_flight, rounds);
+                    });
                   });
       }
     }
@@ -206,10 +206,8 @@ void time_tma(RowTable& table, const MemoryRun& run) {
     for (const int in_flight : {1, 2, 4}) {
       table.row({{"kind", "tma"}, {"bytes", bytes}, {"in_flight", in_flight}}, [&](Json& row) {
         run.require(9.0, "bulk copies need sm_90");
-        const double cycles = cycles_per_round(
-            [&](int rounds) { return run.timing.tma_cycles(bytes, in_flight, rounds); }, kRepeats);
-        row["latency_cycles"] = cycles;
-        row["bytes_per_clk_per_sm"] = 1.0 * bytes * in_flight / cycles;
+        time_moves(row, 1.0 * bytes * in_flight,
+                   [&](int rounds) { return run.timing.tma_cycles(bytes, in_flight, rounds); });
       });
     }
   }
