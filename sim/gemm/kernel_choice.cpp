@@ -348,7 +348,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     kernel->decomposition = decomposition;
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
-      if ((values && slices > 1) || (whole_k && slices > 1) ||
+      if (((values || whole_k) && slices > 1) ||
           !(overrides.split_k || worth_trying(*kernel, split, target))) {
         continue;
       }
