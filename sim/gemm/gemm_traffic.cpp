@@ -25,8 +25,63 @@ int stored_bits(const GemmKernel& kernel) {
   return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem.dtype);
 }
 
-GemmTraffic::GemmTraffic(const GemmKernel& kernel)
-    : kernel_(kernel), pattern_(kernel.instruction.sparse_pattern()) {
+GemmBytes::GemmBytes(const GemmKernel& kernel)
+    : problem_(kernel.problem),
+      cta_tile_(kernel.cta_tile),
+      pattern_(kernel.instruction.sparse_pattern()),
+      bits_(numerics::storage_bits(kernel.problem.dtype)),
+      stored_bits_(stored_bits(kernel)),
+      sparse_(kernel.instruction.sparse) {}
+
+std::int64_t GemmBytes::row_bytes(Operand operand, std::int64_t k) const {
+  if (operand == Operand::kMetadata) {
+    const std::int64_t groups = ceil_div(k, pattern_.group);
+    return ceil_div(groups * pattern_.metadata_bits() + column_index_bits(groups), 8);
+  }
+  const bool compressed = operand == Operand::kA && sparse_;
+  const std::int64_t elements = compressed ? ceil_div(k, pattern_.group) * pattern_.kept : k;
+  return ceil_div(elements * bits_, 8);
+}
+
+std::int64_t GemmBytes::column_index_bits(std::int64_t groups) const {
+  if (problem_.vector_rows == 0) {
+    return 0;
+  }
+  // Each block of V rows names the columns of a group among the M of the source.
+  const std::int64_t source =
+      problem_.source_k * sparsity::kVectorColumns / std::max<std::int64_t>(problem_.shape.k, 1);
+  const auto bits =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(source - 1)));
+  return ceil_div(groups * sparsity::kVectorColumns * bits, problem_.vector_rows);
+}
+
+double GemmBytes::other_columns_bytes() const {
+  if (problem_.vector_rows == 0) {
+    return 0;
+  }
+  // A column of B is read by some block unless none of them keeps it.
+  const double kept =
+      static_cast<double>(problem_.shape.k) / static_cast<double>(problem_.source_k);
+  const auto blocks = static_cast<double>(ceil_div(problem_.shape.m, problem_.vector_rows));
+  const double read = static_cast<double>(problem_.source_k) * (1 - std::pow(1 - kept, blocks));
+  return (read - static_cast<double>(problem_.shape.k)) * static_cast<double>(problem_.shape.n) *
+         bits_ / 8;
+}
+
+std::int64_t GemmBytes::tile_rows(Operand operand) const {
+  return operand == Operand::kB ? std::min(cta_tile_.n, problem_.shape.n)
+                                : std::min(cta_tile_.m, problem_.shape.m);
+}
+
+std::int64_t GemmBytes::tile_bytes(Operand operand) const {
+  return tile_rows(operand) * row_bytes(operand, std::min(cta_tile_.k, problem_.shape.k));
+}
+
+std::int64_t GemmBytes::output_tile_bytes() const {
+  return tile_rows(Operand::kA) * tile_rows(Operand::kB) * stored_bits_ / 8;
+}
+
+GemmTraffic::GemmTraffic(const GemmKernel& kernel) : GemmBytes(kernel), kernel_(kernel) {
   // Operands one behind the other, each from a multiple of 1 MiB on.
   constexpr std::int64_t kAlignment = 1 << 20;
   std::uint64_t next = 0;
@@ -45,53 +100,6 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
   first_d_ = place(kernel.problem.batch * kernel.split_k * kernel.tiles_m() * kernel.tiles_n() *
                    output_tile_bytes());
   first_partial_sum_ = place(0);
-}
-
-std::int64_t GemmTraffic::row_bytes(Operand operand, std::int64_t k) const {
-  const auto type = kernel_.problem.dtype;
-  if (operand == Operand::kMetadata) {
-    const std::int64_t groups = ceil_div(k, pattern_.group);
-    return ceil_div(groups * pattern_.metadata_bits() + column_index_bits(groups), 8);
-  }
-  const bool compressed = operand == Operand::kA && kernel_.instruction.sparse;
-  const std::int64_t elements = compressed ? ceil_div(k, pattern_.group) * pattern_.kept : k;
-  return ceil_div(elements * numerics::storage_bits(type), 8);
-}
-
-std::int64_t GemmTraffic::column_index_bits(std::int64_t groups) const {
-  const GemmProblem& problem = kernel_.problem;
-  if (problem.vector_rows == 0) {
-    return 0;
-  }
-  // Each block of V rows names the columns of a group among the M of the source.
-  const std::int64_t source =
-      problem.source_k * sparsity::kVectorColumns / std::max<std::int64_t>(problem.shape.k, 1);
-  const auto bits =
-      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(source - 1)));
-  return ceil_div(groups * sparsity::kVectorColumns * bits, problem.vector_rows);
-}
-
-double GemmTraffic::other_columns_bytes() const {
-  const GemmProblem& problem = kernel_.problem;
-  if (problem.vector_rows == 0) {
-    return 0;
-  }
-  // A column of B is read by some block unless none of them keeps it.
-  const double kept = static_cast<double>(problem.shape.k) / static_cast<double>(problem.source_k);
-  const auto blocks = static_cast<double>(ceil_div(problem.shape.m, problem.vector_rows));
-  const double read = static_cast<double>(problem.source_k) * (1 - std::pow(1 - kept, blocks));
-  return (read - static_cast<double>(problem.shape.k)) * static_cast<double>(problem.shape.n) *
-         numerics::storage_bits(problem.dtype) / 8;
-}
-
-std::int64_t GemmTraffic::tile_rows(Operand operand) const {
-  return operand == Operand::kB ? std::min(kernel_.cta_tile.n, kernel_.problem.shape.n)
-                                : std::min(kernel_.cta_tile.m, kernel_.problem.shape.m);
-}
-
-std::int64_t GemmTraffic::tile_bytes(Operand operand) const {
-  return tile_rows(operand) *
-         row_bytes(operand, std::min(kernel_.cta_tile.k, kernel_.problem.shape.k));
 }
 
 std::int64_t GemmTraffic::panel_bytes(Operand operand) const {
@@ -138,10 +146,6 @@ std::int64_t GemmTraffic::requested_bytes(Operand operand, std::int64_t begin,
 std::int64_t GemmTraffic::largest_tile_bytes() const {
   return tile_bytes(Operand::kA) + tile_bytes(Operand::kB) +
          (kernel_.instruction.sparse ? tile_bytes(Operand::kMetadata) : 0);
-}
-
-std::int64_t GemmTraffic::output_tile_bytes() const {
-  return tile_rows(Operand::kA) * tile_rows(Operand::kB) * stored_bits(kernel_) / 8;
 }
 
 MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {

@@ -15,18 +15,42 @@ int output_bits(numerics::DataType type);
 /// Bits of an element that a CTA of `kernel` stores: of D, or of the accumulator of its slice of K.
 int stored_bits(const GemmKernel& kernel);
 
+/// How many bytes the operands and D of a GEMM kernel are, and pieces of them.
+class GemmBytes {
+ public:
+  explicit GemmBytes(const GemmKernel& kernel);
+
+  /// Bytes of one tile of an operand, without edges.
+  std::int64_t tile_bytes(Operand operand) const;
+  /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
+  std::int64_t row_bytes(Operand operand, std::int64_t k) const;
+  /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
+  /// columns of their own. Of one GEMM of the batch.
+  double other_columns_bytes() const;
+  /// Bytes of D of one CTA tile.
+  std::int64_t output_tile_bytes() const;
+
+ private:
+  std::int64_t tile_rows(Operand operand) const;
+  std::int64_t column_index_bits(std::int64_t groups) const;
+
+  GemmProblem problem_;
+  GemmShape cta_tile_;
+  sparsity::Pattern pattern_;
+  int bits_, stored_bits_;
+  bool sparse_;
+};
+
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
 /// is the same bytes for every CTA that needs it, which is what the L2 has to see.
-class GemmTraffic : public CtaTraffic {
+class GemmTraffic : public CtaTraffic, public GemmBytes {
  public:
   explicit GemmTraffic(const GemmKernel& kernel);
 
   MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
                     std::int64_t tile) const override;
 
-  /// Bytes of one tile of an operand, without edges.
-  std::int64_t tile_bytes(Operand operand) const;
   /// Bytes of a whole row of tiles of A or metadata, or a column of B, along K: without edges.
   std::int64_t panel_bytes(Operand operand) const;
   /// Bytes of panel `tile` within slice `slice` of K, as copied: edges are shorter.
@@ -35,29 +59,19 @@ class GemmTraffic : public CtaTraffic {
   std::int64_t requested_bytes(Operand operand, std::int64_t begin, std::int64_t end) const;
   /// Bytes of operands that one CTA away from the edges copies per full k-tile.
   std::int64_t largest_tile_bytes() const;
-  /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
-  std::int64_t row_bytes(Operand operand, std::int64_t k) const;
-  /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
-  /// columns of their own. Of one GEMM of the batch.
-  double other_columns_bytes() const;
   /// Where CTA `writer` leaves the partial sums of fragment row `row` of warp `warp`, in f32 or
   /// s32; the flag that says that they are there for row kFlag.
   MemoryRange partial_sums(std::int64_t writer, int warp, int row) const;
   static constexpr int kFlag = -1;
-  /// Bytes of D of one CTA tile.
-  std::int64_t output_tile_bytes() const;
 
  private:
   MemoryRange copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
                    std::int64_t tile) const;
   MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
-  std::int64_t tile_rows(Operand operand) const;
   /// Bytes of a row of an operand, or of a column of B, in a slice of K.
   std::int64_t slice_row_bytes(Operand operand, std::int64_t slice) const;
-  std::int64_t column_index_bits(std::int64_t groups) const;
 
   const GemmKernel kernel_;
-  const sparsity::Pattern pattern_;
   std::uint64_t first_[3] = {};  ///< address of A, B, metadata
   std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
 };

@@ -250,7 +250,7 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reu
   traffic.shared_memory_written = traffic.l2_read;
   traffic.l2_written = stored_bytes(kernel);
   const double other_columns =
-      GemmTraffic(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
+      GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
   traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
   traffic.dram_written = traffic.l2_written;
   return traffic;

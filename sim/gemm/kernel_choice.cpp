@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/issue_stretch.h"
+#include "sim/gemm/kernel_candidates.h"
 #include "sim/gemm/traffic_counts.h"
 
 #include <algorithm>
@@ -43,14 +44,13 @@ constexpr FormConstants kSimulator{9.4, 1, 1, 1.0, 4.1, 2.1, 855};
 
 // Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
 constexpr double kL2ShareOfOperand = 0.35;
-double bytes_of(const GemmTraffic& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
+double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
   return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
 }
 
 /// Bytes that DRAM delivers and takes: every operand and D once, and again what a later wave of
 /// CTAs needs and the L2 has lost.
-double dram_bytes(const GemmKernel& kernel, const GemmTraffic& traffic,
-                  const KernelTarget& target) {
+double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
   const GemmShape& shape = kernel.problem.shape;
   double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
   if (kernel.instruction.sparse) {
@@ -78,7 +78,7 @@ double dram_bytes(const GemmKernel& kernel, const GemmTraffic& traffic,
 }
 
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
-double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmTraffic& traffic) {
+double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
   if (kernel.wgmma) {
     // B once for the four warps of a warpgroup.
@@ -201,7 +201,7 @@ bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& targe
 /// What both closed forms have in common: all but overlap, main loop and persistence.
 KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
                              const KernelTarget& target) {
-  const GemmTraffic traffic(kernel);
+  const GemmBytes traffic(kernel);
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
   const auto [ctas, most, active] = grid_on_gpu(kernel, target);
@@ -325,37 +325,36 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::optional<GemmKernel> best;
   double best_score = 0;
   std::string reason;
-  std::optional<double> known_stretch;  // all tiles are made of one instruction
-  const auto stretch = [&](const GemmKernel& kernel) {
-    if (!known_stretch) {
-      known_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
-    }
-    return *known_stretch;
-  };
+  const std::vector<KernelCandidate>& candidates =
+      kernel_candidates(problem, overrides.stages, target);
   // A tile that is larger than the GEMM needs would only add padding.
   const int widest_m = covering_extent(problem.shape.m, &TileCandidate::cta_m, target);
   const int widest_n = covering_extent(problem.shape.n, &TileCandidate::cta_n, target);
-  for (const TileCandidate& tile : target.library.tiles) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TileCandidate& tile = target.library.tiles[i];
     if (tile.cta_m > widest_m || tile.cta_n > widest_n) {
       continue;
     }
-    auto kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
-                                overrides, target, reason);
-    if (!kernel || (values && kernel->wgmma)) {
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
       continue;
     }
-    kernel->issue_stretch = kernel->wgmma ? 1 : stretch(*kernel);
-    kernel->decomposition = decomposition;
+    GemmKernel kernel = *candidates[i].kernel;
+    if (values && kernel.wgmma) {
+      continue;
+    }
+    kernel.problem = problem;
+    kernel.decomposition = decomposition;
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
       if (((values || whole_k) && slices > 1) ||
-          !(overrides.split_k || worth_trying(*kernel, split, target))) {
+          !(overrides.split_k || worth_trying(kernel, split, target))) {
         continue;
       }
-      kernel->split_k = slices;
+      kernel.split_k = slices;
       // Libraries weigh their kernels at a fixed clock.
       const double score =
-          std::log(estimate(*kernel, target).time_us(1)) + preference(tile, *kernel, target);
+          std::log(estimate(kernel, target).time_us(1)) + preference(tile, kernel, target);
       if (!best || score < best_score) {
         best = kernel;
         best_score = score;

@@ -14,6 +14,8 @@ struct TileCandidate {
   int warp_m = 0, warp_n = 0;
   double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
   double preference = 0;
+
+  bool operator==(const TileCandidate&) const = default;
 };
 
 /// What stands for the GEMM library of a GPU and for the host that launches its kernels.

@@ -44,7 +44,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
 }
 
 std::int64_t copied_bytes(const GemmKernel& kernel) {
-  const GemmTraffic traffic(kernel);
+  const GemmBytes traffic(kernel);
   const GemmShape& shape = kernel.problem.shape;
   std::int64_t per_gemm = kernel.tiles_m() * shape.n * traffic.row_bytes(Operand::kB, shape.k) +
                           kernel.tiles_n() * shape.m * traffic.row_bytes(Operand::kA, shape.k);

@@ -43,6 +43,8 @@ struct SmSpec {
     return static_cast<double>(sub_partitions) * units * tensor_core.dot_width_bytes * 8 /
            operand_bits;
   }
+
+  bool operator==(const SmSpec&) const = default;
 };
 
 }  // namespace sptc::sim

@@ -72,6 +72,8 @@ struct TensorCoreSpec {
     return {accumulator_fraction_bits, accumulator_step_bytes};
   }
   sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
+
+  bool operator==(const TensorCoreSpec&) const = default;
 };
 
 }  // namespace sptc::sim

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/kernel_candidates.h"
+
+#include "sim/gemm/issue_stretch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+/// Everything that fitted_kernel() and issue_stretch() look at.
+struct CandidatesOf {
+  numerics::DataType dtype;
+  bool sparse;
+  std::optional<sparsity::Pattern> pattern;
+  int vector_rows;
+  std::optional<int> stages;
+  SmSpec sm;
+  std::string instruction_set, numerics;
+  std::vector<TileCandidate> tiles;
+
+  bool are(const GemmProblem& problem, std::optional<int> asked_stages,
+           const KernelTarget& target) const {
+    return dtype == problem.dtype && sparse == problem.sparse && pattern == problem.pattern &&
+           vector_rows == problem.vector_rows && stages == asked_stages &&
+           instruction_set == target.instruction_set && numerics == target.numerics &&
+           sm == target.sm && tiles == target.library.tiles;
+  }
+};
+
+std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> stages,
+                                 const KernelTarget& target) {
+  KernelOverrides overrides;
+  overrides.stages = stages;
+  std::vector<KernelCandidate> candidates;
+  std::optional<double> stretch;  // all tiles are made of one instruction
+  for (const TileCandidate& tile : target.library.tiles) {
+    KernelCandidate candidate;
+    candidate.kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
+                                     overrides, target, candidate.misfit);
+    if (candidate.kernel && !candidate.kernel->wgmma) {
+      if (!stretch) {
+        stretch = issue_stretch(*candidate.kernel, target.sm.tensor_core, target.numerics);
+      }
+      candidate.kernel->issue_stretch = *stretch;
+    }
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+}  // namespace
+
+const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
+                                                      std::optional<int> stages,
+                                                      const KernelTarget& target) {
+  using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
+  constexpr std::size_t kMostKept = 8;  // dense and sparse weights of a few types
+  thread_local std::vector<Kept> kept;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
+    return known.first.are(problem, stages, target);
+  });
+  if (found != kept.end()) {
+    return found->second;
+  }
+  std::vector<KernelCandidate> candidates = fit(problem, stages, target);
+  if (kept.size() == kMostKept) {
+    kept.erase(kept.begin());
+  }
+  CandidatesOf question{problem.dtype,
+                        problem.sparse,
+                        problem.pattern,
+                        problem.vector_rows,
+                        stages,
+                        target.sm,
+                        std::string(target.instruction_set),
+                        std::string(target.numerics),
+                        target.library.tiles};
+  kept.emplace_back(std::move(question), std::move(candidates));
+  return kept.back().second;
+}
+
+}  // namespace sptc::sim
