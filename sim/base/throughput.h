@@ -19,8 +19,7 @@ class Throughput {
 
   /// First cycle, not before `now`, at which a request can start.
   std::int64_t ready_at(std::int64_t now) const {
-    const std::int64_t free_cycle = next_free_ / rate_;
-    return free_cycle > now ? free_cycle : now;
+    return next_free_ < (now + 1) * rate_ ? now : next_free_ / rate_;
   }
 
   bool ready(std::int64_t now) const { return ready_at(now) == now; }

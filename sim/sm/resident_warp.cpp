@@ -25,10 +25,10 @@ bool alike(const WarpInstruction& left, const WarpInstruction& right) {
 }  // namespace
 
 std::int64_t ResidentWarp::ready_at() const {
-  if (at_barrier || cursor.done()) {
+  if (at_barrier || cursor_.done()) {
     return kUnknown;
   }
-  const WarpInstruction& instruction = cursor.instruction();
+  const WarpInstruction& instruction = cursor_.instruction();
   if (instruction.opcode == Opcode::kWgmmaWait) {
     return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
   }
@@ -38,13 +38,16 @@ std::int64_t ResidentWarp::ready_at() const {
   if (!scoreboard.can_issue(instruction)) {
     return kUnknown;
   }
-  const std::int64_t registers = registers_ready_at(instruction);
-  return instruction.opcode == Opcode::kMma ? std::max(registers, next_mma) : registers;
+  if (registers_ready_ == kNotLookedUp) {
+    registers_ready_ = registers_ready_at(instruction);
+  }
+  return instruction.opcode == Opcode::kMma ? std::max(registers_ready_, next_mma)
+                                            : registers_ready_;
 }
 
 std::int64_t ResidentWarp::registers_ready_at(const WarpInstruction& instruction) const {
   std::int64_t ready = 0;
-  for (const PassingInstruction& before : passing) {
+  for (const PassingInstruction& before : passing_) {
     const RegisterRange& result = before.instruction->d;
     if (before.written > ready &&
         (reads_any(instruction, result) || overlap(result, instruction.d))) {
@@ -61,21 +64,21 @@ std::int64_t ResidentWarp::idle_at() const {
     return kUnknown;
   }
   std::int64_t last = 0;
-  for (const PassingInstruction& before : passing) {
+  for (const PassingInstruction& before : passing_) {
     last = std::max(last, before.written);
   }
   return last;
 }
 
 void ResidentWarp::retire(std::int64_t cycle) {
-  passing.erase(
-      std::remove_if(passing.begin(), passing.end(),
+  passing_.erase(
+      std::remove_if(passing_.begin(), passing_.end(),
                      [&](const PassingInstruction& before) { return before.written <= cycle; }),
-      passing.end());
+      passing_.end());
 }
 
 int ResidentWarp::count_mmas_ahead() const {
-  WarpCursor ahead = cursor;
+  WarpCursor ahead = cursor_;
   const WarpInstruction& first = ahead.instruction();
   constexpr int kEnough = 1024;
   int count = 0;

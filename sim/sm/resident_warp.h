@@ -32,14 +32,26 @@ struct ResidentWarp {
   bool elided = false;  ///< its instructions carry no values, and nobody looks at them
   WarpName name;
   CtaLaunch launch;
-  WarpCursor cursor;
   std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
   int mmas_ahead = 0;         ///< alike, that follow each other from the cursor on; 0: not counted
   std::int64_t mma_interval = 0;  ///< cycles between them, at least
-  std::vector<PassingInstruction> passing;
   CopyGroups copies;
   WgmmaGroups wgmma;
   Scoreboard scoreboard;
+
+  const WarpCursor& cursor() const { return cursor_; }
+  /// Starts at `cursor`.
+  void start(const WarpCursor& cursor) { cursor_ = cursor; }
+  /// To the next instruction.
+  void advance() {
+    cursor_.advance();
+    registers_ready_ = kNotLookedUp;
+  }
+  /// `instruction` is under way.
+  void pass(const PassingInstruction& instruction) {
+    passing_.push_back(instruction);
+    registers_ready_ = kNotLookedUp;
+  }
 
   /// First cycle in which the next instruction may issue, as far as the warp decides and it is
   /// known; 0 where nothing is in the way.
@@ -52,11 +64,11 @@ struct ResidentWarp {
   void retire(std::int64_t cycle);
 
   bool next_is_load() const {
-    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kLoadMatrix;
+    return !cursor_.done() && elided && cursor_.instruction().opcode == Opcode::kLoadMatrix;
   }
   /// Nobody but the sub-partition sees the next instruction.
   bool next_is_unseen() const {
-    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kMma;
+    return !cursor_.done() && elided && cursor_.instruction().opcode == Opcode::kMma;
   }
 
   /// Matrix instructions alike that follow each other from the cursor on; at least 1, and
@@ -64,7 +76,14 @@ struct ResidentWarp {
   int count_mmas_ahead() const;
 
  private:
+  static constexpr std::int64_t kNotLookedUp = -1;
+
   std::int64_t registers_ready_at(const WarpInstruction& instruction) const;
+
+  WarpCursor cursor_;
+  std::vector<PassingInstruction> passing_;
+  /// registers_ready_at() of the next instruction: the scheduler asks often.
+  mutable std::int64_t registers_ready_ = kNotLookedUp;
 };
 
 }  // namespace sptc::sim

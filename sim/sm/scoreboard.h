@@ -17,6 +17,9 @@ class Scoreboard {
   static constexpr int kRegisters = 256;
 
   bool can_issue(const WarpInstruction& instruction) const {
+    if (idle()) {  // sources are read before the result is written
+      return true;
+    }
     return none_written(instruction.a) && none_written(instruction.b) &&
            none_written(instruction.c) && none_written(instruction.metadata) &&
            none_written(instruction.d) && none_read(instruction.d);

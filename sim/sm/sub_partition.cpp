@@ -70,7 +70,7 @@ void SubPartition::take_inputs() {
     }
     warp.scoreboard.written(instruction);
     if (done.ready_cycle > now()) {
-      warp.passing.push_back({&instruction, 0, done.ready_cycle});
+      warp.pass({&instruction, 0, done.ready_cycle});
     }
   }
   while (wgmma_done_in->can_read()) {
@@ -89,7 +89,7 @@ void SubPartition::release_barrier(int cta_slot) {
     ResidentWarp& warp = warp_at(slot);
     if (warp.name.cta_slot == cta_slot && warp.at_barrier) {
       warp.at_barrier = false;
-      warp.cursor.advance();
+      warp.advance();
     }
   }
 }
@@ -112,9 +112,9 @@ void SubPartition::launch(const WarpCommand& command) {
   free->name = command.warp;
   free->launch = command.launch;
   const KernelLaunch& kernel = *command.launch.kernel;
-  free->cursor = kernel.work == nullptr
-                     ? WarpCursor(*kernel.program)
-                     : WarpCursor(*kernel.program, kernel.work->segments(command.launch.cta));
+  free->start(kernel.work == nullptr
+                  ? WarpCursor(*kernel.program)
+                  : WarpCursor(*kernel.program, kernel.work->segments(command.launch.cta)));
   const int slot = static_cast<int>(free - warps_.begin());
   by_age_.push_back(slot);
   if (command.launch.kernel->memory != nullptr) {
@@ -158,7 +158,7 @@ SubPartition::Pick SubPartition::pick_warp() const {
 
 std::int64_t SubPartition::ready_at(const ResidentWarp& warp) const {
   const std::int64_t ready = warp.ready_at();
-  if (warp.cursor.done() || warp.cursor.instruction().opcode != Opcode::kMma) {
+  if (warp.cursor().done() || warp.cursor().instruction().opcode != Opcode::kMma) {
     return ready;
   }
   return dispatch_credits_ == 0 ? ResidentWarp::kUnknown
@@ -168,7 +168,7 @@ std::int64_t SubPartition::ready_at(const ResidentWarp& warp) const {
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
   ResidentWarp& warp = warp_at(slot);
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const WarpInstruction& instruction = warp.cursor().instruction();
   last_warp_ = slot;
   issued_in_cycle_ = cycle == next_issue_ ? issued_in_cycle_ + 1 : 1;
   next_issue_ = cycle;
@@ -195,7 +195,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       ++statistics_.loads_issued;
       warp.scoreboard.issue(instruction);
       // On its way for a cycle.
-      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
+      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor().iteration(),
                              cycle + 1, warp.name.warp, slot, warp.elided},
                             cycle + 1 - now());
       break;
@@ -219,14 +219,14 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name});
       return;  // the release moves the warp on
   }
-  warp.cursor.advance();
+  warp.advance();
   exit_if_done(slot);
 }
 
 void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   ResidentWarp& warp = warp_at(slot);
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const WarpInstruction& instruction = warp.cursor().instruction();
   ++statistics_.mma_issued;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
@@ -249,7 +249,7 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   std::rotate(operands_read_at_.begin(), operands_read_at_.begin() + 1, operands_read_at_.end());
   operands_read_at_.back() = passage.operands_read + 1;
   warp.retire(cycle);
-  warp.passing.push_back({&instruction, passage.operands_read + 1, passage.done});
+  warp.pass({&instruction, passage.operands_read + 1, passage.done});
 }
 
 bool SubPartition::tapped() const {
@@ -258,19 +258,19 @@ bool SubPartition::tapped() const {
 
 void SubPartition::issue_copy(int slot) {
   ResidentWarp& warp = warp_at(slot);
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const WarpInstruction& instruction = warp.cursor().instruction();
   if (instruction.first_warp_only && warp.name.warp != 0) {
     return;
   }
   next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
   copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
-                   warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
+                   warp.cursor().iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
 }
 
 void SubPartition::exit_if_done(int slot) {
   ResidentWarp& warp = warp_at(slot);
-  if (warp.resident && warp.cursor.done() && warp.idle_at() <= now()) {
+  if (warp.resident && warp.cursor().done() && warp.idle_at() <= now()) {
     warp.resident = false;
     by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
     if (last_warp_ == slot) {
@@ -291,7 +291,7 @@ void SubPartition::wake_for_next() {
 }
 
 std::int64_t SubPartition::next_seen_outside(const ResidentWarp& warp) const {
-  if (warp.cursor.done()) {
+  if (warp.cursor().done()) {
     return warp.idle_at();  // then it exits
   }
   const std::int64_t ready = ready_at(warp);

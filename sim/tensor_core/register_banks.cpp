@@ -30,8 +30,9 @@ std::int64_t RegisterBanks::ready_at(std::int64_t now, int slot,
   std::int64_t ready = now;
   for (const RegisterRange& range : missing(slot, instruction)) {
     const int different = std::min<int>(range.count, static_cast<int>(banks_.size()));
-    for (int r = range.base; r < range.base + different; ++r) {
-      ready = std::max(ready, banks_[static_cast<std::size_t>(r) % banks_.size()].ready_at(now));
+    std::size_t bank = bank_of(range.base);
+    for (int i = 0; i < different; ++i, bank = next_bank(bank)) {
+      ready = std::max(ready, banks_[bank].ready_at(now));
     }
   }
   return ready;
@@ -46,10 +47,11 @@ void RegisterBanks::read(std::int64_t now, int slot, const WarpInstruction& inst
   }
   int fetched = 0;
   for (const RegisterRange& range : missing(slot, instruction)) {
-    for (int r = range.base; r < range.base + range.count; ++r) {
-      banks_[static_cast<std::size_t>(r) % banks_.size()].reserve(now, kRegisterBytes);
-      ++fetched;
+    std::size_t bank = bank_of(range.base);
+    for (int i = 0; i < range.count; ++i, bank = next_bank(bank)) {
+      banks_[bank].reserve(now, kRegisterBytes);
     }
+    fetched += range.count;
   }
   read_ += fetched;
   reused_ += wanted - fetched;

@@ -6,6 +6,7 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,9 @@ class RegisterBanks {
   /// Registers of `range` that have to be read, from the first one on that is not kept.
   RegisterRange missing(const Kept& kept, int slot, const RegisterRange& range) const;
   std::array<RegisterRange, 4> missing(int slot, const WarpInstruction& instruction) const;
+
+  std::size_t bank_of(int reg) const { return static_cast<std::size_t>(reg) % banks_.size(); }
+  std::size_t next_bank(std::size_t bank) const { return bank + 1 == banks_.size() ? 0 : bank + 1; }
 
   int reuse_registers_;
   std::vector<Throughput> banks_;
