@@ -24,7 +24,7 @@ def best(rows, by="sparse_time_us", **wanted):
 
 
 def bound(row):
-    return row["result"]["operations"][0]["sparse"]["bound_by"]
+    return row["operations"][0]["sparse"]["bound_by"]
 
 
 def one_gemm(study):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the studies share: running sweeps, reading their results, and writing tables into a page."""
 import argparse
-import json
 import pathlib
 import sqlite3
 import subprocess
@@ -17,6 +16,20 @@ def arguments(doc):
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--db", default="", help="folder for the results (default: a temporary one)")
     return parser.parse_args()
+
+
+def operations(database):
+    """Of each point its operations in order, each with the figures of its variants: op["dense"]["time_us"], op["sparse"]
+    None where there is none."""
+    points = {}
+    for row in database.execute("SELECT * FROM operations ORDER BY position, operation"):
+        found = points.setdefault(row["position"], {})
+        what = {key: row[key] for key in ("name", "m", "n", "k", "batch", "count")}
+        operation = found.setdefault(row["operation"], what | {"dense": None, "sparse": None})
+        operation[row["variant"]] = dict(row)
+        if operation["dense"] and operation["sparse"]:
+            operation["speedup"] = operation["dense"]["time_us"] / operation["sparse"]["time_us"]
+    return {position: list(found.values()) for position, found in points.items()}
 
 
 class Study:
@@ -36,15 +49,16 @@ class Study:
         return done.stdout
 
     def sweep(self, spec):
-        """Runs SPEC.json of the folder; rows as dictionaries, `result` parsed."""
+        """Runs SPEC.json of the folder; rows as dictionaries, with their `operations`."""
         results = self.results / f"{spec}.sqlite"
         self.run("sweep", str(self.folder / f"{spec}.json"), "--db", str(results), "--jobs", self.args.jobs, "--quiet",
                  "--mixed-builds")
         database = sqlite3.connect(results)
         database.row_factory = sqlite3.Row
         rows = [dict(row) for row in database.execute("SELECT * FROM points ORDER BY position")]
+        by_position = operations(database)
         for row in rows:
-            row["result"] = json.loads(row["result"]) if row["result"] else None
+            row["operations"] = by_position.get(row["position"], [])
         failed = [row["reason"] for row in rows if row["status"] != "done"]
         if failed:
             sys.exit(f"{spec}: {len(failed)} points failed: {failed[0]}")

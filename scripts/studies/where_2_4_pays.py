@@ -25,13 +25,13 @@ def size_of(workload):
 
 
 def by_operation(row):
-    return [op for op in row["result"]["operations"] if op["sparse"]]
+    return [op for op in row["operations"] if op["sparse"]]
 
 
 def share(row):
     """Of the dense time: what 2:4 leaves as it is."""
-    dense = sum(op["count"] * op["dense"]["time_us"] for op in row["result"]["operations"])
-    kept = sum(op["count"] * op["dense"]["time_us"] for op in row["result"]["operations"] if not op["sparse"])
+    dense = sum(op["count"] * op["dense"]["time_us"] for op in row["operations"])
+    kept = sum(op["count"] * op["dense"]["time_us"] for op in row["operations"] if not op["sparse"])
     return kept / dense
 
 

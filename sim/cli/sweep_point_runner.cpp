@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -78,8 +79,8 @@ void add_errors(const std::vector<OperationResult>& operations, bool sparse,
 PointFigures figures_of(const RunResult& result) {
   PointFigures figures;
   visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
-                                  std::string_view key, PointFigures::Number number) {
-    figures.add({variant, group, key}, number);
+                                  std::string_view key, std::variant<std::int64_t, double> number) {
+    std::visit([&](auto value) { figures.add({variant, group, key}, value); }, number);
   });
   double dense = 0;
   double sparse = 0;
@@ -114,10 +115,49 @@ PointFigures figures_of(const RunResult& result) {
   return figures;
 }
 
-std::string compact(const RunResult& result) {
-  auto report = nlohmann::ordered_json::parse(json_report(result));
-  report.erase("assumed");  // the same for all points: kept once
-  return report.dump();
+/// A row of the table of operations.
+PointFigures row_of(const OperationResult& op, std::size_t index, std::string_view variant,
+                    const VariantResult& result) {
+  PointFigures row;
+  row.add({"operation"}, static_cast<std::int64_t>(index));
+  row.add({"variant"}, variant);
+  row.add({"name"}, std::string_view(op.name));
+  row.add({"m"}, op.shape.m);
+  row.add({"n"}, op.shape.n);
+  row.add({"k"}, op.shape.k);
+  row.add({"batch"}, op.batch);
+  row.add({"count"}, op.count);
+  row.add({"dtype"}, numerics::name(op.dtype));
+  row.add({"prunable"}, std::int64_t{op.prunable});
+  visit_variant(result,
+                [&](std::string_view group, std::string_view key, const FigureValue& figure) {
+                  std::visit(
+                      [&](const auto& value) {
+                        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
+                          row.add({group, key}, std::int64_t{value});
+                        } else {
+                          row.add({group, key}, value);
+                        }
+                      },
+                      figure);
+                });
+  return row;
+}
+
+std::vector<PointFigures> operations_of(const RunResult& result) {
+  std::vector<PointFigures> rows;
+  for (std::size_t i = 0; i < result.operations.size(); ++i) {
+    const OperationResult& op = result.operations[i];
+    const auto add = [&](std::string_view variant, const std::optional<VariantResult>& figures) {
+      if (figures) {
+        rows.push_back(row_of(op, i, variant, *figures));
+      }
+    };
+    add("dense", op.dense);
+    add("sparse", op.sparse);
+    add("dense_among_sparse", op.dense_among_sparse);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -249,7 +289,8 @@ PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint&
   PointOutcome outcome;
   outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {
-    outcome.result = compact(result);
+    outcome.operations = operations_of(result);
+    outcome.notes = fmt::format("{}", fmt::join(result.notes, "\n"));
   }
   if (!result.passed()) {
     outcome.failed = true;

@@ -22,41 +22,42 @@ std::string hex(std::uint32_t word) {
   return fmt::format("0x{:08x}", word);
 }
 
-Json check_json(const CheckResult& check) {
-  Json json{{"mode", check.mode},
-            {"elements", check.elements},
-            {"worst_error", check.worst_error},
-            {"bound", check.bound},
-            {"worst_ratio", check.worst_ratio},
-            {"mismatches", check.mismatches},
-            {"undecided", check.undecided}};
-  if (check.first_violation) {
-    const Violation& found = *check.first_violation;
-    json["first_violation"] = Json{{"batch", found.batch},
-                                   {"row", found.row},
-                                   {"col", found.col},
-                                   {"got", hex(found.got)},
-                                   {"expected", hex(found.expected)}};
-  }
-  return json;
-}
-
-Json activity_json(const Activity& activity) {
-  return {{"instructions", activity.instructions},
-          {"mma_instructions", activity.mma_instructions},
-          {"executed_macs", activity.executed_macs},
-          {"selected_operands", activity.selected_operands},
-          {"selected_by_metadata", activity.selected_by_metadata},
-          {"operand_a_bytes", activity.operand_a_bytes},
-          {"operand_b_bytes", activity.operand_b_bytes},
-          {"accumulator_bytes", activity.accumulator_bytes},
-          {"metadata_bytes", activity.metadata_bytes},
-          {"shared_memory_bytes", activity.shared_memory_bytes},
-          {"selector_busy_cycles", activity.selector_busy_cycles},
-          {"multiplier_busy_cycles", activity.multiplier_busy_cycles}};
-}
-
 constexpr std::string_view kNoGroup;
+
+template <typename Visit>
+void visit_check(const CheckResult& check, const Visit& visit) {
+  visit("check", "mode", std::string_view(check.mode));
+  visit("check", "elements", check.elements);
+  visit("check", "worst_error", check.worst_error);
+  visit("check", "bound", check.bound);
+  visit("check", "worst_ratio", check.worst_ratio);
+  visit("check", "mismatches", check.mismatches);
+  visit("check", "undecided", check.undecided);
+}
+
+Json violation_json(const Violation& found) {
+  return {{"batch", found.batch},
+          {"row", found.row},
+          {"col", found.col},
+          {"got", hex(found.got)},
+          {"expected", hex(found.expected)}};
+}
+
+template <typename Visit>
+void visit_activity(const Activity& activity, const Visit& visit) {
+  visit("activity", "instructions", activity.instructions);
+  visit("activity", "mma_instructions", activity.mma_instructions);
+  visit("activity", "executed_macs", activity.executed_macs);
+  visit("activity", "selected_operands", activity.selected_operands);
+  visit("activity", "selected_by_metadata", activity.selected_by_metadata);
+  visit("activity", "operand_a_bytes", activity.operand_a_bytes);
+  visit("activity", "operand_b_bytes", activity.operand_b_bytes);
+  visit("activity", "accumulator_bytes", activity.accumulator_bytes);
+  visit("activity", "metadata_bytes", activity.metadata_bytes);
+  visit("activity", "shared_memory_bytes", activity.shared_memory_bytes);
+  visit("activity", "selector_busy_cycles", activity.selector_busy_cycles);
+  visit("activity", "multiplier_busy_cycles", activity.multiplier_busy_cycles);
+}
 
 /// energy_uj, powers, and what follows from them: visit(group of keys, key, value).
 template <typename Visit>
@@ -106,60 +107,74 @@ Json events_json(const EnergyResult& energy) {
   return events;
 }
 
+template <typename Visit>
+void visit_kernel(const KernelResult& kernel, const Visit& visit) {
+  const std::string tile = extents(kernel.cta_tile);
+  const std::string warp_tile = extents(kernel.warp_tile);
+  visit("kernel", "tile", std::string_view(tile));
+  visit("kernel", "warp_tile", std::string_view(warp_tile));
+  visit("kernel", "instruction", std::string_view(kernel.instruction_name));
+  visit("kernel", "stages", std::int64_t{kernel.stages});
+  visit("kernel", "split_k", std::int64_t{kernel.split_k});
+  visit("kernel", "decomposition",
+        std::string_view(kernel.stream_k ? "stream-k" : "data-parallel"));
+  visit("kernel", "persistent", kernel.persistent);
+  visit("kernel", "ctas", kernel.ctas);
+  visit("kernel", "ctas_per_sm", kernel.ctas_per_sm);
+  visit("kernel", "occupancy_limit", kernel.occupancy_limit);
+  visit("kernel", "shared_memory_carve_out_bytes", kernel.carve_out.count());
+  visit("kernel", "waves", kernel.waves);
+}
+
+/// All but the check, which stands behind what explains the rest.
+template <typename Visit>
+void visit_figures(const VariantResult& variant, const Visit& visit) {
+  visit_kernel(variant.kernel, visit);
+  visit(kNoGroup, "cycles", variant.cycles);
+  visit(kNoGroup, "time_us", variant.time_us);
+  visit(kNoGroup, "launch_us", variant.launch_us);
+  visit(kNoGroup, "calibration_us", variant.calibration_us);
+  visit(kNoGroup, "clock_mhz", variant.clock_mhz);
+  visit(kNoGroup, "tflops", variant.tflops);
+  visit(kNoGroup, "utilization", variant.utilization);
+  visit(kNoGroup, "padding", variant.padding);
+  visit(kNoGroup, "bound_by", std::string_view(variant.bound_by));
+  const MemoryTraffic& traffic = variant.traffic;
+  visit("bytes", "hbm", traffic.dram());
+  visit("bytes", "hbm_read", traffic.dram_read);
+  visit("bytes", "hbm_written", traffic.dram_written);
+  visit("bytes", "l2", traffic.l2());
+  visit("bytes", "l2_hit_ratio", traffic.l2_hit_ratio());
+  visit("bytes", "smem", traffic.shared_memory());
+  visit("busy_cycles", "tensor", variant.budget.tensor);
+  visit("busy_cycles", "smem", variant.budget.shared_memory);
+  visit("busy_cycles", "sm_port", variant.budget.sm_port);
+  visit("busy_cycles", "l2", variant.budget.l2);
+  visit("busy_cycles", "hbm", variant.budget.dram);
+  visit("sampling", "sms_simulated", variant.sampling.sms_simulated);
+  visit("sampling", "extrapolated", variant.sampling.extrapolated);
+  visit("sampling", "cycles_simulated", variant.sampling.cycles_simulated);
+  if (variant.activity) {
+    visit_activity(*variant.activity, visit);
+  }
+  visit_energy(variant.energy, visit);
+}
+
 Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
   }
-  const KernelResult& kernel = variant->kernel;
-  Json json{{"kernel",
-             {{"tile", extents(kernel.cta_tile)},
-              {"warp_tile", extents(kernel.warp_tile)},
-              {"instruction", kernel.instruction_name},
-              {"stages", kernel.stages},
-              {"split_k", kernel.split_k},
-              {"decomposition", kernel.stream_k ? "stream-k" : "data-parallel"},
-              {"persistent", kernel.persistent},
-              {"ctas", kernel.ctas},
-              {"ctas_per_sm", kernel.ctas_per_sm},
-              {"occupancy_limit", kernel.occupancy_limit},
-              {"shared_memory_carve_out_bytes", kernel.carve_out.count()},
-              {"waves", kernel.waves}}},
-            {"cycles", variant->cycles},
-            {"time_us", variant->time_us},
-            {"launch_us", variant->launch_us},
-            {"calibration_us", variant->calibration_us},
-            {"clock_mhz", variant->clock_mhz},
-            {"tflops", variant->tflops},
-            {"utilization", variant->utilization},
-            {"padding", variant->padding},
-            {"bound_by", variant->bound_by},
-            {"bytes",
-             {{"hbm", variant->traffic.dram()},
-              {"hbm_read", variant->traffic.dram_read},
-              {"hbm_written", variant->traffic.dram_written},
-              {"l2", variant->traffic.l2()},
-              {"l2_hit_ratio", variant->traffic.l2_hit_ratio()},
-              {"smem", variant->traffic.shared_memory()}}},
-            {"busy_cycles",
-             {{"tensor", variant->budget.tensor},
-              {"smem", variant->budget.shared_memory},
-              {"sm_port", variant->budget.sm_port},
-              {"l2", variant->budget.l2},
-              {"hbm", variant->budget.dram}}},
-            {"sampling",
-             {{"sms_simulated", variant->sampling.sms_simulated},
-              {"extrapolated", variant->sampling.extrapolated},
-              {"cycles_simulated", variant->sampling.cycles_simulated}}}};
-  if (variant->activity) {
-    json["activity"] = activity_json(*variant->activity);
-  }
-  visit_energy(variant->energy, setter_of(json));
+  Json json = Json::object();
+  visit_figures(*variant, setter_of(json));
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;
     json["energy_events"] = events_json(*variant->energy);
   }
   if (variant->check) {
-    json["check"] = check_json(*variant->check);
+    visit_check(*variant->check, setter_of(json));
+    if (variant->check->first_violation) {
+      json["check"]["first_violation"] = violation_json(*variant->check->first_violation);
+    }
   }
   return json;
 }
@@ -260,6 +275,13 @@ void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
   }
   if (totals.performance_per_watt_ratio) {
     visit({}, {}, "performance_per_watt_ratio", *totals.performance_per_watt_ratio);
+  }
+}
+
+void visit_variant(const VariantResult& variant, const FigureVisitor& visit) {
+  visit_figures(variant, visit);
+  if (variant.check) {
+    visit_check(*variant.check, visit);
   }
 }
 

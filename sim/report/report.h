@@ -33,6 +33,15 @@ using TotalsVisitor =
 /// Visits every number of "totals".
 void visit_totals(const Totals& totals, const TotalsVisitor& visit);
 
+/// Called with the keys that lead to a value of a variant of an operation in json_report(), an
+/// empty group left out: ("kernel", "stages", 4).
+using FigureValue = std::variant<std::int64_t, double, bool, std::string_view>;
+using FigureVisitor =
+    std::function<void(std::string_view group, std::string_view key, const FigureValue& value)>;
+
+/// Visits every value of a variant but the first violation of a check and what explains energies.
+void visit_variant(const VariantResult& variant, const FigureVisitor& visit);
+
 /// RFC 4180 with a header row; one row per operation and variant.
 std::string csv_report(const RunResult& result);
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
+#include <span>
 #include <vector>
 
 namespace sptc::sim {
@@ -18,12 +20,15 @@ using SteadyClock = std::chrono::steady_clock;
 // Points without a process of their own take microseconds: they travel in batches, and the next
 // batch waits at the worker.
 constexpr std::size_t kBatch = 128;
+// Such points are stored in their order, each at most so far behind the first that is not done.
+constexpr std::size_t kWindow = 3 * kBatch;  // times the workers
 constexpr std::chrono::milliseconds kReportInterval{200};
 
 struct PendingPoint {
   std::uint64_t position;
   float seconds;
-  bool alone;  ///< not in a batch: it has a process of its own, or may have ended its worker
+  bool alone;     ///< not in a batch: it has a process of its own, or may have ended its worker
+  bool in_order;  ///< it takes no process of its own: stored when all before it are
 };
 
 class Coordinator {
@@ -43,11 +48,18 @@ class Coordinator {
       }
       const SweepPoint point = plan.point(position);
       const auto seconds = static_cast<float>(runner.estimated_seconds(plan, point));
-      pending_.push_back({position, seconds, limits.any() || runner.needs_process(plan, point)});
+      const bool alone = limits.any() || runner.needs_process(plan, point);
+      pending_.push_back({position, seconds, alone, !alone});
       return true;
     });
-    std::stable_sort(pending_.begin(), pending_.end(),
+    // The longest first; what takes microseconds in order, so that it can be stored as it comes.
+    const auto light = std::stable_partition(pending_.begin(), pending_.end(),
+                                             [](const auto& point) { return point.alone; });
+    std::stable_sort(pending_.begin(), light,
                      [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    std::sort(light, pending_.end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+    first_waiting_ = static_cast<std::size_t>(light - pending_.begin());
     for (const PendingPoint& point : pending_) {
       estimate_left_ += point.seconds;
     }
@@ -66,6 +78,7 @@ class Coordinator {
         report(progress_);
       }
     }
+    store_waiting();
     progress_.interrupted = progress_.reused + progress_.done < progress_.total;
     measure();
     return progress_;
@@ -100,6 +113,7 @@ class Coordinator {
       }
     }
     if (!any) {
+      store_waiting();
       throw InputError(
           "no worker is left; what is done is stored, and the rest follows when the "
           "command is repeated");
@@ -116,7 +130,9 @@ class Coordinator {
     if (!again_.empty()) {
       return &again_.front();
     }
-    return next_ < pending_.size() ? &pending_[next_] : nullptr;
+    const bool far = next_ >= first_waiting_ + kWindow * executor_.workers();
+    return next_ < pending_.size() && !(far && pending_[next_].in_order) ? &pending_[next_]
+                                                                         : nullptr;
   }
   void pop() {
     if (!again_.empty()) {
@@ -127,7 +143,6 @@ class Coordinator {
   }
 
   void take_in(std::vector<WorkerEvent> events) {
-    std::vector<PointOutcome> batch;
     for (WorkerEvent& event : events) {
       auto& flight = in_flight_[event.worker];
       if (event.lost && flight.empty()) {
@@ -153,15 +168,38 @@ class Coordinator {
       progress_.failures += event.outcome.failed;
       estimate_left_ -= point.seconds;
       estimate_done_ += point.seconds;
-      batch.push_back(std::move(event.outcome));
-      if (point.alone) {
-        store(batch);
+      if (point.in_order) {
+        waiting_.emplace(point.position, std::move(event.outcome));
+      } else {
+        store({&event.outcome, 1});
       }
     }
-    store(batch);
+    for (auto first = waiting_.begin();
+         first != waiting_.end() && first->first == pending_[first_waiting_].position;
+         first = waiting_.erase(first), ++first_waiting_) {
+      ready_.push_back(std::move(first->second));
+    }
+    if (ready_.size() >= kBatch || SteadyClock::now() - stored_ >= kReportInterval) {
+      store_ready();
+    }
   }
 
-  void store(std::vector<PointOutcome>& batch) {
+  void store_ready() {
+    store(ready_);
+    ready_.clear();
+    stored_ = SteadyClock::now();
+  }
+
+  /// All that is done, though something before it may not be.
+  void store_waiting() {
+    for (auto& [position, outcome] : waiting_) {
+      ready_.push_back(std::move(outcome));
+    }
+    waiting_.clear();
+    store_ready();
+  }
+
+  void store(std::span<const PointOutcome> batch) {
     if (batch.empty()) {
       return;
     }
@@ -172,7 +210,6 @@ class Coordinator {
           fmt::format("{}; {} points are stored, and the rest follows when the command is repeated",
                       error.what(), store_.size()));
     }
-    batch.clear();
   }
 
   void measure() {
@@ -187,6 +224,10 @@ class Coordinator {
   std::vector<PendingPoint> pending_;
   std::size_t next_ = 0;
   std::deque<PendingPoint> again_;
+  std::map<std::uint64_t, PointOutcome> waiting_;  ///< done, by position; not so all before them
+  std::size_t first_waiting_ = 0;    ///< of pending_: the first in order that is not done
+  std::vector<PointOutcome> ready_;  ///< done as all before them, and soon stored
+  SteadyClock::time_point stored_ = SteadyClock::now();
   std::vector<std::deque<PendingPoint>> in_flight_;
   SweepProgress progress_;
   double estimate_left_ = 0, estimate_done_ = 0;

@@ -30,9 +30,10 @@ struct SweepProgress {
 std::string progress_line(const SweepProgress& progress);
 
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
-/// what they report: every point that ran in a process of its own in a transaction of its own. Ends
-/// early when `stop` becomes true. `report` is called a few times per second. Throws InputError
-/// where the store cannot be written or no worker is left.
+/// what they report: every point that ran in a process of its own in a transaction of its own, the
+/// others in order of their positions, several at a time. Ends early when `stop` becomes true.
+/// `report` is called a few times per second. Throws InputError where the store cannot be written
+/// or no worker is left.
 SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                         const SweepShard& shard, SweepStore& store, Executor& executor,
                         const std::atomic<bool>& stop,

@@ -115,7 +115,8 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(printab
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+  // A connection is used by one thread: no locks for each value.
+  const int code = sqlite3_open_v2(file.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) {
     fail(file_, code, opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened));

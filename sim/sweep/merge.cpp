@@ -4,10 +4,12 @@
 #include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -18,61 +20,49 @@ std::string meta(Database& database, std::string_view key) {
   return database.value(fmt::format("SELECT value FROM sweep WHERE key = '{}'", key));
 }
 
-std::set<std::string> columns_of(Database& database) {
-  std::set<std::string> names;
-  Statement columns = database.prepare("SELECT name FROM pragma_table_info('points')");
-  while (columns.step()) {
-    names.emplace(columns.text(0));
-  }
-  return names;
-}
-
-/// One file to merge, standing at a row.
+/// One file to merge, standing at a point and at the first of its operations.
 struct Part {
   std::string file;
   Database database;
-  std::optional<Statement> rows;
-  bool at_row = false;
+  std::optional<Statement> points, operations;
+  bool at_point = false, at_operation = false;
+
+  std::int64_t position() const { return points->integer(0); }
+  void next_point() { at_point = points->step(); }
+  void next_operation() { at_operation = operations->step(); }
 };
 
-/// The columns of the result in their order.
-struct Layout {
-  std::vector<std::string> columns;
-  std::string create;
+/// The columns of a table of the result in their order.
+struct MergedTable {
+  TableLayout layout;
+  std::set<std::string> figures;
 
-  explicit Layout(std::vector<Part>& parts) {
-    columns = {"position", "hash", "status", "reason"};
-    std::set<std::string> totals;
+  MergedTable(TableLayout table, std::vector<Part>& parts) : layout(std::move(table)) {
     for (Part& part : parts) {
-      totals.merge(columns_of(part.database));
+      figures.merge(columns_of(part.database, layout.table));
     }
-    for (const char* name : {"position", "hash", "status", "reason", "result"}) {
-      totals.erase(name);
-    }
-    create =
-        "CREATE TABLE points(position INTEGER PRIMARY KEY, hash TEXT NOT NULL, status TEXT NOT "
-        "NULL, reason TEXT, ";
-    const json axes = json::parse(meta(parts.front().database, "axes"));
-    for (const json& axis : axes) {
-      columns.push_back(axis.get<std::string>());
-      totals.erase(columns.back());
-    }
-    columns.insert(columns.end(), totals.begin(), totals.end());
-    columns.emplace_back("result");
-    for (std::size_t i = 4; i + 1 < columns.size(); ++i) {
-      create += sql_name(columns[i]) + ", ";
-    }
-    create += "result TEXT)";
   }
 
-  std::string select(Database& database) const {
-    const std::set<std::string> present = columns_of(database);
-    std::string list;
-    for (const std::string& column : columns) {
-      list += list.empty() ? "" : ", ";
-      list += present.contains(column) ? sql_name(column) : "NULL";
+  /// All rows of a part in order; nothing where it has none.
+  std::optional<Statement> select(Database& database) const {
+    const std::set<std::string> present = columns_of(database, layout.table);
+    if (present.empty()) {
+      return std::nullopt;
     }
-    return "SELECT " + list + " FROM points ORDER BY position";
+    std::vector<std::string> list;
+    for (const std::string& column : layout.columns(figures)) {
+      list.push_back(present.contains(column) ? sql_name(column) : "NULL");
+    }
+    // Rows of a table without key lie in the order of their insertion.
+    const bool sorted =
+        layout.front.front().declaration.ends_with("KEY") || row_order(database) != RowOrder::kAny;
+    return database.prepare(fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "),
+                                        layout.table, sorted ? "rowid" : "position, rowid"));
+  }
+
+  Statement insert(Database& out) const {
+    out.execute(layout.create(figures));
+    return out.prepare(insert_sql(layout.table, layout.columns(figures)));
   }
 };
 
@@ -107,16 +97,16 @@ bool same_row(const Statement& a, const Statement& b) {
 Part* better(Part* a, Part* b) {
   constexpr int kStatus = 2;
   constexpr int kReason = 3;
-  const bool a_done = a->rows->text(kStatus) == "done";
-  const bool b_done = b->rows->text(kStatus) == "done";
-  if (a_done && b_done && !same_row(*a->rows, *b->rows)) {
+  const bool a_done = a->points->text(kStatus) == "done";
+  const bool b_done = b->points->text(kStatus) == "done";
+  if (a_done && b_done && !same_row(*a->points, *b->points)) {
     throw InputError(fmt::format("{} and {} have different results for point {}", a->file, b->file,
-                                 a->rows->integer(0)));
+                                 a->points->integer(0)));
   }
   if (a_done != b_done) {
     return a_done ? a : b;
   }
-  return a_done || a->rows->text(kReason) <= b->rows->text(kReason) ? a : b;
+  return a_done || a->points->text(kReason) <= b->points->text(kReason) ? a : b;
 }
 
 void copy_row(const Statement& from, Statement& to) {
@@ -140,32 +130,40 @@ void copy_row(const Statement& from, Statement& to) {
   to.reset();
 }
 
-std::size_t copy_rows(std::vector<Part>& parts, Statement& insert) {
+/// The part whose row of the lowest position counts; null where no rows are left.
+Part* choose(std::vector<Part>& parts) {
+  Part* chosen = nullptr;
+  for (Part& part : parts) {
+    if (!part.at_point) {
+      continue;
+    }
+    if (chosen == nullptr || part.position() < chosen->position()) {
+      chosen = &part;
+    } else if (part.position() == chosen->position()) {
+      chosen = better(chosen, &part);
+    }
+  }
+  return chosen;
+}
+
+std::size_t copy_rows(std::vector<Part>& parts, Statement& point, Statement& operation) {
   std::size_t count = 0;
-  while (true) {
-    Part* chosen = nullptr;
-    for (Part& part : parts) {
-      if (!part.at_row) {
-        continue;
-      }
-      if (chosen == nullptr || part.rows->integer(0) < chosen->rows->integer(0)) {
-        chosen = &part;
-      } else if (part.rows->integer(0) == chosen->rows->integer(0)) {
-        chosen = better(chosen, &part);
-      }
-    }
-    if (chosen == nullptr) {
-      return count;
-    }
-    copy_row(*chosen->rows, insert);
+  while (Part* const chosen = choose(parts)) {
+    const std::int64_t position = chosen->position();
+    copy_row(*chosen->points, point);
     ++count;
-    const std::int64_t position = chosen->rows->integer(0);
     for (Part& part : parts) {
-      if (part.at_row && part.rows->integer(0) == position) {
-        part.at_row = part.rows->step();
+      for (; part.at_operation && part.operations->integer(0) == position; part.next_operation()) {
+        if (&part == chosen) {
+          copy_row(*part.operations, operation);
+        }
+      }
+      if (part.at_point && part.position() == position) {
+        part.next_point();
       }
     }
   }
+  return count;
 }
 
 void copy_meta(Database& from, Database& to) {
@@ -178,34 +176,27 @@ void copy_meta(Database& from, Database& to) {
 }
 
 std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& file) {
-  const Layout layout(parts);
   Database out(file, Database::Mode::kCreate);
   out.execute("PRAGMA journal_mode = OFF");
   out.execute("PRAGMA synchronous = OFF");  // the file has no name that matters yet
   out.execute("BEGIN");
-  out.execute("PRAGMA user_version = 1");  // rows in order: see SweepStore::finish
+  set_row_order(out, RowOrder::kFinished);
   copy_meta(parts.front().database, out);
-  out.execute(layout.create);
-  std::string values = "?";
-  for (std::size_t i = 1; i < layout.columns.size(); ++i) {
-    values += ", ?";
-  }
-  Statement insert = out.prepare("INSERT INTO points VALUES(" + values + ")");
+  const MergedTable points(points_layout(json::parse(meta(parts.front().database, "axes"))), parts);
+  const MergedTable operations(operations_layout(), parts);
+  Statement point = points.insert(out);
+  Statement operation = operations.insert(out);
   for (Part& part : parts) {
-    part.rows = part.database.prepare(layout.select(part.database));
-    part.at_row = part.rows->step();
+    part.points = points.select(part.database);
+    part.operations = operations.select(part.database);
+    if (part.points) {
+      part.next_point();
+      part.next_operation();
+    }
   }
-  const std::size_t count = copy_rows(parts, insert);
+  const std::size_t count = copy_rows(parts, point, operation);
   out.execute("COMMIT");
   return count;
-}
-
-void sync(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
-  }
 }
 
 }  // namespace
@@ -214,7 +205,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
                          const std::filesystem::path& out, bool mixed_builds) {
   std::vector<Part> parts;
   for (const std::filesystem::path& file : files) {
-    parts.push_back({printable(file.string()), open_sweep(file), std::nullopt});
+    parts.push_back({printable(file.string()), open_sweep(file), {}, {}});
   }
   require_same_sweep(parts, mixed_builds);
   const std::filesystem::path beside = out.string() + ".merging";
@@ -224,7 +215,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
   try {
     count = write_merged(parts, beside);
     parts.clear();
-    sync(beside);
+    forget_history(beside, count);
   } catch (...) {
     parts.clear();
     std::filesystem::remove(beside, error);

@@ -1,53 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace sptc::sim {
 
-/// The numbers of a point by the names of their columns, in the order in which they were added.
+/// Values by the names of their columns, in the order in which they were added. Kept as two runs of
+/// bytes: a sweep carries millions of them from process to process.
 class PointFigures {
  public:
-  using Number = std::variant<std::int64_t, double>;
+  using Value = std::variant<std::int64_t, double, std::string_view>;
 
   PointFigures() = default;
-  /// What names() and numbers() of another one returned.
-  PointFigures(std::string names, std::vector<Number> numbers)
-      : names_(std::move(names)), numbers_(std::move(numbers)) {}
+  /// What names() and bytes() of another one returned.
+  PointFigures(std::string names, std::string bytes)
+      : names_(std::move(names)), bytes_(std::move(bytes)) {}
 
   /// `parts` of the name, those that are not empty joined by '_': {"dense", "time_us"}. Infinities
   /// and NaN are left out: SQL has no word for them.
-  void add(std::initializer_list<std::string_view> parts, Number number) {
-    const double* const real = std::get_if<double>(&number);
-    if (real != nullptr && !std::isfinite(*real)) {
-      return;
-    }
-    std::string_view between;
-    for (const std::string_view part : parts) {
-      if (!part.empty()) {
-        names_ += between;
-        names_ += part;
-        between = "_";
-      }
-    }
-    names_ += '\n';
-    numbers_.push_back(number);
-  }
+  void add(std::initializer_list<std::string_view> parts, const Value& value);
 
   /// Each followed by a line feed. Points of one kind have equal ones.
   const std::string& names() const { return names_; }
-  const std::vector<Number>& numbers() const { return numbers_; }
+  const std::string& bytes() const { return bytes_; }
+
+  /// Takes the first value off `bytes`. Throws std::logic_error where there is no whole one.
+  static Value take(std::string_view& bytes);
 
  private:
   std::string names_;
-  std::vector<Number> numbers_;
+  std::string bytes_;
 };
 
 }  // namespace sptc::sim

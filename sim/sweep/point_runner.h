@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -13,10 +14,11 @@ namespace sptc::sim {
 struct PointOutcome {
   std::uint64_t position = 0;
   bool failed = false;
-  std::string reason;   ///< why it failed; empty where it did not
-  PointFigures totals;  ///< of the run
-  std::string result;   ///< JSON report of the whole run; empty: not kept
-  std::string hash;     ///< SweepPlan::hash(), by whoever simulated the point; empty: not yet
+  std::string reason;                         ///< why it failed; empty where it did not
+  PointFigures totals;                        ///< of the run
+  std::vector<PointFigures> operations = {};  ///< each operation and variant; empty: not kept
+  std::string notes = {};                     ///< what a reader of the figures must know
+  std::string hash = {};  ///< SweepPlan::hash(), by whoever simulated the point; empty: not yet
 };
 
 /// Simulates points. The sweep knows nothing of a simulation but this.

@@ -26,9 +26,9 @@ constexpr std::uint64_t kMaxFileBytes = 16 << 20;
 constexpr std::string_view kSchema = "sptcsim-sweep/0.1";
 
 // Columns that the results have anyway, and words of the language of conditions.
-constexpr std::array<std::string_view, 15> kReservedNames = {
-    "position", "hash", "status", "reason", "result", "speedup",  "rowid", "oid",
-    "and",      "or",   "not",    "true",   "false",  "workload", "arch"};
+constexpr std::array<std::string_view, 16> kReservedNames = {
+    "position", "hash", "status", "reason", "result", "notes", "speedup",  "rowid",
+    "oid",      "and",  "or",     "not",    "true",   "false", "workload", "arch"};
 constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse_", "total_"};
 
 class SpecReader {

@@ -9,10 +9,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <set>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -23,16 +27,13 @@ using nlohmann::json;
 
 constexpr std::string_view kSchema = "sptcsim-sweep-results/0.1";
 
-// user_version of a file whose rows merge_sweeps() has put in order.
-constexpr std::string_view kOrdered = "1";
-
 std::string json_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 /// Names of the axes, the columns before the totals.
-json axis_names(const SweepSpec& spec) {
-  json names = json::array();
+std::vector<std::string> axis_names(const SweepSpec& spec) {
+  std::vector<std::string> names;
   for (const SweepAxis& axis : spec.axes) {
     names.push_back(axis.name);
   }
@@ -80,12 +81,42 @@ Database open_sweep(const std::filesystem::path& file) {
     throw InputError(printable(file.string()) + ": no such file");
   }
   Database database(file, Database::Mode::kRead);
-  if (database.value("SELECT count(*) FROM sqlite_master WHERE name IN ('sweep', 'points')") !=
-          "2" ||
+  if (database.value("SELECT count(*) FROM sqlite_master WHERE name = 'sweep'") != "1" ||
       database.value("SELECT value FROM sweep WHERE key = 'schema'") != kSchema) {
     throw InputError(printable(file.string()) + ": holds no results of a sweep");
   }
   return database;
+}
+
+RowOrder row_order(Database& database) {
+  const std::string order = database.value("PRAGMA user_version");
+  return order == "1" ? RowOrder::kFinished : order == "2" ? RowOrder::kSoFar : RowOrder::kAny;
+}
+
+void set_row_order(Database& database, RowOrder order) {
+  database.execute(fmt::format("PRAGMA user_version = {}", static_cast<int>(order)));
+}
+
+void forget_history(const std::filesystem::path& file, std::size_t rows) {
+  // The counters of changes, big-endian; readers that saw fewer rows have seen another number.
+  constexpr off_t kChanges = 24;
+  constexpr off_t kChangesWhenValid = 92;
+  const auto count = static_cast<std::uint32_t>(rows + 1);
+  const unsigned char bytes[] = {
+      static_cast<unsigned char>(count >> 24), static_cast<unsigned char>(count >> 16),
+      static_cast<unsigned char>(count >> 8), static_cast<unsigned char>(count)};
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  bool written = descriptor >= 0;
+  for (const off_t at : {kChanges, kChangesWhenValid}) {
+    written = written && ::pwrite(descriptor, bytes, sizeof(bytes), at) == sizeof(bytes);
+  }
+  written = written && ::fsync(descriptor) == 0;
+  if (descriptor >= 0) {
+    ::close(descriptor);
+  }
+  if (!written) {
+    throw InputError(printable(file.string()) + ": cannot be written");
+  }
 }
 
 FileLock::FileLock(const std::filesystem::path& file) {
@@ -124,23 +155,15 @@ void SweepStore::create() {
   begin_writing();
   database_->execute("BEGIN IMMEDIATE");
   database_->execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
-  std::string columns;
-  for (const SweepAxis& axis : plan_.spec().axes) {
-    columns += sql_name(axis.name) + ", ";
-  }
-  database_->execute(
-      "CREATE TABLE points(position INTEGER PRIMARY KEY, hash TEXT NOT NULL, status TEXT NOT NULL, "
-      "reason TEXT, " +
-      columns + "result TEXT)");
   Statement insert = database_->prepare("INSERT INTO sweep VALUES(?, ?)");
-  const std::pair<std::string, std::string> rows[] = {
+  const std::map<std::string, std::string> rows = {
       {"schema", std::string(kSchema)},
       {"name", plan_.spec().name},
       {"version", std::string(program_version())},
       {"build", program_digest()},
       {"digest", plan_.digest()},
       {"spec", json_text(plan_.spec().document)},
-      {"axes", json_text(axis_names(plan_.spec()))},
+      {"axes", json_text(json(axis_names(plan_.spec())))},
       {"assumed", assumed_parameters(plan_.spec())}};
   for (const auto& [key, value] : rows) {
     insert.bind(1, std::string_view(key));
@@ -174,15 +197,27 @@ void SweepStore::verify(const Options& options) {
         "file with --db, or --mixed-builds to go on with this one",
         shown));
   }
+  in_order_ = row_order(*database_) != RowOrder::kAny;
+  if (columns_of(*database_, "points").empty()) {
+    return;  // ended before its first row
+  }
   if (options.retry_failed) {
     begin_writing();
+    database_->execute("BEGIN IMMEDIATE");
+    database_->execute(
+        "DELETE FROM operations WHERE position IN "
+        "(SELECT position FROM points WHERE status = 'failed')");
     database_->execute("DELETE FROM points WHERE status = 'failed'");
+    out_of_order();
+    database_->execute("COMMIT");
   }
   Statement rows = database_->prepare("SELECT position, status FROM points");
   while (rows.step()) {
-    finished_.insert(static_cast<std::uint64_t>(rows.integer(0)));
+    last_ = static_cast<std::uint64_t>(rows.integer(0));
+    finished_.insert(last_);
     failures_ += rows.text(1) == "failed";
   }
+  open_tables();
 }
 
 void SweepStore::begin_writing() {
@@ -191,116 +226,104 @@ void SweepStore::begin_writing() {
   }
   wrote_ = true;
   database_->execute("PRAGMA journal_mode = WAL");
-  database_->execute("PRAGMA user_version = 0");
   // A commit survives the end of the process in any case; that of the machine costs the last ones.
   database_->execute("PRAGMA synchronous = NORMAL");
+  constexpr int kWalPages = 4096;  // then they go to the file, and the disk is waited for
+  database_->execute(fmt::format("PRAGMA wal_autocheckpoint = {}", kWalPages));
+  set_row_order(*database_, in_order_ ? RowOrder::kSoFar : RowOrder::kAny);
 }
 
-void SweepStore::prepare_insert() {
-  insert_.reset();
-  total_columns_.clear();
-  columns_of_names_.clear();
-  std::set<std::string> fixed = {"position", "hash", "status", "reason", "result"};
-  for (const SweepAxis& axis : plan_.spec().axes) {
-    fixed.insert(axis.name);
-  }
-  std::string names = "position, hash, status, reason";
-  std::string values = "?, ?, ?, ?";
-  int parameters = 4;
-  for (const SweepAxis& axis : plan_.spec().axes) {
-    names += ", " + sql_name(axis.name);
-    values += ", ?";
-    ++parameters;
-  }
-  names += ", result";
-  values += ", ?";
-  ++parameters;
-  Statement columns = database_->prepare("SELECT name FROM pragma_table_info('points')");
-  while (columns.step()) {
-    const std::string name(columns.text(0));
-    if (!fixed.contains(name)) {
-      names += ", " + sql_name(name);
-      values += ", ?";
-      total_columns_[name] = ++parameters;
+void SweepStore::out_of_order() {
+  in_order_ = false;
+  set_row_order(*database_, RowOrder::kAny);
+}
+
+void SweepStore::open_tables() {
+  points_ = std::make_unique<ResultTable>(*database_, points_layout(axis_names(plan_.spec())));
+  operations_ = std::make_unique<ResultTable>(*database_, operations_layout());
+}
+
+void SweepStore::create_tables(std::span<const PointOutcome> outcomes) {
+  open_tables();
+  std::set<std::string> totals;
+  std::set<std::string> figures;
+  for (const PointOutcome& outcome : outcomes) {
+    for (std::string& name : points_->columns_of(outcome.totals)) {
+      totals.insert(std::move(name));
     }
-  }
-  insert_ = std::make_unique<Statement>(
-      database_->prepare("INSERT INTO points(" + names + ") VALUES(" + values + ")"));
-}
-
-const std::vector<int>& SweepStore::columns_of(const PointFigures& figures) {
-  if (insert_ == nullptr) {
-    prepare_insert();
-  }
-  if (const auto found = columns_of_names_.find(figures.names());
-      found != columns_of_names_.end()) {
-    return found->second;
-  }
-  std::vector<std::string> names;
-  std::string_view rest = figures.names();
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string name(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-    for (const SweepAxis& axis : plan_.spec().axes) {
-      if (axis.name == name) {
-        name = "total_" + name;
-        break;
+    for (const PointFigures& operation : outcome.operations) {
+      for (std::string& name : operations_->columns_of(operation)) {
+        figures.insert(std::move(name));
       }
     }
-    if (!total_columns_.contains(name)) {
-      insert_.reset();
-      database_->execute("ALTER TABLE points ADD COLUMN " + sql_name(name));
-      prepare_insert();
+  }
+  database_->execute(points_->layout().create(totals));
+  database_->execute(operations_->layout().create(figures));
+}
+
+void SweepStore::add_columns(const PointOutcome& outcome) {
+  const auto add_to = [&](ResultTable& table, const PointFigures& figures) {
+    if (const std::vector<std::string> names = table.missing(figures); !names.empty()) {
+      table.add_columns(names);
+      out_of_order();
     }
-    names.push_back(std::move(name));
+  };
+  add_to(*points_, outcome.totals);
+  for (const PointFigures& operation : outcome.operations) {
+    add_to(*operations_, operation);
   }
-  std::vector<int>& columns = columns_of_names_[figures.names()];
-  for (const std::string& name : names) {
-    columns.push_back(total_columns_.at(name));
-  }
-  return columns;
 }
 
 void SweepStore::insert(const PointOutcome& outcome) {
+  if (in_order_ && outcome.position < last_) {
+    out_of_order();
+  }
+  last_ = std::max(last_, outcome.position);
+  add_columns(outcome);
   const SweepSpec& spec = plan_.spec();
-  const std::vector<int>& columns = columns_of(outcome.totals);
+  const auto position = static_cast<std::int64_t>(outcome.position);
   const std::string hash =
       outcome.hash.empty() ? plan_.hash(plan_.point(outcome.position)) : outcome.hash;
-  insert_->clear();
+  Statement& point = points_->row(outcome.totals);
   int parameter = 0;
-  insert_->bind(++parameter, static_cast<std::int64_t>(outcome.position));
-  insert_->bind(++parameter, std::string_view(hash));
-  insert_->bind(++parameter, std::string_view(outcome.failed ? "failed" : "done"));
+  point.bind(++parameter, position);
+  point.bind(++parameter, std::string_view(hash));
+  point.bind(++parameter, std::string_view(outcome.failed ? "failed" : "done"));
   const auto bind_unless_empty = [&](const std::string& text) {
     ++parameter;
     if (!text.empty()) {
-      insert_->bind(parameter, std::string_view(text));
+      point.bind(parameter, std::string_view(text));
     }
   };
   bind_unless_empty(outcome.reason);
   for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
-    bind_json(*insert_, ++parameter, plan_.value(axis, outcome.position));
+    bind_json(point, ++parameter, plan_.value(axis, outcome.position));
   }
-  bind_unless_empty(outcome.result);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::visit([&](auto number) { insert_->bind(columns[i], number); },
-               outcome.totals.numbers()[i]);
+  bind_unless_empty(outcome.notes);
+  point.step();
+  point.reset();
+  for (const PointFigures& figures : outcome.operations) {
+    Statement& operation = operations_->row(figures);
+    operation.bind(1, position);
+    operation.step();
+    operation.reset();
   }
-  insert_->step();
-  insert_->reset();
 }
 
 void SweepStore::add(std::span<const PointOutcome> outcomes) {
   begin_writing();
   try {
     database_->execute("BEGIN IMMEDIATE");
+    if (points_ == nullptr) {
+      create_tables(outcomes);
+    }
     for (const PointOutcome& outcome : outcomes) {
       insert(outcome);
     }
     database_->execute("COMMIT");
   } catch (const InputError&) {
-    insert_.reset();
+    points_.reset();
+    operations_.reset();
     try {
       database_->execute("ROLLBACK");
     } catch (const InputError&) {  // SQLite has rolled back already
@@ -314,15 +337,26 @@ void SweepStore::add(std::span<const PointOutcome> outcomes) {
 }
 
 bool SweepStore::finish() {
-  insert_.reset();
-  if (database_->value("PRAGMA user_version") == kOrdered) {
+  if (row_order(*database_) == RowOrder::kFinished) {
     return true;
   }
+  begin_writing();
+  if (points_ == nullptr) {
+    create_tables({});
+  }
+  points_.reset();
+  operations_.reset();
   database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
   // Leaving WAL mode needs the file for ourselves: a reader would go on with the log of the old
   // file.
   if (database_->value("PRAGMA journal_mode = DELETE") != "delete") {
     return false;
+  }
+  if (in_order_) {
+    set_row_order(*database_, RowOrder::kFinished);
+    database_.reset();
+    forget_history(file_, finished_.size());
+    return true;
   }
   database_.reset();
   const std::filesystem::path parts[] = {file_};

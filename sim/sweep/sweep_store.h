@@ -4,19 +4,16 @@
 #include "sim/sweep/database.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point_runner.h"
+#include "sim/sweep/result_table.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -38,11 +35,13 @@ class FileLock {
 /// The results of a sweep in one SQLite file:
 ///
 ///     sweep(key, value)    schema, name, version, build, digest, spec (JSON), axes (JSON)
-///     points(position, hash, status, reason, <axes>, <totals>, result)
+///     points(position, hash, status, reason, <axes>, <totals>, notes)
+///     operations(position, operation, variant, name, m, n, k, ..., <figures>)
 ///
-/// While a sweep runs the file is in WAL mode and every add() is a transaction. When all points are
-/// there it is rewritten in order, so that equal results are equal bytes. One process at a time
-/// writes: the file is locked. Everything throws InputError.
+/// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every
+/// add() is a transaction. When all points are there it is rewritten in order, unless its rows came
+/// in order, so that equal results are equal bytes. One process at a time writes: the file is
+/// locked. Everything throws InputError.
 class SweepStore {
  public:
   struct Options {
@@ -72,20 +71,23 @@ class SweepStore {
   void create();
   void verify(const Options& options);
   void begin_writing();
-  void prepare_insert();
+  void open_tables();
+  /// The tables of rows, with columns for the figures of `outcomes`.
+  void create_tables(std::span<const PointOutcome> outcomes);
+  /// Adds columns where figures of `outcome` have none.
+  void add_columns(const PointOutcome& outcome);
   void insert(const PointOutcome& outcome);
-  /// The parameter of the insert statement for each number; adds the columns that are missing.
-  const std::vector<int>& columns_of(const PointFigures& figures);
+  void out_of_order();
 
   std::filesystem::path file_;
   const SweepPlan& plan_;
   FileLock lock_;
   std::unique_ptr<Database> database_;
-  std::unique_ptr<Statement> insert_;
-  std::map<std::string, int> total_columns_;  ///< parameter of the insert statement
-  std::unordered_map<std::string, std::vector<int>> columns_of_names_;
+  std::unique_ptr<ResultTable> points_, operations_;  ///< where the tables are there
   std::unordered_set<std::uint64_t> finished_;
+  std::uint64_t last_ = 0;  ///< highest position
   std::size_t failures_ = 0;
+  bool in_order_ = true;  ///< rows and columns are where merge_sweeps() would put them
   bool wrote_ = false;
 };
 
@@ -96,7 +98,16 @@ class SweepStore {
 std::size_t merge_sweeps(std::span<const std::filesystem::path> parts,
                          const std::filesystem::path& out, bool mixed_builds);
 
-/// Opens the results of a sweep for reading. Throws InputError where the file holds none.
+/// Opens the results of a sweep for reading, rows there or not. Throws InputError where the file
+/// holds none.
 Database open_sweep(const std::filesystem::path& file);
+
+/// What a file that merge_sweeps() has written, or might have, says of itself (user_version).
+enum class RowOrder { kAny, kFinished, kSoFar };
+RowOrder row_order(Database& database);
+void set_row_order(Database& database, RowOrder order);
+
+/// Sets what SQLite counts in the head of a file that nobody writes to: equal rows, equal bytes.
+void forget_history(const std::filesystem::path& file, std::size_t rows);
 
 }  // namespace sptc::sim

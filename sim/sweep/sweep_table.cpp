@@ -180,7 +180,7 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
   }
   std::string list;
   Statement info = database.prepare(
-      "SELECT name FROM pragma_table_info('points') WHERE name NOT IN ('hash', 'result') ORDER BY "
+      "SELECT name FROM pragma_table_info('points') WHERE name NOT IN ('hash', 'notes') ORDER BY "
       "name "
       "= 'reason', cid");
   while (info.step()) {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -38,6 +37,36 @@ bool take(std::string_view& bytes, std::uint64_t& value) {
   }
   std::memcpy(&value, bytes.data(), sizeof(value));
   bytes.remove_prefix(sizeof(value));
+  return true;
+}
+
+void append(std::string& bytes, const std::string& text) {
+  append(bytes, text.size());
+  bytes += text;
+}
+
+bool take(std::string_view& bytes, std::string& text) {
+  std::uint64_t size = 0;
+  if (!take(bytes, size) || bytes.size() < size) {
+    return false;
+  }
+  text = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return true;
+}
+
+void append(std::string& bytes, const PointFigures& figures) {
+  append(bytes, figures.names());
+  append(bytes, figures.bytes());
+}
+
+bool take(std::string_view& bytes, PointFigures& figures) {
+  std::string names;
+  std::string values;
+  if (!take(bytes, names) || !take(bytes, values)) {
+    return false;
+  }
+  figures = {std::move(names), std::move(values)};
   return true;
 }
 
@@ -163,15 +192,13 @@ PointOutcome run_isolated(const SweepPlan& plan, PointRunner& runner, const Swee
 void append_bytes(const PointOutcome& outcome, std::string& bytes) {
   append(bytes, outcome.position);
   append(bytes, outcome.failed ? 1 : 0);
-  for (const std::string* text :
-       {&outcome.reason, &outcome.result, &outcome.hash, &outcome.totals.names()}) {
-    append(bytes, text->size());
-    bytes += *text;
+  append(bytes, outcome.operations.size());
+  for (const std::string* text : {&outcome.reason, &outcome.notes, &outcome.hash}) {
+    append(bytes, *text);
   }
-  append(bytes, outcome.totals.numbers().size());
-  for (const PointFigures::Number& number : outcome.totals.numbers()) {
-    append(bytes, number.index());
-    std::visit([&](auto value) { append(bytes, std::bit_cast<std::uint64_t>(value)); }, number);
+  append(bytes, outcome.totals);
+  for (const PointFigures& operation : outcome.operations) {
+    append(bytes, operation);
   }
 }
 
@@ -179,37 +206,24 @@ std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used
   const std::size_t before = bytes.size();
   PointOutcome outcome;
   std::uint64_t failed = 0;
-  if (!take(bytes, outcome.position) || !take(bytes, failed)) {
+  std::uint64_t operations = 0;
+  if (!take(bytes, outcome.position) || !take(bytes, failed) || !take(bytes, operations)) {
     return std::nullopt;
   }
   outcome.failed = failed != 0;
-  std::string names;
-  for (std::string* text : {&outcome.reason, &outcome.result, &outcome.hash, &names}) {
-    std::uint64_t size = 0;
-    if (!take(bytes, size) || bytes.size() < size) {
+  for (std::string* text : {&outcome.reason, &outcome.notes, &outcome.hash}) {
+    if (!take(bytes, *text)) {
       return std::nullopt;
     }
-    *text = bytes.substr(0, size);
-    bytes.remove_prefix(size);
   }
-  std::uint64_t count = 0;
-  if (!take(bytes, count) || bytes.size() / (2 * sizeof(std::uint64_t)) < count) {
+  if (!take(bytes, outcome.totals)) {
     return std::nullopt;
   }
-  std::vector<PointFigures::Number> numbers;
-  numbers.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t kind = 0;
-    std::uint64_t value = 0;
-    take(bytes, kind);
-    take(bytes, value);
-    if (kind == 0) {
-      numbers.emplace_back(std::bit_cast<std::int64_t>(value));
-    } else {
-      numbers.emplace_back(std::bit_cast<double>(value));
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    if (!take(bytes, outcome.operations.emplace_back())) {
+      return std::nullopt;
     }
   }
-  outcome.totals = PointFigures(std::move(names), std::move(numbers));
   used = before - bytes.size();
   return outcome;
 }

@@ -47,14 +47,21 @@ class Actor : public PointRunner {
     } else if (what == "grow") {
       const std::size_t bytes = std::size_t{1} << 33;
       std::vector<char> memory(bytes, 1);
-      return {point.position, memory[bytes / 2] == 0, "", {}, "", ""};
+      return {point.position, memory[bytes / 2] == 0, "", {}};
     } else if (what == "refuse") {
       throw InputError("not with me");
     }
     PointOutcome outcome;
     outcome.totals.add({"sparse", "time_us"}, static_cast<std::int64_t>(point.position + 1));
     outcome.totals.add({"speedup"}, 1.5);
-    outcome.result = R"({"operations": []})";
+    outcome.notes = "a note";
+    for (const char* variant : {"dense", "sparse"}) {
+      PointFigures& row = outcome.operations.emplace_back();
+      row.add({"operation"}, std::int64_t{0});
+      row.add({"variant"}, variant);
+      row.add({"kernel", "tile"}, "128x128x32");
+      row.add({"time_us"}, 0.5 + static_cast<double>(point.position));
+    }
     return outcome;
   }
 };
@@ -173,6 +180,32 @@ TEST_F(SweepRun, GoesOnWhereAnInterruptedSweepEnded) {
   EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("whole.sqlite")));
 }
 
+TEST_F(SweepRun, PointsWithoutAProcessAreStoredInOrderAndNeedNoRewriting) {
+  const SweepPlan plan = make_plan();
+  run(plan, "rewritten.sqlite");  // each in a process, the longest first
+  actor.isolated = false;
+  for (const std::size_t jobs : {1, 3}) {
+    const std::string name = fmt::format("{}.sqlite", jobs);
+    SweepStore store(file(name), plan, {});
+    LocalExecutor executor(plan, actor, {}, jobs);
+    run_sweep(plan, actor, {}, {}, store, executor, stop, {});
+    EXPECT_EQ(Database(file(name), Database::Mode::kRead).value("PRAGMA user_version"), "2");
+    ASSERT_TRUE(store.finish());
+    EXPECT_EQ(bytes(file(name)), bytes(file("rewritten.sqlite"))) << jobs << " jobs";
+  }
+}
+
+TEST_F(SweepRun, OperationsAreRowsThatBelongToTheirPoint) {
+  const SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  Database database = open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(*) FROM operations"), "24");
+  EXPECT_EQ(database.value("SELECT sum(time_us - position) FROM operations"), "12.0");
+  EXPECT_EQ(database.value("SELECT kernel_tile FROM operations JOIN points USING (position) WHERE "
+                           "position = 7 AND variant = 'sparse'"),
+            "128x128x32");
+}
+
 TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
   const SweepPlan plan = make_plan();
   run(plan, "a.sqlite");
@@ -196,7 +229,8 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
   EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
   {
     SweepStore store(file("c.sqlite"), plan, {});
-    const PointOutcome healed{1, false, "", {"speedup\n", {2.0}}, "", ""};
+    PointOutcome healed{1, false, "", {}};
+    healed.totals.add({"speedup"}, 2.0);
     store.add({&healed, 1});
   }
   const std::vector<std::filesystem::path> healing = {file("a.sqlite"), file("c.sqlite")};
@@ -206,8 +240,12 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
 }
 
 TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
-  const PointOutcome outcome{
-      42, true, "why", {"a\nb\n", {std::int64_t{-1}, 0.1}}, std::string(1000, 'x'), "f00d"};
+  PointOutcome outcome{42, true, "why", {}};
+  outcome.totals.add({"a"}, std::int64_t{-1});
+  outcome.totals.add({"b", "c"}, 0.1);
+  outcome.operations.emplace_back().add({"variant"}, "dense");
+  outcome.notes = std::string(1000, 'x');
+  outcome.hash = "f00d";
   std::string whole;
   append_bytes(outcome, whole);
   std::size_t used = 0;
@@ -219,10 +257,16 @@ TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
   EXPECT_EQ(used, whole.size());
   EXPECT_EQ(back->position, 42u);
   EXPECT_TRUE(back->failed);
-  EXPECT_EQ(back->result, outcome.result);
+  EXPECT_EQ(back->notes, outcome.notes);
   EXPECT_EQ(back->hash, "f00d");
-  EXPECT_EQ(back->totals.names(), "a\nb\n");
-  EXPECT_EQ(back->totals.numbers(), outcome.totals.numbers());
+  EXPECT_EQ(back->totals.names(), "a\nb_c\n");
+  std::string_view rest = back->totals.bytes();
+  EXPECT_EQ(std::get<std::int64_t>(PointFigures::take(rest)), -1);
+  EXPECT_EQ(std::get<double>(PointFigures::take(rest)), 0.1);
+  EXPECT_TRUE(rest.empty());
+  ASSERT_EQ(back->operations.size(), 1u);
+  rest = back->operations[0].bytes();
+  EXPECT_EQ(std::get<std::string_view>(PointFigures::take(rest)), "dense");
 }
 
 TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
