@@ -265,7 +265,8 @@ void SubPartition::issue_copy(int slot) {
   next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
   copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
-                   warp.cursor().iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
+                   warp.cursor().iteration() + instruction.tiles_ahead, warp.name.warp, slot,
+                   group});
 }
 
 void SubPartition::exit_if_done(int slot) {

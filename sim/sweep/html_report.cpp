@@ -6,7 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <openssl/evp.h>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -31,16 +38,60 @@ const char* role_name(SweepColumn::Role role) {
   return "total";
 }
 
+/// Little-endian, as typed arrays of browsers have it.
+template <typename T>
+std::string base64(const std::vector<T>& values) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::size_t size = values.size() * sizeof(T);
+  std::string text((size + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends it with a zero
+  ensure(size <= std::size_t{std::numeric_limits<int>::max()}, "a column is too long for the page");
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(values.data()),
+                                     static_cast<int>(size));
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+/// Numbers of the places in a list of `count` in as few bytes as they need; -1 is the highest.
+json codes_json(const std::vector<std::int32_t>& codes, std::size_t count) {
+  const auto as = [&]<typename T>(T) {
+    return json{{"bytes", sizeof(T)},
+                {"base64", base64(std::vector<T>(codes.begin(), codes.end()))}};
+  };
+  return count < 0xFF     ? as(std::uint8_t{})
+         : count < 0xFFFF ? as(std::uint16_t{})
+                          : as(std::uint32_t{});
+}
+
+/// The distinct numbers and which of them stands in each row; or all, where most are distinct.
+void add_numbers(const std::vector<double>& numbers, json& result) {
+  const std::size_t most = std::min<std::size_t>(0xFFFE, 16 + numbers.size() / 4);
+  std::unordered_map<std::uint64_t, std::int32_t> found;
+  std::vector<double> distinct;
+  std::vector<std::int32_t> codes;
+  for (const double number : numbers) {
+    const auto [at, added] = found.try_emplace(std::bit_cast<std::uint64_t>(number),
+                                               static_cast<std::int32_t>(distinct.size()));
+    if (added) {
+      distinct.push_back(number);
+      if (distinct.size() > most) {
+        result["numbers"] = base64(numbers);
+        return;
+      }
+    }
+    codes.push_back(at->second);
+  }
+  result["numbers"] = base64(distinct);
+  result["codes"] = codes_json(codes, distinct.size());
+}
+
 json column_json(const SweepColumn& column) {
   json result{
       {"name", column.name}, {"role", role_name(column.role)}, {"more", column.more_is_better()}};
   if (column.numeric) {
-    json& values = result["numbers"] = json::array();
-    for (const double number : column.numbers) {
-      values.push_back(std::isfinite(number) ? json(number) : json(nullptr));
-    }
+    add_numbers(column.numbers, result);
   } else {
-    result["codes"] = column.codes;
+    result["codes"] = codes_json(column.codes, column.words.size());
     result["words"] = column.words;
   }
   return result;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_table.h"
 
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
 #include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
@@ -191,6 +193,9 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
         column.role != SweepColumn::Role::kStatus && column.role != SweepColumn::Role::kReason;
     list += (list.empty() ? "" : ", ") + sql_name(column.name);
     table.columns.push_back(std::move(column));
+  }
+  if (table.columns.empty()) {
+    throw InputError(printable(results.string()) + ": the sweep has not stored a point yet");
   }
   std::vector<ColumnBuilder> builders(table.columns.begin(), table.columns.end());
   Statement rows = database.prepare("SELECT " + list + " FROM points ORDER BY position");

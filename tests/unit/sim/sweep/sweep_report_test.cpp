@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sptc::sim {
 namespace {
 
@@ -96,11 +98,24 @@ TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
   const json data = json::parse(html.substr(at, html.find("</script>", at) - at));
   EXPECT_EQ(data["name"], "a, \"b\" </script>");
   EXPECT_EQ(data["rows"], 6);
+  const auto column = [&](const std::string& name) {
+    return *std::find_if(data["columns"].begin(), data["columns"].end(),
+                         [&](const json& one) { return one["name"] == name; });
+  };
+  // Bytes in base64: two status words, five done and the last one failed.
+  EXPECT_EQ(column("status")["codes"]["base64"], "AAAAAAAB");
+  // 54, 54, 108, 108, 27, 27 as places of the distinct doubles.
+  EXPECT_EQ(column("sms")["codes"]["base64"], "AAABAQIC");
+  EXPECT_EQ(column("sms")["numbers"], "AAAAAAAAS0AAAAAAAABbQAAAAAAAADtA");
 }
 
-TEST_F(SweepReport, RefusesUnknownFormatsAndFilesWithoutASweep) {
+TEST_F(SweepReport, RefusesUnknownFormatsAndFilesWithoutPoints) {
   expect_input_error([] { parse_sweep_report_format("md"); }, {"markdown"});
   expect_input_error([] { sweep_report("no.sqlite", SweepReportFormat::kCsv); }, {"no such file"});
+  const std::filesystem::path begun = directory.path() / "begun.sqlite";
+  SweepStore(begun, make_plan(), {});
+  expect_input_error([&] { sweep_report(begun, SweepReportFormat::kCsv); },
+                     {"has not stored a point yet"});
 }
 
 }  // namespace
