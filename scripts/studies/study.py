@@ -41,6 +41,7 @@ class Study:
         self.temporary = tempfile.TemporaryDirectory()
         self.results = pathlib.Path(args.db or self.temporary.name)
         self.results.mkdir(parents=True, exist_ok=True)
+        self.broken = []
 
     def run(self, *command):
         done = subprocess.run([self.args.program, *command], capture_output=True, text=True)
@@ -64,6 +65,15 @@ class Study:
             sys.exit(f"{spec}: {len(failed)} points failed: {failed[0]}")
         return rows
 
+    def expect(self, holds, sentence):
+        """A sentence of the page that figures alone do not make: finish() fails where it holds no longer."""
+        if not holds:
+            self.broken.append(sentence)
+
+    def finish(self):
+        if self.broken:
+            sys.exit("\n".join(f"{self.folder / 'README.md'}: no longer so: {sentence}" for sentence in self.broken))
+
     def fill(self, name, text):
         """Replaces what stands between <!-- name --> and <!-- /name --> in the page."""
         page = self.folder / "README.md"
@@ -78,3 +88,9 @@ class Study:
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" + "---:|" * (len(header) - 1)]
     return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def spread(values, digits=2):
+    """"1.48 to 1.63", or one number where both ends look the same."""
+    least, most = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    return least if least == most else f"{least} to {most}"
