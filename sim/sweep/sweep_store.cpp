@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSchema = "sptcsim-sweep-results/0.1";
+constexpr std::string_view kSchema = "sptcsim-sweep-results/0.2";
 
 std::string json_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -81,9 +81,15 @@ Database open_sweep(const std::filesystem::path& file) {
     throw InputError(printable(file.string()) + ": no such file");
   }
   Database database(file, Database::Mode::kRead);
-  if (database.value("SELECT count(*) FROM sqlite_master WHERE name = 'sweep'") != "1" ||
-      database.value("SELECT value FROM sweep WHERE key = 'schema'") != kSchema) {
-    throw InputError(printable(file.string()) + ": holds no results of a sweep");
+  const std::string shown = printable(file.string());
+  if (database.value("SELECT count(*) FROM sqlite_master WHERE name = 'sweep'") != "1") {
+    throw InputError(shown + ": holds no results of a sweep");
+  }
+  const std::string schema = database.value("SELECT value FROM sweep WHERE key = 'schema'");
+  if (schema != kSchema) {
+    throw InputError(
+        fmt::format("{}: holds results in the format '{}', and this program knows '{}'", shown,
+                    printable(schema), kSchema));
   }
   return database;
 }

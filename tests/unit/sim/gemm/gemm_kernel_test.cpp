@@ -78,6 +78,29 @@ TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
   }
 }
 
+TEST(ChooseKernel, FollowsTheSmAndTheLibraryThoughCandidatesAreKept) {
+  const GemmProblem what = problem(2048, 2048, 2048);
+  const auto chosen = [&](const GpuSpec& gpu) {
+    return choose_kernel(what, {}, gpu.kernel_target(), false);
+  };
+  const GemmKernel before = chosen(a100());
+  GpuSpec small = a100();
+  small.sm.max_shared_memory_per_cta = Bytes(before.shared_memory_per_cta.count() / 2);
+  EXPECT_LE(chosen(small).shared_memory_per_cta.count(), before.shared_memory_per_cta.count() / 2);
+  GpuSpec without = a100();
+  std::erase_if(without.kernels.tiles, [&](const TileCandidate& tile) {
+    return tile.cta_m == before.cta_tile.m && tile.cta_n == before.cta_tile.n;
+  });
+  const GemmKernel other = chosen(without);
+  EXPECT_NE(std::pair(other.cta_tile.m, other.cta_tile.n),
+            std::pair(before.cta_tile.m, before.cta_tile.n));
+  const GemmKernel again = chosen(a100());
+  EXPECT_EQ(again.cta_tile.m, before.cta_tile.m);
+  EXPECT_EQ(again.cta_tile.n, before.cta_tile.n);
+  EXPECT_EQ(again.shared_memory_per_cta, before.shared_memory_per_cta);
+  EXPECT_EQ(chosen(a100()).problem.shape.k, 2048);
+}
+
 TEST(ChooseKernel, BuildsOnTheInstructionThatTheGenerationHas) {
   struct Expected {
     const char* gpu;
