@@ -143,7 +143,9 @@ TEST_F(SweepRun, TimeoutAndMemoryCapEndAPointAlone) {
   const SweepProgress progress = run(plan, "a.sqlite", {}, limits);
   EXPECT_EQ(progress.failures, 2u);
   EXPECT_EQ(reason("a.sqlite", "hang"), "not done after the timeout of 0.5 s");
+#ifndef __SANITIZE_ADDRESS__  // whose allocator ends the process
   EXPECT_EQ(reason("a.sqlite", "grow"), "not enough memory");
+#endif
 }
 
 TEST_F(SweepRun, ShardsMergeToTheBytesOfTheWholeForAnyNumber) {
