@@ -101,8 +101,9 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason);
 
-/// The kernel with the CTA tile that the user asks for: the largest warp tile that divides it and
-/// fits the registers, four warps or more where the tile allows it. Throws InputError for a tile
+/// The mma.sync kernel with the CTA tile that the user asks for, which no library kernel has: the
+/// largest warp tile that divides it and fits the registers, four warps or more where the tile
+/// allows it. Throws InputError for a tile
 /// that is no multiple of the instruction or does not fit the SM.
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target);

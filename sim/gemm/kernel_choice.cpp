@@ -307,6 +307,21 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   }
 }
 
+/// The kernel of the library that has the tile of `overrides`, if one has.
+std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
+                                         const KernelOverrides& overrides,
+                                         const KernelTarget& target, bool values) {
+  std::string reason;
+  for (const TileCandidate& tile : target.library.tiles) {
+    const auto kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
+                                      overrides, target, reason);
+    if (kernel && kernel->cta_tile == *overrides.cta_tile && !(values && kernel->wgmma)) {
+      return kernel;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
@@ -316,10 +331,12 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       overrides.decomposition.value_or(Decomposition::kDataParallel);
   const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   if (overrides.cta_tile) {
-    GemmKernel kernel = forced_kernel(problem, overrides, target);
+    const auto known = library_kernel(problem, overrides, target, values);
+    GemmKernel kernel = known ? *known : forced_kernel(problem, overrides, target);
     kernel.split_k = overrides.split_k.value_or(1);
     kernel.decomposition = decomposition;
-    kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+    kernel.issue_stretch =
+        kernel.wgmma ? 1 : issue_stretch(kernel, target.sm.tensor_core, target.numerics);
     return kernel;
   }
   std::optional<GemmKernel> best;

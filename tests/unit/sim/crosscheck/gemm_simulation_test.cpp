@@ -3,7 +3,7 @@
 // Is the kernel that is simulated for the kit's own GEMMs the one that the GPU runs?
 #include "sim/crosscheck/gemm_simulation.h"
 
-#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/kernel_choice.h"
 #include "tests/hardware/cuda/gemm_tile.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,9 @@ void require_same(const char* gpu, numerics::DataType type) {
   problem.shape = {512, 512, 512};
   problem.dtype = type;
   problem.sparse = kSparse;
+  const GpuSpec spec = load_architecture(gpu).gpu;
   const GemmKernel kernel =
-      forced_kernel(problem, own_kernel(type, kSparse), load_architecture(gpu).gpu.kernel_target());
+      choose_kernel(problem, own_kernel(type, kSparse), spec.kernel_target(), false);
   EXPECT_EQ(kernel.cta_tile.m, Tile::kTileM);
   EXPECT_EQ(kernel.cta_tile.n, Tile::kTileN);
   EXPECT_EQ(kernel.cta_tile.k, Tile::kStepsPerStage * kernel.instruction.shape.k);
