@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +17,8 @@ namespace sptc::sim {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = 256U << 20;
+// No launch ends within a nanosecond, and errors relative to less would not be finite.
+constexpr double kMinTimeUs = 1e-3;
 constexpr double kMaxTimeUs = 1e9;
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
@@ -35,6 +36,9 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
     const auto found = std::find(header.fields.begin(), header.fields.end(), name);
     if (found == header.fields.end()) {
       return std::nullopt;
+    }
+    if (std::find(found + 1, header.fields.end(), name) != header.fields.end()) {
+      fail(file, header.line, fmt::format("the column '{}' stands twice", name));
     }
     return static_cast<std::size_t>(found - header.fields.begin());
   };
@@ -74,9 +78,9 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
   row.shape = {extent(columns.m, "m"), extent(columns.n, "n"), extent(columns.k, "k")};
   const std::string& text = record.fields[columns.time];
   const auto time = parse<double>(text);
-  if (!time || !std::isfinite(*time) || *time <= 0 || *time > kMaxTimeUs) {
+  if (!time || !(*time >= kMinTimeUs && *time <= kMaxTimeUs)) {
     fail(file, record.line,
-         fmt::format("time_us_median must be a number above 0 and at most {:g}, not '{}'",
+         fmt::format("time_us_median must be a number from {:g} to {:g}, not '{}'", kMinTimeUs,
                      kMaxTimeUs, printable(text)));
   }
   row.time_us = *time;

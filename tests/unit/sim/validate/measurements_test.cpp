@@ -28,8 +28,11 @@ TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
   EXPECT_FALSE(error("m,n,k,time_us_median\n").empty());
   EXPECT_NE(error("m,n,k,time_us\n1,1,1,1\n").find("time_us_median"), std::string::npos);
   EXPECT_NE(error("m,n,k,time_us_median\n1,1,1,1\n1,1,1\n").find("f.csv:3"), std::string::npos);
-  for (const char* row : {"0,1,1,1", "1,-1,1,1", "1,1,x,1", "1,1,1,0", "1,1,1,-3", "1,1,1,nan",
-                          "1,1,1,inf", "1,1,1,1e300", "1,1,99999999999,1", "1.5,1,1,1", ",,,"}) {
+  EXPECT_NE(error("m,n,k,m,time_us_median\n1,1,1,2,1\n").find("'m' stands twice"),
+            std::string::npos);
+  for (const char* row :
+       {"0,1,1,1", "1,-1,1,1", "1,1,x,1", "1,1,1,0", "1,1,1,-3", "1,1,1,nan", "1,1,1,inf",
+        "1,1,1,1e300", "1,1,1,1e-320", "1,1,99999999999,1", "1.5,1,1,1", ",,,"}) {
     EXPECT_NE(error(std::string("m,n,k,time_us_median\n") + row + "\n").find("f.csv:2"),
               std::string::npos)
         << row;
