@@ -71,6 +71,7 @@ RunOptions checked(const SimulationOptions& given) {
     options.sms = parse_sms(given.sms);
   }
   options.extrapolate = !given.no_extrapolate;
+  options.explained = given.explain;
   require_consistent(options);
   return options;
 }

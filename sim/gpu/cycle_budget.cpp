@@ -2,19 +2,8 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace sptc::sim {
-
-std::string_view CycleBudget::bound_by() const {
-  const std::array<std::pair<double, std::string_view>, 4> resources{
-      {{tensor, "tensor"}, {shared_memory, "smem"}, {std::max(l2, sm_port), "l2"}, {dram, "hbm"}}};
-  const auto busiest = std::max_element(
-      resources.begin(), resources.end(),
-      [](const auto& left, const auto& right) { return left.first < right.first; });
-  return busiest->first > kBoundShare * cycles ? busiest->second : "latency";
-}
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
@@ -28,6 +17,7 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.cycles = static_cast<double>(cycles);
   budget.tensor = busiest * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
+  budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
   budget.shared_memory = busiest / ctas * static_cast<double>(traffic.shared_memory()) /
                          static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   budget.sm_port = busiest / ctas *

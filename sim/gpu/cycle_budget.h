@@ -6,7 +6,6 @@
 #include "sim/gpu/gpu_spec.h"
 
 #include <cstdint>
-#include <string_view>
 
 namespace sptc::sim {
 
@@ -16,15 +15,11 @@ struct CycleBudget {
   double cycles = 0;         ///< of the launch
   double tensor = 0;         ///< multipliers, padding included
   double tensor_mean = 0;    ///< the same, of the mean SM: the rest of `tensor` is wave tail
+  double operand_fetch = 0;  ///< beside `tensor`: narrow ports and the selector hold mma back
   double shared_memory = 0;  ///< fragments read and tiles written, at full width
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;
   double dram = 0;
-
-  /// What bounds the launch: "tensor", "smem", "l2" or "hbm", the busiest where it works more than
-  /// kBoundShare of the time; else "latency": waiting in turn for one after the other.
-  std::string_view bound_by() const;
-  static constexpr double kBoundShare = 0.6;
 };
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,

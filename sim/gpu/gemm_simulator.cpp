@@ -83,6 +83,7 @@ class GemmSimulator::Impl {
       run_without_values(launch, reuse, result);
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
+    result.form = simulated_estimate(kernel, target);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
       // A line through short grids, whose stores the L2 still takes in, can lead below the time

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 #include "sim/report/report.h"
+#include "sim/run/bottleneck.h"
 
 #include <fmt/format.h>
 
@@ -28,11 +29,12 @@ void append_row(const OperationResult& op, const char* variant,
   if (!figures) {
     return;
   }
-  out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", quoted(op.name),
-                     op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
-                     numerics::name(op.dtype), variant, figures->cycles, figures->time_us,
-                     figures->clock_mhz, figures->tflops, figures->utilization, figures->padding,
-                     figures->bound_by, op.speedup() ? fmt::format("{}", *op.speedup()) : "");
+  out +=
+      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", quoted(op.name), op.shape.m,
+                  op.shape.n, op.shape.k, op.batch, op.count, numerics::name(op.dtype), variant,
+                  figures->cycles, figures->time_us, figures->clock_mhz, figures->tflops,
+                  figures->utilization, figures->padding, report_name(Bottleneck(*figures).bound()),
+                  op.speedup() ? fmt::format("{}", *op.speedup()) : "");
   if (figures->check) {
     const CheckResult& check = *figures->check;
     out += fmt::format("{},{},{},{},{},{}", check.mode, check.elements, check.mismatches,

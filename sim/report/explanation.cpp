@@ -1,78 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/explanation.h"
 
+#include "sim/run/bottleneck.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
-struct Resource {
-  std::string_view name;
-  double CycleBudget::*cycles;
-};
-constexpr std::array<Resource, 5> kResources{{{"tensor cores", &CycleBudget::tensor},
-                                              {"shared memory", &CycleBudget::shared_memory},
-                                              {"the SM's port to the L2", &CycleBudget::sm_port},
-                                              {"the L2", &CycleBudget::l2},
-                                              {"DRAM", &CycleBudget::dram}}};
-
-const Resource& busiest_of(const CycleBudget& budget) {
-  return *std::max_element(
-      kResources.begin(), kResources.end(),
-      [&](const Resource& a, const Resource& b) { return budget.*a.cycles < budget.*b.cycles; });
-}
-
 double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-/// One row of the table. Fill: cycles in which not even the busiest resource works. Tail: multiply
-/// cycles of the busiest SM that the mean SM does not have.
-std::string row(std::string_view variant, const VariantResult& result) {
+/// Cycles in which the busiest resource works.
+double busiest(const CycleBudget& b) {
+  return std::max({b.tensor + b.operand_fetch, b.shared_memory, b.sm_port, b.l2, b.dram});
+}
+
+double busy(const CycleBudget& budget, Resource resource) {
+  switch (resource) {
+    case Resource::kTensor:
+      return budget.tensor + budget.operand_fetch;
+    case Resource::kSharedMemory:
+      return budget.shared_memory;
+    case Resource::kL2:
+      return budget.l2;
+    case Resource::kDram:
+      return budget.dram;
+    default:
+      return 0;
+  }
+}
+
+std::string_view words_for(Resource resource, const CycleBudget& budget) {
+  // Held back by their ports for more than this share of the time that they multiply.
+  constexpr double kFetchShare = 0.02;
+  switch (resource) {
+    case Resource::kTensor:
+      return budget.operand_fetch > kFetchShare * budget.tensor
+                 ? "operand fetch of the tensor cores"
+                 : "tensor cores";
+    case Resource::kSharedMemory:
+      return "shared memory";
+    case Resource::kL2:
+      return "the L2";
+    case Resource::kDram:
+      return "DRAM";
+    case Resource::kWaits:
+      return "latency, barriers and pipeline fill";
+    case Resource::kLaunch:
+      return "launch";
+  }
+  return "";
+}
+
+/// Two rows of the table: how long each resource works, and what goes if it is twice as fast. Tail:
+/// multiply cycles of the busiest SM that the mean SM does not have. Wait: not even the busiest
+/// resource works.
+std::string rows(std::string_view variant, const VariantResult& result) {
   const CycleBudget& b = result.budget;
-  const double busiest = b.*busiest_of(b).cycles;
   const double us_per_cycle = 1 / result.clock_mhz;
-  const double idle_us = result.time_us - result.launch_us - busiest * us_per_cycle;
+  const double idle_us = result.time_us - result.launch_us - busiest(b) * us_per_cycle;
   const auto share = [&](double of) { return percent(of * us_per_cycle, result.time_us); };
+  const Bottleneck bottleneck(result);
+  const auto saved = [&](Resource resource) {
+    return 100 * bottleneck.saved_by_doubling({resource});
+  };
   return fmt::format(
-      "  {:<7} {:>9.1f} us {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} "
-      "{:>8.1f}\n",
-      variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
-      share(b.shared_memory), share(b.sm_port), share(b.l2), share(b.dram),
-      percent(std::max(0.0, idle_us), result.time_us), percent(result.launch_us, result.time_us));
+             "  {:<7} {:>9.1f} us {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} "
+             "{:>7.1f} {:>7.1f}\n",
+             variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
+             share(b.operand_fetch), share(b.shared_memory), share(b.sm_port), share(b.l2),
+             share(b.dram), percent(std::max(0.0, idle_us), result.time_us),
+             percent(result.launch_us, result.time_us)) +
+         fmt::format(
+             "  {:<20} {:>7.1f} {:>7} {:>7} {:>7.1f} {:>7} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f}\n",
+             "  saved if 2x as fast", saved(Resource::kTensor), "", "",
+             saved(Resource::kSharedMemory), "", saved(Resource::kL2), saved(Resource::kDram),
+             saved(Resource::kWaits), saved(Resource::kLaunch));
 }
 
 /// What the sparse launch would need to take half of the dense one.
 std::string needs_for_two(const VariantResult& dense, const VariantResult& sparse) {
   const double half_us = dense.time_us / 2;
-  const double cycles = (half_us - sparse.launch_us) * sparse.clock_mhz;
-  if (cycles <= 0) {
+  const Bottleneck bottleneck(sparse);
+  const auto speeds = bottleneck.speeds_for(half_us);
+  if (!speeds) {
     return fmt::format(
-        "2x is out of reach: the launch alone takes {:.1f} us, and half of the dense "
-        "time is {:.1f} us",
-        sparse.launch_us, half_us);
+        "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us, and "
+        "half of the dense time is {:.1f} us",
+        bottleneck.waits_us(), half_us);
   }
   std::vector<std::string> needs;
-  for (const Resource& resource : kResources) {
-    const double factor = sparse.budget.*resource.cycles / cycles;
-    if (factor > 1) {
-      needs.push_back(fmt::format("{} {:.2f} times as fast", resource.name, factor));
+  for (const Resource resource : kResources) {
+    if ((*speeds)[resource] >= 1.005) {
+      needs.push_back(fmt::format("{} {:.2f} times as fast", words_for(resource, sparse.budget),
+                                  (*speeds)[resource]));
     }
   }
   if (needs.empty()) {
-    const double busy = sparse.budget.*busiest_of(sparse.budget).cycles;
-    return fmt::format(
-        "for 2x no resource is too slow, but pipeline fill, barriers, waits and launch, {:.1f} us "
-        "of "
-        "{:.1f} us, would have to shrink to {:.1f} us",
-        sparse.time_us - busy / sparse.clock_mhz, sparse.time_us,
-        std::max(0.0, half_us - busy / sparse.clock_mhz));
+    return "that is 2x";
   }
   std::string text = "for 2x it would need ";
   for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -81,19 +114,59 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
   return text;
 }
 
+/// What stands right behind `first`: the resource whose doubling saves nearly as much, or that with
+/// which a doubled `first` saves a lot more, or nothing.
+std::string right_behind(const VariantResult& result, Resource first) {
+  constexpr double kNearly = 0.5;
+  constexpr double kALot = 0.1;  // of the time
+  const Bottleneck bottleneck(result);
+  const double alone = bottleneck.saved_by_doubling({first});
+  std::string text;
+  double most = kNearly * alone;
+  double most_together = 2 * alone + kALot;
+  for (const Resource second :
+       {Resource::kTensor, Resource::kSharedMemory, Resource::kL2, Resource::kDram}) {
+    const double too = bottleneck.saved_by_doubling({second});
+    // Two at once are not simulated.
+    const double together = result.saved ? 0 : bottleneck.saved_by_doubling({first, second});
+    if (second == first) {
+      continue;
+    }
+    if (together > most_together) {
+      most_together = together;
+      most = 1;
+      text =
+          fmt::format("; {} as well: -{:.0f} %", words_for(second, result.budget), 100 * together);
+    } else if (too > most) {
+      most = too;
+      text = fmt::format("; {}: -{:.0f} %", words_for(second, result.budget), 100 * too);
+    }
+  }
+  return text;
+}
+
 std::string bound(const VariantResult& result) {
   const CycleBudget& budget = result.budget;
-  const Resource& resource = busiest_of(budget);
-  const double busy_us = budget.*resource.cycles / result.clock_mhz;
-  const double share = percent(busy_us, result.time_us);
-  if (result.launch_us > busy_us) {
+  const Bottleneck bottleneck(result);
+  const Resource first = bottleneck.bound();
+  const double saved = 100 * bottleneck.saved_by_doubling({first});
+  if (first == Resource::kLaunch) {
     return fmt::format("by its launch, {:.0f} % of the time",
                        percent(result.launch_us, result.time_us));
   }
-  if (result.bound_by == "latency") {
-    return fmt::format("by waiting: no resource works more than {:.0f} % of the time", share);
+  const auto share_of = [&](double cycles) {
+    return percent(cycles / result.clock_mhz, result.time_us);
+  };
+  if (first == Resource::kWaits) {
+    return fmt::format(
+        "by latency, barriers and pipeline fill (half as long: -{:.0f} %), no resource works more "
+        "than {:.0f} % of the time",
+        saved, share_of(busiest(budget)));
   }
-  return fmt::format("by {}, at work {:.0f} % of the time", resource.name, share);
+  const std::string text =
+      fmt::format("by {}, at work {:.0f} % of the time (twice as fast: -{:.0f} %",
+                  words_for(first, budget), share_of(busy(budget, first)), saved);
+  return text + right_behind(result, first) + ")";
 }
 
 }  // namespace
@@ -115,15 +188,15 @@ std::string bottleneck_sentence(const OperationResult& operation) {
 
 std::string explain(const OperationResult& operation) {
   std::string out = fmt::format(
-      "{} ({} x {} x {})\n  {:<7} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8} "
-      "{:>8} {:>8} {:>8}\n",
+      "{} ({} x {} x {})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
       operation.name.substr(0, 60), operation.shape.m, operation.shape.n, operation.shape.k,
-      "share %", "time", "tensor", "tail", "smem", "SM port", "L2", "DRAM", "wait", "launch");
+      "share %", "time", "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait",
+      "launch");
   if (operation.dense) {
-    out += row("dense", *operation.dense);
+    out += rows("dense", *operation.dense);
   }
   if (operation.sparse) {
-    out += row("sparse", *operation.sparse);
+    out += rows("sparse", *operation.sparse);
   }
   return out + "  " + bottleneck_sentence(operation) + "\n";
 }

@@ -5,6 +5,7 @@
 #include "sim/report/power_trace.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
+#include "sim/run/bottleneck.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -138,7 +139,7 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "tflops", variant.tflops);
   visit(kNoGroup, "utilization", variant.utilization);
   visit(kNoGroup, "padding", variant.padding);
-  visit(kNoGroup, "bound_by", std::string_view(variant.bound_by));
+  visit(kNoGroup, "bound_by", report_name(Bottleneck(variant).bound()));
   const MemoryTraffic& traffic = variant.traffic;
   visit("bytes", "hbm", traffic.dram());
   visit("bytes", "hbm_read", traffic.dram_read);
@@ -147,6 +148,7 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit("bytes", "l2_hit_ratio", traffic.l2_hit_ratio());
   visit("bytes", "smem", traffic.shared_memory());
   visit("busy_cycles", "tensor", variant.budget.tensor);
+  visit("busy_cycles", "operand_fetch", variant.budget.operand_fetch);
   visit("busy_cycles", "smem", variant.budget.shared_memory);
   visit("busy_cycles", "sm_port", variant.budget.sm_port);
   visit("busy_cycles", "l2", variant.budget.l2);
@@ -166,6 +168,13 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   }
   Json json = Json::object();
   visit_figures(*variant, setter_of(json));
+  if (explained) {
+    const Bottleneck bottleneck(*variant);
+    for (const Resource resource : kResources) {
+      json["saved_if_twice_as_fast"][std::string(report_name(resource))] =
+          bottleneck.saved_by_doubling({resource});
+    }
+  }
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;
     json["energy_events"] = events_json(*variant->energy);

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/run/check.h"
+#include "sim/run/doubled_resources.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/network.h"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +27,38 @@ bool runs_dense(const Operation& op, Variants variants) {
 }
 bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
+}
+
+std::vector<DoubledResources::Launch> launches_of(const std::vector<Operation>& operations,
+                                                  Variants variants) {
+  std::vector<DoubledResources::Launch> launches;
+  for (const Operation& op : operations) {
+    if (runs_dense(op, variants)) {
+      launches.push_back({op, false});
+    }
+    if (runs_sparse(op, variants)) {
+      launches.push_back({op, true});
+    }
+  }
+  return launches;
+}
+
+void set_saved(const std::vector<std::optional<SavedTime>>& saved,
+               const std::vector<Operation>& operations, Variants variants,
+               std::vector<OperationResult>& results) {
+  auto next = saved.begin();
+  const auto set = [&](bool was_run, std::optional<VariantResult>& variant) {
+    if (was_run) {
+      const std::optional<SavedTime> of_launch = *next++;
+      if (variant) {
+        variant->saved = of_launch;
+      }
+    }
+  };
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    set(runs_dense(operations[i], variants), results[i].dense);
+    set(runs_sparse(operations[i], variants), results[i].sparse);
+  }
 }
 
 bool is_dense_only(const RunOptions& asked, const GpuSpec& gpu) {
@@ -284,6 +318,10 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   result.options = describe(options);
   result.seed = options.seed;
 
+  std::optional<DoubledResources> doubled;
+  if (options.explained && options.fidelity != Fidelity::kAnalytic) {
+    doubled.emplace(launches_of(operations, options.variants), architecture.gpu, options);
+  }
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
@@ -318,6 +356,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     }
   }
   report_progress(operations.size());
+  if (doubled) {
+    set_saved(doubled->results(), operations, options.variants, result.operations);
+  }
   SwitchingSource sampled(values);
   add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
              result);

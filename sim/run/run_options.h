@@ -62,6 +62,7 @@ struct RunOptions {
   KernelOverrides kernel;
   std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all
   bool extrapolate = true;                ///< only where no values travel
+  bool explained = false;  ///< the user asks why: simulated launches are timed on faster GPUs too
 
   GemmSimulator::Sms simulated_sms() const {
     return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll

@@ -10,6 +10,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/resource.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>
@@ -65,10 +66,11 @@ struct VariantResult {
   double calibration_us = 0;  ///< see GemmRun
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  double tflops = 0;       ///< effective: skipped zeros count
+  KernelEstimate form;             ///< see GemmRun
+  std::optional<SavedTime> saved;  ///< simulated, where the user asks why: DoubledResources
+  double tflops = 0;               ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
-  std::string bound_by;    ///< tensor, smem, l2, hbm or latency
   MemoryTraffic traffic;   ///< bytes of one launch
   CycleBudget budget;
   double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M

@@ -39,7 +39,6 @@ VariantResult figures(bool sparse = false) {
   result.clock_scaling.boost_clock_mhz = 1000;
   result.tflops = 1;
   result.utilization = 0.5;
-  result.bound_by = "tensor";
   result.traffic = {65536, 32768, 20000, 12000, 8000, 4000};
   result.budget.cycles = 2000;
   result.budget.tensor = 1600;

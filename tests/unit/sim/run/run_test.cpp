@@ -103,7 +103,6 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
   EXPECT_DOUBLE_EQ(sparse.utilization, macs / 2 / (static_cast<double>(sparse.cycles) * 2048));
   EXPECT_DOUBLE_EQ(dense.time_us, cycles / 1000);
   EXPECT_DOUBLE_EQ(dense.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
-  EXPECT_EQ(dense.bound_by, "tensor");
 }
 
 TEST_F(Run, PeakCountsElementsByTheirStorageBits) {

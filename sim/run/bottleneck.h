@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/resource.h"
+#include "sim/run/run_result.h"
+
+#include <optional>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A launch whose kernel stays as it is while resources become faster: by its closed form, scaled
+/// to the time that was found, or, for one that is twice as fast, as simulated where it was.
+class Bottleneck {
+ public:
+  explicit Bottleneck(const VariantResult& launch);
+
+  double time_us(const Speeds& speeds) const;
+  /// Share of the time that goes if `resources` are twice as fast.
+  double saved_by_doubling(const std::vector<Resource>& resources) const;
+  /// The resource that saves most.
+  Resource bound() const;
+  /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
+  /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.
+  std::optional<Speeds> speeds_for(double target_us) const;
+  /// What is left where bandwidths and tensor cores take no time.
+  double waits_us() const;
+
+ private:
+  Speeds no_slower_than(double level_us) const;
+
+  double in_sms_us(const KernelEstimate& form) const;
+
+  const VariantResult& launch_;
+  double clock_ratio_ = 1;  ///< to the boost clock
+  double scale_ = 1;        ///< time that was found, per time of the closed form
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is what an explanation says true? The resource that it names is made twice as fast in the
+// architecture, the kernel held as it was, and the launch is timed anew.
+#include "sim/run/bottleneck.h"
+
+#include "sim/config/architecture.h"
+#include "sim/run/gemm_launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+const std::vector<GemmShape> kShapes{{64, 64, 64},       {4096, 16, 4096},  {4096, 4096, 4096},
+                                     {512, 512, 16384},  {1024, 512, 4096}, {3072, 1500, 768},
+                                     {8192, 2048, 8192}, {512, 6272, 512}};
+
+/// `kernel` of a result, to be asked for again.
+KernelOverrides same(const KernelResult& kernel) {
+  return {kernel.cta_tile, kernel.stages, kernel.split_k};
+}
+
+VariantResult timed(const GpuSpec& gpu, const GemmShape& shape, bool sparse,
+                    const KernelOverrides& kernel = {}) {
+  RunOptions options;
+  options.fidelity = Fidelity::kAnalytic;
+  options.kernel = kernel;
+  Operation op;
+  op.shape = shape;
+  return GemmTimer(gpu, options)(op, sparse);
+}
+
+/// `gpu` with the rates that a closed form knows multiplied.
+GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
+  // The share of the multiply rate that main loops reach stands for the rate: it need be no whole
+  // number of dot units.
+  for (TileCandidate& tile : gpu.kernels.tiles) {
+    tile.main_loop_percent *= speeds[Resource::kTensor];
+  }
+  gpu.kernels.sparse_main_loop_percent *= speeds[Resource::kTensor];
+  gpu.sm.shared_memory_bank_bytes_per_cycle = static_cast<int>(std::ceil(
+      gpu.sm.shared_memory_bank_bytes_per_cycle * speeds[Resource::kSharedMemory] * (1 - 1e-9)));
+  gpu.memory.l2_bytes_per_cycle *= speeds[Resource::kL2];
+  gpu.memory.dram_gb_per_s *= speeds[Resource::kDram];
+  gpu.kernels.launch_us /= speeds[Resource::kLaunch];
+  gpu.kernels.reduction_launch_us /= speeds[Resource::kLaunch];
+  return gpu;
+}
+
+template <typename Check>
+void for_each_launch(const Check& check) {
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40"}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    for (const GemmShape& shape : kShapes) {
+      for (const bool sparse : {false, true}) {
+        SCOPED_TRACE(std::string(name) + ", " + std::to_string(shape.m) + " x " +
+                     std::to_string(shape.n) + " x " + std::to_string(shape.k) +
+                     (sparse ? ", 2:4" : ", dense"));
+        check(gpu, shape, sparse);
+      }
+    }
+  }
+}
+
+TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
+  for_each_launch([](const GpuSpec& gpu, const GemmShape& shape, bool sparse) {
+    const VariantResult base = timed(gpu, shape, sparse);
+    const Bottleneck bottleneck(base);
+    const double named = bottleneck.saved_by_doubling({bottleneck.bound()});
+    for (const Resource resource : kResources) {
+      if (resource == Resource::kWaits) {
+        continue;  // no one number of an architecture
+      }
+      Speeds twice;
+      twice[resource] = 2;
+      const VariantResult changed = timed(faster(gpu, twice), shape, sparse, same(base.kernel));
+      const double saved = 1 - changed.time_us / base.time_us;
+      EXPECT_NEAR(bottleneck.saved_by_doubling({resource}), saved, 2e-3) << report_name(resource);
+      EXPECT_LE(saved, named + 2e-3) << report_name(resource);
+    }
+  });
+}
+
+TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
+  int reached = 0;
+  for_each_launch([&](const GpuSpec& gpu, const GemmShape& shape, bool sparse) {
+    if (!sparse) {
+      return;
+    }
+    const double half_us = timed(gpu, shape, false).time_us / 2;
+    const VariantResult base = timed(gpu, shape, true);
+    const Bottleneck bottleneck(base);
+    const auto speeds = bottleneck.speeds_for(half_us);
+    if (!speeds) {
+      EXPECT_GT(bottleneck.waits_us(), half_us);
+      return;
+    }
+    ++reached;
+    const double us = timed(faster(gpu, *speeds), shape, true, same(base.kernel)).time_us;
+    EXPECT_LT(us, half_us * 1.005);
+    if ((*speeds)[Resource::kSharedMemory] == 1 && base.time_us > half_us) {
+      EXPECT_GT(us, half_us * 0.995);
+    }
+  });
+  EXPECT_GT(reached, 10);
+}
+
+}  // namespace
+}  // namespace sptc::sim
