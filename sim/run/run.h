@@ -21,13 +21,13 @@ namespace sptc::sim {
 using ProgressCallback =
     std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
 
-/// Runs every operation of `workload` on `architecture`, dense and sparse as the options say,
+/// Runs every operation of `workload` on `architecture`, dense and sparse as it is asked for,
 /// checks values and sums up. `data` holds the operand values; null: the real values of the
 /// workload's network where it has them and the fidelity carries values, else seeded random ones.
 /// `switching`: of the same operand values, kept between runs; null: sampled for this one. The
 /// result names no assumptions. Throws InputError.
 RunResult run_workload(const Workload& workload, const Architecture& architecture,
-                       const RunOptions& options, const DataSource* data, const Launcher& launch,
+                       const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
 /// RunResult::assumed: the parameters of `architecture` with evidence "assumed".

@@ -83,6 +83,24 @@ TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
   expect_refused(gemm + " --format csv", "--explain");
 }
 
+TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
+  const std::string common =
+      " --check none --variants dense --format json --tile 64x32x64 --stages 4 --split-k 5";
+  std::ofstream(path("faster.json")) << R"({"base": "a100-sxm4-80gb", "name": "faster", "memory":
+      {"dram_gb_per_s": {"value": 4078, "evidence": "assumed", "source": "twice"}}})";
+  const auto dense = [&](const std::string& arguments) {
+    const Outcome outcome = run("gemm 4096 16 4096" + common + arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+  };
+  const auto base = dense(" --explain");
+  const auto faster = dense(" --arch " + path("faster.json"));
+  const double saved = 1 - faster["time_us"].get<double>() / base["time_us"].get<double>();
+  EXPECT_GT(saved, 0.05);
+  EXPECT_NEAR(base["saved_if_twice_as_fast"]["hbm"].get<double>(), saved, 1e-9);
+  EXPECT_EQ(base["bound_by"], "hbm");
+}
+
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
   const Outcome outcome =
       run("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
