@@ -86,12 +86,13 @@ class GemmSimulator::Impl {
     result.form = simulated_estimate(kernel, target);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
-      // A line through short grids, whose stores the L2 still takes in, can lead below the time
-      // that DRAM needs for all of them.
+      // A line through short grids, whose stores the L2 still takes in and whose first CTAs wait for
+      // DRAM more than the rest, can lead below the time that DRAM or tensor cores need for all.
       MemoryTraffic least = result.traffic;
       least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
       const CycleBudget bounds = cycle_budget(kernel, least, 0, result.clock_mhz, spec_);
-      result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(bounds.dram)));
+      const double least_cycles = std::max(bounds.dram, bounds.tensor_mean);
+      result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(least_cycles)));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const double factor = calibration_.factor(problem, overrides, operands != nullptr,

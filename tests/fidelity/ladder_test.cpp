@@ -142,6 +142,16 @@ std::vector<Outcome> run_with(const std::function<void(GpuSpec&)>& change) {
   return outcomes;
 }
 
+TEST(Ladder, ALineThroughShortGridsOfASliceStaysAboveTheRoofline) {
+  // Half of the DRAM: the first CTAs wait for it longer than all that follow.
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb-mig-4g.40gb").gpu;
+  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  for (const bool sparse : {false, true}) {
+    const GemmProblem problem{{8192, 8192, 8192}, 1, numerics::DataType::kF16, sparse};
+    expect_conserved(problem, simulator.run(problem, {}, nullptr), gpu);
+  }
+}
+
 TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
   const std::vector<Outcome> reference =
       in_child<Outcome>(6, [] { return run_with([](GpuSpec&) {}); });
