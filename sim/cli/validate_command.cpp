@@ -14,6 +14,7 @@
 #include "sim/validate/accuracy_report.h"
 #include "sim/validate/measurements.h"
 #include "sim/validate/prediction.h"
+#include "sim/validate/profile_clock.h"
 #include "sim/validate/scatter_plot.h"
 
 #include <fmt/format.h>
@@ -72,20 +73,24 @@ std::vector<Comparison> compare(const std::vector<Measurement>& measured, const 
                                 const RunOptions& options, int jobs, bool quiet) {
   const bool sparse = options.variants == Variants::kSparse;
   ProgressBar bar(quiet);
-  const std::vector<double> times = predict_times(
+  std::vector<Prediction> launches = predict_times(
       measured, jobs,
       [&]() -> TimePredictor {
         const auto timer = std::make_shared<GemmTimer>(gpu, options);
-        return [timer, sparse](const GemmShape& shape) {
+        return [timer, sparse](const GemmShape& shape) -> Prediction {
           Operation op;
           op.shape = shape;
-          return (*timer)(op, sparse).time_us;
+          const VariantResult launch = (*timer)(op, sparse);
+          return {launch.time_us, launch.launch_us, launch.clock_mhz, launch.clock_scaling};
         };
       },
       [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
+  if (options.clock.kind == ClockPolicy::Kind::kSustained) {
+    follow_profile(measured, gpu.kernels, launches);
+  }
   std::vector<Comparison> rows;
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    rows.push_back({measured[i], times[i]});
+    rows.push_back({measured[i], launches[i].time_us});
   }
   return rows;
 }

@@ -227,6 +227,9 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "overlap_exponent", false, 100,
                       "how well DRAM works beside the SMs: 1 one after the other, large perfectly",
                       store_kernels<&Lib::overlap_exponent>},
+    ArchitectureField{kKernels, "whole_wave_percent", false, 100,
+                      "how much of the idle time of a last, ragged wave of CTAs is waited for",
+                      store_kernels<&Lib::whole_wave_percent>, true},
     ArchitectureField{
         kKernels, "sustained_knee_percent", false, 100,
         "share of the peak multiply rate up to which the boost clock holds under load",
@@ -234,6 +237,12 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "sustained_exponent", false, 100,
                       "above it the clock falls with this power of the load",
                       store_kernels<&Lib::sustained_exponent>, true},
+    ArchitectureField{kKernels, "sustained_zeros_percent", false, 100,
+                      "load of a launch that multiplies zeros, as a share of one with random ones",
+                      store_kernels<&Lib::sustained_zeros_percent>, true},
+    ArchitectureField{kKernels, "sustained_layer_percent", false, 100,
+                      "how far that load is the one of the layer around a launch, not its own",
+                      store_kernels<&Lib::sustained_layer_percent>, true},
 };
 
 }  // namespace

@@ -22,20 +22,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr std::int64_t kLargestTile = 1024;
-// A preference of 5 is a factor of 150: beyond it a kernel might as well be left out.
-constexpr double kLargestPreference = 5;
-
-double preference(const JsonObject& object, std::string_view key) {
-  const json& value = object.require(key);
-  const double number = value.is_number() ? value.get<double>() : NAN;
-  if (!(std::abs(number) <= kLargestPreference)) {
-    (object.place() / key)
-        .fail(fmt::format("must be a number from {} to {}, not {}", -kLargestPreference,
-                          kLargestPreference, describe(value)));
-  }
-  return number;
-}
-
 double percent(const JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
   const double number = value.is_number() ? value.get<double>() : NAN;
@@ -62,8 +48,7 @@ std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
 }
 
 TileCandidate read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "main_loop_percent",
-                                                     "preference"};
+  constexpr std::array<std::string_view, 3> kKeys = {"cta", "warp", "main_loop_percent"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -71,20 +56,14 @@ TileCandidate read_tile(const JsonObject& object) {
     (object.place() / "warp")
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
-  return {cta_m,
-          cta_n,
-          warp_m,
-          warp_n,
-          percent(object, "main_loop_percent"),
-          preference(object, "preference")};
+  return {cta_m, cta_n, warp_m, warp_n, percent(object, "main_loop_percent")};
 }
 
 }  // namespace
 
 KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 8> kKeys = {
-      "name",    "evidence",           "source", "fitted_on", "tiles", "sparse_main_loop_percent",
-      "split_k", "one_wave_preference"};
+  constexpr std::array<std::string_view, 6> kKeys = {
+      "name", "evidence", "source", "fitted_on", "tiles", "sparse_main_loop_percent"};
   const json document = parse_json(text, file);
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
@@ -97,12 +76,6 @@ KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string&
     library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
   }
   library.sparse_main_loop_percent = percent(root, "sparse_main_loop_percent");
-  const JsonObject split = root.object("split_k");
-  constexpr std::array<std::string_view, 2> kSplitKeys = {"preference", "per_log2_slices"};
-  split.allow_only(kSplitKeys);
-  library.split_k_preference = preference(split, "preference");
-  library.split_k_preference_per_log2 = preference(split, "per_log2_slices");
-  library.one_wave_preference = preference(root, "one_wave_preference");
   return library;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sptc::sim {
 
-/// Tiles and preferences of the library called `name`, a file of configs/libraries without ".json".
+/// Tiles of the library called `name`, a file of configs/libraries without ".json".
 /// Throws InputError; an unknown name is reported at `place`.
 KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place);
 

@@ -140,22 +140,6 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
 }
 
-double preference(const TileCandidate& tile, const GemmKernel& kernel, const KernelTarget& target) {
-  if (kernel.instruction.sparse) {
-    return 0;  // sparse libraries search for the fastest kernel
-  }
-  const KernelLibrarySpec& library = target.library;
-  double sum = tile.preference;
-  if (kernel.split_k > 1) {
-    sum += library.split_k_preference +
-           library.split_k_preference_per_log2 * std::log2(kernel.split_k);
-  }
-  if (kernel.ctas() <= target.sms) {
-    sum += library.one_wave_preference;
-  }
-  return sum;
-}
-
 /// The smallest extent among the candidates that covers `extent`, or the largest of all.
 int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelTarget& target) {
   int covering = 0;
@@ -165,6 +149,14 @@ int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelT
     covering = better ? size : covering;
   }
   return covering;
+}
+
+/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole ones.
+double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto [ctas, most, active] = grid_on_gpu(kernel, target);
+  const double whole = target.library.whole_wave_percent / 100;
+  const double even = ctas / static_cast<double>(target.sms) / most;
+  return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
 }
 
 /// Share of the multiply rate that the main loop of the library's kernel reaches.
@@ -263,7 +255,9 @@ double KernelEstimate::time_us(double ratio) const {
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kGpu, kernel, target);
-  result.tensor_us /= main_loop(kernel, target.library);
+  const double waves = share_of_waves(kernel, target);
+  result.tensor_us *= waves / main_loop(kernel, target.library);
+  result.shared_memory_us *= waves;
   result.dram_overlap = target.library.overlap_exponent;
   if (kernel.persistent()) {
     // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
@@ -340,7 +334,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return kernel;
   }
   std::optional<GemmKernel> best;
-  double best_score = 0;
+  double best_us = 0;
   std::string reason;
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
@@ -370,11 +364,10 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       }
       kernel.split_k = slices;
       // Libraries weigh their kernels at a fixed clock.
-      const double score =
-          std::log(estimate(kernel, target).time_us(1)) + preference(tile, kernel, target);
-      if (!best || score < best_score) {
+      const double time_us = estimate(kernel, target).time_us(1);
+      if (!best || time_us < best_us) {
         best = kernel;
-        best_score = score;
+        best_us = time_us;
       }
     }
   }

@@ -43,9 +43,9 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
 double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library);
 
 /// The kernel that the library would run for `problem`: the candidate with the least estimated
-/// time, weighed with the library's preferences; or what `overrides` say. With `values` the kernels
-/// whose values the data path can carry: those that do not cut K. Throws InputError for an override
-/// that does not fit, or for a type without matrix instruction.
+/// time at the boost clock, or what `overrides` say. With `values` the kernels whose values the
+/// data path can carry: those that do not cut K. Throws InputError for an override that does not
+/// fit, or for a type without matrix instruction.
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values);
 

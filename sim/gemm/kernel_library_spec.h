@@ -6,14 +6,11 @@
 
 namespace sptc::sim {
 
-/// A kernel that the GEMM library has: its tiles, how good its main loop is, and how much the
-/// library likes it. A preference is added to the logarithm of the estimated time, so 0.1 means "as
-/// if it took 10 % longer".
+/// A kernel that the GEMM library has: its tiles, and how good its main loop is.
 struct TileCandidate {
   int cta_m = 0, cta_n = 0;
   int warp_m = 0, warp_n = 0;
   double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
-  double preference = 0;
 
   bool operator==(const TileCandidate&) const = default;
 };
@@ -28,17 +25,24 @@ struct KernelLibrarySpec {
   /// each needs by itself. 1: one after the other; very large: as long as the slowest.
   double overlap_exponent = 0;
 
+  /// How much of the idle time of the last wave of CTAs a launch is longer by, against work that is
+  /// divided evenly: libraries have kernels for ragged waves (other tiles, slices of K for the tail)
+  /// and the clock gains by SMs that idle. Never below the time of one CTA.
+  double whole_wave_percent = 100;
+
   // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with
   // a power of it.
   double sustained_knee_percent = 0;
   double sustained_exponent = 0;
+  /// The load of a launch that multiplies zeros, as a share of one with random operands.
+  double sustained_zeros_percent = 100;
+  /// How far that load is the one of the layer that a launch is part of, instead of its own: power
+  /// is averaged over longer than short launches take.
+  double sustained_layer_percent = 0;
 
-  /// "Learned" choice between kernels: candidates, and the preference for cutting K in slices.
+  /// What the library chooses from: the kernel with the least estimated time runs.
   std::vector<TileCandidate> tiles;
-  double sparse_main_loop_percent = 100;   ///< what the main loop of no 2:4 kernel exceeds
-  double split_k_preference = 0;           ///< any number of slices above one
-  double split_k_preference_per_log2 = 0;  ///< per doubling of the slices
-  double one_wave_preference = 0;          ///< all CTAs run at once
+  double sparse_main_loop_percent = 100;  ///< what the main loop of no 2:4 kernel exceeds
   /// No parameter of a library: false takes tiles and waves for as divisible as the work is, to
   /// see what their quantisation is worth (sim/validate/ablation.h).
   bool whole_tiles = true;

@@ -20,6 +20,7 @@ constexpr std::uint64_t kMaxBytes = 256U << 20;
 // No launch ends within a nanosecond, and errors relative to less would not be finite.
 constexpr double kMinTimeUs = 1e-3;
 constexpr double kMaxTimeUs = 1e9;
+constexpr std::string_view kZerosInProfiles = "/mlp_down_proj";
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
   throw InputError(fmt::format("{}:{}: {}", file, line, problem));
@@ -28,7 +29,7 @@ constexpr double kMaxTimeUs = 1e9;
 /// Where the columns are.
 struct Columns {
   std::size_t m = 0, n = 0, k = 0, time = 0;
-  std::optional<std::size_t> source;
+  std::optional<std::size_t> source, operands;
 };
 
 Columns find_columns(const CsvRecord& header, const std::string& file) {
@@ -50,7 +51,8 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
     }
     return *column;
   };
-  return {require("m"), require("n"), require("k"), require("time_us_median"), find("source")};
+  return {require("m"), require("n"), require("k"), require("time_us_median"), find("source"),
+          find("operands")};
 }
 
 template <typename Number>
@@ -86,6 +88,15 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
   row.time_us = *time;
   if (columns.source) {
     row.source = record.fields[*columns.source];
+  }
+  row.zeros = row.source.ends_with(kZerosInProfiles);
+  if (columns.operands) {
+    const std::string& operands = record.fields[*columns.operands];
+    if (operands != "random" && operands != "zeros") {
+      fail(file, record.line,
+           fmt::format("operands must be random or zeros, not '{}'", printable(operands)));
+    }
+    row.zeros = operands == "zeros";
   }
   return row;
 }

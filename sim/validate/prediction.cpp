@@ -10,16 +10,17 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 namespace sptc::sim {
 namespace {
 
-std::vector<double> predict_every(std::span<const GemmShape> shapes, std::size_t first,
+std::vector<Prediction> predict_every(std::span<const GemmShape> shapes, std::size_t first,
                                   std::size_t step,
                                   const std::function<TimePredictor()>& make_predictor,
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
   const TimePredictor predict = make_predictor();
-  std::vector<double> times;
+  std::vector<Prediction> times;
   for (std::size_t i = first; i < shapes.size(); i += step) {
     if (progress) {
       progress(i, shapes.size());
@@ -32,21 +33,30 @@ std::vector<double> predict_every(std::span<const GemmShape> shapes, std::size_t
   return times;
 }
 
-std::string bytes_of(const std::vector<double>& times) {
-  std::string bytes(times.size() * sizeof(double), '\0');
+static_assert(std::is_trivially_copyable_v<Prediction>, "predictions travel between processes");
+
+std::string bytes_of(const std::vector<Prediction>& times) {
+  std::string bytes(times.size() * sizeof(Prediction), '\0');
   std::memcpy(bytes.data(), times.data(), bytes.size());
   return bytes;
 }
 
-std::vector<double> times_of(const std::string& bytes) {
-  std::vector<double> times(bytes.size() / sizeof(double));
-  std::memcpy(times.data(), bytes.data(), times.size() * sizeof(double));
+std::vector<Prediction> predictions_of(const std::string& bytes) {
+  std::vector<Prediction> times(bytes.size() / sizeof(Prediction));
+  std::memcpy(times.data(), bytes.data(), times.size() * sizeof(Prediction));
   return times;
 }
 
 }  // namespace
 
-std::vector<double> predict_times(std::span<const Measurement> rows, int jobs,
+Prediction Prediction::at_clock(double to_mhz) const {
+  Prediction result = *this;
+  result.clock_mhz = to_mhz;
+  result.time_us = outside_us + (time_us - outside_us) * scaling.stretch(clock_mhz, to_mhz);
+  return result;
+}
+
+std::vector<Prediction> predict_times(std::span<const Measurement> rows, int jobs,
                                   const std::function<TimePredictor()>& make_predictor,
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> index;
@@ -66,17 +76,17 @@ std::vector<double> predict_times(std::span<const Measurement> rows, int jobs,
     workers.emplace_back(
         [&, job] { return bytes_of(predict_every(shapes, job, step, make_predictor, {})); });
   }
-  std::vector<double> times(shapes.size());
-  const auto scatter = [&](std::size_t job, const std::vector<double>& of_job) {
+  std::vector<Prediction> times(shapes.size());
+  const auto scatter = [&](std::size_t job, const std::vector<Prediction>& of_job) {
     for (std::size_t i = 0; i < of_job.size(); ++i) {
       times[job + i * step] = of_job[i];
     }
   };
   scatter(0, predict_every(shapes, 0, step, make_predictor, progress));
   for (std::size_t job = 1; job < step; ++job) {
-    scatter(job, times_of(workers[job - 1].result()));
+    scatter(job, predictions_of(workers[job - 1].result()));
   }
-  std::vector<double> of_rows;
+  std::vector<Prediction> of_rows;
   for (const std::size_t shape : shape_of_row) {
     of_rows.push_back(times[shape]);
   }

@@ -16,15 +16,12 @@ namespace {
 using nlohmann::json;
 
 json library() {
-  const json tile{
-      {"cta", {128, 64}}, {"warp", {64, 32}}, {"main_loop_percent", 93.5}, {"preference", -0.1}};
+  const json tile{{"cta", {128, 64}}, {"warp", {64, 32}}, {"main_loop_percent", 93.5}};
   return {{"name", "mine"},
           {"evidence", "assumed"},
           {"source", "a test"},
           {"tiles", {tile}},
-          {"sparse_main_loop_percent", 77},
-          {"split_k", {{"preference", 0.2}, {"per_log2_slices", 0.05}}},
-          {"one_wave_preference", -0.4}};
+          {"sparse_main_loop_percent", 77}};
 }
 
 TEST(KernelLibrary, EveryNumberArrivesInItsField) {
@@ -32,12 +29,8 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   ASSERT_EQ(read.tiles.size(), 1U);
   EXPECT_EQ(read.tiles[0].cta_m, 128);
   EXPECT_EQ(read.tiles[0].warp_n, 32);
-  EXPECT_EQ(read.tiles[0].preference, -0.1);
   EXPECT_EQ(read.tiles[0].main_loop_percent, 93.5);
   EXPECT_EQ(read.sparse_main_loop_percent, 77);
-  EXPECT_EQ(read.split_k_preference, 0.2);
-  EXPECT_EQ(read.split_k_preference_per_log2, 0.05);
-  EXPECT_EQ(read.one_wave_preference, -0.4);
 }
 
 TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
@@ -57,9 +50,8 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               l["tiles"][0]["warp"] = {48, 32};
             }).find("/tiles/0/warp"),
             std::string::npos);
-  EXPECT_NE(error([](json& l) { l["tiles"][0]["preference"] = "high"; }).find("preference"),
-            std::string::npos);
-  EXPECT_NE(error([](json& l) { l["tiles"][0]["preference"] = 1e9; }).find("preference"),
+  EXPECT_NE(error([](json& l) { l["tiles"][0]["main_loop_percent"] = "high"; })
+                .find("main_loop_percent"),
             std::string::npos);
   for (const double impossible : {0.0, -5.0, 100.5}) {
     EXPECT_NE(error([&](json& l) {
@@ -68,7 +60,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               std::string::npos);
   }
   EXPECT_NE(error([](json& l) { l["tiles"][0]["speed"] = 1; }).find("speed"), std::string::npos);
-  EXPECT_NE(error([](json& l) { l.erase("split_k"); }).find("split_k"), std::string::npos);
+  EXPECT_NE(error([](json& l) { l.erase("tiles"); }).find("tiles"), std::string::npos);
   EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);
 }
 

@@ -19,16 +19,22 @@ std::vector<Measurement> some_rows() {
   return rows;
 }
 
+Prediction launch_of(double time_us) {
+  Prediction launch;
+  launch.time_us = time_us;
+  return launch;
+}
+
 TEST(PredictTimes, AreTheSameInTheSameOrderForAnyNumberOfProcesses) {
   const auto make = []() -> TimePredictor {
-    return [](const GemmShape& shape) { return 10.0 * static_cast<double>(shape.n); };
+    return [](const GemmShape& shape) { return launch_of(10.0 * static_cast<double>(shape.n)); };
   };
   const std::vector<Measurement> rows = some_rows();
   for (const int jobs : {1, 2, 3, 50}) {
-    const std::vector<double> times = predict_times(rows, jobs, make, {});
-    ASSERT_EQ(times.size(), rows.size());
+    const std::vector<Prediction> launches = predict_times(rows, jobs, make, {});
+    ASSERT_EQ(launches.size(), rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_EQ(times[i], 10.0 * static_cast<double>(rows[i].shape.n)) << jobs;
+      EXPECT_EQ(launches[i].time_us, 10.0 * static_cast<double>(rows[i].shape.n)) << jobs;
     }
   }
 }
@@ -39,7 +45,7 @@ TEST(PredictTimes, SimulatesEqualShapesOnce) {
                 [&]() -> TimePredictor {
                   return [&](const GemmShape&) {
                     ++calls;
-                    return 1.0;
+                    return launch_of(1);
                   };
                 },
                 {});
@@ -48,11 +54,11 @@ TEST(PredictTimes, SimulatesEqualShapesOnce) {
 
 TEST(PredictTimes, WhatAProcessRefusesIsReported) {
   const auto make = []() -> TimePredictor {
-    return [](const GemmShape& shape) -> double {
+    return [](const GemmShape& shape) -> Prediction {
       if (shape.n == 3) {
         throw InputError("n = 3 does not fit");
       }
-      return 1;
+      return launch_of(1);
     };
   };
   EXPECT_EQ(input_error_of([&] { predict_times(some_rows(), 2, make, {}); }), "n = 3 does not fit");
