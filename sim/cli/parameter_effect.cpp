@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 14> kEventsOnly{
 constexpr std::array<std::string_view, 2> kMicrobenchOnly{"/sm/tensor_core/f64_multipliers",
                                                           "/sm/tensor_core/sub_byte_extra_cycles"};
 
+// Of profiles that validate reads: what ran around a launch, and on which operands.
+constexpr std::array<std::string_view, 2> kValidateOnly{"/kernels/sustained_zeros_percent",
+                                                        "/kernels/sustained_layer_percent"};
+
 constexpr std::string_view kWgmmaInterval = "/sm/wgmma_interval_cycles";
 
 bool has_effect_by_being_there(const SweepAxis& axis) {
@@ -88,6 +92,9 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
   if (target == "/sm/tensor_core/metadata_port_bytes_per_cycle" &&
       !may_be(spec, "variants", "sparse", "both") && !may_be(spec, "variants", "both", "both")) {
     return "dense weights have no metadata";
+  }
+  if (contains(kValidateOnly, target)) {
+    return "only 'validate' knows what ran around a launch";
   }
   if (target.starts_with("/kernels/sustained_") && !may_be(spec, "clock", "sustained", "boost")) {
     return "the option clock is not 'sustained'";

@@ -133,10 +133,13 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   }
   const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
   const std::int64_t rest = most % kernel.ctas_per_sm;
-  const bool lone = rest * kernel.warps() < kEnoughWarps;
+  const auto rate = [&](std::int64_t together) {
+    return together * kernel.warps() < kEnoughWarps ? lone_warps : 1.0;
+  };
+  // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
+  const double full = kernel.wgmma ? 1.0 : rate(kernel.ctas_per_sm);
   const double busiest =
-      (static_cast<double>(most - rest) + static_cast<double>(rest) / (lone ? lone_warps : 1.0)) *
-      of_cta;
+      (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
   return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
 }
 
@@ -208,9 +211,10 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
                             cycles_per_us;
-  const double l2_rate = memory.l2_bytes_per_cycle * active;
   const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
-  result.l2_us = l2_bytes / l2_rate / cycles_per_us;
+  const double at_ports =
+      active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
+  result.l2_us = l2_bytes / std::min(memory.l2_bytes_per_cycle, at_ports) / cycles_per_us;
   const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
   const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -29,6 +30,7 @@ struct Change {
 constexpr const char* kSquare = "2048 2048 1024";
 constexpr const char* kSmall = "512 512 1024";
 constexpr const char* kSparse = "2048 2048 1024 --variants sparse";
+constexpr const char* kLoaded = "8192 8192 8192 --clock sustained --fidelity analytic";
 // Two stages hide little of the latency of the L2.
 constexpr const char* kExposed = "1024 1024 1024 --tile 64x64x64 --stages 2 --variants dense";
 // Few columns: DRAM delivers the weights and nothing else matters.
@@ -95,8 +97,9 @@ const std::vector<Change>& changes() {
       {"launch_us", 50, '>', kSmall},
       {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4"},
       {"overlap_exponent", 1.1, '>', "2048 2048 1024 --fidelity analytic"},
-      {"sustained_knee_percent", 20, '>', "4096 4096 1024 --clock sustained"},
-      {"sustained_exponent", 2, '>', "4096 4096 1024 --clock sustained"}};
+      {"whole_wave_percent", 10, '<', "2048 2304 1024 --fidelity analytic"},
+      {"sustained_knee_percent", 20, '>', kLoaded},
+      {"sustained_exponent", 2, '>', kLoaded}};
   return all;
 }
 
@@ -225,12 +228,53 @@ TEST_F(DesignSpace, NumbersOfOtherInstructionsMoveTheirLatencyAndThroughputTheRi
   }
 }
 
+/// Numbers of the clock under which a profile was measured.
+struct ProfileChange {
+  const char* key;
+  double value, other;  ///< the launch of zeros is faster with the other
+};
+
+constexpr std::array<ProfileChange, 2> kProfileChanges{{
+    {"sustained_zeros_percent", 99, 50},
+    // It runs at the clock of its neighbour, which multiplies less.
+    {"sustained_layer_percent", 1, 99},
+}};
+
+TEST_F(DesignSpace, NumbersOfAProfileMoveItsTimesTheRightWay) {
+  std::ofstream(path("profile.csv")) << "m,n,k,time_us_median,source,operands\n"
+                                        "64,8192,8192,100,a/one,random\n"
+                                        "8192,8192,8192,5000,a/two,zeros\n";
+  for (const ProfileChange& change : kProfileChanges) {
+    const auto time_us = [&](double value) {
+      json document = {{"base", "a100-sxm4-80gb"}, {"name", "changed"}};
+      set(document, "sustained_layer_percent", 2);
+      set(document, change.key, value);
+      std::ofstream(path("p.json")) << document;
+      const ProgramOutcome outcome =
+          run("validate " + path("profile.csv") + " --arch " + path("p.json") + " --format json");
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      const json report = json::parse(outcome.out);
+      for (const json& row : report["worst"]) {
+        if (row["m"] == 8192) {
+          return row["simulated_us"].get<double>();
+        }
+      }
+      ADD_FAILURE() << outcome.out;
+      return 0.0;
+    };
+    EXPECT_LT(time_us(change.other), 0.98 * time_us(change.value)) << change.key;
+  }
+}
+
 TEST_F(DesignSpace, IsTestedWhole) {
   std::set<std::string, std::less<>> tested;
   for (const Change& change : changes()) {
     tested.insert(change.key);
   }
   for (const InstructionChange& change : instruction_changes()) {
+    tested.insert(change.key);
+  }
+  for (const ProfileChange& change : kProfileChanges) {
     tested.insert(change.key);
   }
   for (const ArchitectureField& field : architecture_fields()) {
@@ -283,6 +327,8 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),
                  "dense weights have no metadata");
   expect_refused(sweep("sustained_exponent"), "the option clock is not 'sustained'");
+  expect_refused(sweep("sustained_layer_percent", R"(, "clock": "sustained")"),
+                 "only 'validate' knows");
   expect_refused(sweep("reduction_launch_us", R"(, "split-k": 1)"), "nothing is reduced");
   for (const std::string& effective :
        {sweep("round_latency_cycles"), sweep("sustained_exponent", R"(, "clock": "sustained")"),

@@ -50,15 +50,15 @@ TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
   const Outcome outcome = run("validate " + csv() + " --ablations --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
-  ASSERT_EQ(json["ablations"].size(), 6);
+  ASSERT_EQ(json["ablations"].size(), 7);
   int other = 0;
   for (const auto& row : json["ablations"]) {
     EXPECT_GT(row["mape_percent"], 0) << row;
     other += row["mape_percent"] != json["mape_percent"] ? 1 : 0;
   }
-  // Clock, quantisation, L2 and overlap are in all three rows; split-K and preferences need not be.
+  // Clock, quantisation, L2 and overlap are in all three rows; split-K and zeros need not be.
   EXPECT_GE(other, 4);
-  EXPECT_NE(json["notes"].dump().find("fitted numbers: 5 constants"), std::string::npos);
+  EXPECT_NE(json["notes"].dump().find("fitted numbers: 8 constants"), std::string::npos);
   expect_output("validate " + csv() + " --ablations", "tile and wave quantisation");
   expect_refused("validate " + csv() + " --ablations --fidelity timing", "--ablations");
 }
