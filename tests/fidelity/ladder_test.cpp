@@ -95,14 +95,14 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
                 describe(problem).c_str(), of_events, 100 * deviation,
                 static_cast<long long>(sampled.sampling.cycles_simulated));
     const std::int64_t k = problem.shape.k;
-    double& most = k >= 128 && k <= 32768 ? worst : worst_short;
+    double& most = k >= 256 && k <= 32768 ? worst : worst_short;
     most = std::max(most, std::abs(deviation));
     most_simulated = std::max(most_simulated, sampled.sampling.cycles_simulated);
   }
-  std::printf("closed form: worst %.1f %%, beyond 128 <= K <= 32768 %.1f %%\n", 100 * worst,
+  std::printf("closed form: worst %.1f %%, beyond 256 <= K <= 32768 %.1f %%\n", 100 * worst,
               100 * worst_short);
-  // The stated error of the closed form. Where D is large and K of a k-tile or two, or K is all
-  // there is, nothing of it was ever compared with anything: there it is a factor.
+  // The stated error of the closed form. Where D is large and K of no more k-tiles than there are
+  // stages, or K is all there is, nothing of it was ever compared with anything: there it is a factor.
   EXPECT_LE(worst, 0.15);
   EXPECT_LE(worst_short, 1.5);
   // However large the GEMM.
