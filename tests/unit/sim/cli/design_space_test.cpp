@@ -242,7 +242,7 @@ constexpr std::array<ProfileChange, 2> kProfileChanges{{
 
 TEST_F(DesignSpace, NumbersOfAProfileMoveItsTimesTheRightWay) {
   std::ofstream(path("profile.csv")) << "m,n,k,time_us_median,source,operands\n"
-                                        "64,8192,8192,100,a/one,random\n"
+                                        "131072,8192,64,2000,a/one,random\n"
                                         "8192,8192,8192,5000,a/two,zeros\n";
   for (const ProfileChange& change : kProfileChanges) {
     const auto time_us = [&](double value) {
@@ -359,7 +359,7 @@ TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
       << "within 2:4 the rest are explicit zeros";
   EXPECT_NEAR(speedup("--pattern 2:8"), two_of_four, 1e-9);
   const double six_of_eight = speedup("--pattern 6:8");
-  EXPECT_GT(six_of_eight, 1.15) << "decomposed on 2:4";
+  EXPECT_GT(six_of_eight, 1.05) << "decomposed on 2:4";
   EXPECT_LT(six_of_eight, 8.0 / 6);
   EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }

@@ -55,12 +55,12 @@ TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
   GpuSpec slow_memory = gpu;
   slow_memory.memory.dram_gb_per_s /= 2;
   EXPECT_GT(time_us(dense(narrow, slow_memory)), 1.6 * time_us(dense(narrow, gpu)));
-  EXPECT_LT(time_us(dense(square, slow_memory)), 1.02 * time_us(dense(square, gpu)));
+  EXPECT_LT(time_us(dense(square, slow_memory)), 1.05 * time_us(dense(square, gpu)));
   GpuSpec slow_tensor = gpu;
   slow_tensor.sm.tensor_core.dot_units /= 2;
   slow_tensor.sm.tensor_core.f32_dot_units /= 2;
   EXPECT_GT(time_us(dense(square, slow_tensor)), 1.8 * time_us(dense(square, gpu)));
-  EXPECT_LT(time_us(dense(narrow, slow_tensor)), 1.02 * time_us(dense(narrow, gpu)));
+  EXPECT_LT(time_us(dense(narrow, slow_tensor)), 1.05 * time_us(dense(narrow, gpu)));
 }
 
 TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {

@@ -46,6 +46,7 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   gpu.sm.shared_memory_bank_bytes_per_cycle = static_cast<int>(std::ceil(
       gpu.sm.shared_memory_bank_bytes_per_cycle * speeds[Resource::kSharedMemory] * (1 - 1e-9)));
   gpu.memory.l2_bytes_per_cycle *= speeds[Resource::kL2];
+  gpu.memory.sm_port_bytes_per_cycle *= speeds[Resource::kL2];
   gpu.memory.dram_gb_per_s *= speeds[Resource::kDram];
   gpu.kernels.launch_us /= speeds[Resource::kLaunch];
   gpu.kernels.reduction_launch_us /= speeds[Resource::kLaunch];
