@@ -154,7 +154,8 @@ int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelT
   return covering;
 }
 
-/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole ones.
+/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
+/// ones.
 double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
   const auto [ctas, most, active] = grid_on_gpu(kernel, target);
   const double whole = target.library.whole_wave_percent / 100;
@@ -212,8 +213,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
                             cycles_per_us;
   const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
-  const double at_ports =
-      active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
+  const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
   result.l2_us = l2_bytes / std::min(memory.l2_bytes_per_cycle, at_ports) / cycles_per_us;
   const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;

@@ -26,8 +26,8 @@ struct KernelLibrarySpec {
   double overlap_exponent = 0;
 
   /// How much of the idle time of the last wave of CTAs a launch is longer by, against work that is
-  /// divided evenly: libraries have kernels for ragged waves (other tiles, slices of K for the tail)
-  /// and the clock gains by SMs that idle. Never below the time of one CTA.
+  /// divided evenly: libraries have kernels for ragged waves (other tiles, slices of K for the
+  /// tail) and the clock gains by SMs that idle. Never below the time of one CTA.
   double whole_wave_percent = 100;
 
   // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with

@@ -51,8 +51,8 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
     }
     return *column;
   };
-  return {require("m"), require("n"), require("k"), require("time_us_median"), find("source"),
-          find("operands")};
+  return {require("m"),   require("n"),    require("k"), require("time_us_median"),
+          find("source"), find("operands")};
 }
 
 template <typename Number>

@@ -19,9 +19,10 @@ struct Measurement {
 };
 
 /// Reads CSV whose header names the columns; `m`, `n`, `k` and `time_us_median` must be among them,
-/// `source` and `operands` (random or zeros) may be, others are ignored. Without `operands` those of
-/// "model/mlp_down_proj" are zeros: so are they in Vidur's profiles, where weights of the order of
-/// 1e-3 make the product before it vanish in f16 (scripts/limited_clock_error.py --operands). Throws InputError "file:line: ...".
+/// `source` and `operands` (random or zeros) may be, others are ignored. Without `operands` those
+/// of "model/mlp_down_proj" are zeros: so are they in Vidur's profiles, where weights of the order
+/// of 1e-3 make the product before it vanish in f16 (scripts/limited_clock_error.py --operands).
+/// Throws InputError "file:line: ...".
 std::vector<Measurement> read_measurements(const std::filesystem::path& path);
 
 /// The same from text; `file` is for messages.

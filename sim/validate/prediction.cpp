@@ -15,10 +15,10 @@
 namespace sptc::sim {
 namespace {
 
-std::vector<Prediction> predict_every(std::span<const GemmShape> shapes, std::size_t first,
-                                  std::size_t step,
-                                  const std::function<TimePredictor()>& make_predictor,
-                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+std::vector<Prediction> predict_every(
+    std::span<const GemmShape> shapes, std::size_t first, std::size_t step,
+    const std::function<TimePredictor()>& make_predictor,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
   const TimePredictor predict = make_predictor();
   std::vector<Prediction> times;
   for (std::size_t i = first; i < shapes.size(); i += step) {
@@ -56,9 +56,10 @@ Prediction Prediction::at_clock(double to_mhz) const {
   return result;
 }
 
-std::vector<Prediction> predict_times(std::span<const Measurement> rows, int jobs,
-                                  const std::function<TimePredictor()>& make_predictor,
-                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+std::vector<Prediction> predict_times(
+    std::span<const Measurement> rows, int jobs,
+    const std::function<TimePredictor()>& make_predictor,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> index;
   std::vector<GemmShape> shapes;
   std::vector<std::size_t> shape_of_row;

@@ -28,8 +28,9 @@ using TimePredictor = std::function<Prediction(const GemmShape& shape)>;
 /// (SystemC elaborates once per process) and takes every jobs-th of the distinct shapes; with one
 /// job nothing is forked. `progress` hears shapes done and how many there are, from the first
 /// process. An InputError of a process is thrown here.
-std::vector<Prediction> predict_times(std::span<const Measurement> rows, int jobs,
-                                  const std::function<TimePredictor()>& make_predictor,
-                                  const std::function<void(std::size_t, std::size_t)>& progress);
+std::vector<Prediction> predict_times(
+    std::span<const Measurement> rows, int jobs,
+    const std::function<TimePredictor()>& make_predictor,
+    const std::function<void(std::size_t, std::size_t)>& progress);
 
 }  // namespace sptc::sim

@@ -33,8 +33,8 @@ std::vector<std::vector<std::size_t>> layers_of(std::span<const Measurement> row
       continue;
     }
     const auto gpus = std::llround(whole[rows[i].source] / weights(rows[i].shape));
-    const auto [place, added] = index.try_emplace(
-        {rows[i].source.substr(0, slash), rows[i].shape.n, gpus}, layers.size());
+    const auto [place, added] =
+        index.try_emplace({rows[i].source.substr(0, slash), rows[i].shape.n, gpus}, layers.size());
     if (added) {
       layers.emplace_back();
     }

@@ -50,9 +50,9 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               l["tiles"][0]["warp"] = {48, 32};
             }).find("/tiles/0/warp"),
             std::string::npos);
-  EXPECT_NE(error([](json& l) { l["tiles"][0]["main_loop_percent"] = "high"; })
-                .find("main_loop_percent"),
-            std::string::npos);
+  EXPECT_NE(
+      error([](json& l) { l["tiles"][0]["main_loop_percent"] = "high"; }).find("main_loop_percent"),
+      std::string::npos);
   for (const double impossible : {0.0, -5.0, 100.5}) {
     EXPECT_NE(error([&](json& l) {
                 l["tiles"][0]["main_loop_percent"] = impossible;

@@ -53,6 +53,11 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   return gpu;
 }
 
+/// The ports of the SMs count as L2 here; what they need for the first tiles and for D is waiting.
+double filling_us(const VariantResult& launch) {
+  return launch.clock_scaling.form.fill_us + launch.clock_scaling.form.next_fills_us;
+}
+
 template <typename Check>
 void for_each_launch(const Check& check) {
   for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40"}) {
@@ -80,7 +85,8 @@ TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
       Speeds twice;
       twice[resource] = 2;
       const VariantResult changed = timed(faster(gpu, twice), shape, sparse, same(base.kernel));
-      const double saved = 1 - changed.time_us / base.time_us;
+      const double saved =
+          1 - (changed.time_us + filling_us(base) - filling_us(changed)) / base.time_us;
       EXPECT_NEAR(bottleneck.saved_by_doubling({resource}), saved, 2e-3) << report_name(resource);
       EXPECT_LE(saved, named + 2e-3) << report_name(resource);
     }
@@ -102,7 +108,8 @@ TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
       return;
     }
     ++reached;
-    const double us = timed(faster(gpu, *speeds), shape, true, same(base.kernel)).time_us;
+    const VariantResult changed = timed(faster(gpu, *speeds), shape, true, same(base.kernel));
+    const double us = changed.time_us + filling_us(base) - filling_us(changed);
     EXPECT_LT(us, half_us * 1.005);
     if ((*speeds)[Resource::kSharedMemory] == 1 && base.time_us > half_us) {
       EXPECT_GT(us, half_us * 0.995);

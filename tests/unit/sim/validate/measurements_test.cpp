@@ -22,16 +22,17 @@ TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersIgnored) {
 
 TEST(Measurements, OperandsAreTakenFromTheirColumnOrFromHowVidurProfiles) {
   const std::string header = "m,n,k,time_us_median,source";
-  const auto known = parse_measurements(
-      header + "\n1,1,1,1,a/mlp_down_proj\n1,1,1,1,a/mlp_up_proj\n", "f.csv");
+  const auto known =
+      parse_measurements(header + "\n1,1,1,1,a/mlp_down_proj\n1,1,1,1,a/mlp_up_proj\n", "f.csv");
   EXPECT_TRUE(known[0].zeros);
   EXPECT_FALSE(known[1].zeros);
   const auto said = parse_measurements(
       header + ",operands\n1,1,1,1,a/mlp_down_proj,random\n1,1,1,1,,zeros\n", "f.csv");
   EXPECT_FALSE(said[0].zeros);
   EXPECT_TRUE(said[1].zeros);
-  EXPECT_NE(input_error_of([&] { parse_measurements(header + ",operands\n1,1,1,1,,0\n", "f.csv"); })
-                .find("operands must be random or zeros"),
+  EXPECT_NE(input_error_of([&] {
+              parse_measurements(header + ",operands\n1,1,1,1,,0\n", "f.csv");
+            }).find("operands must be random or zeros"),
             std::string::npos);
 }
 

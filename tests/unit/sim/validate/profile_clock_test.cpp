@@ -36,7 +36,7 @@ KernelLibrarySpec falling_clock() {
 
 TEST(ProfileClock, ALayerIsTheOperationsOfAModelWithOneNOnAsManyGpus) {
   const std::vector<Measurement> rows = {
-      row(4096, 8, 1024, "a/up"),  row(2048, 8, 1024, "a/up"),    row(1024, 8, 4096, "a/down"),
+      row(4096, 8, 1024, "a/up"),   row(2048, 8, 1024, "a/up"),    row(1024, 8, 4096, "a/down"),
       row(1024, 8, 2048, "a/down"), row(1024, 16, 4096, "a/down"), row(4096, 8, 1024, "b/up"),
       row(4096, 8, 1024, "alone")};
   const std::vector<std::vector<std::size_t>> expected = {{0, 2}, {1, 3}, {4}, {5}};
