@@ -86,8 +86,9 @@ class GemmSimulator::Impl {
     result.form = simulated_estimate(kernel, target);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
-      // A line through short grids, whose stores the L2 still takes in and whose first CTAs wait for
-      // DRAM more than the rest, can lead below the time that DRAM or tensor cores need for all.
+      // A line through short grids, whose stores the L2 still takes in and whose first CTAs wait
+      // for DRAM more than the rest, can lead below the time that DRAM or tensor cores need for
+      // all.
       MemoryTraffic least = result.traffic;
       least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
       const CycleBudget bounds = cycle_budget(kernel, least, 0, result.clock_mhz, spec_);
