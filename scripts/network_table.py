@@ -19,7 +19,7 @@ NETWORKS = {"BERT-Large, sequence 384, batch 8": "bert_large_s384_b8", "ViT-L/16
 
 def simulate(arguments, trace):
     command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--clock",
-               "sustained", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
+               "limited", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())

@@ -53,7 +53,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sptcsim", default=str(ROOT / "build" / "release" / "sptcsim"), metavar="FILE")
     parser.add_argument("--arch", default="a100-sxm4-80gb")
-    parser.add_argument("--clock", default="sustained")
+    parser.add_argument("--clock", default="limited")
     parser.add_argument("--fidelity", default="analytic", choices=("analytic", "timing"))
     parser.add_argument("--plot", metavar="FILE")
     arguments = parser.parse_args()
