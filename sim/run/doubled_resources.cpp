@@ -6,7 +6,6 @@
 #include "sim/run/kernel_runner.h"
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -28,9 +27,9 @@ struct Times {
   double launch_us = 0;  ///< of it
 };
 
-/// The times of all launches on `gpu`, as bytes.
-std::string times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions options,
-                     const std::vector<DoubledResources::Launch>& launches) {
+/// The times of all launches on `gpu`.
+std::vector<Times> times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions options,
+                            const std::vector<DoubledResources::Launch>& launches) {
   const bool values = options.fidelity == Fidelity::kDatapath;
   options.fidelity = Fidelity::kTiming;
   options.sms = GemmSimulator::Sms::kSampled;
@@ -42,7 +41,7 @@ std::string times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions options
                          return launcher(problem, kernel_on(base, problem, overrides, values),
                                          operands);
                        });
-  std::string bytes;
+  std::vector<Times> all;
   for (const DoubledResources::Launch& launch : launches) {
     Times times;
     try {
@@ -51,16 +50,14 @@ std::string times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions options
     } catch (const InputError&) {
       // The run itself says what is wrong.
     }
-    bytes.append(reinterpret_cast<const char*>(&times), sizeof times);
+    all.push_back(times);
   }
-  return bytes;
+  return all;
 }
 
 std::vector<Times> read_times(SeparateProcess& process, std::size_t count) {
-  const std::string bytes = process.result();
-  std::vector<Times> times(count);
-  ensure(bytes.size() == count * sizeof(Times), "a process timed not every launch");
-  std::memcpy(times.data(), bytes.data(), bytes.size());
+  std::vector<Times> times = rows_of<Times>(process.result());
+  ensure(times.size() == count, "a process timed not every launch");
   return times;
 }
 
@@ -113,11 +110,13 @@ GpuSpec doubled(GpuSpec gpu, Resource resource) {
 
 DoubledResources::DoubledResources(const std::vector<Launch>& launches, const GpuSpec& gpu,
                                    const RunOptions& options)
-    : launches_(launches.size()), base_([&] { return times_on(gpu, gpu, options, launches); }) {
+    : launches_(launches.size()),
+      base_([&] { return bytes_of(times_on(gpu, gpu, options, launches)); }) {
   for (const Resource resource : kSimulated) {
-    changed_.emplace_back(resource, SeparateProcess([&] {
-                            return times_on(doubled(gpu, resource), gpu, options, launches);
-                          }));
+    changed_.emplace_back(
+        resource, SeparateProcess([&] {
+          return bytes_of(times_on(doubled(gpu, resource), gpu, options, launches));
+        }));
   }
 }
 

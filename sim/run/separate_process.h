@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+
+#include <cstring>
 #include <functional>
 #include <string>
 #include <sys/types.h>
+#include <type_traits>
+#include <vector>
 
 namespace sptc::sim {
 
@@ -27,5 +32,24 @@ class SeparateProcess {
   pid_t process_ = -1;  ///< -1: its end has been seen
   int output_ = -1;
 };
+
+/// `rows` as bytes for SeparateProcess.
+template <typename Row>
+std::string bytes_of(const std::vector<Row>& rows) {
+  static_assert(std::is_trivially_copyable_v<Row>, "rows travel between processes");
+  std::string bytes(rows.size() * sizeof(Row), '\0');
+  std::memcpy(bytes.data(), rows.data(), bytes.size());
+  return bytes;
+}
+
+/// What bytes_of() was given.
+template <typename Row>
+std::vector<Row> rows_of(const std::string& bytes) {
+  static_assert(std::is_trivially_copyable_v<Row>, "rows travel between processes");
+  ensure(bytes.size() % sizeof(Row) == 0, "a process returned part of a row");
+  std::vector<Row> rows(bytes.size() / sizeof(Row));
+  std::memcpy(rows.data(), bytes.data(), bytes.size());
+  return rows;
+}
 
 }  // namespace sptc::sim

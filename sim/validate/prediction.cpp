@@ -6,11 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <map>
-#include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace sptc::sim {
 namespace {
@@ -30,20 +27,6 @@ std::vector<Prediction> predict_every(
   if (progress) {
     progress(shapes.size(), shapes.size());
   }
-  return times;
-}
-
-static_assert(std::is_trivially_copyable_v<Prediction>, "predictions travel between processes");
-
-std::string bytes_of(const std::vector<Prediction>& times) {
-  std::string bytes(times.size() * sizeof(Prediction), '\0');
-  std::memcpy(bytes.data(), times.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<Prediction> predictions_of(const std::string& bytes) {
-  std::vector<Prediction> times(bytes.size() / sizeof(Prediction));
-  std::memcpy(times.data(), bytes.data(), times.size() * sizeof(Prediction));
   return times;
 }
 
@@ -85,7 +68,7 @@ std::vector<Prediction> predict_times(
   };
   scatter(0, predict_every(shapes, 0, step, make_predictor, progress));
   for (std::size_t job = 1; job < step; ++job) {
-    scatter(job, predictions_of(workers[job - 1].result()));
+    scatter(job, rows_of<Prediction>(workers[job - 1].result()));
   }
   std::vector<Prediction> of_rows;
   for (const std::size_t shape : shape_of_row) {
