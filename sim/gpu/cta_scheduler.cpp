@@ -3,6 +3,8 @@
 
 #include "models/base/shape.h"
 
+#include <algorithm>
+
 namespace sptc::sim {
 
 CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built,
@@ -10,20 +12,23 @@ CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const Clock& clo
     : Module(name, clock),
       done_in("done_in", static_cast<std::size_t>(sms_built)),
       launch_out("launch_out", static_cast<std::size_t>(sms_built)),
-      sms_total_(sms_total),
-      stride_(sms_built == sms_total ? 1 : sms_total) {
-  ensure(sms_built == sms_total || sms_built == 1, "all SMs are built, or one for all");
+      all_built_(sms_built == sms_total),
+      sms_total_(sms_total) {
   run_on();
   for (auto& port : done_in) {
     sensitive << port;
   }
 }
 
-void CtaScheduler::start(const KernelLaunch& kernel, int sm) {
+void CtaScheduler::start(const KernelLaunch& kernel, const std::vector<int>& parts) {
   ensure(left_ == 0, "a grid was started before the one before it ended");
   kernel_ = &kernel;
-  next_ = stride_ == 1 ? 0 : sm;
-  left_ = next_ < kernel.ctas ? ceil_div(kernel.ctas - next_, stride_) : 0;
+  next_.assign(all_built_ ? 1 : launch_out.size(), all_built_ ? 0 : kernel.ctas);
+  left_ = all_built_ ? kernel.ctas : 0;
+  for (std::size_t i = 0; !all_built_ && i < std::min(parts.size(), next_.size()); ++i) {
+    next_[i] = parts[i];
+    left_ += parts[i] < kernel.ctas ? ceil_div(kernel.ctas - parts[i], sms_total_) : 0;
+  }
   for (int slot = 0; slot < kernel.ctas_per_sm; ++slot) {
     for (std::size_t built = 0; built < launch_out.size(); ++built) {
       launch_next(built);
@@ -42,9 +47,10 @@ void CtaScheduler::on_event() {
 }
 
 void CtaScheduler::launch_next(std::size_t built_sm) {
-  if (next_ < kernel_->ctas) {
-    launch_out[built_sm]->write({kernel_, next_});
-    next_ += stride_;
+  std::int64_t& next = next_[all_built_ ? 0 : built_sm];
+  if (next < kernel_->ctas) {
+    launch_out[built_sm]->write({kernel_, next});
+    next += all_built_ ? 1 : sms_total_;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/packed_gemm.h"
+#include "sim/gemm/sampled_share.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gemm/work_schedule.h"
 #include "sim/gpu/analytic_gemm.h"
@@ -30,7 +31,7 @@ class GemmSimulator::Impl {
         options_(options),
         calibration_(spec),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, options.sms == Sms::kAll ? spec.sms : 1) {
+        gpu_("gpu", clock_, spec, sms_built(spec, options.sms)) {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
@@ -58,7 +59,6 @@ class GemmSimulator::Impl {
     const GemmTraffic traffic(kernel);
     const Launch launch{kernel, context, traffic};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
-    gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& { return reuse.share_of(cta); });
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
@@ -67,8 +67,9 @@ class GemmSimulator::Impl {
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    result.sampling.sms_simulated =
-        options_.sms == Sms::kSampled ? 1 : std::min<std::int64_t>(spec_.sms, kernel.ctas());
+    result.sampling.sms_simulated = options_.sms == Sms::kSampled
+                                        ? static_cast<int>(sampled_sms(kernel).size())
+                                        : std::min<std::int64_t>(spec_.sms, kernel.ctas());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       context.require_values();
@@ -76,7 +77,9 @@ class GemmSimulator::Impl {
       PackedGemm memory(kernel, map, *operands);
       const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
       const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
-      result.cycles = run_grid(kernel.ctas(), [&](int sm) { return gpu_.run(with_values, sm); });
+      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
+        return gpu_.run(with_values, parts);
+      });
       result.sampling.cycles_simulated = result.cycles;
       result.d = memory.take_results();
     } else {
@@ -108,6 +111,10 @@ class GemmSimulator::Impl {
   }
 
  private:
+  static constexpr int kMostSampled = 8;
+  // A millisecond or two of the host.
+  static constexpr std::int64_t kSampledInstructions = 16384;
+
   /// What all launches of a kernel share.
   struct Launch {
     const GemmKernel& kernel;
@@ -170,31 +177,81 @@ class GemmSimulator::Impl {
     }
   }
 
+  static int sms_built(const GpuSpec& spec, Sms sms) {
+    return sms == Sms::kAll      ? spec.sms
+           : sms == Sms::kInTurn ? 1
+                                 : std::clamp(spec.sms - 1, 1, kMostSampled);
+  }
+
+  /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
+  /// more where it is not: SMs that share a memory drift apart, and the last one counts.
+  int sampled_count(const GemmKernel& kernel) const {
+    const std::int64_t instructions = kernel.issued_macs() / kernel.executed().macs();
+    const std::int64_t of_sm =
+        ceil_div(instructions, std::min<std::int64_t>(spec_.sms, kernel.ctas()));
+    const auto count = static_cast<int>(std::clamp<std::int64_t>(
+        kSampledInstructions / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
+    return count - count % 2;
+  }
+
+  /// The SMs that are simulated instead of all: the first one, which has as many CTAs as any, and
+  /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
+  /// tiles, the first one, which only hands on partial sums, is none of them.
+  std::vector<int> sampled_sms(const GemmKernel& kernel) const {
+    const auto active = static_cast<int>(std::min<std::int64_t>(spec_.sms, kernel.ctas()));
+    const int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
+    const bool shared = kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
+    std::vector<int> parts;
+    for (int i = 0; i < count; ++i) {
+      const int at = i * active / count;
+      const int next = at + (at + i) % 2;
+      parts.push_back(shared ? (next + active / 2 / 2 * 2) % active : next);
+    }
+    return parts;
+  }
+
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
-  GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles, int sm) {
+  GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
+                    const std::vector<int>& parts) {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     if (!launch.scheduled()) {
-      return gpu_.run(launch.of(program, tiles), sm);
+      return gpu_.run(launch.of(program, tiles), parts);
     }
     const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
     const ScheduledTraffic traffic(launch.traffic, schedule);
     KernelLaunch scheduled = launch.of(program, schedule.ctas());
     scheduled.work = &schedule;
     scheduled.traffic = &traffic;
-    // Where one SM stands for all and they share tiles, one in the middle: it both hands on partial
-    // sums and adds those of another.
-    const auto middle = static_cast<int>(std::min<std::int64_t>(spec_.sms, schedule.ctas()) / 2);
-    const bool choose = schedule.shares_tiles() && options_.sms == Sms::kSampled;
-    return gpu_.run(scheduled, choose ? middle : sm);
+    return gpu_.run(scheduled, parts);
   }
 
-  /// Cycles of the whole grid.
-  std::int64_t run_grid(std::int64_t ctas, const std::function<GridRun(int sm)>& run) {
-    const std::int64_t turns =
-        options_.sms == Sms::kInTurn ? std::min<std::int64_t>(spec_.sms, ctas) : 1;
+  static GridTimes times_of(const GridRun& run) {
+    GridTimes times{run.cycles, {}};
+    for (const std::vector<CtaRecord>& records : run.ctas) {
+      times.cta_ends.emplace_back();
+      for (const CtaRecord& record : records) {
+        times.cta_ends.back().push_back(record.end_cycle);
+      }
+    }
+    return times;
+  }
+
+  /// Cycles of the whole grid, of which `run` runs the CTAs of some SMs.
+  std::int64_t run_grid(const Launch& launch, const GridReuse& reuse,
+                        const std::function<GridRun(const std::vector<int>& parts)>& run) {
+    std::vector<std::vector<int>> turns{sampled_sms(launch.kernel)};
+    for (int sm = 1; options_.sms == Sms::kInTurn &&
+                     sm < std::min<std::int64_t>(spec_.sms, launch.kernel.ctas());
+         ++sm) {
+      turns.push_back({sm});
+    }
     std::int64_t cycles = 0;
-    for (int sm = 0; sm < turns; ++sm) {
-      cycles = std::max(cycles, run(sm).cycles);
+    for (const std::vector<int>& parts : turns) {
+      SampledShare share(launch.kernel, reuse, spec_.memory, spec_.sms, parts);
+      gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
+        return share.share_of(port, cta);
+      });
+      cycles = std::max(cycles, run(parts).cycles);
     }
     return cycles;
   }
@@ -202,35 +259,29 @@ class GemmSimulator::Impl {
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
     if (!options_.extrapolate) {
-      result.cycles = run_grid(kernel.ctas(), [&](int sm) {
-        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), sm);
+      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
+        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts);
       });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    // All SMs get CTAs of the same kind, so the one with the most CTAs, SM 0, decides.
-    const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
-      if (ctas * spec_.sms < kernel.ctas()) {
-        // The second fill of a shortened grid stands for all that follow.
-        gpu_.set_share([&reuse](std::int64_t cta) -> const ShareOfCta& {
-          return cta < reuse.ctas_per_wave() ? reuse.share_of(cta) : reuse.later_share();
-        });
-      }
+    const std::vector<int> parts = sampled_sms(kernel);
+    SampledShare share(kernel, reuse, spec_.memory, spec_.sms, parts);
+    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
+      return share.share_of(port, cta);
+    });
+    const bool stays = launch.scheduled();
+    const auto simulate = [&](std::int64_t rounds, std::int64_t k_tiles) {
+      // The second fill of a shortened grid stands for all that follow.
+      share.use_mean_waves(rounds * spec_.sms < kernel.ctas());
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
-      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - ctas;
-      const std::int64_t total = kernel.stream_k() ? kernel.ctas() - rounds_left_out * spec_.sms
-                                                   : std::min(ctas * spec_.sms, kernel.ctas());
-      const GridRun grid = run_tiles(launch, total, k_tiles, 0);
-      CtaEnds ends;
-      for (const CtaRecord& record : grid.ctas.front()) {
-        ends.push_back(record.end_cycle);
-      }
-      ends.back() = grid.cycles;  // the last stores included
-      return ends;
+      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - rounds;
+      const std::int64_t total = kernel.ctas() - rounds_left_out * spec_.sms;
+      return times_of(run_tiles(launch, total, k_tiles, parts));
     };
     const ExtrapolatedCycles cycles = extrapolate_cycles(
-        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
+        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm, stays,
          std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2)},
         simulate);
     result.cycles = cycles.cycles;

@@ -31,7 +31,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   if (sms_built == spec.sms) {
     memory_ = std::make_unique<MemorySystem>("memory", clock, spec.memory, sms_built);
   } else {
-    share_ = std::make_unique<MemoryShare>("memory_share", clock, spec.memory);
+    share_ = std::make_unique<MemoryShare>("memory_share", clock, spec.memory, sms_built);
   }
   MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *share_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
@@ -39,18 +39,16 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-GridRun Gpu::run(const KernelLaunch& kernel, int sm) {
+GridRun Gpu::run(const KernelLaunch& kernel, const std::vector<int>& parts) {
   const std::int64_t start = clock_.now();
   if (memory_) {
     memory_->reset(clock_mhz_);
   }
   if (share_) {
-    share_->reset(
-        clock_mhz_, share_of_cta_ ? share_of_cta_ : [this](std::int64_t) -> const ShareOfCta& {
-          return alone_;
-        });
+    const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
+    share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
   }
-  scheduler_.start(kernel, sm);
+  scheduler_.start(kernel, parts);
   sc_core::sc_start();
   if (scheduler_.ctas_left() > 0) {
     report_stuck();

@@ -22,7 +22,7 @@ struct GridRun {
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
-/// empty L2 on. Where one SM is built for many, its memory is a MemoryShare.
+/// empty L2 on. Where a few SMs are built for many, their memory is a MemoryShare.
 class Gpu : public sc_core::sc_module {
  public:
   enum class Memory {
@@ -37,14 +37,13 @@ class Gpu : public sc_core::sc_module {
   /// cycles.
   void set_clock_mhz(double mhz) { clock_mhz_ = mhz; }
 
-  /// What the other SMs do while the one that is built runs. Without it, it is alone and everything
+  /// What the SMs do for which those that are built stand. Without it, each is alone and everything
   /// comes from DRAM.
-  using Share = std::function<const ShareOfCta&(std::int64_t cta)>;
-  void set_share(Share share) { share_of_cta_ = std::move(share); }
+  void set_share(ShareOf share) { share_of_cta_ = std::move(share); }
 
-  /// Runs `kernel` to its end. Where one SM is built, runs the CTAs of SM `sm`. Throws
+  /// Runs `kernel` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`. Throws
   /// InternalError where the simulation gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& kernel, int sm = 0);
+  GridRun run(const KernelLaunch& kernel, const std::vector<int>& parts = {0});
 
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;
@@ -68,10 +67,10 @@ class Gpu : public sc_core::sc_module {
   CtaScheduler scheduler_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<MemorySystem> memory_;  ///< where all SMs are built
-  std::unique_ptr<MemoryShare> share_;    ///< where one is built for many
+  std::unique_ptr<MemoryShare> share_;    ///< where a few are built for many
   double clock_mhz_;
   ShareOfCta alone_;
-  Share share_of_cta_;
+  ShareOf share_of_cta_;
   std::vector<std::unique_ptr<Links>> links_;
 };
 

@@ -2,44 +2,87 @@
 #include "sim/memory/memory_share.h"
 
 #include "models/base/error.h"
+#include "sim/memory/owning_partition.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-/// The partitions are equally busy, so they work as one.
-MemorySpec as_one_partition(MemorySpec spec) {
-  spec.l2_partitions = 1;
+/// Where fewer ports than partitions are there, those are taken to be equally busy and work as one.
+MemorySpec limits_of(MemorySpec spec, int ports) {
+  if (ports < spec.l2_partitions) {
+    spec.l2_partitions = 1;
+  }
   return spec;
 }
 
 }  // namespace
 
 MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock,
-                         const MemorySpec& spec)
-    : MemoryPorts(name, clock, 1), spec_(spec), limits_(as_one_partition(spec), clock.mhz(), 1) {}
+                         const MemorySpec& spec, int ports)
+    : MemoryPorts(name, clock, ports),
+      spec_(spec),
+      limits_(limits_of(spec, ports), clock.mhz(), ports),
+      owed_(static_cast<std::size_t>(ports)) {}
 
-void MemoryShare::reset(double clock_mhz, std::function<const ShareOfCta&(std::int64_t)> share) {
+void MemoryShare::reset(double clock_mhz, ShareOf share) {
   limits_.reset(clock_mhz);
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
-  owed_ = {};
+  owed_.assign(owed_.size(), {});
+  first_response_.assign(owed_.size(), std::numeric_limits<std::int64_t>::max());
 }
 
-std::int64_t MemoryShare::dram_latency(const ShareOfCta& share) const {
-  if (spec_.l2_partitions == 1) {
-    return spec_.dram_latency_cycles();
+std::int64_t MemoryShare::owned_elsewhere(std::size_t port,
+                                          const tlm::tlm_generic_payload& payload) const {
+  const auto partitions = static_cast<std::size_t>(spec_.l2_partitions);
+  const std::uint64_t end = payload.get_address() + payload.get_data_length();
+  std::int64_t bytes = 0;
+  for (std::uint64_t at = payload.get_address(); at < end;) {
+    const std::uint64_t next = std::min(end, (at / kOwnedBytes + 1) * kOwnedBytes);
+    bytes += owning_partition(at, partitions) == port % partitions
+                 ? 0
+                 : static_cast<std::int64_t>(next - at);
+    at = next;
   }
-  // The SM waits for the last piece of its tiles; only where no piece belongs to the other
-  // partition is that a near one.
-  constexpr double kPieceBytes = 4096;
-  const double pieces = std::max(2.0, share.burst_bytes / kPieceBytes);  // A and B
-  const double far = spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
-  return spec_.l2_near_latency_cycles + spec_.dram_access_latency_cycles +
-         static_cast<std::int64_t>(far * (1 - std::pow(0.5, pieces)));
+  return bytes;
+}
+
+void MemoryShare::read(std::size_t port, const tlm::tlm_generic_payload& payload,
+                       const RequestInfo& info, const ShareOfCta& share, Transfer& transfer) {
+  const auto operand = static_cast<std::size_t>(info.operand);
+  const ShareOfCta::OfOperand& ratio = share.operands[operand];
+  const std::int64_t elsewhere = owned_elsewhere(port, payload);
+  transfer.far_bytes =
+      static_cast<std::int64_t>(ratio.from_other_partition * static_cast<double>(elsewhere));
+  Owed& owed = owed_[port][operand];
+  owed.from_dram += ratio.from_dram * static_cast<double>(transfer.bytes);
+  transfer.dram_bytes = static_cast<std::int64_t>(owed.from_dram);
+  owed.from_dram -= static_cast<double>(transfer.dram_bytes);
+  owed.waits += ratio.waits_for_dram;
+  if (owed.waits >= 1) {
+    owed.waits -= 1;
+    const int way = elsewhere > 0 ? spec_.l2_far_latency_cycles : spec_.l2_near_latency_cycles;
+    transfer.latency = spec_.dram_access_latency_cycles + way;
+  }
+}
+
+void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
+                            Transfer& transfer) const {
+  // Until the first bytes come, all SMs ask at once, and this one is the last. From then on each
+  // asks as much later as it was served later.
+  if (now < first_response_[port]) {
+    return;
+  }
+  const double others = std::max(0.0, share.active_sms - 1);
+  const auto partitions = static_cast<double>(limits_.partitions());
+  transfer.l2_ahead =
+      static_cast<std::int64_t>(others * share.burst_bytes * partitions / spec_.l2_bytes_per_cycle);
+  transfer.dram_ahead =
+      static_cast<std::int64_t>(others * share.burst_dram_bytes / dram_bytes_per_cycle_);
 }
 
 std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
@@ -47,37 +90,21 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   RequestInfo* info = nullptr;
   payload.get_extension(info);
   ensure(info != nullptr && share_ != nullptr, "a request does not say what it is for");
-  const ShareOfCta& share = share_(info->cta);
+  const ShareOfCta& share = share_(port, info->cta);
   Transfer transfer;
   transfer.write = payload.is_write();
   transfer.bytes = payload.get_data_length();
   transfer.latency = spec_.l2_near_latency_cycles;
+  set_ahead(port, now, share, transfer);
   if (transfer.write) {
     transfer.dram_bytes = transfer.bytes;
   } else {
-    const auto operand = static_cast<std::size_t>(info->operand);
-    const ShareOfCta::OfOperand& ratio = share.operands[operand];
-    Owed& owed = owed_[operand];
-    owed.from_dram += ratio.from_dram * static_cast<double>(transfer.bytes);
-    transfer.dram_bytes = static_cast<std::int64_t>(owed.from_dram);
-    owed.from_dram -= static_cast<double>(transfer.dram_bytes);
-    owed.waits += ratio.waits_for_dram;
-    if (owed.waits >= 1) {
-      owed.waits -= 1;
-      transfer.latency = dram_latency(share);
-    }
+    read(port, payload, *info, share, transfer);
   }
-  if (spec_.l2_partitions > 1 && !transfer.write) {
-    // What DRAM delivers is fetched by both partitions, half of it from the other one each.
-    transfer.far_bytes = transfer.dram_bytes;
-  }
-  // Of the burst that all SMs make together, the half that is not ahead of this SM.
-  const double others = std::max(0.0, share.active_sms - 1);
-  transfer.l2_overlap =
-      static_cast<std::int64_t>(0.5 * others * share.burst_bytes / spec_.l2_bytes_per_cycle);
-  transfer.dram_overlap =
-      static_cast<std::int64_t>(0.5 * others * share.burst_dram_bytes / dram_bytes_per_cycle_);
-  return limits_.complete(now, port, 0, transfer, share.active_sms);
+  const std::int64_t done =
+      limits_.complete(now, port, port % limits_.partitions(), transfer, share.active_sms);
+  first_response_[port] = std::min(first_response_[port], done);
+  return done;
 }
 
 }  // namespace sptc::sim

@@ -7,39 +7,52 @@
 #include "sim/sm/memory_request.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace sptc::sim {
 
-/// What the other SMs do while one SM is simulated.
+/// What the SMs do for which a simulated one stands.
 struct ShareOfCta {
-  /// Of what is requested of an operand, the parts that DRAM delivers, and the part that waits for
-  /// DRAM because it or another SM fetches it for the first time.
+  /// Of what is requested of an operand: the part that DRAM delivers, the part that waits for DRAM
+  /// because it or another SM fetches it for the first time, and, of what another partition of the
+  /// L2 owns, the part that comes from there.
   struct OfOperand {
     double from_dram = 1;
     double waits_for_dram = 1;
+    double from_other_partition = 1;
   };
-  /// SMs that do the same; a fraction where some of them move less, at the edges of the matrices.
+  /// SMs that do the same, the simulated one included; a fraction where some of them move less, at
+  /// the edges of the matrices.
   double active_sms = 1;
   /// Bytes that one SM asks for at once: a k-tile of a CTA; and of those, bytes from DRAM.
   double burst_bytes = 0, burst_dram_bytes = 0;
   /// By Operand. Partial sums of CTAs that share an output tile have just been written.
-  std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0}}};
+  std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0, 0}}};
 };
 
-/// The memory system as one SM sees it whose fellows all do the same at the same time: each of its
-/// transactions stands for as many as there are active SMs, and whether a block comes from the L2
-/// or from DRAM is decided by ratios instead of tags. SMs drift apart, so that a request finds
-/// itself anywhere in the bursts of its fellows: it waits for half of them, on average, not for
-/// all. One socket.
+/// Of the CTA on the SM that is built as number `port`.
+using ShareOf = std::function<const ShareOfCta&(std::size_t port, std::int64_t cta)>;
+
+/// The memory system as a few SMs see it whose fellows do what they do: each of their transactions
+/// stands for as many as there are SMs like it, and whether a block comes from the L2 or from DRAM
+/// is decided by ratios instead of tags. A simulated SM is
+/// the last of those for which it stands. At launch they ask at once; the queue at L2 and DRAM then
+/// spreads them, and later they are ahead of it by the time that their bursts take to be served, so
+/// that it waits for them only where the memory has no time to spare.
+///
+/// With as many sockets as the L2 has partitions, or more, socket i is an SM of partition i modulo
+/// their number, each with its own load. With fewer the partitions work as one.
 class MemoryShare : public MemoryPorts {
  public:
-  MemoryShare(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec);
+  MemoryShare(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec,
+              int ports);
 
   /// An idle memory for the next grid: share of each CTA, SM clock.
-  void reset(double clock_mhz, std::function<const ShareOfCta&(std::int64_t cta)> share);
+  void reset(double clock_mhz, ShareOf share);
 
-  /// Of all SMs for which the simulated one stood.
+  /// Of all SMs for which the simulated ones stood.
   MemoryCounters counters() const { return limits_.counters(); }
 
  protected:
@@ -53,14 +66,21 @@ class MemoryShare : public MemoryPorts {
     double waits = 0;
   };
 
-  /// Of an idle DRAM, for the last of the tiles of a CTA.
-  std::int64_t dram_latency(const ShareOfCta& share) const;
+  /// What `payload`, a read, moves and how long that takes in an idle system.
+  void read(std::size_t port, const tlm::tlm_generic_payload& payload, const RequestInfo& info,
+            const ShareOfCta& share, Transfer& transfer);
+  /// By how much the SMs for which this one stands are ahead of it.
+  void set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
+                 Transfer& transfer) const;
+  /// Bytes of a read that another partition than that of `port` owns.
+  std::int64_t owned_elsewhere(std::size_t port, const tlm::tlm_generic_payload& payload) const;
 
   const MemorySpec spec_;
   TransferLimits limits_;
   double dram_bytes_per_cycle_ = 1;
-  std::function<const ShareOfCta&(std::int64_t)> share_;
-  std::array<Owed, kOperandCount> owed_{};
+  ShareOf share_;
+  std::vector<std::array<Owed, kOperandCount>> owed_;  ///< per port
+  std::vector<std::int64_t> first_response_;           ///< cycle, per port
 };
 
 }  // namespace sptc::sim

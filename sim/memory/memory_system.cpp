@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/memory_system.h"
 
+#include "sim/memory/owning_partition.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -22,8 +24,8 @@ void MemorySystem::reset(double clock_mhz) {
 }
 
 std::size_t MemorySystem::owner_of(std::uint64_t block) const {
-  // Addresses are spread over the partitions in pieces of 4 KiB.
-  return static_cast<std::size_t>((block / 4 * 0x9E3779B97F4A7C15U) >> 40) % tags_.size();
+  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
+  return owning_partition(block * kBlock, tags_.size());
 }
 
 void MemorySystem::read_block(std::size_t partition, std::uint64_t block,

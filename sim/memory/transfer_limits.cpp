@@ -35,9 +35,9 @@ std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::s
   std::int64_t end = own_port.reserve(now, transfer.bytes);
   if (transfer.far_bytes > 0) {
     Throughput& other = l2_[(partition + 1) % l2_.size()];
-    end = std::max(end, other.reserve(now, repeated(transfer.far_bytes)));
+    end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
   }
-  end = std::max(end, l2_[partition].reserve(now, repeated(transfer.bytes)) - transfer.l2_overlap);
+  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, repeated(transfer.bytes)));
   if (transfer.dram_bytes > 0) {
     const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
     // A write is done when the L2 has it.
@@ -45,8 +45,8 @@ std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::s
       write_back(now, dram_bytes);
     } else {
       write_back(now, 0);
-      dram_end_ = dram_.reserve(now, dram_bytes);
-      end = std::max(end, dram_end_ - transfer.dram_overlap);
+      dram_end_ = dram_.reserve(now - transfer.dram_ahead, dram_bytes);
+      end = std::max(end, dram_end_);
     }
   }
   (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += repeated(transfer.bytes);

@@ -18,9 +18,9 @@ struct Transfer {
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
   std::int64_t latency = 0;  ///< of an idle system
-  // Of the queues at L2 and DRAM, the cycles that are not waited for.
-  std::int64_t l2_overlap = 0;
-  std::int64_t dram_overlap = 0;
+  // Where it stands for several SMs: cycles by which the first of them is ahead, at L2 and DRAM.
+  std::int64_t l2_ahead = 0;
+  std::int64_t dram_ahead = 0;
 };
 
 /// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One SM with its share of the memory against all SMs that share one memory.
+// A few SMs with their share of the memory against all SMs that share one memory.
 #include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
@@ -21,6 +21,8 @@ std::vector<GemmProblem> shapes() {
                                  {4096, 1, 1024},
                                  {1, 4096, 1024},
                                  {997, 64, 1024},
+                                 {5568, 4, 384},
+                                 {1472, 192, 2560},
                                  {1, 1, 1}}) {
     all.push_back({shape, 1, numerics::DataType::kF16, false});
     if (shape.k % 4 == 0) {
@@ -49,7 +51,7 @@ std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate =
   return in_child<Figures>(shapes().size(), [=] { return measure(sms, extrapolate); });
 }
 
-TEST(Sampling, OneSmWithItsShareTakesNearlyWhatAllSmsTakeAndMovesTheSameBytes) {
+TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes) {
   const std::vector<GemmProblem> problems = shapes();
   const std::vector<Figures> all = measure_in_child(GemmSimulator::Sms::kAll);
   const std::vector<Figures> one = measure(GemmSimulator::Sms::kSampled);
@@ -60,12 +62,12 @@ TEST(Sampling, OneSmWithItsShareTakesNearlyWhatAllSmsTakeAndMovesTheSameBytes) {
                              std::to_string(shape.k) + (problems[i].sparse ? " 2:4" : "");
     const auto expected = static_cast<double>(all[i].cycles);
     const double deviation = static_cast<double>(one[i].cycles) / expected - 1;
-    std::printf("%-20s all %8lld  one %8lld  %+.1f %%\n", name.c_str(),
+    std::printf("%-20s all %8lld  few %8lld  %+.1f %%\n", name.c_str(),
                 static_cast<long long>(all[i].cycles), static_cast<long long>(one[i].cycles),
                 100 * deviation);
     // The aim is 2 %. These GEMMs last microseconds, where first accesses and drift between SMs
-    // show; what is reached is stated in the README, and the limits guard against getting worse.
-    EXPECT_LE(std::abs(deviation), 0.11) << name;
+    // show; the limits guard against getting worse.
+    EXPECT_LE(std::abs(deviation), 0.055) << name;
     sum += std::abs(deviation);
     EXPECT_EQ(all[i].l2, one[i].l2) << name;
     EXPECT_NEAR(static_cast<double>(one[i].dram), static_cast<double>(all[i].dram),
@@ -73,7 +75,7 @@ TEST(Sampling, OneSmWithItsShareTakesNearlyWhatAllSmsTakeAndMovesTheSameBytes) {
         << name;
   }
   std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(problems.size()));
-  EXPECT_LE(sum / static_cast<double>(problems.size()), 0.04);
+  EXPECT_LE(sum / static_cast<double>(problems.size()), 0.02);
 }
 
 TEST(Sampling, AllSmsTakeTheSameWithAndWithoutLookingForAPeriod) {

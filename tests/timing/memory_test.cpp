@@ -173,9 +173,9 @@ TEST(MemoryShare, HalfTheL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBoun
   Gpu half("half", clock, narrow, 1);
   ShareOfCta share;
   share.active_sms = spec.sms;
-  share.operands.fill({0.05, 0});
+  share.operands.fill({0.05, 0, 0});
   for (Gpu* gpu : {&whole, &half}) {
-    gpu->set_share([&](std::int64_t) -> const ShareOfCta& { return share; });
+    gpu->set_share([&](std::size_t, std::int64_t) -> const ShareOfCta& { return share; });
   }
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const auto slowdown = [&](const GemmShape& tile) {

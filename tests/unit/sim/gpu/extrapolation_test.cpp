@@ -10,33 +10,37 @@
 namespace sptc::sim {
 namespace {
 
-/// A grid on one SM that takes `start` cycles and then, per round of CTAs, what `round` says of its
-/// depth.
-std::function<CtaEnds(std::int64_t, std::int64_t)> grid(
-    std::int64_t resident, std::int64_t start,
-    const std::function<std::int64_t(std::int64_t)>& round) {
+using Simulate = std::function<GridTimes(std::int64_t, std::int64_t)>;
+
+/// A grid on one SM that takes `start` cycles, then, per round of CTAs, what `round` says of its
+/// depth, and `stores` beyond the end of its last CTA.
+Simulate grid(std::int64_t resident, std::int64_t start,
+              const std::function<std::int64_t(std::int64_t)>& round, std::int64_t stores = 0) {
   return [=](std::int64_t ctas, std::int64_t k_tiles) {
-    CtaEnds ends;
+    GridTimes times{0, {{}}};
     for (std::int64_t cta = 0; cta < ctas; ++cta) {
-      ends.push_back(start + (cta / resident + 1) * round(k_tiles));
+      times.cta_ends[0].push_back(start + (cta / resident + 1) * round(k_tiles));
     }
-    return ends;
+    times.cycles = times.cta_ends[0].back() + stores;
+    return times;
   };
 }
 
-std::int64_t whole(const GridExtent& extent,
-                   const std::function<CtaEnds(std::int64_t, std::int64_t)>& simulate) {
-  return simulate(extent.ctas, extent.k_tiles).back();
+std::int64_t whole(const GridExtent& extent, const Simulate& simulate) {
+  return simulate(extent.ctas, extent.k_tiles).cycles;
 }
 
 TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
   for (const std::int64_t resident : {1, 2, 3}) {
-    const auto simulate = grid(resident, 17, [](std::int64_t k) { return 40 + 130 * k; });
+    const auto simulate = grid(
+        resident, 17, [](std::int64_t k) { return 40 + 130 * k; }, 90);
     for (const std::int64_t ctas : {1, 2, 5, 6, 7, 40, 41, 1000}) {
       for (const std::int64_t k_tiles : {1, 2, 15, 16, 17, 18, 19, 20, 100, 4097}) {
-        const GridExtent extent{ctas, k_tiles, resident};
-        const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
-        EXPECT_EQ(result.cycles, whole(extent, simulate)) << ctas << " " << k_tiles;
+        for (const bool stays : {false, true}) {
+          const GridExtent extent{ctas, k_tiles, resident, stays};
+          const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+          EXPECT_EQ(result.cycles, whole(extent, simulate)) << ctas << " " << k_tiles;
+        }
       }
     }
   }
@@ -45,11 +49,23 @@ TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
 TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
   const auto simulate = grid(1, 5, [](std::int64_t k) { return 100 * k + (k % 4) * 7; });
   for (std::int64_t k_tiles = 30; k_tiles < 50; ++k_tiles) {
-    const GridExtent extent{3, k_tiles, 1};
+    const GridExtent extent{3, k_tiles, 1, false, 4};
     const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
     EXPECT_TRUE(result.extrapolated);
     EXPECT_EQ(result.cycles, whole(extent, simulate)) << k_tiles;
   }
+}
+
+TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
+  const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
+  const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
+  const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
+    GridTimes both = slow(ctas, k_tiles);
+    both.cta_ends.push_back(fast(ctas, k_tiles).cta_ends[0]);
+    return both;
+  };
+  // Two CTAs on the slow one, 28 as on both.
+  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 2 * 1920 + 28 * (1920 + 1600) / 2);
 }
 
 TEST(ExtrapolateCycles, SimulatesShortGridsWhole) {
