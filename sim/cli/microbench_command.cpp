@@ -36,7 +36,9 @@ std::vector<MicrobenchCase> cases_of(const Arguments& arguments, const GpuSpec& 
   std::vector<MicrobenchCase> cases = published_cases(spec);
   if (!arguments.instruction.empty()) {
     const BenchInstruction instruction = parse_bench_instruction(arguments.instruction);
-    std::erase_if(cases, [&](const MicrobenchCase& row) { return row.instruction != instruction; });
+    const std::string name = name_of(instruction);
+    std::erase_if(cases,
+                  [&](const MicrobenchCase& row) { return name_of(row.instruction) != name; });
     if (cases.empty() || !arguments.warps.empty() || !arguments.ilp.empty()) {
       cases = {{instruction, 1, 1}};
     }
@@ -58,11 +60,13 @@ std::string cell(const std::optional<double>& value, int decimals) {
 
 std::string text_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& rows) {
   std::string text = fmt::format(
-      "{}: one SM, simulated. Sparse instructions count the zeros that they skip.\n\n"
+      "{}: one SM, simulated. Sparse instructions count the zeros that they skip; in turn:\n"
+      "every chain of a warp has its metadata in other lanes (selector) than the one before.\n\n"
       "{:<62} {:>6} {:>5} {:>3} {:>9} {:>10} {:>10}\n",
       spec.name, "instruction", "sparse", "warps", "ilp", "latency", "FMA/clk/SM", "B/clk/SM");
   for (const MicrobenchResult& row : rows) {
-    text += fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n", row.instruction,
+    text += fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n",
+                        row.instruction + (row.selectors_in_turn ? " in turn" : ""),
                         row.sparse ? "yes" : "no", row.warps, row.ilp, row.latency_cycles,
                         cell(row.fma_per_clk_per_sm, 1), cell(row.bytes_per_clk_per_sm, 1));
   }
@@ -71,11 +75,12 @@ std::string text_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& ro
 
 std::string csv_of(const std::vector<MicrobenchResult>& rows) {
   std::string text =
-      "instruction,sparse,warps,ilp,latency_cycles,fma_per_clk_per_sm,bytes_per_clk_per_sm\n";
+      "instruction,sparse,warps,ilp,latency_cycles,fma_per_clk_per_sm,bytes_per_clk_per_sm,"
+      "selectors_in_turn\n";
   for (const MicrobenchResult& row : rows) {
-    text += fmt::format("{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps, row.ilp,
-                        row.latency_cycles, cell(row.fma_per_clk_per_sm, 3),
-                        cell(row.bytes_per_clk_per_sm, 3));
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps,
+                        row.ilp, row.latency_cycles, cell(row.fma_per_clk_per_sm, 3),
+                        cell(row.bytes_per_clk_per_sm, 3), row.selectors_in_turn);
   }
   return text;
 }
@@ -86,6 +91,7 @@ std::string json_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& ro
   for (const MicrobenchResult& row : rows) {
     Json json{{"instruction", row.instruction},
               {"sparse", row.sparse},
+              {"selectors_in_turn", row.selectors_in_turn},
               {"warps", row.warps},
               {"ilp", row.ilp},
               {"latency_cycles", row.latency_cycles}};
@@ -137,7 +143,8 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--instruction", arguments->instruction,
                    "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or "
-                   "' rs'), ldmatrix.xN, or 'ld.shared.u32 N-way'; default: the published rows")
+                   "' rs'; mma.sp: by ' in turn', for its selectors), ldmatrix.xN, or "
+                   "'ld.shared.u32 N-way'; default: the published rows")
       ->type_name("NAME");
   command->add_option("--warps", arguments->warps, "warps on the SM; default: as published")
       ->type_name("N");

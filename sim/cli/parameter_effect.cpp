@@ -14,7 +14,7 @@ namespace sptc::sim {
 namespace {
 
 // The pipeline depths of an SM are below the resolution of the closed form.
-constexpr std::array<std::string_view, 14> kEventsOnly{
+constexpr std::array<std::string_view, 15> kEventsOnly{
     "/sm/issue_per_cycle",
     "/sm/barrier_latency_cycles",
     "/sm/shared_memory_latency_cycles",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 14> kEventsOnly{
     "/sm/tensor_core/round_latency_cycles",
     "/sm/tensor_core/write_back_latency_cycles",
     "/sm/tensor_core/same_warp_gap_cycles",
+    "/sm/tensor_core/selector_change_cycles",
     "/sm/tensor_core/register_banks",
     "/sm/tensor_core/register_bank_bytes_per_cycle",
     "/sm/tensor_core/reuse_registers"};

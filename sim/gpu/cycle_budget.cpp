@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/cycle_budget.h"
 
+#include "sim/sm/warpgroup_unit.h"
+
 #include <algorithm>
 
 namespace sptc::sim {
+namespace {
+
+/// Bytes that warpgroups multiply straight from shared memory: no warp loads them.
+double multiplied_from_shared_memory(const GemmKernel& kernel) {
+  if (!kernel.wgmma) {
+    return 0;
+  }
+  const double instructions =
+      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.wgmma->macs());
+  return instructions *
+         static_cast<double>(WarpgroupUnit::operand_bytes(*kernel.wgmma, false).count());
+}
+
+}  // namespace
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
@@ -18,8 +34,10 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.tensor = busiest * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
-  budget.shared_memory = busiest / ctas * static_cast<double>(traffic.shared_memory()) /
-                         static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
+  const double shared =
+      static_cast<double>(traffic.shared_memory()) + multiplied_from_shared_memory(kernel);
+  budget.shared_memory =
+      busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   budget.sm_port = busiest / ctas *
                    static_cast<double>(std::max(traffic.l2_read, traffic.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;

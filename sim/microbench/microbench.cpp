@@ -132,6 +132,7 @@ class Microbench::Impl {
       const bool warpgroup = instruction.family == mma::MmaFamily::kWgmma;
       const double quarters = machine_instructions(instruction) > 1 ? 4 : warpgroup ? 0.25 : 1;
       result.sparse = instruction.sparse;
+      result.selectors_in_turn = matrix->selectors_in_turn;
       result.fma_per_clk_per_sm = per_cycle * quarters * shape.m * shape.n * shape.k;
     } else {
       const auto* copy = std::get_if<AsyncCopy>(&which.instruction);

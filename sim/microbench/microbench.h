@@ -16,6 +16,7 @@ namespace sptc::sim {
 struct MicrobenchResult {
   std::string instruction;
   bool sparse = false;
+  bool selectors_in_turn = false;  ///< of the chains of a warp
   int warps = 0;
   int ilp = 0;
   /// Cycles in which every chain of every warp advances by one instruction; with one warp and one

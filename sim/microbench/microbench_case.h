@@ -8,10 +8,12 @@
 
 namespace sptc::sim {
 
-/// A matrix instruction; wgmma with A in registers (RS) or in shared memory (SS).
+/// A matrix instruction; wgmma with A in registers (RS) or in shared memory (SS), mma.sp with the
+/// metadata of all chains in the same lanes of a quad or, selectors in turn, in the next ones.
 struct MatrixInstruction {
   mma::MmaInstruction instruction;
-  bool a_in_registers = false;  ///< wgmma only
+  bool a_in_registers = false;     ///< wgmma only
+  bool selectors_in_turn = false;  ///< mma.sp only
 
   bool operator==(const MatrixInstruction&) const = default;
 };
@@ -37,11 +39,12 @@ struct AsyncCopy {
 using BenchInstruction = std::variant<MatrixInstruction, SharedLoad, AsyncCopy>;
 
 /// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs", "ldmatrix.x4",
-/// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096".
+/// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096". Selectors are not part of it.
 std::string name_of(const BenchInstruction& instruction);
 
 /// The instruction that `name` spells: what name_of writes, with the parts of a PTX name that
-/// always are the same left out where one likes. Throws InputError.
+/// always are the same left out where one likes; mma.sp may be followed by " in turn", for its
+/// selectors. Throws InputError.
 BenchInstruction parse_bench_instruction(const std::string& name);
 
 /// One microbenchmark: `warps` warps on an SM, each with `ilp` chains of dependent instructions.

@@ -53,13 +53,16 @@ FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
           registers_for(std::int64_t{rows} * shape.n, instruction.accumulator)};
 }
 
-void add_mma(const mma::MmaInstruction& instruction, int ilp, Allocator& registers,
+void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
              std::vector<WarpInstruction>& code) {
+  const mma::MmaInstruction& instruction = which.instruction;
   const FragmentSizes sizes = fragment_sizes(instruction);
   const RegisterRange a = registers.take(sizes.a);
   const RegisterRange b = registers.take(sizes.b);
   const RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
   const int steps = machine_instructions(instruction);
+  const int selectors =
+      which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
   for (int chain = 0; chain < ilp; ++chain) {
     for (int step = 0; step < steps; ++step) {
       WarpInstruction mma;
@@ -67,6 +70,7 @@ void add_mma(const mma::MmaInstruction& instruction, int ilp, Allocator& registe
       mma.a = a;
       mma.b = b;
       mma.metadata = metadata;
+      mma.selector = static_cast<std::uint8_t>(chain % selectors);
       mma.c = mma.d = registers.take(sizes.accumulator / steps);
       code.push_back(mma);
     }
@@ -141,7 +145,7 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
     if (matrix->instruction.family == mma::MmaFamily::kWgmma) {
       add_wgmma(*matrix, ilp, registers, program.loop);
     } else {
-      add_mma(matrix->instruction, ilp, registers, program.loop);
+      add_mma(*matrix, ilp, registers, program.loop);
     }
   } else if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
     add_copies(*copy, ilp, program.loop);

@@ -35,6 +35,7 @@ struct ResidentWarp {
   std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
   int mmas_ahead = 0;         ///< alike, that follow each other from the cursor on; 0: not counted
   std::int64_t mma_interval = 0;  ///< cycles between them, at least
+  int selector = 0;               ///< of the latest sparse one
   CopyGroups copies;
   WgmmaGroups wgmma;
   Scoreboard scoreboard;

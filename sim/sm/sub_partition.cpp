@@ -223,6 +223,14 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
   exit_if_done(slot);
 }
 
+std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
+                                              const WarpInstruction& instruction,
+                                              int metadata_wait) const {
+  // The scheduler counts whole cycles.
+  return core_.same_warp_gap_cycles +
+         static_cast<std::int64_t>(issue_interval(core_, context, instruction, metadata_wait));
+}
+
 void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   ResidentWarp& warp = warp_at(slot);
   const KernelLaunch& kernel = *warp.launch.kernel;
@@ -230,12 +238,15 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   ++statistics_.mma_issued;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
-    // The scheduler counts whole cycles.
-    warp.mma_interval = core_.same_warp_gap_cycles + static_cast<std::int64_t>(issue_interval(
-                                                         core_, *kernel.mma_context, instruction));
+    warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
   }
   --warp.mmas_ahead;
   warp.next_mma = cycle + warp.mma_interval;
+  if (instruction.metadata.count > 0 && instruction.selector != warp.selector) {
+    warp.selector = instruction.selector;
+    warp.next_mma =
+        cycle + same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
+  }
   const MmaIssue mma{next_mma_id_++, kernel.mma_context, kernel.register_map,
                      slot,           &instruction,       kernel.memory != nullptr};
   if (!warp.elided) {

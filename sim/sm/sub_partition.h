@@ -77,6 +77,9 @@ class SubPartition : public Module {
   std::int64_t ready_at(const ResidentWarp& warp) const;
   void issue_from(int slot, std::int64_t cycle);
   void issue_mma(int slot, std::int64_t cycle);
+  /// Cycles from one matrix instruction of a warp to its next one, at least.
+  std::int64_t same_warp_interval(const mma::StepContext& context,
+                                  const WarpInstruction& instruction, int metadata_wait) const;
   void issue_copy(int slot);
   void exit_if_done(int slot);
   void exit_finished();

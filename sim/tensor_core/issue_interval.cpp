@@ -9,11 +9,13 @@ namespace sptc::sim {
 
 std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context) {
   const mma::MmaInstruction& instruction = context.instruction;
-  const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
   const int products = context.rules.products_per_step;
   if (context.rules.is_f64()) {
+    const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
     return results * products * spec.dot_units * spec.dot_width_bytes / spec.f64_multipliers;
   }
+  const std::int64_t results =
+      std::int64_t{std::max(instruction.shape.m, spec.rows_per_pass)} * instruction.shape.n;
   const std::int64_t a_bytes = std::int64_t{products} * context.operand_bits / 8;
   if (context.rules.is_integer()) {
     // Sums of integers are exact, so that a wide array takes several steps in one pass.
@@ -32,17 +34,18 @@ int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instructi
 }
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
-                      const WarpInstruction& instruction) {
+                      const WarpInstruction& instruction, int metadata_wait) {
   const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
     return static_cast<double>(register_bytes(range)) / bytes_per_cycle;
   };
   const double multipliers =
       static_cast<double>(context.steps * occupied_bytes(spec, context)) /
       static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
-  return std::max({multipliers, cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
-                   cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
-                   cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
-                   cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)});
+  return std::max(
+      {multipliers, cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
+       cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
+       cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
+       metadata_wait + cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)});
 }
 
 }  // namespace sptc::sim

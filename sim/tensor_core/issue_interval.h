@@ -23,8 +23,9 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction);
 
 /// Cycles between two instructions like this one where nothing else is in their way: the slowest
-/// of the multipliers and the register-file ports.
+/// of the multipliers and the register-file ports, where the metadata take `metadata_wait` cycles
+/// longer.
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
-                      const WarpInstruction& instruction);
+                      const WarpInstruction& instruction, int metadata_wait = 0);
 
 }  // namespace sptc::sim

@@ -19,6 +19,8 @@ struct TensorCoreSpec {
   /// Of those, how many advance where the accumulator is f32: fewer on cards that sell the full
   /// rate with f16 accumulators only.
   int f32_dot_units = 0;
+  /// Rows of D that the dot units are wired for: an instruction with fewer leaves the rest idle.
+  int rows_per_pass = 1;
   /// f64 multiply-accumulates per cycle; 0: no f64 instruction.
   int f64_multipliers = 0;
 
@@ -61,6 +63,9 @@ struct TensorCoreSpec {
   /// Cycles that a warp waits with its next instruction after the tensor core could take one;
   /// another warp need not.
   int same_warp_gap_cycles = 0;
+  /// Cycles that the metadata of an instruction take longer where its selector is not that of the
+  /// warp's sparse instruction before; other warps read theirs meanwhile.
+  int selector_change_cycles = 0;
   /// Cycles that an instruction on elements below a byte keeps the multipliers longer.
   int sub_byte_extra_cycles = 0;
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ Deviations compare(Microbench& microbench, const std::vector<Published>& rows, d
 }
 
 // Sun et al., arXiv 2206.02874, Tables 3, 6, 9 and 10. ILP of Table 3 from its identity; Table 6
-// does not give the ILP of 4 warps: that of the dense instruction of the same length.
+// does not give the ILP of 4 warps: that of the dense instruction of the same length. In turn: as
+// the authors' programs have the selectors of mma.sp.
 const std::vector<Published> kA100{
     {"m16n8k16.f32.f16.f16.f32", 1, 1, 24.7, true},
     {"m16n8k16.f32.f16.f16.f32", 4, 3, 897.6, false},
@@ -79,11 +81,11 @@ const std::vector<Published> kA100{
     {"m16n8k256.s32.b1.b1.s32.xor.popc", 4, 3, 13985.4, false},
     {"m16n8k256.s32.b1.b1.s32.xor.popc", 8, 2, 14643.4, false},
     {"mma.sp.m16n8k32.f32.f16.f16.f32", 1, 1, 24.7, true},
-    {"mma.sp.m16n8k32.f32.f16.f16.f32", 4, 3, 1791.9, false},
-    {"mma.sp.m16n8k32.f32.f16.f16.f32", 8, 2, 1979.1, false},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32 in turn", 4, 3, 1791.9, false},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32 in turn", 8, 2, 1979.1, false},
     {"mma.sp.m16n8k16.f32.f16.f16.f32", 1, 1, 17.8, true},
-    {"mma.sp.m16n8k16.f32.f16.f16.f32", 4, 3, 1024.5, false},
-    {"mma.sp.m16n8k16.f32.f16.f16.f32", 8, 2, 1290.5, false},
+    {"mma.sp.m16n8k16.f32.f16.f16.f32 in turn", 4, 3, 1024.5, false},
+    {"mma.sp.m16n8k16.f32.f16.f16.f32 in turn", 8, 2, 1290.5, false},
     {"mma.sp.m16n8k32.f16.f16.f16.f16", 1, 1, 24.3, true},
     {"mma.sp.m16n8k32.f16.f16.f16.f16", 4, 3, 1850.9, false},
     {"mma.sp.m16n8k32.f16.f16.f16.f16", 8, 2, 2019.8, false},
@@ -91,8 +93,8 @@ const std::vector<Published> kA100{
     {"mma.sp.m16n8k16.f16.f16.f16.f16", 4, 3, 1242.9, false},
     {"mma.sp.m16n8k16.f16.f16.f16.f16", 8, 2, 1318.2, false},
     {"mma.sp.m16n8k16.f32.tf32.tf32.f32", 1, 1, 24.9, true},
-    {"mma.sp.m16n8k16.f32.tf32.tf32.f32", 4, 3, 868.2, false},
-    {"mma.sp.m16n8k16.f32.tf32.tf32.f32", 8, 2, 981.2, false},
+    {"mma.sp.m16n8k16.f32.tf32.tf32.f32 in turn", 4, 3, 868.2, false},
+    {"mma.sp.m16n8k16.f32.tf32.tf32.f32 in turn", 8, 2, 981.2, false},
     {"mma.sp.m16n8k8.f32.tf32.tf32.f32", 1, 1, 18.2, true},
     {"mma.sp.m16n8k8.f32.tf32.tf32.f32", 4, 3, 597.8, false},
     {"mma.sp.m16n8k8.f32.tf32.tf32.f32", 8, 2, 643.6, false},
@@ -116,15 +118,11 @@ const std::vector<Published> kA100{
     {"m8n8k4.f64.f64.f64.f64", 8, 2, 64.0, false},
 };
 
-TEST(MicrobenchFidelity, A100MatchesSunAndOthersWithinSixPercentButForOneRow) {
+TEST(MicrobenchFidelity, A100MatchesSunAndOthersWithinSixPercent) {
   Microbench microbench(load_architecture("a100-sxm4-80gb").gpu);
   const Deviations deviations = compare(microbench, kA100, 6);
   EXPECT_LE(deviations.mean, 3);
-  // The f16 row with f32 accumulators is 15 % below the rows of s8 and tf32, which read the same
-  // registers; nothing in the model tells them apart.
-  EXPECT_EQ(deviations.outside,
-            std::vector<std::string>{"mma.sp.m16n8k16.f32.f16.f16.f32 4 warps, ILP 3"});
-  EXPECT_LE(deviations.worst, 15);
+  EXPECT_TRUE(deviations.outside.empty());
 }
 
 TEST(MicrobenchFidelity, H800MatchesLuoWithinTwoPercent) {
@@ -184,31 +182,52 @@ TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
   EXPECT_TRUE(deviations.outside.empty());
 }
 
-// --- what the rate of mma.sp hangs on: one number of the architecture file changed, 8 warps
-
-double large_k_sparse(void (*change)(TensorCoreSpec&)) {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  change(spec.sm.tensor_core);
-  Microbench microbench(spec);
-  return *microbench.run({parse_bench_instruction("mma.sp.m16n8k32.f32.f16.f16.f32"), 8, 2})
-              .fma_per_clk_per_sm;
+TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
+  // Sun et al., on m8n8k16 s8: about half of the peak on the A100 (on Turing all of it).
+  Microbench microbench(load_architecture("a100-sxm4-80gb").gpu);
+  EXPECT_NEAR(
+      *microbench.run({parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4}).fma_per_clk_per_sm,
+      1024, 1);
 }
 
-TEST(SparseRate, IsTwiceTheDensePeakWithThePortsOfTheFile) {
-  EXPECT_NEAR(large_k_sparse([](TensorCoreSpec&) {}), 2048, 1);
+// --- what the rate of mma.sp hangs on: one number of the architecture file changed, 8 warps
+
+struct Rates {
+  double sparse, dense;  ///< FMA per clock and SM, of m16n8k32 and m16n8k16
+};
+
+/// On the A100 with `number` of its tensor core changed, in a file.
+Rates rates_with(const std::string& number, double value) {
+  const std::string file = testing::TempDir() + "/sparse_rate_" + number + ".json";
+  std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "narrow", "sm": {"tensor_core": {")"
+                      << number << R"(": {"value": )" << value
+                      << R"(, "evidence": "assumed", "source": "a test"}}}})";
+  Microbench microbench(load_architecture(file).gpu);
+  std::remove(file.c_str());
+  const auto rate = [&](const char* instruction) {
+    return *microbench.run({parse_bench_instruction(instruction), 8, 2}).fma_per_clk_per_sm;
+  };
+  return {rate("mma.sp.m16n8k32.f32.f16.f16.f32"), rate("m16n8k16.f32.f16.f16.f32")};
+}
+
+TEST(SparseRate, IsTwiceTheDensePeakWithAsWideOrWiderPorts) {
+  const Rates rates = rates_with("metadata_port_bytes_per_cycle", 128);
+  EXPECT_NEAR(rates.sparse, 2048, 1);
+  EXPECT_NEAR(rates.dense, 1024, 1);
 }
 
 TEST(SparseRate, FallsWithANarrowerBPortOnly) {
-  // 512 bytes of B at 51.2 per cycle: 10 cycles instead of 8.
-  EXPECT_NEAR(
-      large_k_sparse([](TensorCoreSpec& core) { core.operand_b_port_bytes_per_cycle = 51.2; }),
-      2048 * 0.8, 2);
+  // 512 bytes of B at 51.2 per cycle: 10 cycles instead of 8; dense reads 256 in 5.
+  const Rates rates = rates_with("operand_b_port_bytes_per_cycle", 51.2);
+  EXPECT_NEAR(rates.sparse, 2048 * 0.8, 2);
+  EXPECT_NEAR(rates.dense, 1024, 1);
 }
 
 TEST(SparseRate, FallsWithANarrowerMetadataPortOnly) {
-  // 128 bytes of metadata at 8 per cycle: 16 cycles instead of 8.
-  EXPECT_NEAR(large_k_sparse([](TensorCoreSpec& core) { core.metadata_port_bytes_per_cycle = 8; }),
-              1024, 2);
+  // 128 bytes of metadata at 8 per cycle: 16 cycles instead of 8; dense reads none.
+  const Rates rates = rates_with("metadata_port_bytes_per_cycle", 8);
+  EXPECT_NEAR(rates.sparse, 1024, 2);
+  EXPECT_NEAR(rates.dense, 1024, 1);
 }
 
 }  // namespace

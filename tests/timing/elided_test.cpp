@@ -41,6 +41,7 @@ std::vector<std::pair<std::string, GpuSpec>> designs() {
     sm.shared_memory_wavefront_cycles = 7;
   });
   with("two issues per cycle", [](SmSpec& sm) { sm.issue_per_cycle = 2; });
+  with("slow change of selectors", [](SmSpec& sm) { sm.tensor_core.selector_change_cycles = 11; });
   with("no gap", [](SmSpec& sm) { sm.tensor_core.same_warp_gap_cycles = 0; });
   return all;
 }
@@ -72,6 +73,7 @@ WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
         const int run = kind > 10 ? 1 + below(20) : 1;
         for (int j = 0; j < run; ++j) {
           code.push_back(mma_into(parts, below(kind > 7 ? 12 : 3)));
+          code.back().selector = static_cast<std::uint8_t>(kind % 2 == 0 ? 0 : below(2));
         }
       }
     }

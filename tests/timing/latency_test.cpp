@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -96,6 +97,60 @@ TEST(IssueInterval, OfSparseWithSmallKIsBoundByTheMetadataPort) {
   const double interval = issue_interval(harness, instruction(DataType::kF16, 16, true));
   EXPECT_NEAR(interval, 128 / 20.6, 0.011);
   EXPECT_NEAR(issue_interval(harness, instruction(DataType::kTf32, 8, true)), 128 / 20.6, 0.011);
+}
+
+// --- selectors
+// ---------------------------------------------------------------------------------------------
+
+/// The same metadata register and, from one instruction to the next, another selector of it.
+WarpProgram with_selectors(const KernelParts& parts, int selectors) {
+  WarpProgram program = independent_mmas(parts, 200);
+  for (std::size_t i = 0; i < program.prologue.size(); ++i) {
+    program.prologue[i].selector =
+        static_cast<std::uint8_t>(i % static_cast<std::size_t>(selectors));
+  }
+  return program;
+}
+
+std::int64_t cycles_of_40(SmHarness& harness, const mma::MmaInstruction& which, int selectors,
+                          int warps) {
+  const KernelParts parts(which);
+  const WarpProgram program = with_selectors(parts, selectors);
+  harness.run(parts.launch(program, nullptr, warps));
+  return harness.issued()[100].cycle - harness.issued()[60].cycle;
+}
+
+TEST(SelectorChange, MakesAWarpWaitACycleForItsMetadata) {
+  SmHarness harness("gpu", one_sub_partition());
+  const mma::MmaInstruction small = instruction(DataType::kF16, 16, true);
+  // Sun et al., Table 6, 4 warps: 6.6 to 6.9 cycles where the selector stays, 8.0 where it changes.
+  EXPECT_EQ(cycles_of_40(harness, small, 1, 1), 40 * 7);
+  EXPECT_EQ(cycles_of_40(harness, small, 4, 1), 40 * 8);
+  // With two warps the port is what both wait for: 6.2 and 6.3 cycles.
+  EXPECT_LE(std::abs(cycles_of_40(harness, small, 4, 2) - cycles_of_40(harness, small, 1, 2)), 1);
+}
+
+TEST(SelectorChange, IsHiddenBehindLongerArithmetic) {
+  SmHarness harness("gpu", one_sub_partition());
+  const mma::MmaInstruction large = instruction(DataType::kF16, 32, true);
+  EXPECT_EQ(cycles_of_40(harness, large, 1, 1), 40 * 9);
+  EXPECT_EQ(cycles_of_40(harness, large, 2, 1), 40 * 9);
+}
+
+TEST(SelectorChange, OfManyCyclesBlocksUntilTheyHavePassed) {
+  GpuSpec slow = one_sub_partition();
+  slow.sm.tensor_core.selector_change_cycles = 20;
+  SmHarness harness("slow", slow);
+  const KernelParts parts(instruction(DataType::kF16, 16, true));
+  WarpProgram program = independent_mmas(parts, 4);
+  program.prologue[1].selector = 1;
+  program.prologue[2].selector = 1;
+  harness.run(parts.launch(program));
+  const auto& issued = harness.issued();
+  EXPECT_EQ(issued[1].cycle - issued[0].cycle, 7);
+  // 6.2 + 20 cycles of metadata, and the gap: blocked for 26 cycles, ready in the 27th.
+  EXPECT_EQ(issued[2].cycle - issued[1].cycle, 27);
+  EXPECT_EQ(issued[3].cycle - issued[2].cycle, 7);
 }
 
 // --- one width at a time

@@ -82,6 +82,7 @@ const std::vector<Change>& changes() {
       {"round_latency_cycles", 200, '>', kSmall},
       {"write_back_latency_cycles", 200, '>', kSmall},
       {"same_warp_gap_cycles", 40, '>', kSmall},
+      {"selector_change_cycles", 40, '>', kSparse},
       {"instruction_window", 1, '>', kSmall},
       {"sm_port_bytes_per_cycle", 8, '>', kSquare},
       {"l2_partitions", 1, '<', kSquare},  // everything is near
@@ -195,6 +196,8 @@ const std::vector<InstructionChange>& instruction_changes() {
       {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 4, "fma_per_clk_per_sm",
        '<'},
       {"f64_multipliers", 8, "a100-sxm4-80gb", "m8n8k4.f64.f64.f64.f64", 1, "latency_cycles", '>'},
+      {"rows_per_pass", 32, "a100-sxm4-80gb", "m16n8k32.s32.s8.s8.s32", 4, "fma_per_clk_per_sm",
+       '<'},
       {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k64.s32.s4.s4.s32", 4,
        "fma_per_clk_per_sm", '<'},
       {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k256.s32.b1.b1.s32.xor.popc", 1,

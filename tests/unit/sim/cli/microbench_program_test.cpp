@@ -31,6 +31,29 @@ TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
   expect_output("microbench --instruction 'ld.shared.u32 16-way'", "53.0");
 }
 
+TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
+  const std::string small =
+      "microbench --format json --warps 4 --ilp 3 --instruction "
+      "'mma.sp.m16n8k16.f32.f16.f16.f32";
+  const auto row = [&](const std::string& arguments) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["rows"][0];
+  };
+  const auto same = row(small + "'");
+  EXPECT_EQ(same["selectors_in_turn"], false);
+  EXPECT_DOUBLE_EQ(same["latency_cycles"], 21);
+  const auto in_turn = row(small + " in turn'");
+  EXPECT_EQ(in_turn["selectors_in_turn"], true);
+  EXPECT_EQ(in_turn["instruction"], same["instruction"]);
+  EXPECT_DOUBLE_EQ(in_turn["latency_cycles"], 24);
+  // The published row has them in turn.
+  const auto published = nlohmann::json::parse(
+      run("microbench --format json --instruction mma.sp.m16n8k16.f32.f16.f16.f32").out)["rows"];
+  ASSERT_EQ(published.size(), 3U);
+  EXPECT_EQ(published[1], in_turn);
+}
+
 TEST_F(MicrobenchProgram, WritesToAFile) {
   const Outcome outcome =
       run("microbench --instruction ldmatrix.x1 --format csv --out " + path("rows.csv"));
@@ -54,6 +77,10 @@ TEST_F(MicrobenchProgram, RefusesBadOptions) {
   expect_refused("microbench --instruction 'ld.shared.u32 -way'", "ld.shared.u32");
   expect_refused("microbench --instruction nonsense", "nonsense");
   expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 rs'", "belong to wgmma");
+  expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 in turn'", "no selectors");
+  expect_refused("microbench --instruction 'mma.sp.m16n8k64.s32.s8.s8.s32 in turn'",
+                 "no selectors");
+  expect_refused("microbench --instruction ' in turn'", "matrix instruction");
   expect_refused("microbench --warps 0", "--warps");
   expect_refused("microbench --warps 33", "warps must be from 1 to 32");
   expect_refused("microbench --ilp 99999999999", "--ilp");

@@ -125,8 +125,12 @@ const std::map<std::string, int> kDesign{{"selector_kept", 3},
 
 // What else a file may leave out: the same on all GPUs that do not say otherwise.
 const std::set<std::string> kCommon{"reserved_shared_memory_per_cta_bytes",
-                                    "shared_memory_allocation_bytes", "register_banks",
-                                    "register_bank_bytes_per_cycle", "reuse_registers"};
+                                    "shared_memory_allocation_bytes",
+                                    "register_banks",
+                                    "register_bank_bytes_per_cycle",
+                                    "reuse_registers",
+                                    "rows_per_pass",
+                                    "selector_change_cycles"};
 
 TEST(Architecture, ReadsADesignOfOnesOwn) {
   const auto write = [](json& document, const std::string& key, int value) {

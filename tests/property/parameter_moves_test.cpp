@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// More of a resource makes no GEMM slower, less makes none faster, and neither by more than the
+// resource changed: closed form, the kernel chosen anew for each design, as the library would.
+#include "models/base/random.h"
+#include "sim/config/architecture.h"
+#include "sim/gpu/analytic_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+struct Move {
+  const char* name;
+  double factor;  ///< of the resource: above 1 more of it, below less
+  void (*apply)(GpuSpec& gpu, double factor);
+};
+
+template <typename Number>
+void scale(Number& number, double factor) {
+  const double scaled = static_cast<double>(number) * factor;
+  number =
+      static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
+}
+
+void scale(Bytes& bytes, double factor) {
+  bytes = Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
+}
+
+void tensor_cores(GpuSpec& gpu, double factor) {
+  TensorCoreSpec& core = gpu.sm.tensor_core;
+  scale(core.dot_units, factor);
+  scale(core.f32_dot_units, factor);
+  scale(core.operand_a_port_bytes_per_cycle, factor);
+  scale(core.operand_b_port_bytes_per_cycle, factor);
+  scale(core.accumulator_port_bytes_per_cycle, factor);
+  scale(core.metadata_port_bytes_per_cycle, factor);
+  scale(core.selector_bytes_per_cycle, factor);
+}
+
+void memory_speed(GpuSpec& gpu, double factor) {
+  scale(gpu.memory.l2_near_latency_cycles, 1 / factor);
+  scale(gpu.memory.l2_far_latency_cycles, 1 / factor);
+  scale(gpu.memory.dram_access_latency_cycles, 1 / factor);
+}
+
+constexpr auto sms = [](GpuSpec& gpu, double factor) { scale(gpu.sms, factor); };
+constexpr auto clock_rate = [](GpuSpec& gpu, double factor) { scale(gpu.boost_clock_mhz, factor); };
+constexpr auto l2_rate = [](GpuSpec& gpu, double factor) {
+  scale(gpu.memory.l2_bytes_per_cycle, factor);
+};
+constexpr auto l2_size = [](GpuSpec& gpu, double factor) { scale(gpu.memory.l2_capacity, factor); };
+constexpr auto sm_ports = [](GpuSpec& gpu, double factor) {
+  scale(gpu.memory.sm_port_bytes_per_cycle, factor);
+};
+constexpr auto dram_rate = [](GpuSpec& gpu, double factor) {
+  scale(gpu.memory.dram_gb_per_s, factor);
+};
+constexpr auto shared_rate = [](GpuSpec& gpu, double factor) {
+  scale(gpu.sm.shared_memory_bank_bytes_per_cycle, factor);
+};
+constexpr auto shared_size = [](GpuSpec& gpu, double factor) {
+  scale(gpu.sm.shared_memory, factor);
+  scale(gpu.sm.max_shared_memory_per_cta, factor);
+};
+constexpr auto registers = [](GpuSpec& gpu, double factor) { scale(gpu.sm.registers, factor); };
+constexpr auto b_port = [](GpuSpec& gpu, double factor) {
+  scale(gpu.sm.tensor_core.operand_b_port_bytes_per_cycle, factor);
+};
+constexpr auto metadata_port = [](GpuSpec& gpu, double factor) {
+  scale(gpu.sm.tensor_core.metadata_port_bytes_per_cycle, factor);
+};
+
+constexpr std::array kMoves{
+    Move{"SMs", 0.5, sms},
+    Move{"SMs", 2, sms},
+    Move{"clock", 0.5, clock_rate},
+    Move{"clock", 1.3, clock_rate},
+    Move{"tensor cores", 0.5, tensor_cores},
+    Move{"tensor cores", 2, tensor_cores},
+    Move{"B port", 0.25, b_port},
+    Move{"metadata port", 0.25, metadata_port},
+    Move{"shared memory rate", 0.5, shared_rate},
+    Move{"shared memory rate", 2, shared_rate},
+    Move{"shared memory size", 0.5, shared_size},
+    Move{"shared memory size", 2, shared_size},
+    Move{"registers", 0.5, registers},
+    Move{"registers", 2, registers},
+    Move{"SM ports", 0.5, sm_ports},
+    Move{"SM ports", 2, sm_ports},
+    Move{"L2 rate", 0.5, l2_rate},
+    Move{"L2 rate", 2, l2_rate},
+    Move{"L2 size", 0.5, l2_size},
+    Move{"L2 size", 2, l2_size},
+    Move{"DRAM rate", 0.5, dram_rate},
+    Move{"DRAM rate", 2, dram_rate},
+    Move{"memory latency", 0.5, memory_speed},
+    Move{"memory latency", 2, memory_speed},
+};
+
+/// Sizes of any magnitude, about as many small as large ones, some of them round.
+std::vector<GemmShape> random_shapes(int count) {
+  const RandomStream random(2026);
+  std::uint64_t index = 0;
+  const auto extent = [&](double largest) {
+    const double share = static_cast<double>(random.bits(index++) >> 11U) * 0x1p-53;
+    const auto any = static_cast<std::int64_t>(std::exp2(share * std::log2(largest)));
+    const bool round = random.bits(index++) % 2 == 0;
+    return std::max<std::int64_t>(1, round ? any / 64 * 64 : any);
+  };
+  std::vector<GemmShape> shapes;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t m = extent(32768), n = extent(32768);
+    shapes.push_back({m, n, extent(16384)});
+  }
+  return shapes;
+}
+
+class ParameterMoves : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ParameterMoves, NoGemmGoesTheWrongWayOrTooFar) {
+  constexpr double kTolerance = 0.005;
+  const GpuSpec gpu = load_architecture(GetParam()).gpu;
+  const ClockPolicy boost;
+  for (const GemmShape& shape : random_shapes(200)) {
+    for (const bool sparse : {false, true}) {
+      if (sparse && gpu.sm.tensor_core.selector_inputs == 1) {
+        continue;
+      }
+      const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+      const auto time_us = [&](const GpuSpec& on) {
+        const GemmRun run = analytic_gemm(problem, {}, on, boost);
+        return static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
+      };
+      const double before = time_us(gpu);
+      for (const Move& move : kMoves) {
+        GpuSpec moved = gpu;
+        move.apply(moved, move.factor);
+        const double ratio = time_us(moved) / before;
+        const std::string where = std::string(move.name) + " x " + std::to_string(move.factor) +
+                                  ", " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
+                                  " x " + std::to_string(shape.k) + (sparse ? " 2:4" : " dense");
+        if (move.factor > 1) {
+          EXPECT_LE(ratio, 1 + kTolerance) << where;
+          EXPECT_GE(ratio, (1 - kTolerance) / move.factor) << where;
+        } else {
+          EXPECT_GE(ratio, 1 - kTolerance) << where;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnEveryGeneration, ParameterMoves,
+                         ::testing::Values("a100-sxm4-80gb", "h100-sxm5-80gb", "a40",
+                                           "v100-sxm2-16gb", "b200"));
+
+}  // namespace
+}  // namespace sptc::sim
