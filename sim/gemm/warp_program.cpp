@@ -39,6 +39,11 @@ class ProgramBuilder {
     const int steps = kernel_.k_steps_per_tile();
     for (int step = 0; step < steps; ++step) {
       const bool crosses_tile = step + 1 == steps;
+      if (step == 0 && kernel_.stages > 1) {
+        // The stage that is copied into was left at the last barrier.
+        add_copies(program.loop, tiles_ahead());
+        add(program.loop, Opcode::kCommitCopies);
+      }
       if (crosses_tile) {
         add_stage_change(program.loop);
       }
@@ -104,9 +109,9 @@ class ProgramBuilder {
   void add_stage_change(std::vector<WarpInstruction>& code) const {
     if (kernel_.stages == 1) {
       add(code, Opcode::kBarrier);  // there is no other stage to copy into
+      add_copies(code, tiles_ahead());
+      add(code, Opcode::kCommitCopies);
     }
-    add_copies(code, tiles_ahead());
-    add(code, Opcode::kCommitCopies);
     add_wait(code);
     add(code, Opcode::kBarrier);
   }

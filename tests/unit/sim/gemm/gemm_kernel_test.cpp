@@ -145,6 +145,27 @@ TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
   }
 }
 
+TEST(WarpProgram, CopiesBehindTheFirstBarrierAndWaitsBeforeTheLastMultiplications) {
+  for (const int stages : {2, 3, 4}) {
+    const GemmKernel kernel =
+        kernel_for(problem(512, 512, 512), {GemmShape{128, 128, 32}, stages, {}});
+    int multiplied = 0, before_copies = -1, before_wait = -1;
+    for (const WarpInstruction& instruction : gemm_warp_program(kernel, 16).loop) {
+      multiplied += instruction.opcode == Opcode::kMma ? 1 : 0;
+      if (instruction.opcode == Opcode::kCopy) {
+        before_copies = multiplied;
+        EXPECT_EQ(instruction.tiles_ahead, stages - 1);
+      } else if (instruction.opcode == Opcode::kWaitCopies) {
+        before_wait = multiplied;
+        EXPECT_EQ(instruction.copy_groups, stages - 2);
+      }
+    }
+    // Two k-steps: the copies of a k-tile have at least the first of them to arrive in.
+    EXPECT_EQ(before_copies, 0);
+    EXPECT_EQ(before_wait, multiplied / 2);
+  }
+}
+
 TEST(IssuedMacs, CountPaddingInEveryDirectionAndHalfTheDepthWhereSparse) {
   const KernelOverrides tile{GemmShape{128, 128, 64}, 3, {}};
   const GemmKernel dense = kernel_for(problem(129, 1, 65), tile);
