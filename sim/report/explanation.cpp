@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,9 @@ double percent(double part, double whole) {
 double busiest(const CycleBudget& b) {
   return std::max({b.tensor + b.operand_fetch, b.shared_memory, b.sm_port, b.l2, b.dram});
 }
+
+constexpr std::array kRates{Resource::kTensor, Resource::kSharedMemory, Resource::kL2,
+                            Resource::kDram};
 
 double busy(const CycleBudget& budget, Resource resource) {
   switch (resource) {
@@ -56,6 +60,8 @@ std::string_view words_for(Resource resource, const CycleBudget& budget) {
       return "latency, barriers and pipeline fill";
     case Resource::kLaunch:
       return "launch";
+    case Resource::kRates:
+      return "tensor cores, shared memory, the L2 and DRAM";
   }
   return "";
 }
@@ -86,16 +92,31 @@ std::string rows(std::string_view variant, const VariantResult& result) {
              saved(Resource::kWaits), saved(Resource::kLaunch));
 }
 
+/// The sparse launch with tensor cores, shared memory, L2 and DRAM twice as fast, over the dense.
+double speedup_at_twice_the_rates(const VariantResult& dense, const VariantResult& sparse) {
+  const double saved = Bottleneck(sparse).saved_by_doubling({Resource::kRates});
+  return dense.time_us / (sparse.time_us * (1 - saved));
+}
+
+std::string why_not_two(const VariantResult& dense, const VariantResult& sparse) {
+  if (sparse.saved) {
+    return fmt::format(
+        "2x is out of reach: with {} all twice as fast 2:4 would gain {:.2f}x, for launch, "
+        "latency, barriers and pipeline fill stay",
+        words_for(Resource::kRates, sparse.budget), speedup_at_twice_the_rates(dense, sparse));
+  }
+  return fmt::format(
+      "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us, and "
+      "half of the dense time is {:.1f} us",
+      Bottleneck(sparse).waits_us(), dense.time_us / 2);
+}
+
 /// What the sparse launch would need to take half of the dense one.
 std::string needs_for_two(const VariantResult& dense, const VariantResult& sparse) {
-  const double half_us = dense.time_us / 2;
-  const Bottleneck bottleneck(sparse);
-  const auto speeds = bottleneck.speeds_for(half_us);
-  if (!speeds) {
-    return fmt::format(
-        "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us, and "
-        "half of the dense time is {:.1f} us",
-        bottleneck.waits_us(), half_us);
+  const auto speeds = Bottleneck(sparse).speeds_for(dense.time_us / 2);
+  const bool in_reach = !sparse.saved || speedup_at_twice_the_rates(dense, sparse) >= 2;
+  if (!speeds || !in_reach) {
+    return why_not_two(dense, sparse);
   }
   std::vector<std::string> needs;
   for (const Resource resource : kResources) {
@@ -107,9 +128,14 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
   if (needs.empty()) {
     return "that is 2x";
   }
-  std::string text = "for 2x it would need ";
+  std::string text =
+      sparse.saved ? "for 2x it would need, in closed form, " : "for 2x it would need ";
   for (std::size_t i = 0; i < needs.size(); ++i) {
     text += (i == 0 ? "" : i + 1 == needs.size() ? " and " : ", ") + needs[i];
+  }
+  if (sparse.saved) {
+    text += fmt::format(" (simulated, all rates twice as fast: {:.2f}x)",
+                        speedup_at_twice_the_rates(dense, sparse));
   }
   return text;
 }
@@ -124,8 +150,7 @@ std::string right_behind(const VariantResult& result, Resource first) {
   std::string text;
   double most = kNearly * alone;
   double most_together = 2 * alone + kALot;
-  for (const Resource second :
-       {Resource::kTensor, Resource::kSharedMemory, Resource::kL2, Resource::kDram}) {
+  for (const Resource second : kRates) {
     const double too = bottleneck.saved_by_doubling({second});
     // Two at once are not simulated.
     const double together = result.saved ? 0 : bottleneck.saved_by_doubling({first, second});
@@ -145,6 +170,23 @@ std::string right_behind(const VariantResult& result, Resource first) {
   return text;
 }
 
+/// "beside DRAM, at work 70 % of the time", or that nothing works for long.
+std::string busiest_words(const VariantResult& result) {
+  constexpr double kMost = 50;  // percent
+  const CycleBudget& budget = result.budget;
+  const auto share = [&](double cycles) {
+    return percent(cycles / result.clock_mhz, result.time_us);
+  };
+  const Resource first = *std::max_element(
+      kRates.begin(), kRates.end(),
+      [&](Resource left, Resource right) { return busy(budget, left) < busy(budget, right); });
+  if (share(busy(budget, first)) > kMost) {
+    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(first, budget),
+                       share(busy(budget, first)));
+  }
+  return fmt::format("no resource works more than {:.0f} % of the time", share(busiest(budget)));
+}
+
 std::string bound(const VariantResult& result) {
   const CycleBudget& budget = result.budget;
   const Bottleneck bottleneck(result);
@@ -158,14 +200,14 @@ std::string bound(const VariantResult& result) {
     return percent(cycles / result.clock_mhz, result.time_us);
   };
   if (first == Resource::kWaits) {
-    return fmt::format(
-        "by latency, barriers and pipeline fill (half as long: -{:.0f} %), no resource works more "
-        "than {:.0f} % of the time",
-        saved, share_of(busiest(budget)));
+    return fmt::format("by latency, barriers and pipeline fill (half as long: -{:.0f} %), {}",
+                       saved, busiest_words(result));
   }
+  constexpr double kLittle = 5;  // percent
   const std::string text =
-      fmt::format("by {}, at work {:.0f} % of the time (twice as fast: -{:.0f} %",
-                  words_for(first, budget), share_of(busy(budget, first)), saved);
+      fmt::format("by {}{}, at work {:.0f} % of the time (twice as fast: -{:.0f} %",
+                  saved < kLittle ? "nothing alone, soonest by " : "", words_for(first, budget),
+                  share_of(busy(budget, first)), saved);
   return text + right_behind(result, first) + ")";
 }
 

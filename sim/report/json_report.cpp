@@ -174,6 +174,8 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
       json["saved_if_twice_as_fast"][std::string(report_name(resource))] =
           bottleneck.saved_by_doubling({resource});
     }
+    json["saved_if_twice_as_fast"][std::string(report_name(Resource::kRates))] =
+        bottleneck.saved_by_doubling({Resource::kRates});
   }
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace sptc::sim {
 namespace {
@@ -33,6 +34,8 @@ std::string_view report_name(Resource resource) {
       return "latency";
     case Resource::kLaunch:
       return "launch";
+    case Resource::kRates:
+      return "rates";
   }
   return "";
 }
@@ -67,6 +70,9 @@ double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) con
   Speeds speeds;
   for (const Resource resource : resources) {
     speeds[resource] = 2;
+    for (const Term& term : kRates) {
+      speeds[term.resource] = resource == Resource::kRates ? 2 : speeds[term.resource];
+    }
   }
   return 1 - time_us(speeds) / launch_.time_us;
 }
@@ -102,15 +108,30 @@ double Bottleneck::waits_us() const {
   return time_us(no_slower_than(launch_.time_us * kNoTime));
 }
 
+double Bottleneck::in_form(double target_us) const {
+  if (!launch_.saved || target_us >= launch_.time_us) {
+    return target_us;
+  }
+  Speeds twice;
+  for (const Term& term : kRates) {
+    twice[term.resource] = 2;
+  }
+  const double formed = std::log(time_us(twice) / launch_.time_us);
+  const double simulated = std::log(1 - saved_by_doubling({Resource::kRates}));
+  return simulated < 0 ? launch_.time_us * std::pow(target_us / launch_.time_us, formed / simulated)
+                       : 0;
+}
+
 std::optional<Speeds> Bottleneck::speeds_for(double target_us) const {
-  if (waits_us() > target_us) {
+  const double form_us = in_form(target_us);
+  if (waits_us() > form_us) {
     return std::nullopt;
   }
   double low = launch_.time_us * kNoTime;
   double high = launch_.time_us * 10;  // the closed form may be far off the time that was found
   for (int step = 0; step < 100; ++step) {
     const double level = (low + high) / 2;
-    (time_us(no_slower_than(level)) > target_us ? high : low) = level;
+    (time_us(no_slower_than(level)) > form_us ? high : low) = level;
   }
   return no_slower_than(low);
 }

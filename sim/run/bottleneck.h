@@ -22,12 +22,17 @@ class Bottleneck {
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.
+  /// Between no change and all rates twice as fast, where that was simulated, the closed form only
+  /// shares out.
   std::optional<Speeds> speeds_for(double target_us) const;
   /// What is left where bandwidths and tensor cores take no time.
   double waits_us() const;
 
  private:
   Speeds no_slower_than(double level_us) const;
+  /// The time in closed form that is as far on the way to that of all rates twice as fast as
+  /// `target_us` is on the simulated way.
+  double in_form(double target_us) const;
 
   double in_sms_us(const KernelEstimate& form) const;
 

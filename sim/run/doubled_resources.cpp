@@ -8,12 +8,13 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
 
 constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kL2,
-                                Resource::kDram, Resource::kWaits};
+                                Resource::kDram,   Resource::kWaits,        Resource::kRates};
 
 /// The kernel that `gpu` runs for `problem`, to be asked for on another one.
 KernelOverrides kernel_on(const GpuSpec& gpu, const GemmProblem& problem,
@@ -103,6 +104,13 @@ GpuSpec doubled(GpuSpec gpu, Resource resource) {
       }
       break;
     case Resource::kLaunch:
+      break;
+    case Resource::kRates:
+      for (const Resource rate :
+           {Resource::kTensor, Resource::kSharedMemory, Resource::kL2, Resource::kDram}) {
+        gpu = doubled(std::move(gpu), rate);
+      }
+      gpu.memory.sm_port_bytes_per_cycle *= 2;
       break;
   }
   return gpu;

@@ -14,7 +14,8 @@
 namespace sptc::sim {
 
 /// `gpu` with `resource` twice as fast: all rates of the tensor core and of what feeds it, one
-/// bandwidth, or half of the latencies outside the tensor cores. Not the launch.
+/// bandwidth, all of them (the ports of the SMs too), or half of the latencies outside the tensor
+/// cores. Not the launch.
 GpuSpec doubled(GpuSpec gpu, Resource resource);
 
 /// What every launch of a run gains where one resource is twice as fast and the kernel stays: found

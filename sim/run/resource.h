@@ -15,12 +15,14 @@ enum class Resource {
   kDram,          ///< bandwidth
   kWaits,         ///< latency of the memory, barriers, filling and emptying of the pipeline
   kLaunch,
+  kRates,  ///< the first four together
 };
+/// Each by itself.
 inline constexpr std::array kResources{Resource::kTensor, Resource::kSharedMemory,
                                        Resource::kL2,     Resource::kDram,
                                        Resource::kWaits,  Resource::kLaunch};
 
-/// As `bound_by` of reports names it: tensor, smem, l2, hbm, latency or launch.
+/// As `bound_by` of reports names it: tensor, smem, l2, hbm, latency or launch; and rates.
 std::string_view report_name(Resource resource);
 
 /// One figure for each resource.
@@ -32,7 +34,7 @@ class OfResources {
   double operator[](Resource resource) const { return of_[static_cast<std::size_t>(resource)]; }
 
  private:
-  std::array<double, kResources.size()> of_;
+  std::array<double, kResources.size() + 1> of_;
 };
 
 /// Rates, as multiples of what they are.

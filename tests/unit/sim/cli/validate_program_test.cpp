@@ -74,7 +74,8 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
 TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
   const std::string gemm = "gemm 8192 1 8192 --check none --explain";
   expect_output(gemm, "dense is bound by DRAM");
-  expect_output(gemm, "for 2x it would need DRAM");
+  expect_output(gemm, "for 2x it would need, in closed form, DRAM");
+  expect_output(gemm + " --fidelity analytic", "for 2x it would need DRAM");
   const Outcome outcome = run(gemm + " --format json --fidelity analytic");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
@@ -99,6 +100,31 @@ TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
   EXPECT_GT(saved, 0.05);
   EXPECT_NEAR(base["saved_if_twice_as_fast"]["hbm"].get<double>(), saved, 1e-9);
   EXPECT_EQ(base["bound_by"], "hbm");
+  // All rates: of the tensor cores and what feeds them, shared memory, L2 and its ports, DRAM.
+  const auto twice = [](const nlohmann::json& value) {
+    return nlohmann::json{{"value", value}, {"evidence", "assumed"}, {"source", "twice"}};
+  };
+  const nlohmann::json rates{{"base", "a100-sxm4-80gb"},
+                             {"name", "rates"},
+                             {"sm",
+                              {{"shared_memory_bank_bytes_per_cycle", twice(8)},
+                               {"tensor_core",
+                                {{"dot_units", twice(64)},
+                                 {"f32_dot_units", twice(64)},
+                                 {"operand_a_port_bytes_per_cycle", twice(256)},
+                                 {"operand_b_port_bytes_per_cycle", twice(256)},
+                                 {"accumulator_port_bytes_per_cycle", twice(256)},
+                                 {"metadata_port_bytes_per_cycle", twice(41.2)},
+                                 {"register_bank_bytes_per_cycle", twice(512)},
+                                 {"selector_bytes_per_cycle", twice(1024)}}}}},
+                             {"memory",
+                              {{"l2_bytes_per_cycle", twice(7702)},
+                               {"sm_port_bytes_per_cycle", twice(128)},
+                               {"dram_gb_per_s", twice(4078)}}}};
+  std::ofstream(path("rates.json")) << rates;
+  const auto all = dense(" --arch " + path("rates.json"));
+  EXPECT_NEAR(base["saved_if_twice_as_fast"]["rates"].get<double>(),
+              1 - all["time_us"].get<double>() / base["time_us"].get<double>(), 1e-9);
 }
 
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {

@@ -2,6 +2,7 @@
 #include "sim/report/explanation.h"
 
 #include "sim/config/architecture.h"
+#include "sim/run/bottleneck.h"
 #include "sim/run/gemm_launcher.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,41 @@ TEST(Explanation, SaysWhatEveryKindOfGemmWaitsFor) {
   GpuSpec slow_launch = gpu;
   slow_launch.kernels.launch_us = 100;
   EXPECT_TRUE(says(timed(slow_launch, {64, 64, 64}), "dense is bound by its launch"));
+}
+
+TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  OperationResult op = timed(gpu, {4096, 4096, 4096});
+  op.dense->time_us = 500;
+  op.sparse->time_us = 300;
+  op.sparse->saved.emplace();
+  const auto saved_by_rates = [&](double share) {
+    (*op.sparse->saved)[Resource::kRates] = share;
+    return op;
+  };
+  EXPECT_TRUE(says(saved_by_rates(0), "2x is out of reach"));
+  EXPECT_TRUE(says(saved_by_rates(0.1), "all twice as fast 2:4 would gain 1.85x"));
+  EXPECT_TRUE(says(saved_by_rates(0.4), "for 2x it would need, in closed form, "));
+  EXPECT_TRUE(says(saved_by_rates(0.4), "(simulated, all rates twice as fast: 2.78x)"));
+  // What saves more when doubled needs to be less fast.
+  const auto speed = [&](double share) {
+    return (*Bottleneck(*saved_by_rates(share).sparse).speeds_for(250))[Resource::kTensor];
+  };
+  EXPECT_GT(speed(0.3), speed(0.4));
+  EXPECT_GT(speed(0.4), speed(0.5));
+}
+
+TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  OperationResult op = timed(gpu, {8192, 8192, 8192});
+  op.dense->saved.emplace();
+  (*op.dense->saved)[Resource::kWaits] = 0.2;
+  EXPECT_TRUE(says(op, "pipeline fill (half as long: -20 %), beside tensor cores, at work"));
+  (*op.dense->saved)[Resource::kL2] = 0.21;
+  EXPECT_TRUE(says(op, "dense is bound by the L2, at work"));
+  (*op.dense->saved)[Resource::kWaits] = 0;
+  (*op.dense->saved)[Resource::kL2] = 0.03;
+  EXPECT_TRUE(says(op, "dense is bound by nothing alone, soonest by the L2, at work"));
 }
 
 }  // namespace
