@@ -83,7 +83,7 @@ const std::vector<Change>& changes() {
       {"write_back_latency_cycles", 200, '>', kSmall},
       {"same_warp_gap_cycles", 40, '>', kSmall},
       {"selector_change_cycles", 40, '>', kSparse},
-      {"instruction_window", 1, '>', kSmall},
+      {"instruction_window", 1, '>', kSquare},
       {"sm_port_bytes_per_cycle", 8, '>', kSquare},
       {"l2_partitions", 1, '<', kSquare},  // everything is near
       {"l2_capacity_bytes", 1048576, '>', "4096 4096 1024"},
