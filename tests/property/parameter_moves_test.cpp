@@ -152,6 +152,7 @@ void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpe
     EXPECT_GE(ratio, (1 - kTolerance) / move.factor) << where;
   } else {
     EXPECT_GE(ratio, 1 - kTolerance) << where;
+    EXPECT_LE(ratio, (1 + kTolerance) / move.factor) << where;
   }
 }
 
