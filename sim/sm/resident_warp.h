@@ -34,8 +34,9 @@ struct ResidentWarp {
   CtaLaunch launch;
   std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
   int mmas_ahead = 0;         ///< alike, that follow each other from the cursor on; 0: not counted
-  std::int64_t mma_interval = 0;  ///< cycles between them, at least
-  int selector = 0;               ///< of the latest sparse one
+  std::int64_t mma_interval = 0;             ///< cycles between them, at least
+  std::int64_t other_selector_interval = 0;  ///< behind one whose selector is not the last one's
+  int selector = 0;                          ///< of the latest sparse one
   CopyGroups copies;
   WgmmaGroups wgmma;
   Scoreboard scoreboard;

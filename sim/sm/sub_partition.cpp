@@ -239,13 +239,14 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
+    warp.other_selector_interval =
+        same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
   }
   --warp.mmas_ahead;
   warp.next_mma = cycle + warp.mma_interval;
   if (instruction.metadata.count > 0 && instruction.selector != warp.selector) {
     warp.selector = instruction.selector;
-    warp.next_mma =
-        cycle + same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
+    warp.next_mma = cycle + warp.other_selector_interval;
   }
   const MmaIssue mma{next_mma_id_++, kernel.mma_context, kernel.register_map,
                      slot,           &instruction,       kernel.memory != nullptr};
