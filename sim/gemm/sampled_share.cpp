@@ -27,15 +27,33 @@ SampledShare::SampledShare(const GemmKernel& kernel, const GridReuse& reuse,
       traffic_(kernel),
       partitions_(static_cast<int>(parts.size()) < memory.l2_partitions ? 1 : memory.l2_partitions),
       sms_(sms),
-      parts_(std::move(parts)) {}
+      parts_(std::move(parts)),
+      ctas_(kernel.ctas()) {}
+
+void SampledShare::shorten(std::int64_t ctas, bool ends_as_the_whole) {
+  ctas_ = ctas;
+  ends_as_the_whole_ = ends_as_the_whole;
+}
+
+SampledShare::WaveName SampledShare::wave_of(std::int64_t cta) const {
+  const std::int64_t of_wave = reuse_.ctas_per_wave();
+  const std::int64_t wave = cta / of_wave;
+  if (ctas_ == kernel_.ctas() || wave == 0) {
+    return {wave, false};
+  }
+  if (ends_as_the_whole_ && wave == (ctas_ - 1) / of_wave) {
+    return {(kernel_.ctas() - 1) / of_wave, false};
+  }
+  return {wave, true};
+}
 
 const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
-  const std::int64_t wave = cta / reuse_.ctas_per_wave();
-  const bool mean = mean_waves_ && wave > 0;
-  auto found = waves_.find({mean, wave});
+  const WaveName name = wave_of(cta);
+  auto found = waves_.find(name);
   if (found == waves_.end()) {
-    const ShareOfCta& share = mean ? reuse_.later_share() : reuse_.share_of(cta);
-    found = waves_.emplace(std::pair(mean, wave), look_at(wave, share)).first;
+    const ShareOfCta& share =
+        name.mean ? reuse_.later_share() : reuse_.share_of(name.wave * reuse_.ctas_per_wave());
+    found = waves_.emplace(name, look_at(name.wave, share)).first;
   }
   return found->second.of_port[port];
 }

@@ -6,6 +6,7 @@
 #include "sim/gemm/grid_reuse.h"
 #include "sim/memory/memory_share.h"
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -25,13 +26,21 @@ class SampledShare {
   /// What CTA `cta` of simulated SM `port` stands for.
   const ShareOfCta& share_of(std::size_t port, std::int64_t cta);
 
-  /// The waves behind the first one are mean ones from here on, or each as it is.
-  void use_mean_waves(bool mean) { mean_waves_ = mean; }
+  /// Only `ctas` of the grid are simulated from here on. The waves behind the first one are mean
+  /// ones then, and the last one, where it `ends_as_the_whole`, is that of the whole grid.
+  void shorten(std::int64_t ctas, bool ends_as_the_whole);
 
  private:
   struct Wave {
     std::vector<ShareOfCta> of_port;
   };
+  /// A wave of the grid; of those behind the first one, perhaps, what is like the mean of them.
+  struct WaveName {
+    std::int64_t wave = 0;
+    bool mean = false;
+    auto operator<=>(const WaveName&) const = default;
+  };
+  WaveName wave_of(std::int64_t cta) const;
   Wave look_at(std::int64_t wave, const ShareOfCta& share) const;
 
   const GemmKernel& kernel_;
@@ -40,8 +49,9 @@ class SampledShare {
   std::int64_t partitions_;
   std::int64_t sms_;
   std::vector<int> parts_;
-  bool mean_waves_ = false;
-  std::map<std::pair<bool, std::int64_t>, Wave> waves_;  ///< mean ones or not, by number
+  std::int64_t ctas_;  ///< that are simulated
+  bool ends_as_the_whole_ = true;
+  std::map<WaveName, Wave> waves_;
 };
 
 }  // namespace sptc::sim

@@ -18,7 +18,14 @@ struct GridExtent {
   std::int64_t tile_period = 4;
 };
 
-/// What a simulated grid took.
+/// A grid that is simulated.
+struct ShortGrid {
+  std::int64_t ctas = 0;  ///< of an SM that has as many as any
+  std::int64_t k_tiles = 0;
+  bool ends_as_the_whole = true;  ///< its last round fills as many SMs as that of the whole grid
+};
+
+/// What it took.
 struct GridTimes {
   std::int64_t cycles = 0;  ///< to its last store
   /// Per simulated SM the cycle at which each CTA ended, in order.
@@ -33,13 +40,12 @@ struct ExtrapolatedCycles {
 
 /// Cycles of a grid of identical CTAs from runs of shorter grids, carried on along straight lines:
 ///  - main loop: two depths past the filling of the pipeline, `tile_period` apart;
-///  - CTAs: two fills of the SMs, and what the grid has beyond whole fills behind them; the second
-///    fill, from the end of the first on, is what is left out. Where a CTA stays for several output
-///    tiles, so that no end shows where a fill ends: one fill and two.
+///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, or one of
+///    several rounds. One more fill, from the end of the CTAs before it on, is what is left out.
+///    Where a CTA stays for several output tiles, no end shows where a fill ends: two grids.
 /// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
-/// simulated whole. `simulate` runs a grid of the given CTAs and k-tiles.
-ExtrapolatedCycles extrapolate_cycles(
-    const GridExtent& extent,
-    const std::function<GridTimes(std::int64_t ctas, std::int64_t k_tiles)>& simulate);
+/// simulated whole.
+ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
+                                      const std::function<GridTimes(const ShortGrid&)>& simulate);
 
 }  // namespace sptc::sim

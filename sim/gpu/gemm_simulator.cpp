@@ -271,14 +271,15 @@ class GemmSimulator::Impl {
       return share.share_of(port, cta);
     });
     const bool stays = launch.scheduled();
-    const auto simulate = [&](std::int64_t rounds, std::int64_t k_tiles) {
-      // The second fill of a shortened grid stands for all that follow.
-      share.use_mean_waves(rounds * spec_.sms < kernel.ctas());
+    const auto simulate = [&](const ShortGrid& grid) {
+      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
-      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - rounds;
-      const std::int64_t total = kernel.ctas() - rounds_left_out * spec_.sms;
-      return times_of(run_tiles(launch, total, k_tiles, parts));
+      const std::int64_t total = grid.ends_as_the_whole
+                                     ? kernel.ctas() - rounds_left_out * spec_.sms
+                                     : std::min(grid.ctas * spec_.sms, kernel.ctas());
+      share.shorten(total, grid.ends_as_the_whole);
+      return times_of(run_tiles(launch, total, grid.k_tiles, parts));
     };
     const ExtrapolatedCycles cycles = extrapolate_cycles(
         {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm, stays,

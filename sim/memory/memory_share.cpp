@@ -33,6 +33,7 @@ void MemoryShare::reset(double clock_mhz, ShareOf share) {
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});
+  starts_.assign(owed_.size(), {});
   first_response_.assign(owed_.size(), std::numeric_limits<std::int64_t>::max());
 }
 
@@ -77,12 +78,29 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   if (now < first_response_[port]) {
     return;
   }
+  const Start& start = starts_[port];
+  const std::int64_t spread = now >= start.done ? start.spread : start.spread_before;
   const double others = std::max(0.0, share.active_sms - 1);
   const auto partitions = static_cast<double>(limits_.partitions());
   transfer.l2_ahead =
       static_cast<std::int64_t>(others * share.burst_bytes * partitions / spec_.l2_bytes_per_cycle);
   transfer.dram_ahead =
       static_cast<std::int64_t>(others * share.burst_dram_bytes / dram_bytes_per_cycle_);
+  transfer.l2_ahead = std::max(transfer.l2_ahead, spread);
+  transfer.dram_ahead = std::max(transfer.dram_ahead, spread);
+}
+
+void MemoryShare::note_start(std::size_t port, std::int64_t cta, const ShareOfCta& share,
+                             std::int64_t bytes, const TransferLimits::Completion& done) {
+  Start& start = starts_[port];
+  if (cta > start.cta) {
+    start = {cta, 0, start.spread, start.spread, 0};
+  }
+  if (cta == start.cta && static_cast<double>(start.bytes) < share.burst_bytes) {
+    start.bytes += bytes;
+    start.spread = std::max(start.spread, start.spread_before + done.queued);
+    start.done = std::max(start.done, done.cycle);
+  }
 }
 
 std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
@@ -101,10 +119,13 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   } else {
     read(port, payload, *info, share, transfer);
   }
-  const std::int64_t done =
+  const TransferLimits::Completion done =
       limits_.complete(now, port, port % limits_.partitions(), transfer, share.active_sms);
-  first_response_[port] = std::min(first_response_[port], done);
-  return done;
+  first_response_[port] = std::min(first_response_[port], done.cycle);
+  if (!transfer.write) {
+    note_start(port, info->cta, share, transfer.bytes, done);
+  }
+  return done.cycle;
 }
 
 }  // namespace sptc::sim

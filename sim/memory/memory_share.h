@@ -37,10 +37,11 @@ using ShareOf = std::function<const ShareOfCta&(std::size_t port, std::int64_t c
 
 /// The memory system as a few SMs see it whose fellows do what they do: each of their transactions
 /// stands for as many as there are SMs like it, and whether a block comes from the L2 or from DRAM
-/// is decided by ratios instead of tags. A simulated SM is
-/// the last of those for which it stands. At launch they ask at once; the queue at L2 and DRAM then
-/// spreads them, and later they are ahead of it by the time that their bursts take to be served, so
-/// that it waits for them only where the memory has no time to spare.
+/// is decided by ratios instead of tags. A simulated SM is the last of those for which it stands.
+/// At launch they ask at once; the queue at L2 and DRAM then spreads them, and later they are ahead
+/// of it by the time that their bursts take to be served, so that it waits for them only where the
+/// memory has no time to spare. What one waits for the first k-tile of a later CTA, behind the
+/// stores of the CTAs before, spreads them further.
 ///
 /// With as many sockets as the L2 has partitions, or more, socket i is an SM of partition i modulo
 /// their number, each with its own load. With fewer the partitions work as one.
@@ -66,12 +67,25 @@ class MemoryShare : public MemoryPorts {
     double waits = 0;
   };
 
+  /// The first k-tile of a CTA, for which the CTA waits: by what the last SM waits longer than the
+  /// first one, they are further apart from then on.
+  struct Start {
+    std::int64_t cta = -1;
+    std::int64_t bytes = 0;          ///< asked for
+    std::int64_t spread_before = 0;  ///< cycles from the first SM to the last one
+    std::int64_t spread = 0;         ///< the same, when the k-tile is there
+    std::int64_t done = 0;           ///< cycle in which it is there
+  };
+
   /// What `payload`, a read, moves and how long that takes in an idle system.
   void read(std::size_t port, const tlm::tlm_generic_payload& payload, const RequestInfo& info,
             const ShareOfCta& share, Transfer& transfer);
   /// By how much the SMs for which this one stands are ahead of it.
   void set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
                  Transfer& transfer) const;
+  /// Counts a read of `cta` to the first k-tile of the newest CTA, if it is of it.
+  void note_start(std::size_t port, std::int64_t cta, const ShareOfCta& share, std::int64_t bytes,
+                  const TransferLimits::Completion& done);
   /// Bytes of a read that another partition than that of `port` owns.
   std::int64_t owned_elsewhere(std::size_t port, const tlm::tlm_generic_payload& payload) const;
 
@@ -80,6 +94,7 @@ class MemoryShare : public MemoryPorts {
   double dram_bytes_per_cycle_ = 1;
   ShareOf share_;
   std::vector<std::array<Owed, kOperandCount>> owed_;  ///< per port
+  std::vector<Start> starts_;                          ///< of the newest CTA, per port
   std::vector<std::int64_t> first_response_;           ///< cycle, per port
 };
 

@@ -85,7 +85,7 @@ std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_pay
     }
   }
   const std::int64_t done =
-      std::max(read.ready, limits_.complete(now, port, partition, read.transfer));
+      std::max(read.ready, limits_.complete(now, port, partition, read.transfer).cycle);
   for (const Fill& fill : read.fills) {
     tags_[fill.partition].insert(fill.block, fill.sectors, done);
   }

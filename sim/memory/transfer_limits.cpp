@@ -26,13 +26,15 @@ void TransferLimits::reset(double clock_mhz) {
   counters_ = {};
 }
 
-std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::size_t partition,
-                                      const Transfer& transfer, double repeat) {
+TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_t port,
+                                                    std::size_t partition, const Transfer& transfer,
+                                                    double repeat) {
   const auto repeated = [repeat](std::int64_t bytes) {
     return static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
   };
   Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
-  std::int64_t end = own_port.reserve(now, transfer.bytes);
+  const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
+  std::int64_t end = own_end;
   if (transfer.far_bytes > 0) {
     Throughput& other = l2_[(partition + 1) % l2_.size()];
     end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
@@ -53,7 +55,7 @@ std::int64_t TransferLimits::complete(std::int64_t now, std::size_t port, std::s
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
       repeated(transfer.dram_bytes);
   counters_.l2_far_bytes += repeated(transfer.far_bytes);
-  return end + transfer.latency;
+  return {end + transfer.latency, end - own_end};
 }
 
 void TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {

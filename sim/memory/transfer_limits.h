@@ -33,10 +33,14 @@ class TransferLimits {
   /// DRAM at another SM clock, from an idle system on.
   void reset(double clock_mhz);
 
-  /// The cycle in which the transfer is complete. `repeat`: so many SMs move the same at the same
+  struct Completion {
+    std::int64_t cycle = 0;
+    std::int64_t queued = 0;  ///< cycles that L2 and DRAM took longer than the SM's port
+  };
+  /// When the transfer is complete. `repeat`: so many SMs move the same at the same
   /// time, each over a port of its own.
-  std::int64_t complete(std::int64_t now, std::size_t port, std::size_t partition,
-                        const Transfer& transfer, double repeat = 1);
+  Completion complete(std::int64_t now, std::size_t port, std::size_t partition,
+                      const Transfer& transfer, double repeat = 1);
 
   std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -37,45 +38,81 @@ struct Figures {
   std::int64_t dram = 0, l2 = 0;
 };
 
-std::vector<Figures> measure(GemmSimulator::Sms sms, bool extrapolate = false) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {sms, extrapolate, ""});
-  std::vector<Figures> all;
-  for (const GemmProblem& problem : shapes()) {
-    const GemmRun run = simulator.run(problem, {}, nullptr);
-    all.push_back({run.cycles, run.traffic.dram(), run.traffic.l2()});
-  }
-  return all;
+std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate = false,
+                                      const std::string& arch = "a100-sxm4-80gb",
+                                      const std::vector<GemmProblem>& problems = shapes()) {
+  return in_child<Figures>(problems.size(), [&] {
+    GemmSimulator simulator(load_architecture(arch).gpu, {sms, extrapolate, ""});
+    std::vector<Figures> all;
+    for (const GemmProblem& problem : problems) {
+      const GemmRun run = simulator.run(problem, {}, nullptr);
+      all.push_back({run.cycles, run.traffic.dram(), run.traffic.l2()});
+    }
+    return all;
+  });
 }
 
-std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate = false) {
-  return in_child<Figures>(shapes().size(), [=] { return measure(sms, extrapolate); });
+std::string name_of(const GemmProblem& problem) {
+  return std::to_string(problem.shape.m) + "x" + std::to_string(problem.shape.n) + "x" +
+         std::to_string(problem.shape.k) + (problem.sparse ? " 2:4" : "");
 }
+
+/// Fraction by which a few SMs differ from all.
+double deviation(const std::string& name, const Figures& all, const Figures& few) {
+  const double result = static_cast<double>(few.cycles) / static_cast<double>(all.cycles) - 1;
+  std::printf("%-20s all %8lld  few %8lld  %+.1f %%\n", name.c_str(),
+              static_cast<long long>(all.cycles), static_cast<long long>(few.cycles), 100 * result);
+  return result;
+}
+
+// The aim is 2 %. These GEMMs last microseconds, where first accesses and drift between SMs show;
+// the limits guard against getting worse.
+constexpr double kMostOfOne = 0.05, kMostOfMean = 0.015;
 
 TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes) {
   const std::vector<GemmProblem> problems = shapes();
   const std::vector<Figures> all = measure_in_child(GemmSimulator::Sms::kAll);
-  const std::vector<Figures> one = measure(GemmSimulator::Sms::kSampled);
+  const std::vector<Figures> few = measure_in_child(GemmSimulator::Sms::kSampled);
   double sum = 0;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    const GemmShape& shape = problems[i].shape;
-    const std::string name = std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
-                             std::to_string(shape.k) + (problems[i].sparse ? " 2:4" : "");
-    const auto expected = static_cast<double>(all[i].cycles);
-    const double deviation = static_cast<double>(one[i].cycles) / expected - 1;
-    std::printf("%-20s all %8lld  few %8lld  %+.1f %%\n", name.c_str(),
-                static_cast<long long>(all[i].cycles), static_cast<long long>(one[i].cycles),
-                100 * deviation);
-    // The aim is 2 %. These GEMMs last microseconds, where first accesses and drift between SMs
-    // show; the limits guard against getting worse.
-    EXPECT_LE(std::abs(deviation), 0.055) << name;
-    sum += std::abs(deviation);
-    EXPECT_EQ(all[i].l2, one[i].l2) << name;
-    EXPECT_NEAR(static_cast<double>(one[i].dram), static_cast<double>(all[i].dram),
+    const std::string name = name_of(problems[i]);
+    const double off = std::abs(deviation(name, all[i], few[i]));
+    EXPECT_LE(off, kMostOfOne) << name;
+    sum += off;
+    EXPECT_EQ(all[i].l2, few[i].l2) << name;
+    EXPECT_NEAR(static_cast<double>(few[i].dram), static_cast<double>(all[i].dram),
                 0.01 * static_cast<double>(all[i].dram))
         << name;
   }
   std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(problems.size()));
-  EXPECT_LE(sum / static_cast<double>(problems.size()), 0.02);
+  EXPECT_LE(sum / static_cast<double>(problems.size()), kMostOfMean);
+}
+
+TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
+  // Of which CTAs are left out, as a user gets it.
+  const auto f16 = [](const GemmShape& shape, bool sparse) {
+    return GemmProblem{shape, 1, numerics::DataType::kF16, sparse};
+  };
+  const std::vector<std::pair<std::string, std::vector<GemmProblem>>> gpus{
+      {"a100-sxm4-80gb",
+       {f16({4096, 3072, 256}, true), f16({1536, 6144, 512}, false), f16({8192, 1024, 320}, true),
+        f16({3072, 3072, 768}, true)}},
+      {"h100-sxm5-80gb", {f16({4096, 4096, 512}, true), f16({8192, 2048, 768}, false)}},
+      {"a40", {f16({4096, 1024, 512}, false), f16({3072, 768, 768}, false)}}};
+  double sum = 0, count = 0;
+  for (const auto& [arch, problems] : gpus) {
+    const auto all = measure_in_child(GemmSimulator::Sms::kAll, false, arch, problems);
+    const auto few = measure_in_child(GemmSimulator::Sms::kSampled, true, arch, problems);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const std::string name = name_of(problems[i]);
+      const double off = std::abs(deviation(name, all[i], few[i]));
+      EXPECT_LE(off, kMostOfOne) << arch << " " << name;
+      sum += off;
+      count += 1;
+    }
+  }
+  std::printf("mean %.1f %%\n", 100 * sum / count);
+  EXPECT_LE(sum / count, kMostOfMean);
 }
 
 TEST(Sampling, AllSmsTakeTheSameWithAndWithoutLookingForAPeriod) {

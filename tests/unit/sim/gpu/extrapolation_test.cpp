@@ -10,16 +10,16 @@
 namespace sptc::sim {
 namespace {
 
-using Simulate = std::function<GridTimes(std::int64_t, std::int64_t)>;
+using Simulate = std::function<GridTimes(const ShortGrid&)>;
 
 /// A grid on one SM that takes `start` cycles, then, per round of CTAs, what `round` says of its
 /// depth, and `stores` beyond the end of its last CTA.
 Simulate grid(std::int64_t resident, std::int64_t start,
               const std::function<std::int64_t(std::int64_t)>& round, std::int64_t stores = 0) {
-  return [=](std::int64_t ctas, std::int64_t k_tiles) {
+  return [=](const ShortGrid& grid) {
     GridTimes times{0, {{}}};
-    for (std::int64_t cta = 0; cta < ctas; ++cta) {
-      times.cta_ends[0].push_back(start + (cta / resident + 1) * round(k_tiles));
+    for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
+      times.cta_ends[0].push_back(start + (cta / resident + 1) * round(grid.k_tiles));
     }
     times.cycles = times.cta_ends[0].back() + stores;
     return times;
@@ -27,7 +27,7 @@ Simulate grid(std::int64_t resident, std::int64_t start,
 }
 
 std::int64_t whole(const GridExtent& extent, const Simulate& simulate) {
-  return simulate(extent.ctas, extent.k_tiles).cycles;
+  return simulate({extent.ctas, extent.k_tiles}).cycles;
 }
 
 TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
@@ -59,13 +59,27 @@ TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
 TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
-  const auto simulate = [&](std::int64_t ctas, std::int64_t k_tiles) {
-    GridTimes both = slow(ctas, k_tiles);
-    both.cta_ends.push_back(fast(ctas, k_tiles).cta_ends[0]);
+  const auto simulate = [&](const ShortGrid& short_grid) {
+    GridTimes both = slow(short_grid);
+    both.cta_ends.push_back(fast(short_grid).cta_ends[0]);
     return both;
   };
-  // Two CTAs on the slow one, 28 as on both.
-  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 2 * 1920 + 28 * (1920 + 1600) / 2);
+  // Three CTAs on the slow one, 27 as on both.
+  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 3 * 1920 + 27 * (1920 + 1600) / 2);
+}
+
+TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastOne) {
+  // 100 cycles a CTA; 30 more in the second round, 60 fewer in the last one of a ragged grid.
+  const auto simulate = [](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
+      times.cycles += 100 + (cta == 2 ? 30 : 0);
+      times.cycles -= cta == grid.ctas && grid.ends_as_the_whole ? 60 : 0;
+      times.cta_ends[0].push_back(times.cycles);
+    }
+    return times;
+  };
+  EXPECT_EQ(extrapolate_cycles({10, 12, 1}, simulate).cycles, 1000 + 30 - 60);
 }
 
 TEST(ExtrapolateCycles, SimulatesShortGridsWhole) {
