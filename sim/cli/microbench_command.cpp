@@ -122,6 +122,7 @@ int run(const Arguments& arguments) {
   const std::vector<MicrobenchCase> cases = cases_of(arguments, spec);
   Microbench microbench(spec);
   std::vector<MicrobenchResult> rows;
+  rows.reserve(cases.size());
   for (const MicrobenchCase& row : cases) {
     rows.push_back(microbench.run(row));
   }

@@ -192,7 +192,7 @@ SwitchingSource* kept_switching(const DataSource* data, const std::string& kind,
 
 }  // namespace
 
-RunResult run_as_asked(const SimulationOptions& options, const Architecture& as_read,
+RunResult run_as_asked(const SimulationOptions& options, const Architecture& architecture,
                        const Workload& workload, const DataSource* data,
                        const std::string& waveform_stem, const ProgressCallback& progress,
                        RunCaches& kept) {
@@ -205,20 +205,20 @@ RunResult run_as_asked(const SimulationOptions& options, const Architecture& as_
   std::optional<Architecture> changed;
   if (!options.numerics.empty()) {
     mma::require_rule_set(options.numerics);
-    changed = as_read;
+    changed = architecture;
     changed->gpu.numerics = options.numerics;
     run_options.numerics = options.numerics;
   }
-  const Architecture& architecture = changed ? *changed : as_read;
+  const Architecture& asked = changed ? *changed : architecture;
   run_options.data = data != nullptr && options.data.empty()
                          ? "file"
                          : data_name(options, workload, run_options.fidelity);
-  set_power(options.energy, architecture, kept.energies, run_options);
+  set_power(options.energy, asked, kept.energies, run_options);
 
   // What is refused before the first launch leaves no trace of SystemC.
-  GemmLauncher launcher(architecture.gpu, run_options, waveform_stem);
+  GemmLauncher launcher(asked.gpu, run_options, waveform_stem);
   return run_workload(
-      workload, architecture, run_options, data,
+      workload, asked, run_options, data,
       [&](const auto&... launch) { return launcher(launch...); }, progress,
       kept_switching(data, options.data, run_options.seed, kept));
 }

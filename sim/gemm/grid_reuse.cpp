@@ -227,8 +227,9 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   }
   if (!waves_.empty()) {
     mean_ = mean_of(std::span(waves_).subspan(static_cast<std::size_t>(looked_at / 2)));
-    const auto count = static_cast<double>(looked_at - looked_at / 2);
-    dram_bytes_ += static_cast<double>(last_wave_ - looked_at) * second_half / count;
+    const std::int64_t count = looked_at - looked_at / 2;
+    dram_bytes_ +=
+        static_cast<double>(last_wave_ - looked_at) * second_half / static_cast<double>(count);
   }
   last_ = look_at(last_wave_);
   dram_bytes_ += from_dram;
