@@ -231,6 +231,20 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
   };
   needs_two_cycles(place / "shared_memory_latency_cycles", sm.shared_memory_latency_cycles);
   needs_two_cycles(place / "barrier_latency_cycles", sm.barrier_latency_cycles);
+  errors.collect([&] {
+    if (sm.l1_latency_cycles < 3) {
+      (place / "l1_latency_cycles")
+          .fail(fmt::format("{} is less than 3: request, look-up and answer take a cycle each",
+                            sm.l1_latency_cycles));
+    }
+  });
+  errors.collect([&] {
+    if (sm.l1_and_shared_memory > Bytes() && sm.l1_and_shared_memory < sm.shared_memory) {
+      (place / "l1_and_shared_memory_bytes")
+          .fail(fmt::format("{} is less than shared_memory_bytes, {}",
+                            sm.l1_and_shared_memory.count(), sm.shared_memory.count()));
+    }
+  });
   needs_two_cycles(place / "tensor_core" / "operand_fetch_latency_cycles",
                    sm.tensor_core.operand_fetch_latency_cycles);
 }

@@ -25,48 +25,51 @@ constexpr int kWgmmaTileBytes = 128;
 constexpr int kWarpgroupRows = 64;
 constexpr int kWarpsPerGroup = 4;
 constexpr int kMaxStages = 4;
-// Copies through registers: one tile waits, one is multiplied.
-constexpr int kStagesWithoutAsyncCopy = 2;
+// Of copies through registers: one tile is multiplied while the next one takes its place beside it.
+constexpr int kStagesThroughRegisters = 2;
 // Addresses, loop counters and predicates beside the fragments (CUTLASS kernels: 20 to 30); at most
 // 23, because CUTLASS has 2:4 s8 kernels with warp tiles of 64 x 64 (generator.py,
 // GenerateSM80_SparseTensorOp_16864_TN), which must fit into 255 registers.
 constexpr int kAddressRegisters = 22;
+// CUTLASS, sm90_gemm_tma_warpspecialized_cooperative.hpp, LoadRegisterRequirement.
+constexpr int kProducerRegisters = 40;
+constexpr int kRegisterUnit = 8;  // of a thread, setmaxnreg
 constexpr int kThreadsPerWarp = 32;
 constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
 
-std::int64_t operand_bytes(std::int64_t elements, numerics::DataType type) {
-  return elements * numerics::storage_bits(type) / 8;
-}
-
 /// Bytes that one k-tile of a CTA tile occupies in shared memory.
 std::int64_t stage_bytes(const GemmKernel& kernel) {
-  const mma::MmaInstruction& instruction = kernel.instruction;
-  const std::int64_t instructions = kernel.cta_tile.k / instruction.shape.k;
-  return operand_bytes(kernel.cta_tile.m * kernel.compressed_k(kernel.cta_tile.k),
-                       instruction.a_type) +
-         operand_bytes(kernel.cta_tile.n * kernel.cta_tile.k, instruction.b_type) +
-         kernel.cta_tile.m * instructions * instruction.metadata_bits_per_row() / 8;
+  return kernel.stage_bytes(Operand::kA) + kernel.stage_bytes(Operand::kB) +
+         kernel.stage_bytes(Operand::kMetadata);
 }
 
-/// cp.async came with sm_80.
-bool has_async_copy(std::string_view instruction_set) {
-  return instruction_set != "volta" && instruction_set != "turing";
+CtaResources resources(const GemmKernel& kernel) {
+  if (!kernel.wgmma) {
+    return {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread,
+            kernel.shared_memory_per_cta};
+  }
+  // A warpgroup of producers beside the others: a launch gives every thread as many registers,
+  // which setmaxnreg moves.
+  const int warps = kernel.warps() + kWarpsPerGroup;
+  const std::int64_t registers =
+      kernel.warps() * round_up(kernel.registers_per_thread, kRegisterUnit) +
+      std::int64_t{kWarpsPerGroup} * kProducerRegisters;
+  return {warps * kThreadsPerWarp, static_cast<int>(ceil_div(registers, warps)),
+          kernel.shared_memory_per_cta};
 }
 
 void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTarget& target) {
   const SmSpec& sm = target.sm;
-  const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
-                                     kernel.fragments_n());
+  kernel.async_copy_bytes = sm.async_copy_bytes;
+  const RegisterAllocation registers(kernel);
   // wgmma keeps nothing but its accumulators in registers.
   kernel.registers_per_thread =
       kAddressRegisters + (kernel.wgmma ? registers.accumulator_count() : registers.count());
   const std::int64_t fitting = sm.max_shared_memory_per_cta.count() / stage_bytes(kernel);
-  const int most = has_async_copy(target.instruction_set) ? kMaxStages : kStagesWithoutAsyncCopy;
+  const int most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMaxStages;
   kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);
-  const Occupancy held = occupancy(
-      {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread, kernel.shared_memory_per_cta},
-      sm);
+  const Occupancy held = occupancy(resources(kernel), sm);
   kernel.ctas_per_sm = held.ctas;
   kernel.occupancy_limit = held.limited_by;
   kernel.carve_out = held.carve_out;
@@ -77,6 +80,11 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
   if (kernel.registers_per_thread > sm.max_registers_per_thread) {
     return "needs " + std::to_string(kernel.registers_per_thread) + " registers per thread, of " +
            std::to_string(sm.max_registers_per_thread);
+  }
+  if (kernel.staged_in_registers() && kernel.stages > kStagesThroughRegisters) {
+    return "has " + std::to_string(kernel.stages) +
+           " stages, and without asynchronous copies there are at most " +
+           std::to_string(kStagesThroughRegisters);
   }
   if (kernel.shared_memory_per_cta > sm.max_shared_memory_per_cta) {
     return "needs " + std::to_string(kernel.shared_memory_per_cta.count()) +
@@ -126,6 +134,16 @@ bool is_explored(const mma::MmaInstruction& instruction) {
            return instruction ==
                   mma::gemm_instruction(architecture, instruction.a_type, instruction.sparse);
          });
+}
+
+std::int64_t GemmKernel::stage_bytes(Operand operand) const {
+  if (operand == Operand::kMetadata) {
+    const std::int64_t instructions = cta_tile.k / instruction.shape.k;
+    return cta_tile.m * instructions * instruction.metadata_bits_per_row() / 8;
+  }
+  const std::int64_t elements =
+      operand == Operand::kB ? cta_tile.n * cta_tile.k : cta_tile.m * compressed_k(cta_tile.k);
+  return elements * numerics::storage_bits(instruction.a_type) / 8;
 }
 
 std::int64_t GemmKernel::issued_macs() const {

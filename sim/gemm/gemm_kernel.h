@@ -5,6 +5,7 @@
 #include "sim/gemm/gemm_problem.h"
 #include "sim/gemm/kernel_result.h"
 #include "sim/gemm/kernel_target.h"
+#include "sim/isa/warp_instruction.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,9 +22,8 @@ struct CtaTile {
   std::int64_t slice = 0;
 };
 
-/// A GEMM cut into CTAs, warps and instructions, as CUTLASS's multistage kernels are. Those of
-/// Volta and Turing copy through registers, with two stages; here they copy asynchronously as the
-/// others.
+/// A GEMM cut into CTAs, warps and instructions, as CUTLASS's multistage kernels are, or, where the
+/// SM has no asynchronous copies, its pipelined ones, which copy through registers.
 struct GemmKernel {
   GemmProblem problem;
   /// With wgmma: the mma.sync of the same operands. m8n8k4 stands for a quarter of a warp's
@@ -35,7 +35,8 @@ struct GemmKernel {
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
-  int split_k = 1;  ///< slices of K, a CTA each; a second kernel sums them
+  int async_copy_bytes = 16;  ///< of a thread with one instruction; 0: none
+  int split_k = 1;            ///< slices of K, a CTA each; a second kernel sums them
   Decomposition decomposition = Decomposition::kDataParallel;
   double issue_stretch = 1;  ///< see sim/gemm/issue_stretch.h
   int registers_per_thread = 0;
@@ -54,6 +55,9 @@ struct GemmKernel {
   bool persistent() const { return wgmma.has_value(); }
   bool stream_k() const { return decomposition == Decomposition::kStreamK; }
 
+  /// Volta's and Turing's kernels (CUTLASS's MmaPipelined): the next k-tile waits in registers.
+  bool staged_in_registers() const { return async_copy_bytes == 0 && !wgmma; }
+
   int warps_m() const { return static_cast<int>(cta_tile.m / warp_tile.m); }
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }
   int warps() const { return warps_m() * warps_n(); }
@@ -63,6 +67,8 @@ struct GemmKernel {
   std::int64_t compressed_k(std::int64_t k) const {
     return k / instruction.shape.k * instruction.compressed_k();
   }
+  /// Bytes that a k-tile of an operand occupies in shared memory.
+  std::int64_t stage_bytes(Operand operand) const;
   int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
   /// Fragments of a warp tile, each as large as D of an instruction.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/grid_reuse.h"
 
+#include "sim/base/cache_tags.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/raster_pieces.h"
-#include "sim/memory/cache_tags.h"
 
 #include <algorithm>
 #include <array>

@@ -26,6 +26,20 @@ RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, i
   end_ = metadata_base_ + 2 * metadata_buffer_;
 }
 
+RegisterAllocation::RegisterAllocation(const GemmKernel& kernel)
+    : RegisterAllocation(kernel.instruction, kernel.fragments_m(), kernel.fragments_n()) {
+  if (!kernel.staged_in_registers()) {
+    return;
+  }
+  constexpr std::int64_t kInstructionBytes = kStagedPerInstruction * std::int64_t{4} * 32;
+  for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
+    const auto instructions =
+        static_cast<int>(ceil_div(kernel.stage_bytes(operand), kernel.warps() * kInstructionBytes));
+    staged_[static_cast<std::size_t>(operand)] = {end_, instructions * kStagedPerInstruction};
+    end_ += instructions * kStagedPerInstruction;
+  }
+}
+
 RegisterRange RegisterAllocation::accumulator(int row, int col) const {
   return {(row * fragments_n_ + col) * accumulator_registers_, accumulator_registers_};
 }

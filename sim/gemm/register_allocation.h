@@ -4,13 +4,21 @@
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/isa/warp_instruction.h"
 
+#include <array>
+#include <cstddef>
+
 namespace sptc::sim {
 
-/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, and two buffers of
-/// operand fragments, so that the loads of one k-step run under the matrix instructions of the step
-/// before.
+/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, two buffers of operand
+/// fragments, so that the loads of one k-step run under the matrix instructions of the step before,
+/// and, where tiles pass the registers, the thread's part of a k-tile.
 class RegisterAllocation {
  public:
+  /// ld.global and st.shared move 16 bytes per lane.
+  static constexpr int kStagedPerInstruction = 4;
+
+  explicit RegisterAllocation(const GemmKernel& kernel);
+  /// Without staged tiles.
   RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n);
 
   RegisterRange accumulator(int row, int col) const;
@@ -18,6 +26,8 @@ class RegisterAllocation {
   RegisterRange b(int buffer, int col) const;
   /// Metadata registers of fragment row `row`; several fragment rows may share one.
   RegisterRange metadata(int buffer, int row) const;
+  /// Where the thread's part of the next k-tile of an operand waits; whole instructions.
+  RegisterRange staged(Operand operand) const { return staged_[static_cast<std::size_t>(operand)]; }
   /// Fragment rows that share a metadata register, each with a selector of its own.
   int rows_per_metadata_register() const { return rows_per_metadata_register_; }
 
@@ -25,7 +35,7 @@ class RegisterAllocation {
   RegisterRange accumulators() const { return {0, a_base_}; }
   int accumulator_count() const { return a_base_; }
 
-  /// Registers of the fragments, without addresses and loop counters.
+  /// Registers of accumulators, fragments and staged tiles, without addresses and loop counters.
   int count() const { return end_; }
 
  private:
@@ -36,6 +46,7 @@ class RegisterAllocation {
   int rows_per_metadata_register_ = 1;
   int metadata_registers_ = 0;  ///< of one instruction
   int a_base_ = 0, b_base_ = 0, metadata_base_ = 0, end_ = 0;
+  std::array<RegisterRange, kOperandCount> staged_{};
   int a_buffer_ = 0, b_buffer_ = 0, metadata_buffer_ = 0;
 };
 

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/warp_program.h"
 
+#include "models/mma/fragment_layout.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/sm/bank_conflicts.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
-// cp.async and st.global move 16 bytes per lane.
-constexpr std::int64_t kCopyBytesPerInstruction = 16 * 32;
+// ld.global and st.global move 16 bytes per lane.
+constexpr std::int64_t kBytesPerInstruction = 16 * 32;
 // A register of all lanes.
 constexpr std::int64_t kRegisterBytes = 4 * 32;
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const GemmKernel& kernel)
-      : kernel_(kernel),
-        registers_(kernel.instruction, kernel.fragments_m(), kernel.fragments_n()) {}
+  explicit ProgramBuilder(const GemmKernel& kernel) : kernel_(kernel), registers_(kernel) {}
 
   WarpProgram build(std::int64_t k_tiles) {
     if (kernel_.wgmma) {
@@ -29,20 +30,13 @@ class ProgramBuilder {
     WarpProgram program;
     program.iterations = k_tiles;
     program.registers_per_thread = registers_.count();
-    for (int tile = 0; tile < tiles_ahead(); ++tile) {
-      add_copies(program.prologue, tile);
-      add(program.prologue, Opcode::kCommitCopies);
-    }
-    add_wait(program.prologue);
-    add(program.prologue, Opcode::kBarrier);
+    add_first_tiles(program.prologue);
     add_loads(program.prologue, 0, 0, false);
     const int steps = kernel_.k_steps_per_tile();
     for (int step = 0; step < steps; ++step) {
       const bool crosses_tile = step + 1 == steps;
-      if (step == 0 && kernel_.stages > 1) {
-        // The stage that is copied into was left at the last barrier.
-        add_copies(program.loop, tiles_ahead());
-        add(program.loop, Opcode::kCommitCopies);
+      if (step == 0) {
+        add_requests(program.loop);
       }
       if (crosses_tile) {
         add_stage_change(program.loop);
@@ -56,40 +50,51 @@ class ProgramBuilder {
   }
 
  private:
-  // One warp copies with TMA for its CTA; the warpgroups multiply straight from shared memory. A
-  // stage is free for the next copy when the wgmma group that reads it is done: one group stays
-  // under way while the next k-tile is waited for.
+  // Warp-specialised, as CUTLASS's sm90 kernels are (sm90_mma_tma_gmma_ss_warpspecialized.hpp): a
+  // producer warp copies with TMA for its CTA, also into the next output tile; the warpgroups
+  // multiply straight from shared memory. A stage is free for the next copy when the wgmma group
+  // that reads it is done: one group stays under way while the next k-tile is waited for.
   WarpProgram build_warpgroup_program(std::int64_t k_tiles) const {
     WarpProgram program;
     program.iterations = k_tiles;
     program.registers_per_thread = registers_.accumulator_count();
-    const int ahead = std::max(1, kernel_.stages - 2);
-    for (int tile = 0; tile < ahead; ++tile) {
-      add_bulk_copies(program.prologue, tile);
-    }
-    add(program.loop, Opcode::kWaitCopies).copy_groups = ahead - 1;
-    add(program.loop, Opcode::kBarrier);
+    program.producer = std::make_shared<const WarpProgram>(producer_program(k_tiles));
+    add(program.loop, Opcode::kWaitTile);
     for (int step = 0; step < kernel_.k_steps_per_tile(); ++step) {
       add(program.loop, Opcode::kWgmma).d = registers_.accumulators();
     }
     add(program.loop, Opcode::kWgmmaCommit);
-    add(program.loop, Opcode::kWgmmaWait).pending_groups = 1;
-    add_bulk_copies(program.loop, ahead);
-    add(program.epilogue, Opcode::kWgmmaWait).pending_groups = 0;
+    // A single stage has to be empty before it is filled again.
+    add_drain(program.loop, kernel_.stages > 1 ? 1 : 0);
+    add_drain(program.epilogue, 0);
     add_stores(program.epilogue);
     program.persistent = kernel_.persistent();
     add_shared_tiles(program);
     return program;
   }
 
-  void add_bulk_copies(std::vector<WarpInstruction>& code, int ahead) const {
+  /// Waits until at most `groups` groups are under way and frees the k-tiles of those before.
+  static void add_drain(std::vector<WarpInstruction>& code, std::uint8_t groups) {
+    add(code, Opcode::kWgmmaWait).pending_groups = groups;
+    add(code, Opcode::kFreeTiles).pending_groups = groups;
+  }
+
+  WarpProgram producer_program(std::int64_t k_tiles) const {
+    WarpProgram program;
+    program.iterations = k_tiles;
+    program.persistent = true;
+    add(program.loop, Opcode::kWaitStage).stages = kernel_.stages;
+    add_bulk_copies(program.loop);
+    return program;
+  }
+
+  void add_bulk_copies(std::vector<WarpInstruction>& code) const {
     for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
       if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
         continue;
       }
       WarpInstruction& copy = add(code, Opcode::kCopy);
       copy.operand = operand;
-      copy.tiles_ahead = ahead;
       copy.first_warp_only = true;
     }
     add(code, Opcode::kCommitCopies);
@@ -104,15 +109,47 @@ class ProgramBuilder {
     return code.back();
   }
 
+  void add_first_tiles(std::vector<WarpInstruction>& code) const {
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, Opcode::kLoadGlobal, 0);
+      add_staging(code, Opcode::kStoreShared, 0);
+      add(code, Opcode::kBarrier);
+      return;
+    }
+    for (int tile = 0; tile < tiles_ahead(); ++tile) {
+      add_copies(code, tile);
+      add(code, Opcode::kCommitCopies);
+    }
+    add_wait(code);
+    add(code, Opcode::kBarrier);
+  }
+
+  /// Asks for a k-tile while the current one is multiplied: to the registers that the last one
+  /// left, or to the stage that was left at the last barrier.
+  void add_requests(std::vector<WarpInstruction>& code) const {
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, Opcode::kLoadGlobal, 1);
+    } else if (kernel_.stages > 1) {
+      add_copies(code, tiles_ahead());
+      add(code, Opcode::kCommitCopies);
+    }
+  }
+
   // The stage of the next tile must have arrived, for all warps, and the fragments of this one are
   // read, so that its stage may be overwritten: one barrier per k-tile.
   void add_stage_change(std::vector<WarpInstruction>& code) const {
     if (kernel_.stages == 1) {
-      add(code, Opcode::kBarrier);  // there is no other stage to copy into
-      add_copies(code, tiles_ahead());
-      add(code, Opcode::kCommitCopies);
+      add(code, Opcode::kBarrier);  // there is no other stage to write
     }
-    add_wait(code);
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, Opcode::kStoreShared, 1);
+    } else {
+      if (kernel_.stages == 1) {
+        add_copies(code, tiles_ahead());
+        add(code, Opcode::kCommitCopies);
+      }
+      add_wait(code);
+    }
     add(code, Opcode::kBarrier);
   }
 
@@ -122,6 +159,7 @@ class ProgramBuilder {
 
   /// The warp's part of the operand tiles of the k-tile `ahead` of the current one.
   void add_copies(std::vector<WarpInstruction>& code, int ahead) const {
+    const std::int64_t bytes_per_instruction = std::int64_t{kernel_.async_copy_bytes} * 32;
     for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
       if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
         continue;
@@ -130,19 +168,42 @@ class ProgramBuilder {
       copy.operand = operand;
       copy.tiles_ahead = ahead;
       copy.issue_slots = static_cast<int>(std::max<std::int64_t>(
-          1, ceil_div(stage_bytes_of(operand), kernel_.warps() * kCopyBytesPerInstruction)));
+          1, ceil_div(kernel_.stage_bytes(operand), kernel_.warps() * bytes_per_instruction)));
     }
   }
 
-  std::int64_t stage_bytes_of(Operand operand) const {
-    const mma::MmaInstruction& instruction = kernel_.instruction;
-    const GemmShape& tile = kernel_.cta_tile;
-    if (operand == Operand::kMetadata) {
-      return tile.m * (tile.k / instruction.shape.k) * instruction.metadata_bits_per_row() / 8;
+  /// The same on its way through registers: kLoadGlobal fills them, kStoreShared empties them.
+  void add_staging(std::vector<WarpInstruction>& code, Opcode opcode, int ahead) const {
+    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
+      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
+        continue;
+      }
+      const RegisterRange registers = registers_.staged(operand);
+      WarpInstruction& move = add(code, opcode);
+      (opcode == Opcode::kLoadGlobal ? move.d : move.a) = registers;
+      move.operand = operand;
+      move.tiles_ahead = ahead;
+      move.issue_slots = registers.count / RegisterAllocation::kStagedPerInstruction;
+      move.conflict_ways = static_cast<std::uint8_t>(store_conflicts(operand));
     }
-    const std::int64_t elements =
-        operand == Operand::kB ? tile.n * tile.k : tile.m * kernel_.compressed_k(tile.k);
-    return elements * numerics::storage_bits(instruction.a_type) / 8;
+  }
+
+  /// Accesses to the most used bank per 128 bytes where the lanes of a warp store the 16-byte
+  /// chunks of a tile one behind the other, permuted as CUTLASS's layouts are.
+  int store_conflicts(Operand operand) const {
+    constexpr std::int64_t kChunkBytes = 16;
+    constexpr std::int64_t kChunksPerLine = 8;
+    constexpr int kBanks = 32, kBankBytes = 4;
+    const std::int64_t rows = operand == Operand::kB ? kernel_.cta_tile.n : kernel_.cta_tile.m;
+    const std::int64_t row_chunks = std::clamp<std::int64_t>(
+        kernel_.stage_bytes(operand) / rows / kChunkBytes, 1, kChunksPerLine);
+    std::vector<std::uint32_t> addresses;
+    for (std::uint32_t lane = 0; lane < mma::kWarpLanes; ++lane) {
+      const auto chunks = static_cast<std::uint32_t>(row_chunks);
+      addresses.push_back(swizzled_address(lane / chunks, lane % chunks, chunks));
+    }
+    const int free_of_conflicts = static_cast<int>(kBytesPerInstruction) / (kBanks * kBankBytes);
+    return wavefronts(addresses, kChunkBytes, kBanks, kBankBytes) / free_of_conflicts;
   }
 
   void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,
@@ -229,7 +290,7 @@ class ProgramBuilder {
       rows.where.row = row;
       const std::int64_t bytes =
           kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
-      rows.issue_slots = static_cast<int>(ceil_div(bytes, kCopyBytesPerInstruction));
+      rows.issue_slots = static_cast<int>(ceil_div(bytes, kBytesPerInstruction));
     }
   }
 
@@ -242,8 +303,8 @@ class ProgramBuilder {
     std::vector<WarpInstruction>& partial = program.partial_epilogue;
     std::vector<WarpInstruction>& fix_up = program.fix_up;
     if (kernel_.wgmma) {
-      add(partial, Opcode::kWgmmaWait).pending_groups = 0;
-      add(fix_up, Opcode::kWgmmaWait).pending_groups = 0;
+      add_drain(partial, 0);
+      add_drain(fix_up, 0);
     }
     for (int row = 0; row < kernel_.fragments_m(); ++row) {
       add_accumulator_reads(partial, row);
@@ -267,7 +328,7 @@ class ProgramBuilder {
     const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * 4;
     // What is read is added, register by register.
     const std::int64_t additions = opcode == Opcode::kCopy ? bytes / kRegisterBytes : 0;
-    const std::int64_t slots = ceil_div(bytes, kCopyBytesPerInstruction) + additions;
+    const std::int64_t slots = ceil_div(bytes, kBytesPerInstruction) + additions;
     move.issue_slots = row == GemmTraffic::kFlag ? 1 : static_cast<int>(slots);
   }
 

@@ -34,8 +34,10 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.tensor = busiest * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
-  const double shared =
-      static_cast<double>(traffic.shared_memory()) + multiplied_from_shared_memory(kernel);
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
+  const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_read : 0;
+  const double shared = static_cast<double>(traffic.shared_memory() + through_l1) +
+                        multiplied_from_shared_memory(kernel);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   budget.sm_port = busiest / ctas *

@@ -48,6 +48,9 @@ GridRun Gpu::run(const KernelLaunch& kernel, const std::vector<int>& parts) {
     const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
     share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
   }
+  for (const auto& built : sms_) {
+    built->async_copy.start_grid(kernel.shared_memory);
+  }
   scheduler_.start(kernel, parts);
   sc_core::sc_start();
   if (scheduler_.ctas_left() > 0) {

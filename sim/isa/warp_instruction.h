@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,13 @@ enum class Opcode : std::uint8_t {
   kCopy,              ///< global memory to a stage of shared memory: cp.async, or a TMA bulk copy
   kCommitCopies,      ///< cp.async.commit_group: the copies since the last one form a group
   kWaitCopies,        ///< cp.async.wait_group: until at most `copy_groups` groups are under way
-  kStoreGlobal,       ///< epilogue: rows of D, or of partial sums, leave the SM
+  kLoadGlobal,        ///< ld.global: a warp's part of a tile to registers `d`
+  kStoreShared,       ///< st.shared: registers `a` to a stage of shared memory
+  // Of kernels with a producer warp: barriers in shared memory (mbarrier), two for each stage.
+  kWaitTile,     ///< until the k-tile of this iteration has arrived
+  kFreeTiles,    ///< the warp has read the k-tiles before those of its `pending_groups` last groups
+  kWaitStage,    ///< until all other warps have freed the k-tile `stages` iterations before
+  kStoreGlobal,  ///< epilogue: rows of D, or of partial sums, leave the SM
 };
 
 /// Which operand a load or store moves.
@@ -50,13 +57,14 @@ struct WarpInstruction {
   int tiles_ahead = 0;
   int issue_slots = 1;           ///< machine instructions that this stands for
   int copy_groups = 0;           ///< kWaitCopies
-  bool first_warp_only = false;  ///< kCopy: one warp copies for its CTA
+  int stages = 0;                ///< kWaitStage
+  bool first_warp_only = false;  ///< kCopy: the producer, or warp 0, copies for its CTA
 
   RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read
   std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
-  std::uint8_t conflict_ways = 1;   ///< loads: accesses to the most used bank per 128 bytes
-  std::uint8_t pending_groups = 0;  ///< kWgmmaWait
+  std::uint8_t conflict_ways = 1;   ///< shared memory: accesses to the most used bank per 128 bytes
+  std::uint8_t pending_groups = 0;  ///< kWgmmaWait, kFreeTiles
 };
 
 /// A stretch of k-tiles of one output tile that a CTA works on.
@@ -82,6 +90,8 @@ struct WarpProgram {
   std::vector<WarpInstruction> fix_up;            ///< before the epilogue, once for each peer
   /// Copies run ahead into the next segment; the prologue comes once.
   bool persistent = false;
+  /// Of a further warp of the CTA that copies for the others.
+  std::shared_ptr<const WarpProgram> producer;
 };
 
 /// Position of a warp in its program.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/memory/cache_tags.h"
+#include "sim/base/cache_tags.h"
 #include "sim/memory/memory_port.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"

@@ -12,8 +12,8 @@ namespace sptc::sim {
 
 enum class BandwidthOperation { kRead, kWrite, kCopy };
 
-/// L2 and DRAM by themselves, one requester in the place of every SM. What lies between, an L1, is
-/// not modelled. Part of a design that is elaborated by its owner.
+/// L2 and DRAM by themselves, one requester in the place of every SM. Part of a design that is
+/// elaborated by its owner.
 class MemoryBench {
  public:
   MemoryBench(const Clock& clock, const MemorySpec& spec, int sms);

@@ -76,18 +76,31 @@ void require_modelled(const GpuSpec& spec, const AsyncCopy& which) {
   }
 }
 
-/// Copies of a microbenchmark: every warp and chain has its own lines, the same in every round.
+void require_modelled(const GpuSpec& spec, const GlobalLoad& which) {
+  if (spec.sm.l1_and_shared_memory == Bytes()) {
+    throw InputError("'" + spec.name + "' has no L1 for " + name_of(which));
+  }
+}
+
+/// Bytes of global memory that one instruction of a warp moves.
+std::int64_t global_bytes(const AsyncCopy& which) {
+  return which.bulk ? which.bytes : which.bytes * mma::kWarpLanes;
+}
+std::int64_t global_bytes(const GlobalLoad& which) {
+  return std::int64_t{4} * which.registers * mma::kWarpLanes;
+}
+
+/// Copies and loads of a microbenchmark: every warp and chain has its own lines, the same in every
+/// round.
 class CopyTraffic : public CtaTraffic {
  public:
-  CopyTraffic(const AsyncCopy& which, int ilp)
-      : ilp_(ilp), bytes_(which.bulk ? which.bytes : which.bytes * mma::kWarpLanes) {}
+  CopyTraffic(std::int64_t bytes, int ilp) : ilp_(ilp), bytes_(bytes) {}
 
   MemoryRange range(std::int64_t /*cta*/, int warp, const WarpInstruction& instruction,
                     std::int64_t /*tile*/) const override {
     const std::int64_t place = std::int64_t{warp} * ilp_ + instruction.where.row;
     return {static_cast<std::uint64_t>(place * bytes_), bytes_};
   }
-  std::int64_t bytes() const { return bytes_; }
 
  private:
   int ilp_;
@@ -97,7 +110,10 @@ class CopyTraffic : public CtaTraffic {
 /// Bytes that one instruction of a warp moves.
 std::int64_t bytes_of(const BenchInstruction& instruction) {
   if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
-    return CopyTraffic(*copy, 1).bytes();
+    return global_bytes(*copy);
+  }
+  if (const auto* load = std::get_if<GlobalLoad>(&instruction)) {
+    return global_bytes(*load);
   }
   return std::int64_t{4} * std::get<SharedLoad>(instruction).registers * mma::kWarpLanes;
 }
@@ -158,6 +174,8 @@ class Microbench::Impl {
       require_modelled(spec_, *matrix);
     } else if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
       require_modelled(spec_, *copy);
+    } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
+      require_modelled(spec_, *load);
     }
     const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
     if (which.warps < 1 || which.warps > max_warps) {
@@ -180,7 +198,9 @@ class Microbench::Impl {
                                                    spec_.sm.max_registers_per_thread);
     std::optional<CopyTraffic> traffic;
     if (const auto* copy = std::get_if<AsyncCopy>(&which.instruction)) {
-      traffic.emplace(*copy, which.ilp);
+      traffic.emplace(global_bytes(*copy), which.ilp);
+    } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
+      traffic.emplace(global_bytes(*load), which.ilp);
     }
     const KernelLaunch kernel{.program = &program,
                               .mma_context = &context,

@@ -36,10 +36,18 @@ struct AsyncCopy {
   bool operator==(const AsyncCopy&) const = default;
 };
 
-using BenchInstruction = std::variant<MatrixInstruction, SharedLoad, AsyncCopy>;
+/// Loads of lines in the L1 into registers: ld.global.ca of u32, or of v4.u32.
+struct GlobalLoad {
+  int registers = 1;  ///< per lane: 1 or 4
+
+  bool operator==(const GlobalLoad&) const = default;
+};
+
+using BenchInstruction = std::variant<MatrixInstruction, SharedLoad, AsyncCopy, GlobalLoad>;
 
 /// "mma.sync.aligned.m16n8k16....", "wgmma.mma_async....f16 rs", "ldmatrix.x4",
-/// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096". Selectors are not part of it.
+/// "ld.shared.u32 4-way", "cp.async 16", "cp.async.bulk 4096", "ld.global.ca.u32". Selectors are
+/// not part of it.
 std::string name_of(const BenchInstruction& instruction);
 
 /// The instruction that `name` spells: what name_of writes, with the parts of a PTX name that

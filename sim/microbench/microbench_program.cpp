@@ -110,6 +110,17 @@ void add_loads(const SharedLoad& which, int ilp, Allocator& registers,
   }
 }
 
+void add_loads(const GlobalLoad& which, int ilp, Allocator& registers,
+               std::vector<WarpInstruction>& code) {
+  for (int chain = 0; chain < ilp; ++chain) {
+    WarpInstruction load;
+    load.opcode = Opcode::kLoadGlobal;
+    load.d = registers.take(which.registers);
+    load.where.row = chain;
+    code.push_back(load);
+  }
+}
+
 void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
     WarpInstruction copy;
@@ -149,6 +160,8 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
     }
   } else if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {
     add_copies(*copy, ilp, program.loop);
+  } else if (const auto* load = std::get_if<GlobalLoad>(&instruction)) {
+    add_loads(*load, ilp, registers, program.loop);
   } else {
     add_loads(std::get<SharedLoad>(instruction), ilp, registers, program.loop);
   }

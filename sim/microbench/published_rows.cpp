@@ -166,6 +166,19 @@ SharedLoad parse_load(const std::string& name) {
                    "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
 }
 
+constexpr std::array kGlobalLoads{std::pair{"ld.global.ca.u32", 1},
+                                  std::pair{"ld.global.ca.v4.u32", 4}};
+
+GlobalLoad parse_global_load(const std::string& name) {
+  for (const auto& [known, registers] : kGlobalLoads) {
+    if (name == known) {
+      return {registers};
+    }
+  }
+  throw InputError("'" + name +
+                   "' is no load of global memory: ld.global.ca.u32 or ld.global.ca.v4.u32");
+}
+
 constexpr std::string_view kInTurn = " in turn";
 constexpr std::string_view kCopy = "cp.async ";
 constexpr std::string_view kBulkCopy = "cp.async.bulk ";
@@ -201,12 +214,18 @@ std::string name_of(const BenchInstruction& instruction) {
     return load->matrix ? "ldmatrix.x" + std::to_string(load->registers)
                         : "ld.shared.u32 " + std::to_string(load->conflict_ways) + "-way";
   }
+  if (const auto* load = std::get_if<GlobalLoad>(&instruction)) {
+    return load->registers == 1 ? kGlobalLoads[0].first : kGlobalLoads[1].first;
+  }
   const auto& matrix = std::get<MatrixInstruction>(instruction);
   const bool warpgroup = matrix.instruction.family == mma::MmaFamily::kWgmma;
   return matrix.instruction.ptx_name() + (!warpgroup ? "" : matrix.a_in_registers ? " rs" : " ss");
 }
 
 BenchInstruction parse_bench_instruction(const std::string& name) {
+  if (name.starts_with("ld.global")) {
+    return parse_global_load(name);
+  }
   if (name.starts_with("ld")) {
     return parse_load(name);
   }
@@ -240,6 +259,11 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
     add_wgmma_cases(cases);
   }
   add_load_cases(cases);
+  if (spec.sm.l1_and_shared_memory > Bytes()) {
+    // RRZE-HPC gpu-benches, gpu-latency and gpu-l1-cache.
+    cases.push_back({GlobalLoad{1}, 1, 1});
+    cases.push_back({GlobalLoad{4}, 32, 1});
+  }
   return cases;
 }
 

@@ -56,6 +56,8 @@ AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& c
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       shared_memory_(shared_memory),
+      l1_(spec),
+      l1_latency_(spec.l1_latency_cycles),
       pool_(std::make_unique<Pool>()) {
   run_on();
   for (auto& port : request_in) {
@@ -73,6 +75,7 @@ void AsyncCopyUnit::on_event() {
     }
   }
   send();
+  answer_hits();
   for (Transaction* transaction : std::exchange(responded_, {})) {
     if (transaction->due > now()) {  // answered with a delay
       responded_.push_back(transaction);
@@ -84,7 +87,9 @@ void AsyncCopyUnit::on_event() {
 }
 
 void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
-  const CopyDone done{request.warp_slot, request.group};
+  const bool to_registers = request.instruction->opcode == Opcode::kLoadGlobal;
+  const CopyDone done{request.warp_slot, request.group,
+                      to_registers ? request.instruction : nullptr};
   const bool is_store = request.instruction->opcode == Opcode::kStoreGlobal;
   ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
   const MemoryRange range =
@@ -93,6 +98,10 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
     if (!is_store) {
       done_out[port]->write(done);
     }
+    return;
+  }
+  if (to_registers && l1_.holds(range)) {
+    hit(port, done, range.bytes);
     return;
   }
   ensure(range.bytes <= static_cast<std::int64_t>(scratch.size()), "a copy is too long");
@@ -111,6 +120,24 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   queue_.push_back(transaction);
   ++statistics_.transactions;
+}
+
+void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
+  statistics_.read_bytes += bytes;
+  statistics_.l1_hit_bytes += bytes;
+  // Request, answer and the first wavefront are part of the latency.
+  const std::int64_t due = shared_memory_.claim(Bytes(bytes)) + l1_latency_ - 3;
+  hits_.push_back({port, done, due});
+  wake_at(due);
+}
+
+void AsyncCopyUnit::answer_hits() {
+  for (; !hits_.empty() && hits_.front().due <= now(); hits_.pop_front()) {
+    done_out[hits_.front().port]->write(hits_.front().done);
+  }
+  if (!hits_.empty()) {
+    wake_at(hits_.front().due);
+  }
 }
 
 void AsyncCopyUnit::send() {
@@ -157,6 +184,9 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
   std::int64_t end = now();
   if (transaction.is_read()) {
     statistics_.read_bytes += bytes;
+    if (transaction.done.load != nullptr) {
+      l1_.fill({transaction.get_address(), bytes});
+    }
     end = shared_memory_.claim(Bytes(bytes));
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));

@@ -3,6 +3,7 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
+#include "sim/sm/l1_cache.h"
 #include "sim/sm/memory_request.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
@@ -17,8 +18,8 @@
 
 namespace sptc::sim {
 
-/// The way of an SM to global memory: copies into shared memory, and stores. Each copy instruction
-/// of a warp is one TLM-2.0 transaction.
+/// The way of an SM to global memory: copies into shared memory, loads of registers, and stores.
+/// Each such instruction of a warp is one TLM-2.0 transaction; loads that hit the L1 are none.
 ///
 /// Protocol: the base protocol of TLM-2.0, non-blocking, approximately timed. The unit sends
 /// BEGIN_REQ and holds the next transaction back until END_REQ or BEGIN_RESP (the request exclusion
@@ -29,9 +30,10 @@ namespace sptc::sim {
 class AsyncCopyUnit : public Module {
  public:
   struct Statistics {
-    std::int64_t read_bytes = 0;     ///< arrived in shared memory
+    std::int64_t read_bytes = 0;     ///< arrived in shared memory or registers
     std::int64_t written_bytes = 0;  ///< sent to global memory
     std::int64_t transactions = 0;
+    std::int64_t l1_hit_bytes = 0;  ///< of those read
     std::int64_t last_response_cycle = 0;
   };
 
@@ -43,9 +45,12 @@ class AsyncCopyUnit : public Module {
                 SharedMemory& shared_memory);
   ~AsyncCopyUnit() override;
 
+  /// The L1 is empty and has what `shared_memory` bytes leave. Call between grids.
+  void start_grid(Bytes shared_memory) { l1_.start(shared_memory); }
+
   const Statistics& statistics() const { return statistics_; }
   /// Transactions without a response, for the end of a grid.
-  bool idle() const { return in_flight_ == 0 && queue_.empty(); }
+  bool idle() const { return in_flight_ == 0 && queue_.empty() && hits_.empty(); }
 
  protected:
   void on_event() override;
@@ -53,8 +58,15 @@ class AsyncCopyUnit : public Module {
  private:
   struct Transaction;
   class Pool;
+  struct Hit {
+    std::size_t port = 0;
+    CopyDone done;
+    std::int64_t due = 0;  ///< cycle in which the answer leaves
+  };
 
   void accept(std::size_t port, const CopyRequest& request);
+  void hit(std::size_t port, const CopyDone& done, std::int64_t bytes);
+  void answer_hits();
   void send();
   void respond(Transaction& transaction, const sc_core::sc_time& delay);
   void finish(Transaction& transaction);
@@ -62,6 +74,9 @@ class AsyncCopyUnit : public Module {
                                  sc_core::sc_time& delay);
 
   SharedMemory& shared_memory_;
+  L1Cache l1_;
+  std::int64_t l1_latency_;
+  std::deque<Hit> hits_;
   std::unique_ptr<Pool> pool_;
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;

@@ -37,6 +37,8 @@ class CopyGroups {
   /// Whether at most `groups` committed groups are under way.
   bool at_most(int groups) const { return open_ - oldest_ <= groups; }
   bool idle() const { return outstanding_ == 0; }
+  /// Groups that are complete, all before them too.
+  int complete() const { return oldest_; }
 
  private:
   static std::size_t slot(int group) { return static_cast<std::size_t>(group % kMaxGroups); }

@@ -33,23 +33,59 @@ void CtaUnit::launch(const CtaLaunch& cta) {
   const auto free = std::find_if(slots_.begin(), slots_.end(),
                                  [](const Slot& slot) { return slot.kernel == nullptr; });
   ensure(free != slots_.end(), "a CTA was launched and no slot is free");
-  *free = {cta.kernel, cta.kernel->warps_per_cta, 0, {cta.cta, now(), 0}};
+  const bool has_producer = cta.kernel->program->producer != nullptr;
+  const int consumers = cta.kernel->warps_per_cta;
+  *free = Slot{};
+  free->kernel = cta.kernel;
+  free->warps_left = consumers;
+  free->producer_left = has_producer;
+  free->tiles_freed.resize(has_producer ? static_cast<std::size_t>(consumers) : 0);
+  free->record = {cta.cta, now(), 0};
   const int slot = static_cast<int>(free - slots_.begin());
-  for (int warp = 0; warp < cta.kernel->warps_per_cta; ++warp) {
+  for (int warp = 0; warp < consumers + (has_producer ? 1 : 0); ++warp) {
     const std::size_t partition = static_cast<std::size_t>(warp) % command_out.size();
-    command_out[partition]->write({WarpCommand::Kind::kLaunch, {slot, warp}, cta});
+    command_out[partition]->write({WarpCommand::Kind::kLaunch, {slot, warp}, cta, 0});
   }
 }
 
 void CtaUnit::handle(const WarpReport& report) {
   Slot& slot = slots_[static_cast<std::size_t>(report.warp.cta_slot)];
-  if (report.kind == WarpReport::Kind::kArrivedAtBarrier) {
-    if (++slot.warps_at_barrier == slot.warps_left) {
-      release_barrier(report.warp.cta_slot);
-    }
-    return;
+  switch (report.kind) {
+    case WarpReport::Kind::kArrivedAtBarrier:
+      if (++slot.warps_at_barrier == slot.warps_left) {
+        release_barrier(report.warp.cta_slot);
+      }
+      break;
+    case WarpReport::Kind::kTilesArrived:
+      announce({WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles});
+      break;
+    case WarpReport::Kind::kTilesFreed:
+      free_tiles(report);
+      break;
+    case WarpReport::Kind::kExited:
+      leave(report);
+      break;
   }
-  if (--slot.warps_left == 0) {
+}
+
+void CtaUnit::free_tiles(const WarpReport& report) {
+  Slot& slot = slots_[static_cast<std::size_t>(report.warp.cta_slot)];
+  slot.tiles_freed[static_cast<std::size_t>(report.warp.warp)] = report.tiles;
+  const std::int64_t by_all = *std::min_element(slot.tiles_freed.begin(), slot.tiles_freed.end());
+  if (by_all > slot.freed_by_all) {
+    slot.freed_by_all = by_all;
+    announce({WarpCommand::Kind::kTilesFreed, report.warp, {}, by_all});
+  }
+}
+
+void CtaUnit::leave(const WarpReport& report) {
+  Slot& slot = slots_[static_cast<std::size_t>(report.warp.cta_slot)];
+  if (report.warp.warp == slot.kernel->warps_per_cta) {
+    slot.producer_left = false;
+  } else {
+    --slot.warps_left;
+  }
+  if (slot.warps_left == 0 && !slot.producer_left) {
     slot.record.end_cycle = now();
     done_out->write({slot.record.cta});
     records_.push_back(slot.record);
@@ -58,12 +94,14 @@ void CtaUnit::handle(const WarpReport& report) {
 }
 
 void CtaUnit::release_barrier(int slot_index) {
-  Slot& slot = slots_[static_cast<std::size_t>(slot_index)];
-  slot.warps_at_barrier = 0;
+  slots_[static_cast<std::size_t>(slot_index)].warps_at_barrier = 0;
+  announce({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}, 0});
+}
+
+void CtaUnit::announce(const WarpCommand& command) {
   for (auto& port : command_out) {
     // The report took the first cycle of the barrier's latency.
-    port->write_after({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}},
-                      barrier_latency_ - 1);
+    port->write_after(command, barrier_latency_ - 1);
   }
 }
 

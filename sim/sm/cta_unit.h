@@ -19,7 +19,8 @@ struct CtaRecord {
 };
 
 /// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the
-/// CTA is done.
+/// CTA is done. It also stands for the barriers in shared memory between a producer warp and the
+/// others: what arrives at one is known a barrier's latency later.
 class CtaUnit : public Module {
  public:
   sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
@@ -38,14 +39,21 @@ class CtaUnit : public Module {
  private:
   struct Slot {
     const KernelLaunch* kernel = nullptr;  ///< absent: free
-    int warps_left = 0;
+    int warps_left = 0;                    ///< beside the producer
     int warps_at_barrier = 0;
+    bool producer_left = false;
+    std::vector<std::int64_t> tiles_freed;  ///< by each warp beside the producer
+    std::int64_t freed_by_all = 0;
     CtaRecord record;
   };
 
   void launch(const CtaLaunch& cta);
   void handle(const WarpReport& report);
   void release_barrier(int slot);
+  void free_tiles(const WarpReport& report);
+  void leave(const WarpReport& report);
+  /// To the warps of the CTA slot in every sub-partition, a barrier's latency after the report.
+  void announce(const WarpCommand& command);
 
   int barrier_latency_;
   std::vector<Slot> slots_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/units.h"
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
 #include "sim/isa/warp_instruction.h"
@@ -54,12 +55,13 @@ struct KernelLaunch {
   const WarpProgram* program = nullptr;
   const mma::StepContext* mma_context = nullptr;
   const mma::RegisterMap* register_map = nullptr;
-  int warps_per_cta = 0;
-  int ctas_per_sm = 0;  ///< resident at once
+  int warps_per_cta = 0;  ///< beside the producer
+  int ctas_per_sm = 0;    ///< resident at once
   std::int64_t ctas = 0;
   CtaMemory* memory = nullptr;          ///< absent: only time is simulated
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
+  Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
 };
 
 }  // namespace sptc::sim

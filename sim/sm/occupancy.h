@@ -32,7 +32,7 @@ Occupancy occupancy(const CtaResources& cta, const SmSpec& sm);
 
 /// Sizes that the shared memory of an SM can have: 0, 8, 16, 32, 64, 100, 132, 164, 196 and 228 KB
 /// up to the largest that it has, and that one (CUDA C++ Programming Guide, shared memory of each
-/// compute capability). The L1, which is not modelled, has the rest.
+/// compute capability). The L1 has the rest.
 std::vector<Bytes> carve_outs(const SmSpec& sm);
 
 }  // namespace sptc::sim

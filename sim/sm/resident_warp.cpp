@@ -29,8 +29,15 @@ std::int64_t ResidentWarp::ready_at() const {
     return kUnknown;
   }
   const WarpInstruction& instruction = cursor_.instruction();
-  if (instruction.opcode == Opcode::kWgmmaWait) {
-    return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
+  switch (instruction.opcode) {
+    case Opcode::kWgmmaWait:
+      return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
+    case Opcode::kWaitTile:
+      return cursor_.iteration() < tiles_arrived ? 0 : kUnknown;
+    case Opcode::kWaitStage:
+      return cursor_.iteration() < tiles_freed + instruction.stages ? 0 : kUnknown;
+    default:
+      break;
   }
   if (instruction.opcode == Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
     return kUnknown;

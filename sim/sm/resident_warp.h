@@ -29,7 +29,8 @@ struct ResidentWarp {
 
   bool resident = false;
   bool at_barrier = false;
-  bool elided = false;  ///< its instructions carry no values, and nobody looks at them
+  bool producer = false;  ///< copies for the other warps of its CTA
+  bool elided = false;    ///< its instructions carry no values, and nobody looks at them
   WarpName name;
   CtaLaunch launch;
   std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
@@ -38,6 +39,9 @@ struct ResidentWarp {
   std::int64_t other_selector_interval = 0;  ///< behind one whose selector is not the last one's
   int selector = 0;                          ///< of the latest sparse one
   CopyGroups copies;
+  // Of CTAs with a producer: k-tiles since the start of the CTA.
+  std::int64_t tiles_arrived = 0;  ///< as announced; of the producer, as reported
+  std::int64_t tiles_freed = 0;    ///< by this warp; of the producer, by all others
   WgmmaGroups wgmma;
   Scoreboard scoreboard;
 

@@ -34,7 +34,7 @@ class Scoreboard {
     for (int r = instruction.d.base; r < instruction.d.base + instruction.d.count; ++r) {
       pending_writes_.set(index(r));
     }
-    outstanding_ += instruction.d.count > 0 ? 1 : 0;
+    outstanding_ += instruction.d.count > 0 || instruction.opcode == Opcode::kStoreShared ? 1 : 0;
   }
 
   void sources_read(const WarpInstruction& instruction) {
@@ -46,6 +46,7 @@ class Scoreboard {
     }
   }
 
+  /// Its result is there; of a store to shared memory: it is done.
   void written(const WarpInstruction& instruction) {
     for (int r = instruction.d.base; r < instruction.d.base + instruction.d.count; ++r) {
       pending_writes_.reset(index(r));

@@ -61,7 +61,8 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
   const std::int64_t ready = access(index, request) + latency_ - 1;
   Payload<LoadedRegisters> payload;
-  if (request.kernel->memory != nullptr) {
+  const bool is_load = request.instruction->opcode == Opcode::kLoadMatrix;
+  if (is_load && request.kernel->memory != nullptr) {
     payload = make_payload<LoadedRegisters>();
     request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
                                  payload->data());
@@ -71,12 +72,18 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 }
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
-  const WarpInstruction& load = *request.instruction;
-  const std::int64_t bytes = std::int64_t{load.d.count} * mma::kWarpLanes * 4;
-  const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * load.conflict_ways;
-  ++statistics_.loads;
-  statistics_.bytes += bytes;
-  statistics_.wavefronts += wavefronts;
+  const WarpInstruction& instruction = *request.instruction;
+  const bool is_store = instruction.opcode == Opcode::kStoreShared;
+  const int registers = is_store ? instruction.a.count : instruction.d.count;
+  const std::int64_t bytes = std::int64_t{registers} * mma::kWarpLanes * 4;
+  const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
+  if (is_store) {
+    statistics_.stored_bytes += bytes;
+  } else {
+    ++statistics_.loads;
+    statistics_.bytes += bytes;
+    statistics_.wavefronts += wavefronts;
+  }
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts));

@@ -17,7 +17,8 @@ namespace sptc::sim {
 /// of 32 lanes x 4 bytes takes as many wavefronts as lanes meet in the same bank. The wavefronts of
 /// a sub-partition follow each other at their own, slower pace; all compete for the banks, in the
 /// order in which they come. The data of a tile is always there. One pair of ports per
-/// sub-partition.
+/// sub-partition. Stores of registers take their wavefronts in the same way, so that a load behind
+/// a barrier finds what was stored before it.
 ///
 /// Requests that carry no values may wait until the first of them has to be answered: then one
 /// activation serves many, each from the cycle in which it came.
@@ -25,9 +26,10 @@ class SharedMemory : public Module {
  public:
   struct Statistics {
     std::int64_t loads = 0;
-    std::int64_t bytes = 0;       ///< loaded into registers
-    std::int64_t wavefronts = 0;  ///< of those loads
-    double busy_cycles = 0;       ///< of the banks, claims included
+    std::int64_t bytes = 0;         ///< loaded into registers
+    std::int64_t wavefronts = 0;    ///< of those loads
+    std::int64_t stored_bytes = 0;  ///< from registers
+    double busy_cycles = 0;         ///< of the banks, claims included
   };
 
   sc_core::sc_vector<sc_core::sc_port<WireIn<LoadRequest>>> request_in;

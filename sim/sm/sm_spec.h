@@ -28,6 +28,15 @@ struct SmSpec {
   int shared_memory_latency_cycles = 0;    ///< issue to use, without the wavefronts
   int shared_memory_wavefront_cycles = 0;  ///< between wavefronts of one sub-partition
 
+  // L1: it has what the shared memory of the CTAs leaves of the array that both live in, and the
+  // same banks.
+  Bytes l1_and_shared_memory;  ///< 0: no L1
+  int l1_latency_cycles = 0;   ///< load of one wavefront that hits, issue to use
+
+  /// Most that a thread copies to shared memory with one cp.async; 0: none, tiles pass the
+  /// registers.
+  int async_copy_bytes = 16;
+
   /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.
   int wgmma_interval_cycles = 0;
 

@@ -40,11 +40,17 @@ void SubPartition::on_event() {
 void SubPartition::take_inputs() {
   while (command_in->can_read()) {
     const WarpCommand command = command_in->read();
-    if (command.kind == WarpCommand::Kind::kLaunch) {
-      launch(command);
-      continue;
+    switch (command.kind) {
+      case WarpCommand::Kind::kLaunch:
+        launch(command);
+        break;
+      case WarpCommand::Kind::kReleaseBarrier:
+        release_barrier(command.warp.cta_slot);
+        break;
+      default:
+        take_tiles(command);
+        break;
     }
-    release_barrier(command.warp.cta_slot);
   }
   while (operands_read.can_read()) {
     const MmaIssue read = operands_read.read().issue;
@@ -64,13 +70,17 @@ void SubPartition::take_inputs() {
     const LoadDone done = load_done_in->read();
     const WarpInstruction& instruction = *done.request.instruction;
     ResidentWarp& warp = warp_at(done.request.warp_slot);
+    const bool is_store = instruction.opcode == Opcode::kStoreShared;
+    if (is_store) {
+      warp.scoreboard.sources_read(instruction);
+    }
     if (done.payload) {
       std::copy_n(done.payload->begin(), instruction.d.count,
                   register_file_.write(done.request.warp_slot, instruction.d.base));
     }
     warp.scoreboard.written(instruction);
     if (done.ready_cycle > now()) {
-      warp.pass({&instruction, 0, done.ready_cycle});
+      warp.pass({&instruction, is_store ? done.ready_cycle : 0, done.ready_cycle});
     }
   }
   while (wgmma_done_in->can_read()) {
@@ -79,7 +89,13 @@ void SubPartition::take_inputs() {
   }
   while (copy_done_in->can_read()) {
     const CopyDone done = copy_done_in->read();
-    warp_at(done.warp_slot).copies.arrived(done.group);
+    ResidentWarp& warp = warp_at(done.warp_slot);
+    if (done.load != nullptr) {
+      warp.scoreboard.written(*done.load);
+    } else {
+      warp.copies.arrived(done.group);
+      report_tiles(warp);
+    }
   }
   exit_finished();
 }
@@ -91,6 +107,34 @@ void SubPartition::release_barrier(int cta_slot) {
       warp.at_barrier = false;
       warp.advance();
     }
+  }
+}
+
+void SubPartition::take_tiles(const WarpCommand& command) {
+  const bool arrived = command.kind == WarpCommand::Kind::kTilesArrived;
+  for (const int slot : by_age_) {
+    ResidentWarp& warp = warp_at(slot);
+    // Tiles arrive for those who read them, stages become free for the producer.
+    if (warp.name.cta_slot == command.warp.cta_slot && warp.producer != arrived) {
+      (arrived ? warp.tiles_arrived : warp.tiles_freed) = command.tiles;
+    }
+  }
+}
+
+void SubPartition::report_tiles(ResidentWarp& producer) {
+  const std::int64_t complete = producer.copies.complete();
+  if (producer.producer && complete > producer.tiles_arrived) {
+    producer.tiles_arrived = complete;
+    report_out->write({WarpReport::Kind::kTilesArrived, producer.name, complete});
+  }
+}
+
+void SubPartition::free_tiles(ResidentWarp& warp) {
+  const WarpInstruction& instruction = warp.cursor().instruction();
+  const std::int64_t read = warp.cursor().iteration() + 1 - instruction.pending_groups;
+  if (read > warp.tiles_freed) {
+    warp.tiles_freed = read;
+    report_out->write({WarpReport::Kind::kTilesFreed, warp.name, read});
   }
 }
 
@@ -112,9 +156,11 @@ void SubPartition::launch(const WarpCommand& command) {
   free->name = command.warp;
   free->launch = command.launch;
   const KernelLaunch& kernel = *command.launch.kernel;
+  free->producer = command.warp.warp == kernel.warps_per_cta;
+  const WarpProgram& program = free->producer ? *kernel.program->producer : *kernel.program;
   free->start(kernel.work == nullptr
-                  ? WarpCursor(*kernel.program)
-                  : WarpCursor(*kernel.program, kernel.work->segments(command.launch.cta)));
+                  ? WarpCursor(program)
+                  : WarpCursor(program, kernel.work->segments(command.launch.cta)));
   const int slot = static_cast<int>(free - warps_.begin());
   by_age_.push_back(slot);
   if (command.launch.kernel->memory != nullptr) {
@@ -192,7 +238,11 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     case Opcode::kWgmmaWait:
       break;
     case Opcode::kLoadMatrix:
-      ++statistics_.loads_issued;
+    case Opcode::kStoreShared:
+      statistics_.loads_issued += instruction.opcode == Opcode::kLoadMatrix ? 1 : 0;
+      if (instruction.issue_slots > 1) {
+        next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
+      }
       warp.scoreboard.issue(instruction);
       // On its way for a cycle.
       load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor().iteration(),
@@ -205,18 +255,28 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
                              register_file_.read(slot, instruction.c.base));
       }
       break;
+    case Opcode::kLoadGlobal:
+      warp.scoreboard.issue(instruction);
+      issue_copy(slot);
+      break;
     case Opcode::kCopy:
     case Opcode::kStoreGlobal:
       issue_copy(slot);
       break;
     case Opcode::kCommitCopies:
       warp.copies.commit();
+      report_tiles(warp);
+      break;
+    case Opcode::kFreeTiles:
+      free_tiles(warp);
       break;
     case Opcode::kWaitCopies:
+    case Opcode::kWaitTile:
+    case Opcode::kWaitStage:
       break;
     case Opcode::kBarrier:
       warp.at_barrier = true;
-      report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name});
+      report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name, 0});
       return;  // the release moves the warp on
   }
   warp.advance();
@@ -271,7 +331,7 @@ bool SubPartition::tapped() const {
 void SubPartition::issue_copy(int slot) {
   ResidentWarp& warp = warp_at(slot);
   const WarpInstruction& instruction = warp.cursor().instruction();
-  if (instruction.first_warp_only && warp.name.warp != 0) {
+  if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
     return;
   }
   next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
@@ -289,7 +349,7 @@ void SubPartition::exit_if_done(int slot) {
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one
     }
-    report_out->write({WarpReport::Kind::kExited, warp.name});
+    report_out->write({WarpReport::Kind::kExited, warp.name, 0});
   }
 }
 

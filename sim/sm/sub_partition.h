@@ -62,6 +62,10 @@ class SubPartition : public Module {
  private:
   void take_inputs();
   void release_barrier(int cta_slot);
+  /// k-tiles that have arrived for the warps of a CTA slot, or that they have freed.
+  void take_tiles(const WarpCommand& command);
+  void report_tiles(ResidentWarp& producer);
+  void free_tiles(ResidentWarp& warp);
   void launch(const WarpCommand& command);
   /// Issues all that can be issued up to `cycle`, which may have passed: then it was nothing that
   /// another block sees.

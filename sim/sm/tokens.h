@@ -28,20 +28,32 @@ struct CtaDone {
 
 /// CTA unit -> sub-partition.
 struct WarpCommand {
-  enum class Kind { kLaunch, kReleaseBarrier };
+  enum class Kind {
+    kLaunch,
+    kReleaseBarrier,
+    kTilesArrived,  ///< the first `tiles` k-tiles of the producer
+    kTilesFreed,    ///< the first `tiles` k-tiles, by all warps that read them
+  };
   Kind kind = Kind::kLaunch;
-  WarpName warp;     ///< kReleaseBarrier: all warps of the CTA slot
-  CtaLaunch launch;  ///< kLaunch only
+  WarpName warp;           ///< all warps of the CTA slot, except kLaunch
+  CtaLaunch launch;        ///< kLaunch only
+  std::int64_t tiles = 0;  ///< since the start of the CTA
 };
 
 /// Sub-partition -> CTA unit.
 struct WarpReport {
-  enum class Kind { kArrivedAtBarrier, kExited };
+  enum class Kind {
+    kArrivedAtBarrier,
+    kExited,
+    kTilesArrived,  ///< of the producer: its first `tiles` k-tiles
+    kTilesFreed,    ///< the warp has read the first `tiles` k-tiles
+  };
   Kind kind = Kind::kArrivedAtBarrier;
   WarpName warp;
+  std::int64_t tiles = 0;
 };
 
-/// Sub-partition -> shared memory.
+/// Sub-partition -> shared memory: kLoadMatrix or kStoreShared.
 struct LoadRequest {
   const KernelLaunch* kernel = nullptr;
   const WarpInstruction* instruction = nullptr;
@@ -73,7 +85,7 @@ using LoadedRegisters = std::array<mma::LaneRegister, 4>;
 /// Shared memory -> sub-partition. Of an elided request it may come before the data.
 struct LoadDone {
   LoadRequest request;
-  std::int64_t ready_cycle = 0;  ///< from which on the registers may be used
+  std::int64_t ready_cycle = 0;  ///< from which on the registers may be used again
   Payload<LoadedRegisters> payload;
 };
 
@@ -85,13 +97,14 @@ struct CopyRequest {
   std::int64_t tile = 0;  ///< k-tile that is copied
   int warp = 0;
   int warp_slot = 0;
-  int group = 0;  ///< of the warp's copies
+  int group = 0;  ///< of the warp's copies; not of loads and stores
 };
 
-/// Asynchronous copy unit -> sub-partition: the bytes are in shared memory.
+/// Asynchronous copy unit -> sub-partition: the bytes are in shared memory, or in registers.
 struct CopyDone {
   int warp_slot = 0;
   int group = 0;
+  const WarpInstruction* load = nullptr;  ///< that wrote registers; absent: a copy
 };
 
 }  // namespace sptc::sim

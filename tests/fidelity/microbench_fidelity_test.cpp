@@ -182,6 +182,31 @@ TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
   EXPECT_TRUE(deviations.outside.empty());
 }
 
+// RRZE-HPC gpu-benches: gpu-latency (pointer chase) and gpu-l1-cache, terabytes per second of all
+// SMs at the clock of the run.
+void expect_l1(const char* gpu, const std::vector<Published>& rows) {
+  Microbench microbench(load_architecture(gpu).gpu);
+  EXPECT_TRUE(compare(microbench, rows, 3).outside.empty()) << gpu;
+}
+
+TEST(L1Fidelity, A100WithinThreePercent) {
+  expect_l1("a100-sxm4-80gb", {{"ld.global.ca.u32", 1, 1, 33, true},
+                               {"ld.global.ca.v4.u32", 32, 1, 19.1e12 / (108 * 1410e6), false}});
+}
+
+TEST(L1Fidelity, V100WithinThreePercent) {
+  expect_l1("v100-sxm2-16gb", {{"ld.global.ca.u32", 1, 1, 28.0, true},
+                               {"ld.global.ca.v4.u32", 32, 1, 13.85e12 / (80 * 1380e6), false}});
+}
+
+TEST(L1Fidelity, H800WithinThreePercent) {
+  expect_l1("h800-pcie", {{"ld.global.ca.u32", 1, 1, 32.1, true}});
+}
+
+TEST(L1Fidelity, Rtx4090WithinThreePercent) {
+  expect_l1("rtx4090", {{"ld.global.ca.u32", 1, 1, 36.1, true}});
+}
+
 TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
   // Sun et al., on m8n8k16 s8: about half of the peak on the A100 (on Turing all of it).
   Microbench microbench(load_architecture("a100-sxm4-80gb").gpu);

@@ -133,6 +133,9 @@ std::vector<GemmShape> random_shapes(int count) {
 }
 
 constexpr double kTolerance = 0.005;
+/// How many CTAs an SM holds decides how many are left for its last round: on a V100 four CTAs and
+/// one take longer than three and two.
+constexpr double kToleranceOfResidence = 0.02;
 
 double time_us(const GemmProblem& problem, const GpuSpec& gpu) {
   const GemmRun run = analytic_gemm(problem, {}, gpu, ClockPolicy{});
@@ -147,11 +150,13 @@ void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpe
   const std::string where = gpu.name + ", " + move.name + " x " + std::to_string(move.factor) +
                             ", " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
                             " x " + std::to_string(shape.k) + (problem.sparse ? " 2:4" : " dense");
+  const bool of_residence = move.apply == registers || move.apply == shared_size;
+  const double tolerance = of_residence ? kToleranceOfResidence : kTolerance;
   if (move.factor > 1) {
-    EXPECT_LE(ratio, 1 + kTolerance) << where;
-    EXPECT_GE(ratio, (1 - kTolerance) / move.factor) << where;
+    EXPECT_LE(ratio, 1 + tolerance) << where;
+    EXPECT_GE(ratio, (1 - tolerance) / move.factor) << where;
   } else {
-    EXPECT_GE(ratio, 1 - kTolerance) << where;
+    EXPECT_GE(ratio, 1 - tolerance) << where;
     EXPECT_LE(ratio, (1 + kTolerance) / move.factor) << where;
   }
 }

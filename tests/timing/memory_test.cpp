@@ -5,12 +5,11 @@
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu.h"
+#include "tests/timing/fixed_latency_memory.h"
 #include "tests/timing/sm_harness.h"
 
 #include <gtest/gtest.h>
-#include <tlm_utils/simple_target_socket.h>
 
-#include <deque>
 #include <memory>
 
 namespace sptc::sim {
@@ -19,65 +18,6 @@ namespace {
 using numerics::DataType;
 
 constexpr const char* kA100 = "a100-sxm4-80gb";
-
-/// Another memory: takes one request at a time, ends it three cycles later, and answers each after
-/// a fixed time.
-class FixedLatencyMemory : public sc_core::sc_module {
- public:
-  SC_HAS_PROCESS(FixedLatencyMemory);
-  tlm_utils::simple_target_socket<FixedLatencyMemory> socket{"socket"};
-  int requests = 0;
-  bool overlapped = false;  ///< a request came before the end of the one before it
-
-  FixedLatencyMemory(const sc_core::sc_module_name& name, const Clock& clock, int latency)
-      : sc_core::sc_module(name), clock_(clock), latency_(latency) {
-    socket.register_nb_transport_fw(this, &FixedLatencyMemory::request);
-    SC_METHOD(end_request);
-    dont_initialize();
-    sensitive << end_request_;
-    SC_METHOD(respond);
-    dont_initialize();
-    sensitive << respond_;
-  }
-
- private:
-  tlm::tlm_sync_enum request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&,
-                             sc_core::sc_time&) {
-    overlapped |= open_ != nullptr;
-    open_ = &payload;
-    ++requests;
-    due_.push_back({clock_.now() + latency_, &payload});
-    end_request_.notify(clock_.cycles(3));
-    if (due_.size() == 1) {
-      respond_.notify(clock_.cycles(latency_));
-    }
-    return tlm::TLM_ACCEPTED;
-  }
-  void end_request() {
-    tlm::tlm_phase phase = tlm::END_REQ;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    tlm::tlm_generic_payload& payload = *open_;
-    open_ = nullptr;
-    socket->nb_transport_bw(payload, phase, delay);
-  }
-  void respond() {
-    tlm::tlm_generic_payload& payload = *due_.front().second;
-    due_.pop_front();
-    if (!due_.empty()) {
-      respond_.notify(clock_.cycles(due_.front().first - clock_.now()));
-    }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    tlm::tlm_phase phase = tlm::BEGIN_RESP;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_bw(payload, phase, delay);
-  }
-
-  const Clock& clock_;
-  int latency_;
-  tlm::tlm_generic_payload* open_ = nullptr;
-  std::deque<std::pair<std::int64_t, tlm::tlm_generic_payload*>> due_;
-  sc_core::sc_event end_request_, respond_;
-};
 
 /// A GEMM kernel and all that a launch of it points to.
 struct Grid {
@@ -129,8 +69,8 @@ TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
   const std::int64_t short_wait = near.run(grid.launch()).cycles;
   const std::int64_t long_wait = far.run(grid.launch()).cycles;
   EXPECT_EQ(long_wait - short_wait, 2);
-  EXPECT_GT(near_memory.requests, 2 * grid.kernel.warps());
-  EXPECT_EQ(near_memory.requests, far_memory.requests);
+  EXPECT_GT(near_memory.requests.size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
+  EXPECT_EQ(near_memory.requests.size(), far_memory.requests.size());
   EXPECT_FALSE(near_memory.overlapped);
 }
 

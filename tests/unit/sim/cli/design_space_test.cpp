@@ -57,6 +57,10 @@ const std::vector<Change>& changes() {
       {"shared_memory_bank_bytes_per_cycle", 2, '>', kSquare},
       {"shared_memory_latency_cycles", 300, '>', kSquare},
       {"shared_memory_wavefront_cycles", 16, '>', kSquare},
+      {"async_copy_bytes", 0, '>', kSquare},
+      // So large that what a CTA has loaded is there for a later one.
+      {"l1_and_shared_memory_bytes", 1 << 24, '<', "8192 4096 128 --variants dense",
+       "async_copy_bytes=0"},
       {"dot_units", 64, '<', kSquare, "f32_dot_units=64"},
       {"dot_width_bytes", 8, '>', kSquare},
       {"f32_dot_units", 16, '>', kSquare},
@@ -202,6 +206,7 @@ const std::vector<InstructionChange>& instruction_changes() {
        "fma_per_clk_per_sm", '<'},
       {"sub_byte_extra_cycles", 8, "a100-sxm4-80gb", "m16n8k256.s32.b1.b1.s32.xor.popc", 1,
        "latency_cycles", '>'},
+      {"l1_latency_cycles", 100, "t4", "ld.global.ca.u32", 1, "latency_cycles", '>'},
       // With 8 columns the interval is longer than the arithmetic.
       {"wgmma_interval_cycles", 40, "h800-pcie", "wgmma.m64n8k16.f32.f16.f16 rs", 1,
        "fma_per_clk_per_sm", '<'},

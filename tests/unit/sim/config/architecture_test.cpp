@@ -126,11 +126,29 @@ const std::map<std::string, int> kDesign{{"selector_kept", 3},
 // What else a file may leave out: the same on all GPUs that do not say otherwise.
 const std::set<std::string> kCommon{"reserved_shared_memory_per_cta_bytes",
                                     "shared_memory_allocation_bytes",
+                                    "async_copy_bytes",
+                                    "l1_and_shared_memory_bytes",
+                                    "l1_latency_cycles",
                                     "register_banks",
                                     "register_bank_bytes_per_cycle",
                                     "reuse_registers",
                                     "rows_per_pass",
                                     "selector_change_cycles"};
+
+TEST(Architecture, RefusesAnL1OrAsynchronousCopiesThatCannotBe) {
+  const auto refused = [](const std::string& key, int value, std::string_view why) {
+    expect_refused([&](json& document) { document["sm"][key]["value"] = value; },
+                   {"/sm/" + key, why});
+  };
+  refused("l1_latency_cycles", 2, "is less than 3");
+  refused("l1_and_shared_memory_bytes", 65536, "is less than shared_memory_bytes");
+  expect_refused(
+      [](json& document) {
+        document["sm"]["async_copy_bytes"] = {
+            {"value", 32}, {"evidence", "assumed"}, {"source", "what if"}};
+      },
+      {"/sm/async_copy_bytes", "at most 16"});
+}
 
 TEST(Architecture, ReadsADesignOfOnesOwn) {
   const auto write = [](json& document, const std::string& key, int value) {

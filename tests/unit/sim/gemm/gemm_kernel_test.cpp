@@ -134,7 +134,7 @@ TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
     for (const WarpInstruction& instruction : gemm_warp_program(kernel, 1).loop) {
       macs += instruction.opcode == Opcode::kMma ? kernel.instruction.macs() : 0;
       loaded += instruction.opcode == Opcode::kLoadMatrix ? instruction.d.count : 0;
-      EXPECT_LE(instruction.d.count, 4) << name;
+      EXPECT_TRUE(instruction.d.count <= 4 || instruction.opcode == Opcode::kLoadGlobal) << name;
     }
     EXPECT_EQ(macs, kernel.warp_tile.m * kernel.warp_tile.n * kernel.cta_tile.k) << name;
     const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
@@ -268,9 +268,20 @@ struct StreamCheck {
         execute(instruction);
       } else if (instruction.opcode == Opcode::kBarrier) {
         ++barriers;
-      } else if (instruction.opcode == Opcode::kCopy) {
+        visible = stored;
+      } else if (instruction.opcode == Opcode::kCopy || instruction.opcode == Opcode::kLoadGlobal) {
+        EXPECT_EQ(instruction.opcode == Opcode::kLoadGlobal, kernel.staged_in_registers());
         // One k-tile after the other, none twice.
         EXPECT_EQ(cursor.iteration() + instruction.tiles_ahead, copies[instruction.operand]++);
+        if (kernel.staged_in_registers()) {
+          // The one before has left the registers.
+          EXPECT_EQ(stored[instruction.operand] + 1, copies[instruction.operand]);
+          staged[instruction.operand] = instruction.d;
+        }
+      } else if (instruction.opcode == Opcode::kStoreShared) {
+        EXPECT_EQ(instruction.a.base, staged.at(instruction.operand).base);
+        EXPECT_EQ(instruction.a.count, staged.at(instruction.operand).count);
+        EXPECT_EQ(++stored[instruction.operand], copies[instruction.operand]);
       } else if (instruction.opcode == Opcode::kStoreGlobal) {
         ++rows_stored[instruction.where.row];
       } else if (instruction.opcode == Opcode::kStoreAccumulator) {
@@ -282,6 +293,9 @@ struct StreamCheck {
   void load(const WarpInstruction& instruction, std::int64_t step) {
     EXPECT_LE(instruction.d.count, 4);
     EXPECT_LT(step, kernel.k_tiles() * kernel.k_steps_per_tile());
+    if (kernel.staged_in_registers()) {
+      EXPECT_GT(visible[instruction.operand], step / kernel.k_steps_per_tile());
+    }
     const int first =
         instruction.operand == Operand::kB ? instruction.where.col : instruction.where.row;
     const int per_fragment = instruction.operand == Operand::kB
@@ -319,6 +333,8 @@ struct StreamCheck {
   std::map<std::pair<int, int>, std::int64_t> executed;
   std::map<std::pair<int, int>, int> stores;
   std::map<Operand, std::int64_t> copies;
+  std::map<Operand, RegisterRange> staged;
+  std::map<Operand, std::int64_t> stored, visible;  ///< k-tiles in shared memory, behind a barrier
   std::map<int, int> rows_stored;
   int barriers = 0;
 };
@@ -334,7 +350,8 @@ void expect_complete(const GemmKernel& kernel) {
     EXPECT_EQ(steps, kernel.k_tiles() * kernel.k_steps_per_tile());
     EXPECT_EQ(check.stores[where], 1);
   }
-  EXPECT_EQ(check.barriers, kernel.k_tiles() + 1);  // and one behind the prologue
+  const bool single = kernel.stages == 1;  // a second barrier before the stage is written again
+  EXPECT_EQ(check.barriers, kernel.k_tiles() * (single ? 2 : 1) + 1);  // and behind the prologue
   EXPECT_EQ(check.copies.size(), kernel.instruction.sparse ? 3U : 2U);
   for (const auto& [operand, tiles] : check.copies) {
     EXPECT_EQ(tiles, kernel.k_tiles());
@@ -360,6 +377,76 @@ TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
     EXPECT_EQ(kernel.fragments_m(), 1);
     expect_complete(kernel);
   }
+}
+
+TEST(WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy) {
+  for (const bool sparse : {false, true}) {
+    for (const int stages : {1, 2}) {
+      for (const std::int64_t k : {4, 128, 1000}) {
+        GpuSpec gpu = a100();
+        gpu.sm.async_copy_bytes = 0;
+        const GemmKernel kernel = choose_kernel(problem(300, 300, k, sparse), {{}, stages, {}},
+                                                gpu.kernel_target(), true);
+        EXPECT_TRUE(kernel.staged_in_registers());
+        expect_complete(kernel);
+      }
+    }
+  }
+}
+
+/// Opcodes in the programs of a kernel of `gpu` for a square f16 GEMM.
+std::set<Opcode> opcodes_of(const GpuSpec& gpu) {
+  const GemmKernel kernel =
+      choose_kernel(problem(1024, 1024, 1024), {}, gpu.kernel_target(), false);
+  std::set<Opcode> opcodes;
+  const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+  for (const auto* code : {&program.prologue, &program.loop, &program.epilogue}) {
+    for (const WarpInstruction& instruction : *code) {
+      opcodes.insert(instruction.opcode);
+    }
+  }
+  return opcodes;
+}
+
+TEST(WarpProgram, CopiesAsynchronouslyOrThroughRegistersAsTheArchitectureFileSaysNeverBoth) {
+  for (const char* name : {"v100-sxm2-16gb", "t4", "rtx2080ti", "a100-sxm4-80gb", "a40"}) {
+    GpuSpec gpu = load_architecture(name).gpu;
+    const bool is_ampere = std::string(name).starts_with("a");
+    for (const bool async : {is_ampere, !is_ampere}) {
+      gpu.sm.async_copy_bytes = async ? 16 : 0;
+      const std::set<Opcode> opcodes = opcodes_of(gpu);
+      for (const Opcode opcode : {Opcode::kCopy, Opcode::kCommitCopies, Opcode::kWaitCopies}) {
+        EXPECT_EQ(opcodes.contains(opcode), async) << name;
+      }
+      EXPECT_EQ(opcodes.contains(Opcode::kLoadGlobal), !async) << name;
+      EXPECT_EQ(opcodes.contains(Opcode::kStoreShared), !async) << name;
+    }
+    EXPECT_EQ(load_architecture(name).gpu.sm.async_copy_bytes, is_ampere ? 16 : 0) << name;
+  }
+}
+
+TEST(ChooseKernel, CountsTheRegistersInWhichATileWaits) {
+  GpuSpec gpu = a100();
+  const KernelOverrides tile{GemmShape{128, 128, 32}, 2, {}};
+  const GemmKernel copied = choose_kernel(problem(512, 512, 512), tile, gpu.kernel_target(), false);
+  gpu.sm.async_copy_bytes = 0;
+  const GemmKernel staged = choose_kernel(problem(512, 512, 512), tile, gpu.kernel_target(), false);
+  ASSERT_EQ(copied.warps(), 4);
+  // A and B, 8 KiB each, in the registers of 128 threads.
+  EXPECT_EQ(staged.registers_per_thread, copied.registers_per_thread + 2 * 16);
+  const RegisterAllocation registers(staged);
+  EXPECT_EQ(registers.staged(Operand::kA).base + 16, registers.staged(Operand::kB).base);
+  EXPECT_EQ(registers.staged(Operand::kB).base + 16, registers.count());
+  EXPECT_EQ(registers.staged(Operand::kA).base, RegisterAllocation(copied).count());
+}
+
+TEST(ChooseKernel, HasAtMostTwoStagesWhereTilesPassTheRegisters) {
+  const GpuSpec t4 = load_architecture("t4").gpu;
+  expect_input_error(
+      [&] {
+        choose_kernel(problem(512, 512, 512), {{}, 3, {}}, t4.kernel_target(), false);
+      },
+      {"without asynchronous copies there are at most 2"});
 }
 
 TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {

@@ -62,6 +62,19 @@ TEST(CycleBudget, CountsWhatWarpgroupsMultiplyFromSharedMemory) {
   EXPECT_DOUBLE_EQ(run.budget.shared_memory, 4 * (read + written) / 128);
 }
 
+TEST(CycleBudget, CountsTilesOnTheirWayThroughTheL1AndOnTheirWayFromTheRegisters) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  KernelOverrides overrides;
+  overrides.cta_tile = {128, 128, 32};
+  overrides.stages = 2;
+  const GemmShape shape{1024, 1024, 4096};
+  const double copied = dense(shape, gpu, {}, overrides).budget.shared_memory;
+  gpu.sm.async_copy_bytes = 0;
+  const double staged = dense(shape, gpu, {}, overrides).budget.shared_memory;
+  // 64 CTAs, one on each SM that has any: 256 rows of 4096 f16 once more.
+  EXPECT_DOUBLE_EQ(staged - copied, 256.0 * 4096 * 2 / 128);
+}
+
 TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
   const GemmShape narrow{8192, 1, 8192};
   GpuSpec slow_memory = gpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/memory/cache_tags.h"
+#include "sim/base/cache_tags.h"
 
 #include <gtest/gtest.h>
 

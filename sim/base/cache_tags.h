@@ -8,11 +8,11 @@
 
 namespace sptc::sim {
 
-/// Tags of a cache with blocks of 1 KiB in sectors of 32 bytes, set-associative. Replaced is one
-/// that was not recently used: every use marks its entry, the marks of a set are cleared when all
-/// have one, and a pseudo-random entry without a mark goes. Streams that are larger than the L2 of
-/// an A100 lose their hits with the footprint as the published bandwidth does (configs/
-/// CALIBRATION.md); LRU would lose all at once, random replacement keeps too many.
+/// Tags of a cache, L1 or L2, with blocks of 1 KiB in sectors of 32 bytes, set-associative.
+/// Replaced is one that was not recently used: every use marks its entry, the marks of a set are
+/// cleared when all have one, and a pseudo-random entry without a mark goes. Streams that are
+/// larger than the L2 of an A100 lose their hits with the footprint as the published bandwidth does
+/// (configs/CALIBRATION.md); LRU would lose all at once, random replacement keeps too many.
 class CacheTags {
  public:
   static constexpr std::int64_t kBlockBytes = 1024;
