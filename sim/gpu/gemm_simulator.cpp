@@ -62,7 +62,12 @@ class GemmSimulator::Impl {
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
-    result.clock_mhz = clock_mhz(options_.clock, times, spec_);
+    result.form = simulated_estimate(kernel, target);
+    result.clock_mhz =
+        clock_mhz(options_.clock,
+                  utilization(times, result.form,
+                              calibration_.factor(problem, overrides, operands != nullptr, 1)),
+                  spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -86,17 +91,9 @@ class GemmSimulator::Impl {
       run_without_values(launch, reuse, result);
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
-    result.form = simulated_estimate(kernel, target);
     result.traffic = traffic_of(kernel, reuse);
     if (options_.sms == Sms::kSampled) {
-      // A line through short grids, whose stores the L2 still takes in and whose first CTAs wait
-      // for DRAM more than the rest, can lead below the time that DRAM or tensor cores need for
-      // all.
-      MemoryTraffic least = result.traffic;
-      least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
-      const CycleBudget bounds = cycle_budget(kernel, least, 0, result.clock_mhz, spec_);
-      const double least_cycles = std::max(bounds.dram, bounds.tensor_mean);
-      result.cycles = std::max(result.cycles, static_cast<std::int64_t>(std::ceil(least_cycles)));
+      result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const double factor = calibration_.factor(problem, overrides, operands != nullptr,
@@ -129,6 +126,26 @@ class GemmSimulator::Impl {
     }
     bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
   };
+
+  /// What DRAM or tensor cores need for all of a launch. A line through short grids, whose stores
+  /// the L2 still takes in and whose first CTAs wait for DRAM more than the rest, can lead below.
+  std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
+    MemoryTraffic least = run.traffic;
+    least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
+    const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
+    return static_cast<std::int64_t>(std::ceil(std::max(bounds.dram, bounds.tensor_mean)));
+  }
+
+  /// Of the tensor cores at the boost clock. The time of a derived design is that of `form`, as the
+  /// SystemC model has it, times `factor`, which for the shipped one is that of `times`: how DRAM
+  /// overlaps with the rest differs between the two, and the clock has to follow the cycles.
+  double utilization(const KernelEstimate& times, const KernelEstimate& form, double factor) const {
+    if (!spec_.fitted_design) {
+      return times.utilization();
+    }
+    const double in_sms = (form.time_us(1) - form.outside_us()) * factor;
+    return times.mean_tensor_us / (in_sms + times.outside_us());
+  }
 
   /// What calibration adds to the cycles of a launch; it leaves the busiest resource its time.
   static double calibrated_cycles(const CycleBudget& budget, double factor) {

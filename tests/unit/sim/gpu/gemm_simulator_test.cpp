@@ -4,12 +4,14 @@
 #include "models/sparsity/compress.h"
 #include "sim/config/architecture.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -71,6 +73,32 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
       },
       {"2:4 f16", "selector has 2 inputs", "needs 4"});
   EXPECT_GT(simulator.run({{64, 64, 64}, 1, DataType::kTf32, true}, {}, nullptr).cycles, 0);
+}
+
+TEST(GemmSimulator, TwiceTheDramIsNotSlowerAtTheSustainedClock) {
+  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  GpuSpec doubled = shipped;
+  doubled.fitted_design = std::make_shared<const GpuSpec>(shipped);
+  doubled.memory.dram_gb_per_s *= 2;
+  const std::vector<GemmShape> shapes{{4096, 4096, 4096}, {2048, 7000, 2048}, {4096, 512, 4096}};
+  const auto times_us = [&](const GpuSpec& gpu) {
+    return in_child<double>(shapes.size(), [&] {
+      GemmSimulator::Options options;
+      options.clock = ClockPolicy::sustained();
+      GemmSimulator simulator(gpu, options);
+      std::vector<double> all;
+      for (const GemmShape& shape : shapes) {
+        const GemmRun run = simulator.run({shape, 1, DataType::kF16, false}, {}, nullptr);
+        all.push_back(static_cast<double>(run.cycles) / run.clock_mhz + run.calibration_us);
+      }
+      return all;
+    });
+  };
+  const std::vector<double> before = times_us(shipped), after = times_us(doubled);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    // Cycles are whole numbers and the clock is none: one cycle of a million.
+    EXPECT_LE(after[i] / before[i] - 1, 1e-6) << shapes[i].n;
+  }
 }
 
 TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
