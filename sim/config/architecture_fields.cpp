@@ -246,6 +246,12 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "whole_wave_percent", false, 100,
                       "how much of the idle time of a last, ragged wave of CTAs is waited for",
                       store_kernels<&Lib::whole_wave_percent>, true},
+    ArchitectureField{kKernels, "epilogue_bytes_per_cycle", false, kMaxCount,
+                      "at which the last CTA of an SM stores D, when nothing hides it",
+                      store_kernels<&Lib::epilogue_bytes_per_cycle>},
+    ArchitectureField{kKernels, "exposed_store_percent", false, 100,
+                      "share of D that DRAM takes only behind the multiplication",
+                      store_kernels<&Lib::exposed_store_percent>, true},
     ArchitectureField{
         kKernels, "sustained_knee_percent", false, 100,
         "share of the peak multiply rate up to which the boost clock holds under load",

@@ -77,6 +77,14 @@ double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const Kern
          static_cast<double>(stored_bytes(kernel)) / kernel.split_k;
 }
 
+double output_elements(const GemmProblem& problem) {
+  return static_cast<double>(problem.batch * problem.shape.m * problem.shape.n);
+}
+
+double dram_bytes_per_us(const KernelTarget& target) {
+  return target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) * target.boost_clock_mhz;
+}
+
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
 double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
@@ -215,8 +223,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
   const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
   result.l2_us = l2_bytes / std::min(memory.l2_bytes_per_cycle, at_ports) / cycles_per_us;
-  const double dram_rate = memory.dram_bytes_per_cycle(target.boost_clock_mhz) * cycles_per_us;
-  result.dram_us = dram_bytes(kernel, traffic, target) / dram_rate;
+  result.dram_us = dram_bytes(kernel, traffic, target) / dram_bytes_per_us(target);
   const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
                         : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)
                                                       : std::ceil(most / kernel.ctas_per_sm);
@@ -240,8 +247,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
     // The slices have just been written: they are read from the L2.
-    const auto outputs =
-        static_cast<double>(kernel.problem.batch * kernel.problem.shape.m * kernel.problem.shape.n);
+    const double outputs = output_elements(kernel.problem);
     const double bytes = outputs * (4.0 * kernel.split_k + output_bits(kernel.problem.dtype) / 8.0);
     result.launch_us += target.library.reduction_launch_us;
     result.reduction_us = bytes / memory.l2_bytes_per_cycle / cycles_per_us;
@@ -254,7 +260,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 double KernelEstimate::time_us(double ratio) const {
   const double in_sms = power_mean(
       {tensor_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us}, sm_overlap);
-  return power_mean({in_sms, dram_us}, dram_overlap) + fill_us + next_fills_us + outside_us();
+  // DRAM works on while CTAs wait for their first tiles and last results.
+  return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
+         outside_us();
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
@@ -263,6 +271,15 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.tensor_us *= waves / main_loop(kernel, target.library);
   result.shared_memory_us *= waves;
   result.dram_overlap = target.library.overlap_exponent;
+  result.store_us = target.library.exposed_store_percent / 100 *
+                    output_elements(kernel.problem) * output_bits(kernel.problem.dtype) / 8 /
+                    dram_bytes_per_us(target);
+  result.dram_us -= result.store_us;
+  // The last epilogue of an SM may be slower than its port.
+  const double port = target.memory.sm_port_bytes_per_cycle;
+  const double epilogue = std::min(port, target.library.epilogue_bytes_per_cycle);
+  result.fill_us += static_cast<double>(GemmBytes(kernel).output_tile_bytes()) *
+                    (1 / epilogue - 1 / port) / target.boost_clock_mhz;
   if (kernel.persistent()) {
     // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
     result.next_fills_us = 0;

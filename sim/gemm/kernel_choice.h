@@ -14,6 +14,7 @@ struct KernelEstimate {
   double shared_memory_us = 0;  ///< of the busiest SM
   double l2_us = 0;
   double dram_us = 0;
+  double store_us = 0;    ///< DRAM takes what it can only take behind the multiplication
   double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages
   double fill_us = 0;     ///< the first tiles arrive, the last results leave
   double next_fills_us = 0;   ///< the same for the rounds of CTAs between

@@ -30,6 +30,13 @@ struct KernelLibrarySpec {
   /// tail) and the clock gains by SMs that idle. Never below the time of one CTA.
   double whole_wave_percent = 100;
 
+  /// At which the epilogue of the last CTA of an SM stores D, with nothing left to hide it behind
+  /// [bytes per cycle and SM]; the port of the SM is not exceeded.
+  double epilogue_bytes_per_cycle = 0;
+
+  /// Share of D that DRAM takes only behind the multiplication, with nothing beside it.
+  double exposed_store_percent = 0;
+
   // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with
   // a power of it.
   double sustained_knee_percent = 0;

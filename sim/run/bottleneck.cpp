@@ -13,10 +13,11 @@ struct Term {
   double KernelEstimate::*us;
 };
 /// What a faster resource shortens: not the waits, of which nothing is a rate.
-constexpr std::array<Term, 4> kRates{{{Resource::kTensor, &KernelEstimate::tensor_us},
+constexpr std::array<Term, 5> kRates{{{Resource::kTensor, &KernelEstimate::tensor_us},
                                       {Resource::kSharedMemory, &KernelEstimate::shared_memory_us},
                                       {Resource::kL2, &KernelEstimate::l2_us},
-                                      {Resource::kDram, &KernelEstimate::dram_us}}};
+                                      {Resource::kDram, &KernelEstimate::dram_us},
+                                      {Resource::kDram, &KernelEstimate::store_us}}};
 
 }  // namespace
 
@@ -94,7 +95,8 @@ Speeds Bottleneck::no_slower_than(double level_us) const {
   Speeds speeds;
   for (const Term& term : kRates) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
-    speeds[term.resource] = std::max(1.0, launch_.form.*term.us * stretch / level_us);
+    speeds[term.resource] =
+        std::max(speeds[term.resource], launch_.form.*term.us * stretch / level_us);
   }
   return speeds;
 }

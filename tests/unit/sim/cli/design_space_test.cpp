@@ -103,6 +103,8 @@ const std::vector<Change>& changes() {
       {"reduction_launch_us", 50, '>', "512 512 4096 --split-k 4"},
       {"overlap_exponent", 1.1, '>', "2048 2048 1024 --fidelity analytic"},
       {"whole_wave_percent", 10, '<', "2048 2304 1024 --fidelity analytic"},
+      {"epilogue_bytes_per_cycle", 2, '>', "2048 2304 1024 --fidelity analytic"},
+      {"exposed_store_percent", 100, '>', "2048 2304 1024 --fidelity analytic"},
       {"sustained_knee_percent", 20, '>', kLoaded},
       {"sustained_exponent", 2, '>', kLoaded}};
   return all;
