@@ -53,9 +53,14 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   return gpu;
 }
 
-/// The ports of the SMs count as L2 here; what they need for the first tiles and for D is waiting.
-double filling_us(const VariantResult& launch) {
-  return launch.clock_scaling.form.fill_us + launch.clock_scaling.form.next_fills_us;
+/// The ports of the SMs count as L2 here; what they need for the first tiles and for D is waiting:
+/// time [us] of `changed` with the waits of `base`.
+double time_with_waits_us(const VariantResult& changed, const VariantResult& base) {
+  const double ratio = changed.clock_mhz / changed.clock_scaling.boost_clock_mhz;
+  KernelEstimate form = changed.clock_scaling.form;
+  form.fill_us = base.clock_scaling.form.fill_us;
+  form.next_fills_us = base.clock_scaling.form.next_fills_us;
+  return changed.time_us + form.time_us(ratio) - changed.clock_scaling.form.time_us(ratio);
 }
 
 template <typename Check>
@@ -85,8 +90,7 @@ TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
       Speeds twice;
       twice[resource] = 2;
       const VariantResult changed = timed(faster(gpu, twice), shape, sparse, same(base.kernel));
-      const double saved =
-          1 - (changed.time_us + filling_us(base) - filling_us(changed)) / base.time_us;
+      const double saved = 1 - time_with_waits_us(changed, base) / base.time_us;
       EXPECT_NEAR(bottleneck.saved_by_doubling({resource}), saved, 2e-3) << report_name(resource);
       EXPECT_LE(saved, named + 2e-3) << report_name(resource);
     }
@@ -109,7 +113,7 @@ TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
     }
     ++reached;
     const VariantResult changed = timed(faster(gpu, *speeds), shape, true, same(base.kernel));
-    const double us = changed.time_us + filling_us(base) - filling_us(changed);
+    const double us = time_with_waits_us(changed, base);
     EXPECT_LT(us, half_us * 1.005);
     if ((*speeds)[Resource::kSharedMemory] == 1 && base.time_us > half_us) {
       EXPECT_GT(us, half_us * 0.995);
