@@ -29,7 +29,6 @@ constexpr int kEnoughWarps = 8;
 /// Constants of the closed form beside those of the GPU and its library.
 struct FormConstants {
   double sm_overlap;      ///< exponent with which the resources inside the SMs work side by side
-  double other_tile;      ///< main loop of a tile that the library does not have, share of the rate
   double lone_warps;      ///< multiply rate of a CTA with few warps that is alone on its SM
   double first_fill;      ///< DRAM latencies until the first tiles of all SMs have arrived
   double next_fill;       ///< and those of each further round
@@ -38,9 +37,11 @@ struct FormConstants {
 };
 
 // The launch cost, overlap and library of a GPU are fitted to measured times with these.
-constexpr FormConstants kGpu{16, 0.987, 0.9, 5.2, 1.5, 2.3, 150};
+constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{9.4, 1, 1, 1.0, 4.1, 2.1, 855};
+constexpr FormConstants kSimulator{7, 0.95, 1.55, 0, 0.4, 222};
+// Main loop of a tile that the library of a GPU does not have, as a share of the rate.
+constexpr double kOtherTile = 0.987;
 
 // Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
 constexpr double kL2ShareOfOperand = 0.35;
@@ -174,7 +175,7 @@ double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
 /// Share of the multiply rate that the main loop of the library's kernel reaches.
 double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
   const double most =
-      kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kGpu.other_tile;
+      kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kOtherTile;
   for (const TileCandidate& tile : library.tiles) {
     if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
       const double of_tile = tile.main_loop_percent / 100;
@@ -271,9 +272,8 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.tensor_us *= waves / main_loop(kernel, target.library);
   result.shared_memory_us *= waves;
   result.dram_overlap = target.library.overlap_exponent;
-  result.store_us = target.library.exposed_store_percent / 100 *
-                    output_elements(kernel.problem) * output_bits(kernel.problem.dtype) / 8 /
-                    dram_bytes_per_us(target);
+  result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
+                    output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);
   result.dram_us -= result.store_us;
   // The last epilogue of an SM may be slower than its port.
   const double port = target.memory.sm_port_bytes_per_cycle;

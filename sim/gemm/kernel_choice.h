@@ -36,7 +36,7 @@ struct KernelEstimate {
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The same launch in the SystemC model, whose main loops, overlap and scheduling are not those of
-/// the library: follows it within 5 % on average (configs/CALIBRATION.md).
+/// the library: follows it within 7 % on average (configs/CALIBRATION.md).
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// SM clock under sustained load, as a share of the boost clock: 1 up to the knee, then
