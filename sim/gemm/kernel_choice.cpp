@@ -28,7 +28,7 @@ constexpr int kEnoughWarps = 8;
 
 /// Constants of the closed form beside those of the GPU and its library.
 struct FormConstants {
-  double sm_overlap;      ///< exponent with which the resources inside the SMs work side by side
+  double sm_overlap;      ///< exponent with which the L2 and latencies pass beside the data path
   double lone_warps;      ///< multiply rate of a CTA with few warps that is alone on its SM
   double first_fill;      ///< DRAM latencies until the first tiles of all SMs have arrived
   double next_fill;       ///< and those of each further round
@@ -39,7 +39,9 @@ struct FormConstants {
 // The launch cost, overlap and library of a GPU are fitted to measured times with these.
 constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{7, 0.95, 1.55, 0, 0.4, 222};
+constexpr FormConstants kSimulator{6, 0.96, 1.53, 0, 0.45, 216};
+// Exponent with which tensor cores and shared memory work side by side.
+constexpr double kDataPathOverlap = 16;
 // Main loop of a tile that the library of a GPU does not have, as a share of the rate.
 constexpr double kOtherTile = 0.987;
 
@@ -259,8 +261,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 }  // namespace
 
 double KernelEstimate::time_us(double ratio) const {
-  const double in_sms = power_mean(
-      {tensor_us / ratio, shared_memory_us / ratio, l2_us / ratio, latency_us}, sm_overlap);
+  const double data_path =
+      power_mean({tensor_us / ratio, shared_memory_us / ratio}, kDataPathOverlap);
+  const double in_sms = power_mean({data_path, l2_us / ratio, latency_us}, sm_overlap);
   // DRAM works on while CTAs wait for their first tiles and last results.
   return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
          outside_us();

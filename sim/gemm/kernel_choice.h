@@ -21,7 +21,7 @@ struct KernelEstimate {
   double launch_us = 0;       ///< of one kernel or, with split-K, of two
   double reduction_us = 0;    ///< summing the slices of split-K
   double mean_tensor_us = 0;  ///< tensor cores of the mean SM at their peak rate
-  double sm_overlap = 1;      ///< exponents of overlap: resources inside the SMs,
+  double sm_overlap = 1;      ///< exponents of overlap: L2 and latencies beside the data path,
   double dram_overlap = 1;    ///< and DRAM beside them
 
   /// At a clock that is `ratio` of the boost clock.
