@@ -117,7 +117,7 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
       ->type_name("NAME|FILE");
   command
       ->add_option("--fidelity", arguments->fidelity,
-                   "of the simulated GEMMs: closed form, or SystemC with one SM for all")
+                   "of the simulated GEMMs: closed form, or SystemC with a few SMs for all")
       ->type_name("analytic|timing")
       ->capture_default_str();
   arguments->common.add_to(*command);

@@ -146,9 +146,10 @@ void SimulationOptions::add_to(CLI::App& command) {
       ->type_name("N")
       ->capture_default_str();
   command
-      .add_option("--sms", sms,
-                  "one SM stands for all; every SM one after the other; all at once (default: "
-                  "all in datapath, sampled in timing)")
+      .add_option(
+          "--sms", sms,
+          "two to eight SMs stand for all; every SM one after the other; all at once (default: "
+          "all in datapath, sampled in timing)")
       ->type_name("sampled|in-turn|all");
   command.add_flag(
       "--no-extrapolate", no_extrapolate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds on every rung of the ladder (datapath, all SMs, one SM for all, closed form), on
+// What holds on every rung of the ladder (datapath, all SMs, sampled SMs, closed form), on
 // shapes that were chosen to break it.
 #include "sim/config/architecture.h"
 #include "sim/gpu/analytic_gemm.h"
