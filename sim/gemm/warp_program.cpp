@@ -4,6 +4,7 @@
 #include "models/mma/fragment_layout.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/isa/add_instruction.h"
 #include "sim/sm/bank_conflicts.h"
 
 #include <algorithm>
@@ -102,12 +103,6 @@ class ProgramBuilder {
 
   /// k-tiles that are under way or waiting while one is multiplied.
   int tiles_ahead() const { return std::max(1, kernel_.stages - 1); }
-
-  static WarpInstruction& add(std::vector<WarpInstruction>& code, Opcode opcode) {
-    code.emplace_back();
-    code.back().opcode = opcode;
-    return code.back();
-  }
 
   void add_first_tiles(std::vector<WarpInstruction>& code) const {
     if (kernel_.staged_in_registers()) {

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/mma/fragment_layout.h"
+#include "sim/isa/add_instruction.h"
 
 namespace sptc::sim {
 namespace {
@@ -65,14 +66,12 @@ void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
       which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
   for (int chain = 0; chain < ilp; ++chain) {
     for (int step = 0; step < steps; ++step) {
-      WarpInstruction mma;
-      mma.opcode = Opcode::kMma;
+      WarpInstruction& mma = add(code, Opcode::kMma);
       mma.a = a;
       mma.b = b;
       mma.metadata = metadata;
       mma.selector = static_cast<std::uint8_t>(chain % selectors);
       mma.c = mma.d = registers.take(sizes.accumulator / steps);
-      code.push_back(mma);
     }
   }
 }
@@ -83,58 +82,42 @@ void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
   const FragmentSizes sizes = fragment_sizes(which.instruction);
   const RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction wgmma;
-    wgmma.opcode = Opcode::kWgmma;
+    WarpInstruction& wgmma = add(code, Opcode::kWgmma);
     wgmma.a = a;
     wgmma.d = registers.take(sizes.accumulator);
-    code.push_back(wgmma);
   }
-  WarpInstruction commit;
-  commit.opcode = Opcode::kWgmmaCommit;
-  code.push_back(commit);
-  WarpInstruction wait;
-  wait.opcode = Opcode::kWgmmaWait;
-  wait.pending_groups = 3;  // enough to hide the pipeline of the shortest instruction
-  code.push_back(wait);
+  add(code, Opcode::kWgmmaCommit);
+  // Enough to hide the pipeline of the shortest instruction.
+  add(code, Opcode::kWgmmaWait).pending_groups = 3;
 }
 
 void add_loads(const SharedLoad& which, int ilp, Allocator& registers,
                std::vector<WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
     // The next load into the same registers stands for one whose address depends on this one.
-    WarpInstruction load;
-    load.opcode = Opcode::kLoadMatrix;
+    WarpInstruction& load = add(code, Opcode::kLoadMatrix);
     load.d = registers.take(which.registers);
     load.conflict_ways = static_cast<std::uint8_t>(which.conflict_ways);
-    code.push_back(load);
   }
 }
 
 void add_loads(const GlobalLoad& which, int ilp, Allocator& registers,
                std::vector<WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction load;
-    load.opcode = Opcode::kLoadGlobal;
+    WarpInstruction& load = add(code, Opcode::kLoadGlobal);
     load.d = registers.take(which.registers);
     load.where.row = chain;
-    code.push_back(load);
   }
 }
 
 void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction copy;
-    copy.opcode = Opcode::kCopy;
+    WarpInstruction& copy = add(code, Opcode::kCopy);
     copy.first_warp_only = which.bulk;
     copy.where.row = chain;
-    code.push_back(copy);
   }
-  WarpInstruction commit;
-  commit.opcode = Opcode::kCommitCopies;
-  code.push_back(commit);
-  WarpInstruction wait;
-  wait.opcode = Opcode::kWaitCopies;
-  code.push_back(wait);
+  add(code, Opcode::kCommitCopies);
+  add(code, Opcode::kWaitCopies);
 }
 
 }  // namespace
