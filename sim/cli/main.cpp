@@ -5,6 +5,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/given_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/text_file.h"
 #include "sim/report/version.h"
@@ -157,6 +158,7 @@ int run(int argc, char** argv) {
     throw InputError(fmt::format("{}: a command is missing ({}); see --help",
                                  command->get_display_name(true), names));
   }
+  sptc::sim::check_given_options(app);
   return chosen();
 }
 

@@ -148,7 +148,17 @@ std::int64_t GemmKernel::stage_bytes(Operand operand) const {
 
 std::int64_t GemmKernel::issued_macs() const {
   const std::int64_t depth = compressed_k(round_up(problem.shape.k, cta_tile.k));
-  return ctas() / split_k * cta_tile.m * cta_tile.n * depth;
+  std::optional<std::int64_t> macs = problem.batch;
+  for (const std::int64_t factor : {tiles_m(), tiles_n(), cta_tile.m, cta_tile.n, depth}) {
+    macs = macs ? checked_multiply(*macs, factor) : std::nullopt;
+  }
+  if (!macs) {
+    throw InputError(std::to_string(problem.shape.m) + " x " + std::to_string(problem.shape.n) +
+                     " x " + std::to_string(problem.shape.k) + ", batch " +
+                     std::to_string(problem.batch) +
+                     ": the multiply-accumulates of whole tiles do not fit 64 bits");
+  }
+  return *macs;
 }
 
 CtaTile GemmKernel::rasterise(std::int64_t cta) const {

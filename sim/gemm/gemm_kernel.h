@@ -75,6 +75,7 @@ struct GemmKernel {
   int fragments_n() const { return static_cast<int>(warp_tile.n) / instruction.shape.n; }
 
   /// Multiply-accumulates that the tensor cores execute for the whole launch, padding included.
+  /// Throws InputError where 64 bits do not hold them.
   std::int64_t issued_macs() const;
 
   /// Rasterisation: tile of CTA `cta`. Down a column of tiles, in groups of 8 columns side by side

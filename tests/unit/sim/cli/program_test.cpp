@@ -205,6 +205,10 @@ TEST_F(Program, RefusesSizesThatAreNone) {
 
 TEST_F(Program, RefusesProductsBeyond64Bit) {
   expect_refused({"gemm", "2147483647", "2147483647", "2147483647"}, "do not fit 64 bits");
+  // So do the tiles of one k, padded.
+  expect_refused({"gemm", "2147483647", "2147483647", "1"}, "do not fit 64 bits");
+  write("huge.csv", "m,n,k,time_us_median\n2147483647,2147483647,2147483647,3\n");
+  expect_refused({"validate", path("huge.csv")}, "do not fit 64 bits");
 }
 
 TEST_F(Program, RefusesMoreMemoryThanTheMachineHas) {
@@ -221,6 +225,8 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--stages", "0"}, "--stages must be");
   expect_refused({"gemm", "1", "1", "1", "--arch"}, "--arch");
+  expect_refused({"gemm", "1", "1", "1", "--tile", ""}, "--tile: the value is empty");
+  expect_refused({"gemm", "1", "1", "1", "--out", ""}, "--out: the value is empty");
   expect_refused({"gemm", "4096", "4096", "4096", "--check", "exact"}, "2^32");
 }
 
@@ -253,6 +259,26 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--vcd", path("no/such/x.vcd")}, "no directory");
   expect_refused({"gemm", "1", "1", "1", "--out", "/dev/null"}, "not a regular file");
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
+}
+
+TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
+  const std::string rows = "m,n,k,time_us_median\n64,64,64,3\n";
+  const std::string workload = "m,n,k\n64,64,64\n";
+  write("rows.csv", rows);
+  write("w.csv", workload);
+  std::filesystem::create_symlink(path("w.csv"), path("link.csv"));
+  expect_refused({"validate", path("rows.csv"), "--out", path("rows.csv")},
+                 "CSV names the same file");
+  expect_refused({"validate", path("rows.csv"), "--plot", path("rows.csv")},
+                 "CSV names the same file");
+  expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
+  expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
+  expect_refused({"run", path("w.csv"), "--vcd", path("w.csv")}, "TRACE names the same file");
+  expect_refused({"run", path("w.csv"), "--out", path("o"), "--vcd", path("o")},
+                 "--vcd names the same file");
+  EXPECT_EQ(read(path("rows.csv")), rows);
+  EXPECT_EQ(read(path("w.csv")), workload);
+  EXPECT_EQ(files(), 3u);
 }
 
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
