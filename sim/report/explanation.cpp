@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/explanation.h"
 
+#include "sim/report/fitted_name.h"
 #include "sim/run/bottleneck.h"
 
 #include <fmt/format.h>
@@ -231,7 +232,7 @@ std::string bottleneck_sentence(const OperationResult& operation) {
 std::string explain(const OperationResult& operation) {
   std::string out = fmt::format(
       "{} ({} x {} x {})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-      operation.name.substr(0, 60), operation.shape.m, operation.shape.n, operation.shape.k,
+      fitted_name(operation.name, 60), operation.shape.m, operation.shape.n, operation.shape.k,
       "share %", "time", "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait",
       "launch");
   if (operation.dense) {

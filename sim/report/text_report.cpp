@@ -3,6 +3,7 @@
 #include "models/sparsity/pattern.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
+#include "sim/report/fitted_name.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -23,22 +24,9 @@ constexpr const char* kRow = "{:<28} {:>9} {:<4} {:<7} {:>12} {:>12} {:>8} {:>6}
 
 constexpr const char* kFigures = "{} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
 
-using Buffer = std::string;
-
-/// A name from a file, safe to print and no wider than `width`: control characters become '?'.
-std::string fitted(const std::string& name, std::size_t width) {
-  std::string result = name;
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
-  if (result.size() <= width) {
-    return result;
-  }
-  return result.substr(0, width - 2) + "..";
-}
-
 /// One line, without the blanks at its end.
 template <typename... Args>
-void line(Buffer& out, const char* format, const Args&... args) {
+void line(std::string& out, const char* format, const Args&... args) {
   std::string text = fmt::format(fmt::runtime(format), args...);
   text.erase(text.find_last_not_of(' ') + 1);
   out += text + "\n";
@@ -58,7 +46,7 @@ std::string check_text(const std::optional<CheckResult>& check) {
   return check->undecided > 0 ? "undecided" : "ok";
 }
 
-void append_variant(Buffer& out, const std::string& first, const std::string& launches,
+void append_variant(std::string& out, const std::string& first, const std::string& launches,
                     std::string_view type, const std::string& variant,
                     const std::optional<VariantResult>& figures, const std::string& speedup) {
   const std::string head = launches.empty()
@@ -73,16 +61,16 @@ void append_variant(Buffer& out, const std::string& first, const std::string& la
        fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
 }
 
-void append_operation(Buffer& out, const OperationResult& op) {
+void append_operation(std::string& out, const OperationResult& op) {
   const auto speedup = op.speedup();
-  append_variant(out, fitted(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
+  append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
                  numerics::name(op.dtype), "dense", op.dense, "");
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
                  sparsity::hardware_pattern(op.dtype).name(), op.sparse,
                  speedup ? fmt::format("{:.2f}x", *speedup) : "");
 }
 
-void append_total(Buffer& out, const char* label, const char* variant,
+void append_total(std::string& out, const char* label, const char* variant,
                   const std::optional<VariantTotals>& total, const std::string& speedup) {
   if (!total) {
     return;
@@ -91,7 +79,7 @@ void append_total(Buffer& out, const char* label, const char* variant,
        fmt::format("{:.1f}", total->tflops), "", "", speedup, total->mismatches > 0 ? "FAIL" : "");
 }
 
-void append_totals(Buffer& out, const Totals& totals) {
+void append_totals(std::string& out, const Totals& totals) {
   const std::string speedup = totals.speedup ? fmt::format("{:.2f}x", *totals.speedup) : "";
   append_total(out, "total, GEMMs only", "dense", totals.dense, "");
   append_total(out, totals.dense ? "" : "total, GEMMs only", "sparse", totals.sparse, speedup);
@@ -101,7 +89,7 @@ void append_totals(Buffer& out, const Totals& totals) {
 }
 
 /// Energies of the totals, dense beside sparse: parts of at least a thousandth of either.
-void append_energy(Buffer& out, const Totals& totals) {
+void append_energy(std::string& out, const Totals& totals) {
   const EnergyResult* dense =
       totals.dense && totals.dense->energy ? &*totals.dense->energy : nullptr;
   const EnergyResult* sparse =
@@ -144,7 +132,7 @@ void append_energy(Buffer& out, const Totals& totals) {
   }
 }
 
-void append_chain(Buffer& out, const char* name, const std::optional<double>& simulated,
+void append_chain(std::string& out, const char* name, const std::optional<double>& simulated,
                   const std::optional<double>& float64, std::int64_t disagreements) {
   if (simulated && float64) {
     line(out, "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}", name,
@@ -152,7 +140,7 @@ void append_chain(Buffer& out, const char* name, const std::optional<double>& si
   }
 }
 
-void append_accuracy(Buffer& out, const AccuracyResult& accuracy) {
+void append_accuracy(std::string& out, const AccuracyResult& accuracy) {
   line(out, "\naccuracy on {} samples, layers computed by the simulated tensor cores:",
        accuracy.samples);
   append_chain(out, "dense", accuracy.dense_simulated, accuracy.dense_float64,
@@ -176,7 +164,7 @@ void add(const OperationResult& op, const char* variant,
     return;
   }
   const CheckResult& check = *figures->check;
-  const std::string at = fitted(op.name, kNameWidth) + ", " + variant;
+  const std::string at = fitted_name(op.name, kNameWidth) + ", " + variant;
   summary.mode = check.mode;
   summary.elements += check.elements;
   summary.mismatches += check.mismatches;
@@ -195,7 +183,7 @@ void add(const OperationResult& op, const char* variant,
   }
 }
 
-void append_checks(Buffer& out, const RunResult& result) {
+void append_checks(std::string& out, const RunResult& result) {
   CheckSummary summary;
   for (const OperationResult& op : result.operations) {
     add(op, "dense", op.dense, summary);
@@ -221,7 +209,8 @@ void append_checks(Buffer& out, const RunResult& result) {
 }
 
 /// "label: item, item, ..." broken into lines of at most kWidth.
-void append_list(Buffer& out, const std::string& label, const std::vector<std::string>& items) {
+void append_list(std::string& out, const std::string& label,
+                 const std::vector<std::string>& items) {
   std::string text = label;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string item = " " + items[i] + (i + 1 < items.size() ? "," : "");
@@ -237,11 +226,12 @@ void append_list(Buffer& out, const std::string& label, const std::vector<std::s
 }  // namespace
 
 std::string text_report(const RunResult& result) {
-  Buffer out;
-  line(out, "sptcsim {}: {} on {}", program_version(), fitted(result.workload, 80), result.arch);
+  std::string out;
+  line(out, "sptcsim {}: {} on {}", program_version(), fitted_name(result.workload, 80),
+       result.arch);
   std::vector<std::string> options;
   for (const auto& [key, value] : result.options) {
-    options.push_back(key + " " + fitted(value, kWidth / 2));
+    options.push_back(key + " " + fitted_name(value, kWidth / 2));
   }
   options.push_back("seed " + std::to_string(result.seed));
   append_list(out, "options:", options);

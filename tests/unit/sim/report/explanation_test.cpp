@@ -39,6 +39,17 @@ TEST(Explanation, NamesOperandFetchWhereAPortHoldsMmaBack) {
   EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}), "bound by operand fetch of the tensor cores"));
 }
 
+TEST(Explanation, PrintsNoControlCharactersOfANameAndCutsNoLetter) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {64, 64, 64});
+  op.name = "a\x1b[2Jb";
+  EXPECT_TRUE(explain(op).starts_with("a?[2Jb (64 x 64 x 64)")) << explain(op);
+  op.name = "x";
+  for (int i = 0; i < 60; ++i) {
+    op.name += "\u00e9";  // two bytes each
+  }
+  EXPECT_EQ(explain(op).find("\u00e9.. (64"), 1 + 2 * 27) << explain(op);
+}
+
 TEST(Explanation, SaysWhatEveryKindOfGemmWaitsFor) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   EXPECT_TRUE(says(timed(gpu, {8192, 8192, 8192}), "dense is bound by tensor cores"));

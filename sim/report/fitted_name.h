@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// A name from a file, safe to print and of at most `width` bytes: control characters become '?',
+/// and what is too long ends in "..", behind a whole character of UTF-8.
+std::string fitted_name(std::string_view name, std::size_t width);
+
+}  // namespace sptc::sim
