@@ -17,8 +17,8 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clo
       wavefront_bytes_(spec.shared_memory_bytes_per_cycle().count()),
       latency_(spec.shared_memory_latency_cycles),
       banks_(static_cast<double>(wavefront_bytes_)),
-      pace_(static_cast<std::size_t>(spec.sub_partitions),
-            Throughput(1.0 / spec.shared_memory_wavefront_cycles)) {
+      wavefront_cycles_(spec.shared_memory_wavefront_cycles),
+      pace_(static_cast<std::size_t>(spec.sub_partitions), Throughput(1)) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
@@ -86,7 +86,8 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   }
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
-  return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts));
+  return std::max(through_banks,
+                  pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
 }
 
 std::int64_t SharedMemory::claim(Bytes bytes) {

@@ -56,8 +56,9 @@ class SharedMemory : public Module {
 
   std::int64_t wavefront_bytes_;
   std::int64_t latency_;
-  Throughput banks_;              ///< in bytes
-  std::vector<Throughput> pace_;  ///< per sub-partition, in wavefronts
+  Throughput banks_;  ///< in bytes
+  std::int64_t wavefront_cycles_;
+  std::vector<Throughput> pace_;  ///< per sub-partition, in cycles
   Statistics statistics_;
 };
 

@@ -65,6 +65,14 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   EXPECT_EQ(delayed - alone, 32 - arrival - 1);
 }
 
+TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
+  // Thousandths of a wavefront per cycle would make 3 cycles 3.003, and these endless.
+  GpuSpec spec = one_sub_partition();
+  spec.sm.shared_memory_wavefront_cycles = 3001;
+  SmHarness harness("gpu", spec);
+  EXPECT_EQ(latency_of(harness, 4, 8) - latency_of(harness, 1, 1), (4 * 8 - 1) * 3001);
+}
+
 TEST(SharedMemoryTiming, FourSubPartitionsShareOneWavefrontPerCycle) {
   GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = 1;
