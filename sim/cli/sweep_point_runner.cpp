@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <ranges>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -28,8 +28,8 @@ constexpr std::string_view kSource = "set by a sweep";
 
 // Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
 const std::set<std::string>& foreign_options() {
-  static const std::set<std::string> names{"arch", "format",  "out",  "vcd",      "quiet", "help",
-                                           "html", "explain", "jobs", "perfetto", "konata"};
+  static const std::set<std::string> names{"arch",  "format", "out",    "vcd",
+                                           "quiet", "help",   "explain"};
   return names;
 }
 
@@ -179,11 +179,14 @@ void SimulationPointRunner::check_option(const std::string& option,
     const std::vector<std::string_view> allowed(names.begin(), names.end());
     throw InputError("unknown option " + unknown_name(printable(option), allowed));
   }
-  SimulationOptions parsed = parse_options({{option, value}});
-  if (option == "check" || option == "sms") {
-    return;  // their words are checked with the fidelity that a point has
+  // Whether a fidelity allows them is seen with the one that a point has.
+  if (option == "check") {
+    parse_check_mode(value);
+  } else if (option == "sms") {
+    parse_sms(value);
+  } else {
+    require_valid(parse_options({{option, value}}));
   }
-  require_valid(parsed);
 }
 
 bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
@@ -225,7 +228,7 @@ double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
 const SimulationOptions& SimulationPointRunner::options_of(const SweepPoint& point) {
   std::string key;
   for (const auto& [option, value] : point.options) {
-    key += option + "=" + value + "\n";
+    key.append(option).append("=").append(value).append("\n");
   }
   const auto found = options_.find(key);
   if (found != options_.end()) {
@@ -253,7 +256,7 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
     }
   }
   const SweepArchitecture& given = plan.spec().architectures[point.architecture];
-  const auto document_with = [&](const auto& chosen) {
+  const auto document_with = [&](const std::vector<std::size_t>& chosen) {
     json document = given.document;
     for (const std::size_t i : chosen) {
       const SweepAxis& varied = plan.spec().axes[point.parameters[i].first];
@@ -277,8 +280,9 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
     return *varied;
   }
   // Says what is wrong with the numbers.
-  read_ = to_architecture(document_with(std::views::iota(std::size_t{0}, point.parameters.size())),
-                          given.name);
+  std::vector<std::size_t> all(point.parameters.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  read_ = to_architecture(document_with(all), given.name);
   return *read_;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <span>
@@ -244,7 +245,7 @@ std::string progress_line(const SweepProgress& progress) {
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
   std::string left = "?";
   if (progress.done > 0) {
-    const auto seconds = static_cast<std::int64_t>(progress.seconds_left + 0.5);
+    const auto seconds = static_cast<std::int64_t>(std::llround(progress.seconds_left));
     left = seconds < 120    ? fmt::format("{} s", seconds)
            : seconds < 7200 ? fmt::format("{} min", seconds / 60)
                             : fmt::format("{:.1f} h", static_cast<double>(seconds) / 3600);

@@ -91,11 +91,11 @@ class SweepStore {
   bool wrote_ = false;
 };
 
-/// Unites the results of parts of one sweep in `out`, written beside it and renamed: rows in order
-/// of position, columns of totals in order of name. The same rows give the same bytes, whatever the
-/// parts. A point that one part has done and another failed is done. Refuses parts of different
-/// sweeps, and of different builds unless `mixed_builds`. Returns the number of rows.
-std::size_t merge_sweeps(std::span<const std::filesystem::path> parts,
+/// Unites the results in `files`, parts of one sweep, in `out`, written beside it and renamed: rows
+/// in order of position, columns of totals in order of name. The same rows give the same bytes,
+/// whatever the parts. A point that one part has done and another failed is done. Refuses parts of
+/// different sweeps, and of different builds unless `mixed_builds`. Returns the number of rows.
+std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
                          const std::filesystem::path& out, bool mixed_builds);
 
 /// Opens the results of a sweep for reading, rows there or not. Throws InputError where the file

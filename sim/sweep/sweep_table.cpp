@@ -110,6 +110,7 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
       continue;
     }
     std::vector<double> key;
+    key.reserve(others.size());
     for (const SweepColumn* other : others) {
       key.push_back(cell_key(*other, row));
     }

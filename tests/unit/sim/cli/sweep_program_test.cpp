@@ -208,9 +208,23 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
       "workloads": [{"m": 1, "n": 1, "k": 1}],
       "axes": [{"option": "fidelity", "values": ["timing", "magic"]}]})");
   expect_refused({"plan", path("bad.json")}, "/axes/0: unknown --fidelity 'magic'");
+  for (const char* const option : {"check", "sms"}) {
+    write("bad.json", std::string(R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
+        "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {")") +
+                          option + R"(": "magic"}})");
+    expect_refused({"plan", path("bad.json")},
+                   std::string("/options: unknown --") + option + " 'magic'");
+  }
   write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
       "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"out": "x"}})");
   expect_refused({path("bad.json")}, "unknown option 'out'");
+}
+
+TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
+  const std::string whole = undisturbed();
+  expect_refused({"report", path("whole.sqlite"), "--out", path("whole.sqlite")},
+                 "DB names the same file");
+  EXPECT_EQ(read(path("whole.sqlite")), whole);
 }
 
 #ifdef SPTC_WITHOUT_MPI
