@@ -43,6 +43,9 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
   constexpr std::size_t kQuoted = 60;
   const std::string_view quoted = word.substr(0, kQuoted);
   std::string text = "'" + std::string(quoted) + (word.size() > kQuoted ? "...'" : "'");
+  if (allowed.empty()) {
+    return text + " (none is known)";
+  }
   text += " (nearest valid: '" + std::string(nearest_name(quoted, allowed)) + "'; allowed: ";
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::string(allowed[i]);

@@ -11,7 +11,8 @@ namespace sptc {
 /// it. An empty view where there is no candidate.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
-/// "'word' (nearest valid: 'x'; allowed: a, b, c)": the tail of every "unknown name" message.
+/// "'word' (nearest valid: 'x'; allowed: a, b, c)" or "'word' (none is known)": the tail of every
+/// "unknown name" message.
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed);
 
 }  // namespace sptc

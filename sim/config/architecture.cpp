@@ -299,7 +299,9 @@ void VariedArchitecture::restore() {
 const Architecture* VariedArchitecture::with(
     std::span<const std::pair<std::string, double>> numbers, std::string_view source) {
   restore();
-  for (const auto& [pointer, value] : numbers) {
+  for (const auto& number : numbers) {
+    const std::string& pointer = number.first;
+    const double value = number.second;
     const auto field = std::find_if(
         architecture_fields().begin(), architecture_fields().end(), [&](const auto& candidate) {
           return pointer.size() == candidate.section.size() + 1 + candidate.key.size() &&

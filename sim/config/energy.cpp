@@ -16,6 +16,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -134,9 +135,11 @@ class NodeScaling {
     check_keys(classes, {"logic", "sram", "wire", "area"}, errors);
     for (const auto& [name, unused] : classes.value().items()) {
       errors.collect([&, &key = name] {
+        double& factor = factors_[{std::stoi(from), key}];
+        factor = 1;  // also where it is refused: what needs it is not to blame
         const JsonObject number = classes.object(key);
         const WireNumber wire = read_number(number, false, kMaxScale, false);
-        factors_[{std::stoi(from), key}] = wire.value;
+        factor = wire.value;
         parameters.push_back({number.place().pointer,
                               wire.value,
                               wire.low,
@@ -260,6 +263,19 @@ class EnergyReader {
           if (!types.has(type)) {
             types.place().fail(fmt::format("the key '{}' is missing: a sibling has it", type));
           }
+        }
+      });
+    }
+    // Energies go with the square of a voltage over that at which they hold.
+    constexpr double kLeastVolts = 0.1;
+    const JsonPlace& file = root_.place();
+    for (const auto& [place, volts] :
+         {std::pair(file / "supply_v", config.power.table.supply_volts),
+          std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
+          std::pair(file / "clock" / "floor_supply_v", config.floor_supply_v)}) {
+      errors_.collect([&, &where = place, &found = volts] {
+        if (found > 0 && found < kLeastVolts) {
+          where.fail(fmt::format("{} V is no supply: at least {}", found, kLeastVolts));
         }
       });
     }

@@ -22,6 +22,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr std::int64_t kLargestTile = 1024;
+
 double percent(const JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
   const double number = value.is_number() ? value.get<double>() : NAN;
@@ -96,6 +97,7 @@ KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& 
     }
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::vector<std::string_view> allowed(names.begin(), names.end());
   place.fail("unknown library " + unknown_name(printable(name), allowed));
 }

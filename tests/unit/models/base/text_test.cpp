@@ -35,6 +35,10 @@ TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
             "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
 }
 
+TEST(UnknownName, SaysWhereThereIsNothingToChooseFrom) {
+  EXPECT_EQ(unknown_name("f61", {}), "'f61' (none is known)");
+}
+
 TEST(UnknownName, QuotesOnlyTheBeginningOfAHugeWord) {
   const std::string text = unknown_name(std::string(1'000'000, 'x'), kNames);
   EXPECT_LT(text.size(), 200U);

@@ -71,6 +71,12 @@ TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
                  {"node_scaling/45/logic", "/events/multiply_pj/f16/node_nm"});
   expect_refused([](json& file) { file["events"]["hbm_pj_per_byte"].erase("node_nm"); },
                  {"/events/hbm_pj_per_byte", "node_nm"});
+  // A factor that is wrong is complained about once, and not by all that it scales.
+  json file = document("a100-sxm4-80gb");
+  file["node_scaling"]["45"]["logic"]["value"] = -1;
+  const std::string error = input_error_of([&] { parse_energy(file.dump(), "x.json"); });
+  EXPECT_NE(error.find("/node_scaling/45/logic/value"), std::string::npos) << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
 }
 
 TEST(EnergyConfig, EveryNumberHasEvidenceSourceAndWhereAssumedARange) {
@@ -98,6 +104,8 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   expect_refused(set("static", "constant_w", "value", 1e9),
                  {"/static/constant_w/value", "at most"});
   expect_refused(set("fixed_share", "multiply", "value", 1.5), {"/fixed_share/multiply/value"});
+  expect_refused([](json& file) { file["supply_v"]["value"] = 1e-300; },
+                 {"/supply_v", "is no supply"});
   expect_refused(set("static", "constant_w", "range", json::array({40, 45})),
                  {"/static/constant_w/range", "does not hold"});
   expect_refused(set("static", "constant_w", "range", json::array({1})),
