@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -31,7 +30,7 @@ constexpr std::int64_t kMaxCount = 1'000'000;
 
 std::string one_of(const JsonObject& object, std::string_view key,
                    std::initializer_list<std::string_view> allowed) {
-  const std::string word = object.text(key);
+  std::string word = object.text(key);
   if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
     (object.place() / key)
         .fail("must be one of " + unknown_name(printable(word), {allowed.begin(), allowed.size()}));
@@ -49,11 +48,14 @@ std::optional<double> number_or_null(const JsonObject& object, std::string_view 
   if (!object.has(key) || object.require(key).is_null()) {
     return std::nullopt;
   }
+  constexpr double kLeast = 1e-9, kMost = 1e18;  // of bytes, times, clocks and rates
   const json& value = object.require(key);
-  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0) {
-    (object.place() / key).fail("must be a number above 0 or null, not " + describe(value));
+  const double number = value.is_number() ? value.get<double>() : 0;
+  if (!(number >= kLeast && number <= kMost)) {
+    (object.place() / key)
+        .fail("must be a number from 1e-9 to 1e18 or null, not " + describe(value));
   }
-  return value.get<double>();
+  return number;
 }
 
 CaptureStatus status_of(const JsonObject& object) {

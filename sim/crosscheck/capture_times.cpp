@@ -47,7 +47,8 @@ std::int64_t require_number(const MemoryRow& row, std::string_view key) {
 
 /// What stands in `values`, sorted, at `share` of the way.
 double percentile(const std::vector<double>& values, double share) {
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 class TimeCheck {
