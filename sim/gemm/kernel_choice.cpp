@@ -220,7 +220,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.mean_tensor_us = mean / cycles_per_us;
   const double copied =
       static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
-  result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + copied) /
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
+  const double written = kernel.staged_in_registers() ? 2 * copied : copied;
+  result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + written) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
                             cycles_per_us;
   const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));

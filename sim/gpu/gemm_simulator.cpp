@@ -10,9 +10,9 @@
 #include "sim/gemm/warp_program.h"
 #include "sim/gemm/work_schedule.h"
 #include "sim/gpu/analytic_gemm.h"
-#include "sim/gpu/calibration.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
+#include "sim/gpu/shipped_design.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
 
@@ -29,7 +29,7 @@ class GemmSimulator::Impl {
   Impl(const GpuSpec& spec, const Options& options)
       : spec_(spec),
         options_(options),
-        calibration_(spec),
+        shipped_(spec),
         clock_(spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec, sms_built(spec, options.sms)) {
     if (!options.vcd_file.empty()) {
@@ -51,7 +51,7 @@ class GemmSimulator::Impl {
               const std::vector<GemmOperands>* operands) {
     require_selector(problem, spec_);
     const KernelTarget target = spec_.kernel_target();
-    const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
+    const GemmKernel kernel = shipped_.kernel(problem, overrides, operands != nullptr, spec_);
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate times = estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
@@ -63,11 +63,11 @@ class GemmSimulator::Impl {
 
     GemmRun result;
     result.form = simulated_estimate(kernel, target);
-    result.clock_mhz =
-        clock_mhz(options_.clock,
-                  utilization(times, result.form,
-                              calibration_.factor(problem, overrides, operands != nullptr, 1)),
-                  spec_);
+    result.clock_mhz = clock_mhz(
+        options_.clock,
+        utilization(times, result.form,
+                    shipped_.calibration_factor(problem, overrides, operands != nullptr, 1)),
+        spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -96,8 +96,8 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double factor = calibration_.factor(problem, overrides, operands != nullptr,
-                                              result.clock_mhz / spec_.boost_clock_mhz);
+    const double factor = shipped_.calibration_factor(problem, overrides, operands != nullptr,
+                                                      result.clock_mhz / spec_.boost_clock_mhz);
     result.calibration_us = calibrated_cycles(result.budget, factor) / result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
@@ -310,7 +310,7 @@ class GemmSimulator::Impl {
 
   GpuSpec spec_;
   Options options_;
-  Calibration calibration_;
+  ShippedDesign shipped_;
   Clock clock_;
   Gpu gpu_;
   sc_core::sc_trace_file* vcd_ = nullptr;

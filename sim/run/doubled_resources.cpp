@@ -2,6 +2,7 @@
 #include "sim/run/doubled_resources.h"
 
 #include "models/base/error.h"
+#include "sim/gpu/shipped_design.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/kernel_runner.h"
 
@@ -19,7 +20,7 @@ constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Reso
 /// The kernel that `gpu` runs for `problem`, to be asked for on another one.
 KernelOverrides kernel_on(const GpuSpec& gpu, const GemmProblem& problem,
                           const KernelOverrides& overrides, bool values) {
-  const GemmKernel kernel = choose_kernel(problem, overrides, gpu.kernel_target(), values);
+  const GemmKernel kernel = ShippedDesign(gpu).kernel(problem, overrides, values, gpu);
   return {kernel.cta_tile, kernel.stages, kernel.split_k, overrides.decomposition};
 }
 

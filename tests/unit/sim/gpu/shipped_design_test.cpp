@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/shipped_design.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+constexpr GemmProblem kProblem{{4096, 1024, 4096}, 1, numerics::DataType::kF16, false};
+
+GpuSpec derived(const std::string& change) {
+  return parse_architecture(R"({"base": "a100-sxm4-80gb", "name": "changed", )" + change + "}",
+                            "changed.json")
+      .gpu;
+}
+
+double factor(const GpuSpec& spec, const GemmProblem& problem = kProblem,
+              const KernelOverrides& overrides = {}) {
+  return ShippedDesign(spec).calibration_factor(problem, overrides, false, 1);
+}
+
+TEST(CalibrationFactor, IsTheRatioOfTheTwoClosedFormsOfTheShippedDesign) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const KernelTarget target = gpu.kernel_target();
+  const GemmKernel kernel = choose_kernel(kProblem, {}, target, false);
+  const KernelEstimate on_gpu = estimate(kernel, target);
+  const KernelEstimate simulated = simulated_estimate(kernel, target);
+  EXPECT_DOUBLE_EQ(factor(gpu), (on_gpu.time_us(1) - on_gpu.outside_us()) /
+                                    (simulated.time_us(1) - simulated.outside_us()));
+  EXPECT_NE(factor(gpu), 1);
+}
+
+TEST(CalibrationFactor, OfADerivedDesignIsThatOfTheShippedOne) {
+  const double shipped = factor(load_architecture("a100-sxm4-80gb").gpu);
+  for (const std::string_view change :
+       {R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})",
+        R"("sm": {"max_ctas": {"value": 1, "evidence": "assumed", "source": "x"}})",
+        R"("memory": {"dram_gb_per_s": {"value": 500, "evidence": "assumed", "source": "x"}})"}) {
+    EXPECT_EQ(factor(derived(std::string(change))), shipped) << change;
+  }
+}
+
+TEST(CalibrationFactor, FollowsTheKernelAndItsLibrary) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  EXPECT_NE(factor(gpu, kProblem, {GemmShape{64, 64, 32}, {}, {}}), factor(gpu));
+  EXPECT_NE(factor(derived(R"("kernels": {"overlap_exponent":
+                           {"value": 1.2, "evidence": "assumed", "source": "x"}})")),
+            factor(gpu));
+}
+
+TEST(CalibrationFactor, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
+  const KernelOverrides too_large{GemmShape{512, 512, 32}, {}, {}};
+  EXPECT_EQ(factor(load_architecture("a100-sxm4-80gb").gpu, kProblem, too_large), 1);
+}
+
+TEST(CalibrationFactor, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
+  nlohmann::json document = load_architecture_document("a100-sxm4-80gb");
+  set_parameter(document, "/sms", 27, "a sweep");
+  const GpuSpec swept = to_architecture(document, "x").gpu;
+  EXPECT_EQ(swept.sms, 27);
+  EXPECT_EQ(factor(swept), factor(load_architecture("a100-sxm4-80gb").gpu));
+}
+
+GemmKernel kernel(const GpuSpec& spec, const GemmProblem& problem,
+                  const KernelOverrides& overrides = {}) {
+  return ShippedDesign(spec).kernel(problem, overrides, false, spec);
+}
+
+double gain_of_best(const GpuSpec& spec, const GemmProblem& problem) {
+  const GemmKernel shipped = kernel(load_architecture("a100-sxm4-80gb").gpu, problem);
+  const KernelTarget target = spec.kernel_target();
+  const GemmKernel kept =
+      choose_kernel(problem, {shipped.cta_tile, shipped.stages, shipped.split_k}, target, false);
+  return estimate(kept, target).time_us(1) /
+         estimate(choose_kernel(problem, {}, target, false), target).time_us(1);
+}
+
+TEST(ShippedKernel, StaysOnADerivedDesignThatLittleWouldBeGainedOn) {
+  const GpuSpec half_port = derived(
+      R"("memory": {"sm_port_bytes_per_cycle": {"value": 32, "evidence": "assumed", "source": "x"}})");
+  const GemmProblem problem{{2048, 2048, 512}, 1, numerics::DataType::kF16, false};
+  EXPECT_GT(gain_of_best(half_port, problem), 1);
+  EXPECT_LT(gain_of_best(half_port, problem), 1.1);
+  const GemmKernel shipped = kernel(load_architecture("a100-sxm4-80gb").gpu, problem);
+  EXPECT_EQ(kernel(half_port, problem).cta_tile, shipped.cta_tile);
+}
+
+TEST(ShippedKernel, GivesWayToOneThatGainsMoreOrFits) {
+  const GpuSpec quarter_l2 = derived(
+      R"("memory": {"l2_bytes_per_cycle": {"value": 900, "evidence": "assumed", "source": "x"}})");
+  const GemmProblem problem{{2048, 2048, 512}, 1, numerics::DataType::kF16, false};
+  EXPECT_GT(gain_of_best(quarter_l2, problem), 1.1);
+  const GemmKernel shipped = kernel(load_architecture("a100-sxm4-80gb").gpu, problem);
+  EXPECT_NE(kernel(quarter_l2, problem).cta_tile, shipped.cta_tile);
+}
+
+TEST(ShippedKernel, IsWhatTheOverridesSay) {
+  const KernelOverrides tile{GemmShape{64, 64, 32}, {}, {}};
+  EXPECT_EQ(kernel(derived(R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})"),
+                   kProblem, tile)
+                .cta_tile,
+            *tile.cta_tile);
+}
+
+}  // namespace
+}  // namespace sptc::sim
