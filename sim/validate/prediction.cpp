@@ -71,6 +71,7 @@ std::vector<Prediction> predict_times(
     scatter(job, rows_of<Prediction>(workers[job - 1].result()));
   }
   std::vector<Prediction> of_rows;
+  of_rows.reserve(shape_of_row.size());
   for (const std::size_t shape : shape_of_row) {
     of_rows.push_back(times[shape]);
   }
