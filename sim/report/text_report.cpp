@@ -247,7 +247,8 @@ std::string text_report(const RunResult& result) {
   append_energy(out, result.totals);
   if (result.explained) {
     out +=
-        "\nwhy: share of a launch in which each resource works; what overlaps counts in each; saved: "
+        "\nwhy: share of a launch in which each resource works; what overlaps counts in each; "
+        "saved: "
         "by the same kernel\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
