@@ -75,6 +75,7 @@ class GemmSimulator::Impl {
     result.sampling.sms_simulated = options_.sms == Sms::kSampled
                                         ? static_cast<int>(sampled_sms(kernel).size())
                                         : std::min<std::int64_t>(spec_.sms, kernel.ctas());
+    gpu_.set_followed(followed(kernel));
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       context.require_values();
@@ -109,8 +110,9 @@ class GemmSimulator::Impl {
 
  private:
   static constexpr int kMostSampled = 8;
-  // A millisecond or two of the host.
+  // A millisecond or two of the host; as many again where others follow.
   static constexpr std::int64_t kSampledInstructions = 16384;
+  static constexpr std::int64_t kFollowedInstructions = 8192;
 
   /// What all launches of a kernel share.
   struct Launch {
@@ -201,14 +203,22 @@ class GemmSimulator::Impl {
                                  : std::clamp(spec.sms - 1, 1, kMostSampled);
   }
 
+  /// Whether the other SMs follow those that are simulated. Not where they would take up CTAs one
+  /// after the other: who gets the next one depends on differences that followers do not have.
+  bool followed(const GemmKernel& kernel) const {
+    return options_.sms == Sms::kSampled && !kernel.stream_k() &&
+           kernel.ctas() <= spec_.sms * kernel.ctas_per_sm;
+  }
+
   /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
   /// more where it is not: SMs that share a memory drift apart, and the last one counts.
   int sampled_count(const GemmKernel& kernel) const {
     const std::int64_t instructions = kernel.issued_macs() / kernel.executed().macs();
     const std::int64_t of_sm =
         ceil_div(instructions, std::min<std::int64_t>(spec_.sms, kernel.ctas()));
+    const std::int64_t most = followed(kernel) ? kFollowedInstructions : kSampledInstructions;
     const auto count = static_cast<int>(std::clamp<std::int64_t>(
-        kSampledInstructions / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
+        most / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
     return count - count % 2;
   }
 
@@ -218,6 +228,9 @@ class GemmSimulator::Impl {
   std::vector<int> sampled_sms(const GemmKernel& kernel) const {
     const auto active = static_cast<int>(std::min<std::int64_t>(spec_.sms, kernel.ctas()));
     const int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
+    if (followed(kernel)) {
+      return leaders(count, active);
+    }
     const bool shared = kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
     std::vector<int> parts;
     for (int i = 0; i < count; ++i) {
@@ -226,6 +239,22 @@ class GemmSimulator::Impl {
       parts.push_back(shared ? (next + active / 2 / 2 * 2) % active : next);
     }
     return parts;
+  }
+
+  /// As many of the `active` SMs at equal distances, one of each partition of the L2 beside each
+  /// other: an SM has no more CTAs than the one before, which it can follow.
+  std::vector<int> leaders(int count, int active) const {
+    const int partitions = spec_.memory.l2_partitions;
+    const int groups = count / partitions;
+    if (groups == 0) {
+      return {0};
+    }
+    std::vector<int> result;
+    for (int i = 0; i < groups * partitions; ++i) {
+      const int first = i / partitions * active / groups / partitions * partitions;
+      result.push_back(first + i % partitions);
+    }
+    return result;
   }
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.

@@ -32,6 +32,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
     memory_ = std::make_unique<MemorySystem>("memory", clock, spec.memory, sms_built);
   } else {
     share_ = std::make_unique<MemoryShare>("memory_share", clock, spec.memory, sms_built);
+    followers_ = std::make_unique<Followers>(spec.memory, clock.mhz(), spec.sms,
+                                             spec.sm.shared_memory_bytes_per_cycle());
   }
   MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *share_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
@@ -39,14 +41,24 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-GridRun Gpu::run(const KernelLaunch& kernel, const std::vector<int>& parts) {
+void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts) {
+  const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
+  share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
+  if (followed_) {
+    followers_->start(clock_mhz_, kernel, parts);
+    share_->follow(*followers_);
+    kernel.observer = followers_.get();
+  }
+}
+
+GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
+  KernelLaunch kernel = launched;
   const std::int64_t start = clock_.now();
   if (memory_) {
     memory_->reset(clock_mhz_);
   }
   if (share_) {
-    const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
-    share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
+    reset_share(kernel, parts);
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
@@ -58,6 +70,9 @@ GridRun Gpu::run(const KernelLaunch& kernel, const std::vector<int>& parts) {
   }
   GridRun result;
   std::int64_t end = start;
+  if (kernel.observer != nullptr) {
+    end = std::max(end, followers_->finish());
+  }
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
     end = std::max(end, built->async_copy.statistics().last_response_cycle);

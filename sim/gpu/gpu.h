@@ -3,6 +3,7 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/memory/followers.h"
 #include "sim/memory/memory_share.h"
 #include "sim/memory/memory_system.h"
 #include "sim/sm/sm.h"
@@ -22,7 +23,8 @@ struct GridRun {
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
-/// empty L2 on. Where a few SMs are built for many, their memory is a MemoryShare.
+/// empty L2 on. Where a few SMs are built for many, their memory is a MemoryShare or that of
+/// Followers.
 class Gpu : public sc_core::sc_module {
  public:
   enum class Memory {
@@ -40,6 +42,10 @@ class Gpu : public sc_core::sc_module {
   /// What the SMs do for which those that are built stand. Without it, each is alone and everything
   /// comes from DRAM.
   void set_share(ShareOf share) { share_of_cta_ = std::move(share); }
+
+  /// Whether the SMs that are built lead all others from here on (Followers), instead of having a
+  /// share of the memory.
+  void set_followed(bool followed) { followed_ = followed; }
 
   /// Runs `kernel` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`. Throws
   /// InternalError where the simulation gets stuck, with what is resident.
@@ -61,6 +67,7 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
+  void reset_share(KernelLaunch& kernel, const std::vector<int>& parts);
   void report_stuck() const;
 
   const Clock& clock_;
@@ -68,6 +75,8 @@ class Gpu : public sc_core::sc_module {
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<MemorySystem> memory_;  ///< where all SMs are built
   std::unique_ptr<MemoryShare> share_;    ///< where a few are built for many
+  std::unique_ptr<Followers> followers_;  ///< of those few
+  bool followed_ = false;
   double clock_mhz_;
   ShareOfCta alone_;
   ShareOf share_of_cta_;

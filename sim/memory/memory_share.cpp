@@ -30,6 +30,7 @@ MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock
 
 void MemoryShare::reset(double clock_mhz, ShareOf share) {
   limits_.reset(clock_mhz);
+  followers_ = nullptr;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});
@@ -108,6 +109,10 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   RequestInfo* info = nullptr;
   payload.get_extension(info);
   ensure(info != nullptr && share_ != nullptr, "a request does not say what it is for");
+  if (followers_ != nullptr) {
+    return followers_->access(port, {payload.get_address(), payload.get_data_length()},
+                              payload.is_write(), *info, now);
+  }
   const ShareOfCta& share = share_(port, info->cta);
   Transfer transfer;
   transfer.write = payload.is_write();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/memory/followers.h"
 #include "sim/memory/memory_port.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
@@ -53,8 +54,13 @@ class MemoryShare : public MemoryPorts {
   /// An idle memory for the next grid: share of each CTA, SM clock.
   void reset(double clock_mhz, ShareOf share);
 
+  /// Until the next reset() the memory is that of `followers`, whose leaders are behind the sockets.
+  void follow(Followers& followers) { followers_ = &followers; }
+
   /// Of all SMs for which the simulated ones stood.
-  MemoryCounters counters() const { return limits_.counters(); }
+  MemoryCounters counters() const {
+    return followers_ != nullptr ? followers_->counters() : limits_.counters();
+  }
 
  protected:
   std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
@@ -92,6 +98,7 @@ class MemoryShare : public MemoryPorts {
   const MemorySpec spec_;
   TransferLimits limits_;
   double dram_bytes_per_cycle_ = 1;
+  Followers* followers_ = nullptr;
   ShareOf share_;
   std::vector<std::array<Owed, kOperandCount>> owed_;  ///< per port
   std::vector<Start> starts_;                          ///< of the newest CTA, per port

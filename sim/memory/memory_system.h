@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/base/cache_tags.h"
+#include "sim/memory/l2_and_dram.h"
 #include "sim/memory/memory_port.h"
 #include "sim/memory/memory_spec.h"
-#include "sim/memory/transfer_limits.h"
-
-#include <vector>
 
 namespace sptc::sim {
 
-/// L2 and DRAM behind the sockets of all SMs. An SM asks the L2 partition of its half of the GPU;
-/// what that one does not hold comes from the partition that owns the address, or from the DRAM
-/// behind it, and stays in both. Reads of a block that is on its way wait for it. Writes go through
-/// to DRAM, which takes them in its own time.
+/// L2 and DRAM behind the sockets of all SMs.
 class MemorySystem : public MemoryPorts {
  public:
   MemorySystem(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec,
@@ -22,33 +16,14 @@ class MemorySystem : public MemoryPorts {
   /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on. Call between grids.
   void reset(double clock_mhz);
 
-  MemoryCounters counters() const { return limits_.counters(); }
+  MemoryCounters counters() const { return l2_and_dram_.counters(); }
 
  protected:
   std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
 
  private:
-  struct Fill {
-    std::size_t partition;
-    std::uint64_t block;
-    CacheTags::Sectors sectors;
-  };
-  /// A transaction while its blocks are looked up.
-  struct Read {
-    Transfer transfer;
-    std::int64_t ready = 0;  ///< cycle before which a block that is on its way is not there
-    std::vector<Fill> fills;
-  };
-
-  void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                  std::int64_t bytes, Read& read);
-  std::size_t owner_of(std::uint64_t block) const;
-
-  const MemorySpec spec_;
-  TransferLimits limits_;
-  std::vector<CacheTags> tags_;  ///< per partition
-  Read read_;                    ///< used again, to keep its memory
+  L2AndDram l2_and_dram_;
 };
 
 }  // namespace sptc::sim

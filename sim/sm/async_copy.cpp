@@ -108,6 +108,10 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   Transaction* const transaction = pool_->allocate();
   transaction->info.cta = request.kernel->traffic->output_tile(request.cta, request.tile);
   transaction->info.operand = request.instruction->operand;
+  transaction->info.instruction = request.instruction;
+  transaction->info.asking_cta = request.cta;
+  transaction->info.tile = request.tile;
+  transaction->info.warp = request.warp;
   transaction->port = port;
   transaction->done = done;
   transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);

@@ -50,6 +50,15 @@ class CtaWork {
   virtual std::span<const WorkSegment> segments(std::int64_t cta) const = 0;
 };
 
+/// Is told when CTAs get to use their k-tiles.
+class TileObserver {
+ public:
+  virtual ~TileObserver() = default;
+  /// Another warp of CTA `cta`, but for the producer, has waited for its k-tile `tile`, which is
+  /// there. Tiles are counted over all work of the CTA.
+  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) = 0;
+};
+
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
 struct KernelLaunch {
   const WarpProgram* program = nullptr;
@@ -62,6 +71,7 @@ struct KernelLaunch {
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
   Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
+  TileObserver* observer = nullptr;     ///< of kernels whose CTAs share no output tiles
 };
 
 }  // namespace sptc::sim

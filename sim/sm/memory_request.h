@@ -25,6 +25,11 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
 
   std::int64_t cta = 0;
   Operand operand = Operand::kA;  ///< of a read
+  // Who asks: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
+  const WarpInstruction* instruction = nullptr;
+  std::int64_t asking_cta = 0;
+  std::int64_t tile = 0;
+  int warp = 0;
 };
 
 }  // namespace sptc::sim

@@ -240,6 +240,10 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     case Opcode::kLoadMatrix:
     case Opcode::kStoreShared:
       statistics_.loads_issued += instruction.opcode == Opcode::kLoadMatrix ? 1 : 0;
+      // B is the last operand of a k-tile that passes the registers.
+      if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
+        tell_tile(warp, cycle);
+      }
       if (instruction.issue_slots > 1) {
         next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
       }
@@ -272,6 +276,8 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       break;
     case Opcode::kWaitCopies:
     case Opcode::kWaitTile:
+      tell_tile(warp, cycle);
+      break;
     case Opcode::kWaitStage:
       break;
     case Opcode::kBarrier:
@@ -322,6 +328,12 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   operands_read_at_.back() = passage.operands_read + 1;
   warp.retire(cycle);
   warp.pass({&instruction, passage.operands_read + 1, passage.done});
+}
+
+void SubPartition::tell_tile(ResidentWarp& warp, std::int64_t cycle) {
+  if (TileObserver* const observer = warp.launch.kernel->observer; observer != nullptr) {
+    observer->tile_used(warp.launch.cta, warp.tiles_waited_for++, cycle);
+  }
 }
 
 bool SubPartition::tapped() const {

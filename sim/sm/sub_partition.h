@@ -80,6 +80,8 @@ class SubPartition : public Module {
   Pick pick_warp() const;
   std::int64_t ready_at(const ResidentWarp& warp) const;
   void issue_from(int slot, std::int64_t cycle);
+  /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
+  static void tell_tile(ResidentWarp& warp, std::int64_t cycle);
   void issue_mma(int slot, std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/l2_and_dram.h"
+
+#include "sim/memory/owning_partition.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sptc::sim {
+
+L2AndDram::L2AndDram(const MemorySpec& spec, double clock_mhz, int sms)
+    : spec_(spec),
+      limits_(spec, clock_mhz, sms),
+      tags_(static_cast<std::size_t>(spec.l2_partitions),
+            CacheTags(Bytes(spec.l2_capacity.count() / spec.l2_partitions))) {}
+
+void L2AndDram::reset(double clock_mhz) {
+  limits_.reset(clock_mhz);
+  for (CacheTags& tags : tags_) {
+    tags.clear();
+  }
+}
+
+std::size_t L2AndDram::owner_of(std::uint64_t block) const {
+  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
+  return owning_partition(block * kBlock, tags_.size());
+}
+
+void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
+                              CacheTags::Sectors sectors, std::int64_t bytes, Read& read) {
+  std::int64_t latency = spec_.l2_near_latency_cycles;
+  const CacheTags::Found near = tags_[partition].use(block);
+  std::int64_t ready = near.ready;
+  // Of the bytes, those in sectors that are not there.
+  const auto missing = [&](CacheTags::Sectors present) {
+    return bytes * std::popcount(sectors & ~present) / std::popcount(sectors);
+  };
+  if (const std::int64_t absent = missing(near.present); absent > 0) {
+    const std::size_t owner = owner_of(block);
+    const CacheTags::Found there = tags_[owner].use(block);
+    const std::int64_t from_dram = owner == partition ? absent : missing(there.present);
+    latency = spec_.l2_far_latency_cycles;
+    ready = std::max(ready, there.ready);
+    if (from_dram > 0) {
+      latency = spec_.dram_access_latency_cycles +
+                (owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles);
+      read.transfer.dram_bytes += from_dram;
+      read.fills.push_back({owner, block, sectors});
+    }
+    if (owner != partition) {
+      read.transfer.far_bytes += absent;
+      read.fills.push_back({partition, block, sectors});
+    }
+  }
+  read.ready = std::max(read.ready, ready);
+  read.transfer.latency = std::max(read.transfer.latency, latency);
+}
+
+std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
+                               std::int64_t now) {
+  // Neighbouring SMs sit at different partitions, so that a small grid loads all of them.
+  const std::size_t partition = sm % tags_.size();
+  const std::uint64_t begin = range.address;
+  const std::uint64_t end = begin + static_cast<std::uint64_t>(range.bytes);
+  Read& read = read_;
+  read.transfer = {};
+  read.transfer.write = write;
+  read.transfer.bytes = range.bytes;
+  read.ready = 0;
+  read.fills.clear();
+  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
+  for (std::uint64_t block = begin / kBlock; block * kBlock < end; ++block) {
+    const auto first = static_cast<std::int64_t>(std::max(begin, block * kBlock) - block * kBlock);
+    const auto last =
+        static_cast<std::int64_t>(std::min(end, (block + 1) * kBlock) - block * kBlock);
+    const CacheTags::Sectors sectors = CacheTags::sectors(first, last);
+    if (read.transfer.write) {
+      read.transfer.latency = spec_.l2_near_latency_cycles;
+      read.transfer.dram_bytes += last - first;
+      read.fills.push_back({owner_of(block), block, sectors});
+    } else {
+      read_block(partition, block, sectors, last - first, read);
+    }
+  }
+  const std::int64_t done =
+      std::max(read.ready, limits_.complete(now, sm, partition, read.transfer).cycle);
+  for (const Fill& fill : read.fills) {
+    tags_[fill.partition].insert(fill.block, fill.sectors, done);
+  }
+  return done;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/cache_tags.h"
+#include "sim/memory/memory_spec.h"
+#include "sim/memory/transfer_limits.h"
+#include "sim/sm/memory_request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+
+/// L2 and DRAM as all SMs see them. An SM asks the L2 partition of its half of the GPU; what that
+/// one does not hold comes from the partition that owns the address, or from the DRAM behind it,
+/// and stays in both. Reads of a block that is on its way wait for it. Writes go through to DRAM,
+/// which takes them in its own time.
+class L2AndDram {
+ public:
+  L2AndDram(const MemorySpec& spec, double clock_mhz, int sms);
+
+  /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on. Call between grids.
+  void reset(double clock_mhz);
+
+  /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
+  /// in the order of the cycles.
+  std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now);
+
+  MemoryCounters counters() const { return limits_.counters(); }
+
+ private:
+  struct Fill {
+    std::size_t partition;
+    std::uint64_t block;
+    CacheTags::Sectors sectors;
+  };
+  /// A transaction while its blocks are looked up.
+  struct Read {
+    Transfer transfer;
+    std::int64_t ready = 0;  ///< cycle before which a block that is on its way is not there
+    std::vector<Fill> fills;
+  };
+
+  void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
+                  std::int64_t bytes, Read& read);
+  std::size_t owner_of(std::uint64_t block) const;
+
+  const MemorySpec spec_;
+  TransferLimits limits_;
+  std::vector<CacheTags> tags_;  ///< per partition
+  Read read_;                    ///< used again, to keep its memory
+};
+
+}  // namespace sptc::sim
