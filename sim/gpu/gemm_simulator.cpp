@@ -134,6 +134,11 @@ class GemmSimulator::Impl {
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
     MemoryTraffic least = run.traffic;
     least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
+    if (followed(kernel)) {
+      // The launch ends before the L2 has written what it may keep.
+      const auto kept = static_cast<std::int64_t>(spec_.memory.dirty_bytes());
+      least.dram_written = std::max<std::int64_t>(0, least.dram_written - kept);
+    }
     const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
     return static_cast<std::int64_t>(std::ceil(std::max(bounds.dram, bounds.tensor_mean)));
   }
@@ -217,8 +222,8 @@ class GemmSimulator::Impl {
     const std::int64_t of_sm =
         ceil_div(instructions, std::min<std::int64_t>(spec_.sms, kernel.ctas()));
     const std::int64_t most = followed(kernel) ? kFollowedInstructions : kSampledInstructions;
-    const auto count = static_cast<int>(std::clamp<std::int64_t>(
-        most / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
+    const auto count = static_cast<int>(
+        std::clamp<std::int64_t>(most / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
     return count - count % 2;
   }
 

@@ -11,6 +11,9 @@ namespace {
 // A k-tile that is used so soon after it came was waited for, to the accuracy with which the
 // banks of the shared memory are known here.
 constexpr std::int64_t kSoon = 40;
+// And where it came in so late a part of the time since the one before, if copies are farther
+// ahead.
+constexpr std::int64_t kLateShare = 4;
 // Whole cycles in which a step that waits for nothing may differ from the shortest one.
 constexpr std::int64_t kStepSpread = 8;
 
@@ -227,6 +230,7 @@ void Followers::note_step(LeaderCta& cta, std::int64_t number) {
   bool waited = gap <= least_gap_ + kSoon;
   if (number > 0) {
     const std::int64_t since = tile.used - cta.tile(number - 1).used;
+    waited = waited || (distance_ > 1 && gap < since / kLateShare);
     if (!waited && !first_of_result(number)) {
       step_ = std::min(step_, since);
     }
@@ -309,8 +313,7 @@ void Followers::plan_use(std::size_t index, std::size_t number) {
     return;
   }
   const std::int64_t next = tile + distance_;
-  if (!staged_ && next >= first_tiles_ && next < follower.tiles &&
-      delay_behind(tile) == kUnknown) {
+  if (!staged_ && next >= first_tiles_ && next < follower.tiles && delay_behind(tile) == kUnknown) {
     return;
   }
   follower.use_planned = true;
@@ -413,8 +416,7 @@ void Followers::plan_copies(const Action& behind, std::int64_t tile) {
       ++end;  // warps that ask in the same cycle
     }
     ++arrival.pending;
-    plan(Action::Kind::kAsk, begin + offset, behind.cta, behind.follower, tile, first,
-         end - first);
+    plan(Action::Kind::kAsk, begin + offset, behind.cta, behind.follower, tile, first, end - first);
   }
 }
 

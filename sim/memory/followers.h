@@ -136,9 +136,7 @@ class Followers : public TileObserver {
   void read_program(const KernelLaunch& kernel);
   void assign_followers(const std::vector<int>& leaders);
   std::size_t cta_of(std::size_t leader, std::int64_t cta);
-  bool first_of_result(std::int64_t tile) const {
-    return tile % kernel_->program->iterations == 0;
-  }
+  bool first_of_result(std::int64_t tile) const { return tile % kernel_->program->iterations == 0; }
   std::int64_t& delay_behind(std::int64_t tile) { return delay_[first_of_result(tile) ? 0 : 1]; }
 
   // What the leaders do.
@@ -168,7 +166,7 @@ class Followers : public TileObserver {
   int sms_;
   double written_per_cycle_;
   const KernelLaunch* kernel_ = nullptr;
-  std::int64_t distance_ = 1;     ///< from the k-tile that is used to the one that is asked for then
+  std::int64_t distance_ = 1;  ///< from the k-tile that is used to the one that is asked for then
   std::int64_t first_tiles_ = 1;  ///< that are asked for at the start
   /// Tiles pass the registers: what of them the L1 has is known for the leader alone, and all its
   /// transactions are repeated.
@@ -185,7 +183,7 @@ class Followers : public TileObserver {
   // As the leaders have shown it; kUnknown before.
   std::vector<Piece> pieces_;
   std::size_t offsets_cta_ = 0;
-  std::int64_t offsets_tile_ = -1;  ///< of that CTA, from which the offsets of the pieces are
+  std::int64_t offsets_tile_ = -1;     ///< of that CTA, from which the offsets of the pieces are
   std::int64_t least_gap_ = kUnknown;  ///< from a k-tile that is there to its use
   std::int64_t gap_ = kUnknown;        ///< the same, mean of those that were waited for
   std::int64_t gaps_ = 0, gap_sum_ = 0;

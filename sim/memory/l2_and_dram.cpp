@@ -26,8 +26,8 @@ std::size_t L2AndDram::owner_of(std::uint64_t block) const {
   return owning_partition(block * kBlock, tags_.size());
 }
 
-void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
-                              CacheTags::Sectors sectors, std::int64_t bytes, Read& read) {
+void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
+                           std::int64_t bytes, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
   const CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready;

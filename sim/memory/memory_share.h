@@ -54,7 +54,8 @@ class MemoryShare : public MemoryPorts {
   /// An idle memory for the next grid: share of each CTA, SM clock.
   void reset(double clock_mhz, ShareOf share);
 
-  /// Until the next reset() the memory is that of `followers`, whose leaders are behind the sockets.
+  /// Until the next reset() the memory is that of `followers`, whose leaders are behind the
+  /// sockets.
   void follow(Followers& followers) { followers_ = &followers; }
 
   /// Of all SMs for which the simulated ones stood.

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/followers.h"
+
+#include "sim/isa/warp_instruction.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kBytes = 1000;  // of a k-tile, and of a result
+constexpr int kLatency = 100;          // of the L2, and as much again of DRAM
+
+/// k-tiles and results of CTAs one behind the other; each CTA has a MiB of its own.
+class Traffic : public CtaTraffic {
+ public:
+  MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+                    std::int64_t tile) const override {
+    const std::int64_t at = (cta << 20) + (tile << 12) +
+                            (instruction.opcode == Opcode::kStoreGlobal ? 1 << 19 : 0) + warp;
+    return {static_cast<std::uint64_t>(at), kBytes};
+  }
+};
+
+/// Kernels of one warp that copy a k-tile ahead; what the leader does is said by hand.
+struct Bench {
+  explicit Bench(int sms, std::int64_t tiles, std::int64_t ctas)
+      : followers(memory(), 1000, sms, Bytes(1'000'000)) {
+    copy.opcode = Opcode::kCopy;
+    copy.tiles_ahead = 1;
+    first_copy = copy;
+    first_copy.tiles_ahead = 0;
+    store.opcode = Opcode::kStoreGlobal;
+    program.loop = {copy};
+    program.iterations = tiles;
+    kernel.program = &program;
+    kernel.traffic = &traffic;
+    kernel.warps_per_cta = 1;
+    kernel.ctas_per_sm = 1;
+    kernel.ctas = ctas;
+    followers.start(1000, kernel, {0});
+  }
+
+  /// 1 byte per cycle from DRAM at 1000 MHz, all else as good as free.
+  static MemorySpec memory() {
+    MemorySpec spec;
+    spec.sm_port_bytes_per_cycle = 1e6;
+    spec.l2_partitions = 1;
+    spec.l2_capacity = Bytes(1 << 24);
+    spec.l2_bytes_per_cycle = 1e6;
+    spec.l2_near_latency_cycles = spec.l2_far_latency_cycles = kLatency;
+    spec.dram_gb_per_s = 1;
+    spec.dram_efficiency_percent = 100;
+    spec.dram_refresh_interval_ns = 1;
+    spec.dram_access_latency_cycles = kLatency;
+    return spec;
+  }
+
+  /// The leader asks for `tile`, or stores behind it; when it has its answer.
+  std::int64_t access(const WarpInstruction& instruction, std::int64_t tile, std::int64_t now) {
+    RequestInfo info;
+    info.instruction = &instruction;
+    info.tile = tile;
+    return followers.access(0, traffic.range(0, 0, instruction, tile),
+                            instruction.opcode == Opcode::kStoreGlobal, info, now);
+  }
+
+  Traffic traffic;
+  WarpInstruction first_copy, copy, store;
+  WarpProgram program;
+  KernelLaunch kernel;
+  Followers followers;
+};
+
+TEST(Followers, AskForTheirOwnTilesBehindThoseOfTheirLeader) {
+  Bench bench(3, 1, 3);
+  // The leader's bytes come first, then those of two followers.
+  EXPECT_EQ(bench.access(bench.first_copy, 0, 10), 10 + kBytes + 2 * kLatency);
+  EXPECT_EQ(bench.followers.finish(), 10 + 3 * kBytes + 2 * kLatency);
+  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 3 * kBytes);
+}
+
+TEST(Followers, AnSmWithoutACtaAsksForNothing) {
+  Bench bench(3, 1, 2);
+  bench.access(bench.first_copy, 0, 10);
+  bench.followers.finish();
+  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 2 * kBytes);
+}
+
+TEST(Followers, StoreAsMuchLaterThanTheirLeaderAsTheirDataCame) {
+  Bench bench(2, 1, 2);
+  const std::int64_t there = bench.access(bench.first_copy, 0, 10);
+  bench.followers.tile_used(0, 0, there + 7);
+  const std::int64_t stored = there + 500;
+  EXPECT_EQ(bench.access(bench.store, 0, stored), stored + 1 + kLatency);
+  // DRAM has one tile after the other.
+  EXPECT_EQ(bench.followers.finish(), stored + kBytes + 1 + kLatency);
+}
+
+TEST(Followers, AskForTheNextTileWhenTheyHaveUsedOne) {
+  Bench bench(2, 2, 2);
+  const std::int64_t there = bench.access(bench.first_copy, 0, 10);
+  bench.followers.tile_used(0, 0, there + 7);
+  // Three cycles behind its use, as the follower does then.
+  const std::int64_t next = bench.access(bench.copy, 1, there + 10);
+  // The follower's first tile keeps DRAM busy when the leader asks for its second one.
+  EXPECT_EQ(next, 10 + 3 * kBytes + 2 * kLatency);
+  // And its second one: DRAM never waits.
+  EXPECT_EQ(bench.followers.finish(), 10 + 4 * kBytes + 2 * kLatency);
+  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 4 * kBytes);
+}
+
+TEST(Followers, ComputeAsLongAsTheirLeaderWhereItWaitsForNothing) {
+  Bench bench(2, 2, 2);
+  std::int64_t there = bench.access(bench.first_copy, 0, 10);
+  bench.followers.tile_used(0, 0, there + 7);
+  there = bench.access(bench.copy, 1, there + 10);
+  constexpr std::int64_t kLong = 20'000;  // of the first tile
+  bench.followers.tile_used(0, 1, there + kLong);
+  const std::int64_t stored = there + kLong + 500;
+  bench.access(bench.store, 1, stored);
+  // It began a tile's time of DRAM later, and the rest takes it as long.
+  EXPECT_EQ(bench.followers.finish(), stored + kBytes + 1 + kLatency);
+}
+
+TEST(Followers, StartAnewWithEachGrid) {
+  Bench bench(2, 1, 2);
+  bench.access(bench.first_copy, 0, 10);
+  bench.followers.finish();
+  bench.followers.start(1000, bench.kernel, {0});
+  EXPECT_EQ(bench.access(bench.first_copy, 0, 10), 10 + kBytes + 2 * kLatency);
+  EXPECT_EQ(bench.followers.finish(), 10 + 2 * kBytes + 2 * kLatency);
+}
+
+}  // namespace
+}  // namespace sptc::sim
