@@ -211,8 +211,12 @@ class GemmSimulator::Impl {
   /// Whether the other SMs follow those that are simulated. Not where they would take up CTAs one
   /// after the other: who gets the next one depends on differences that followers do not have.
   bool followed(const GemmKernel& kernel) const {
-    return options_.sms == Sms::kSampled && !kernel.stream_k() &&
+    return options_.sms == Sms::kSampled && !shares_tiles(kernel) &&
            kernel.ctas() <= spec_.sms * kernel.ctas_per_sm;
+  }
+
+  bool shares_tiles(const GemmKernel& kernel) const {
+    return kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
   }
 
   /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
@@ -236,7 +240,7 @@ class GemmSimulator::Impl {
     if (followed(kernel)) {
       return leaders(count, active);
     }
-    const bool shared = kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
+    const bool shared = shares_tiles(kernel);
     std::vector<int> parts;
     for (int i = 0; i < count; ++i) {
       const int at = i * active / count;

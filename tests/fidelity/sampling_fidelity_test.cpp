@@ -68,6 +68,8 @@ double deviation(const std::string& name, const Figures& all, const Figures& few
 // The aim is 2 %. These GEMMs last microseconds, where first accesses and drift between SMs show;
 // the limits guard against getting worse.
 constexpr double kMostOfOne = 0.05, kMostOfMean = 0.015;
+// Where the other SMs follow.
+constexpr double kMostOfMeanFollowed = 0.01;
 
 TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes) {
   const std::vector<GemmProblem> problems = shapes();
@@ -85,7 +87,7 @@ TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes)
         << name;
   }
   std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(problems.size()));
-  EXPECT_LE(sum / static_cast<double>(problems.size()), kMostOfMean);
+  EXPECT_LE(sum / static_cast<double>(problems.size()), kMostOfMeanFollowed);
 }
 
 TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
