@@ -57,10 +57,13 @@ void check_given_options(const CLI::App& app) {
     add_files(*command, files);
   }
   for (const NamedFile& output : files) {
+    if (!output.written) {
+      continue;
+    }
     const auto other = std::find_if(files.begin(), files.end(), [&](const NamedFile& file) {
       return &file != &output && same(file.path, output.path);
     });
-    if (output.written && other != files.end()) {
+    if (other != files.end()) {
       throw InputError(fmt::format("{} {}: {} names the same file", output.option,
                                    printable(output.path.string()), other->option));
     }

@@ -406,7 +406,7 @@ void expect_valid(const nlohmann::json& schema, const nlohmann::json& value,
     if (schema.contains("properties")) {
       ASSERT_TRUE(schema["properties"].contains(key)) << where << "/" << key;
       const auto& of_key = schema["properties"][key];
-      if (of_key["type"] == "object") {
+      if (of_key.value("type", "") == "object") {
         expect_valid(of_key, inner, where + "/" + key);
       }
     }
