@@ -20,6 +20,9 @@ constexpr std::int64_t kFewTiles = 8;
 constexpr std::int64_t kTilesOfFills = 32;
 constexpr std::int64_t kTilesOfFillsThatStay = 16;
 
+// Rounds that are emptier than this are not alike: the last CTAs have the memory to themselves.
+constexpr double kMostEmpty = 0.1;
+
 // Rounds of CTAs among which the last one, which need not fill the GPU, is not seen.
 constexpr std::int64_t kManyRounds = 16;
 
@@ -110,7 +113,8 @@ class Extrapolation {
   /// What the k-tiles between the first depth and the second one add to all CTAs, where `deep`, of
   /// the second depth, took `cycles` with all CTAs.
   double of_a_stretch(const GridTimes& deep, double cycles) {
-    if (extent_.stays || extent_.resident > 1 || extent_.ctas <= 2 * fill_) {
+    const bool uneven = last_round_counts_ && extent_.empty > kMostEmpty;
+    if (extent_.stays || extent_.resident > 1 || extent_.ctas <= 2 * fill_ || uneven) {
       const GridTimes shallow = simulated(ctas_.second, tiles_.first, last_round_counts_);
       return cycles - with_all_ctas(shallow, tiles_.first);
     }

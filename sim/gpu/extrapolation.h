@@ -16,6 +16,7 @@ struct GridExtent {
   /// Multiple of the periods that the main loop may have: stages that are filled in a burst, and
   /// fractions of cycles that add up.
   std::int64_t tile_period = 4;
+  double empty = 0;  ///< share of the places in its rounds, on all SMs, that stay empty
 };
 
 /// A grid that is simulated.

@@ -337,9 +337,12 @@ class GemmSimulator::Impl {
       share.shorten(total, grid.ends_as_the_whole);
       return times_of(run_tiles(launch, total, grid.k_tiles, parts));
     };
+    const std::int64_t rounds = ceil_div(kernel.ctas(), spec_.sms);
+    const double filled =
+        static_cast<double>(kernel.ctas()) / static_cast<double>(rounds * spec_.sms);
     const ExtrapolatedCycles cycles = extrapolate_cycles(
-        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm, stays,
-         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2)},
+        {rounds, kernel.k_tiles(), kernel.ctas_per_sm, stays,
+         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2), 1 - filled},
         simulate);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;

@@ -56,6 +56,23 @@ TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
   }
 }
 
+TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
+  // 100 cycles per k-tile, and 60 in the last round, in which few SMs share the memory.
+  const auto simulate = [](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
+      const bool last = grid.ends_as_the_whole && cta + 1 == grid.ctas;
+      times.cycles += (last ? 60 : 100) * grid.k_tiles;
+      times.cta_ends[0].push_back(times.cycles);
+    }
+    return times;
+  };
+  const GridExtent extent{4, 128, 1, false, 4, 0.2};
+  const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+  EXPECT_TRUE(result.extrapolated);
+  EXPECT_EQ(result.cycles, 128 * (3 * 100 + 60));
+}
+
 TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
