@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -42,15 +43,37 @@ class Throughput {
     return (next_free_ + rate_ - 1) / rate_;
   }
 
+  /// The same for `items` that arrived one by one since the call before this one: those for which
+  /// the unit was idle in the meantime are through, the others queue.
+  std::int64_t reserve_arrived(std::int64_t now, std::int64_t items) {
+    const std::int64_t idle = now * rate_ - arrived_at_ - (done_by(now * rate_) - done_then_);
+    const std::int64_t through = std::clamp(idle, std::int64_t{0}, items * kScale);
+    const std::int64_t rest = items * kScale - through;
+    busy_ += items * kScale;
+    if (rest > 0) {
+      next_free_ = std::max(next_free_, now * rate_) + rest;
+    }
+    arrived_at_ = now * rate_;
+    done_then_ = done_by(arrived_at_);
+    return rest > 0 ? (next_free_ + rate_ - 1) / rate_ : now;
+  }
+
   /// Cycles of work done so far.
   double busy_cycles() const { return static_cast<double>(busy_) / static_cast<double>(rate_); }
 
  private:
   static constexpr std::int64_t kScale = 1000;
 
-  std::int64_t rate_;           ///< items per kScale cycles
-  std::int64_t next_free_ = 0;  ///< [cycles * rate]
-  std::int64_t busy_ = 0;       ///< [cycles * rate]
+  /// Of all that was taken or reserved, what is through at `time`.
+  std::int64_t done_by(std::int64_t time) const {
+    return busy_ - std::max<std::int64_t>(0, next_free_ - time);
+  }
+
+  std::int64_t rate_;            ///< items per kScale cycles
+  std::int64_t next_free_ = 0;   ///< [cycles * rate]
+  std::int64_t busy_ = 0;        ///< [cycles * rate]
+  std::int64_t arrived_at_ = 0;  ///< last call of reserve_arrived() [cycles * rate]
+  std::int64_t done_then_ = 0;   ///< what was through then [cycles * rate]
 };
 
 }  // namespace sptc::sim

@@ -111,7 +111,7 @@ class GemmSimulator::Impl {
  private:
   static constexpr int kMostSampled = 8;
   // A millisecond or two of the host; as many again where others follow.
-  static constexpr std::int64_t kSampledInstructions = 16384;
+  static constexpr std::int64_t kSampledInstructions = 8192;
   static constexpr std::int64_t kFollowedInstructions = 8192;
 
   /// What all launches of a kernel share.

@@ -24,6 +24,7 @@ struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
   RequestInfo info;
   std::size_t port = 0;
   CopyDone done;
+  bool bulk = false;     ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
   std::int64_t due = 0;  ///< cycle of the response
 };
 
@@ -113,6 +114,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->info.tile = request.tile;
   transaction->info.warp = request.warp;
   transaction->port = port;
+  transaction->bulk = request.instruction->first_warp_only;
   transaction->done = done;
   transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
   transaction->set_address(range.address);
@@ -191,7 +193,8 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
     if (transaction.done.load != nullptr) {
       l1_.fill({transaction.get_address(), bytes});
     }
-    end = shared_memory_.claim(Bytes(bytes));
+    end = transaction.bulk ? shared_memory_.claim_arrived(Bytes(bytes))
+                           : shared_memory_.claim(Bytes(bytes));
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));
   } else {

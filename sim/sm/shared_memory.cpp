@@ -95,6 +95,11 @@ std::int64_t SharedMemory::claim(Bytes bytes) {
   return banks_.reserve(now(), bytes.count());
 }
 
+std::int64_t SharedMemory::claim_arrived(Bytes bytes) {
+  serve();
+  return banks_.reserve_arrived(now(), bytes.count());
+}
+
 SharedMemory::Statistics SharedMemory::statistics() const {
   Statistics result = statistics_;
   result.busy_cycles = banks_.busy_cycles();

@@ -38,9 +38,13 @@ class SharedMemory : public Module {
   SharedMemory(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
   /// Occupies the banks for `bytes` free of conflicts, behind everything that came before: writes
-  /// of cp.async and TMA, operands that wgmma reads. Returns the cycle in which the last of them is
+  /// of cp.async, operands that wgmma reads. Returns the cycle in which the last of them is
   /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
   std::int64_t claim(Bytes bytes);
+
+  /// The same for writes of TMA, in the cycle in which the last of `bytes` has come:
+  /// those before it were written while the banks were idle.
+  std::int64_t claim_arrived(Bytes bytes);
 
   Statistics statistics() const;
 

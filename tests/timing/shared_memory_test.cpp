@@ -65,6 +65,16 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   EXPECT_EQ(delayed - alone, 32 - arrival - 1);
 }
 
+TEST(SharedMemoryTiming, WritesTakeTheBanksOnlyWhereTheyWereNotIdleMeanwhile) {
+  SmHarness harness("gpu", one_sub_partition());
+  latency_of(harness, 1, 1);  // idle but for a load
+  SharedMemory& shared = harness.shared_memory();
+  const std::int64_t now = harness.absolute_now();
+  ASSERT_GT(now, 16);
+  EXPECT_EQ(shared.claim_arrived(Bytes(1024)) - now, 0);
+  EXPECT_EQ(shared.claim_arrived(Bytes(1024)) - now, 8);
+}
+
 TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
   // Thousandths of a wavefront per cycle would make 3 cycles 3.003, and these endless.
   GpuSpec spec = one_sub_partition();
