@@ -209,10 +209,11 @@ class GemmSimulator::Impl {
   }
 
   /// Whether the other SMs follow those that are simulated. Not where they would take up CTAs one
-  /// after the other: who gets the next one depends on differences that followers do not have.
+  /// after the other: who gets the next one depends on differences that followers do not have. Nor
+  /// where columns of B are windows of one image: addresses do not say that DRAM delivers it once.
   bool followed(const GemmKernel& kernel) const {
     return options_.sms == Sms::kSampled && !shares_tiles(kernel) &&
-           kernel.ctas() <= spec_.sms * kernel.ctas_per_sm;
+           kernel.problem.distinct_b == 1 && kernel.ctas() <= spec_.sms * kernel.ctas_per_sm;
   }
 
   bool shares_tiles(const GemmKernel& kernel) const {
