@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "sim/gemm/grid_reuse.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 #include "sim/gemm/warp_program.h"
 
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include "models/mma/catalogue.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/grid_reuse.h"
+#include "sim/gemm/kernel_estimate.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/sampled_share.h"
 #include "sim/gemm/warp_program.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/mma/step_rules.h"
-#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_library_spec.h"
+#include "sim/gemm/kernel_target.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 

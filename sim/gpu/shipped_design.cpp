@@ -2,6 +2,8 @@
 #include "sim/gpu/shipped_design.h"
 
 #include "models/base/error.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 
 namespace sptc::sim {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gpu_spec.h"
 
 #include <optional>

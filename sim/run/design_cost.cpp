@@ -3,6 +3,7 @@
 
 #include "models/mma/instruction.h"
 #include "sim/config/energy.h"
+#include "sim/gemm/gemm_kernel.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validate/profile_clock.h"
 
-#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 // The closed form of the simulator against the simulator, on shapes that it was not fitted to.
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 #include "sim/gpu/gemm_simulator.h"
 
 #include <gtest/gtest.h>

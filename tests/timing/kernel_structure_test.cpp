@@ -3,6 +3,7 @@
 // warp), to the cycle. References: CUTLASS, mma_pipelined.h and
 // sm90_gemm_tma_warpspecialized_cooperative.hpp.
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gemm/work_schedule.h"
 #include "sim/gpu/gpu.h"

@@ -2,6 +2,7 @@
 // Copies from global memory: waiting for them, another memory behind the sockets, bytes of dense
 // and sparse, and what the bandwidth of the L2 bounds.
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu.h"

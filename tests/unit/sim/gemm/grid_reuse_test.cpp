@@ -3,6 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,8 @@
 
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/kernel_estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/kernel_estimate.h"
+
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/traffic_counts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+// With fewer warps a CTA that is alone on its SM has fewer than two per sub-partition.
+constexpr int kEnoughWarps = 8;
+
+/// Constants of the closed form beside those of the GPU and its library.
+struct FormConstants {
+  double sm_overlap;      ///< exponent with which the L2 and latencies pass beside the data path
+  double lone_warps;      ///< multiply rate of a CTA with few warps that is alone on its SM
+  double first_fill;      ///< DRAM latencies until the first tiles of all SMs have arrived
+  double next_fill;       ///< and those of each further round
+  double store_wait;      ///< how often D of a CTA that is not the last one is waited for
+  double barrier_cycles;  ///< waiting, barrier and first fragments of a k-tile, beside the latency
+};
+
+// The launch cost, overlap and library of a GPU are fitted to measured times with these.
+constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
+// Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
+constexpr FormConstants kSimulator{6, 0.96, 1.53, 0, 0.45, 216};
+// Exponent with which tensor cores and shared memory work side by side.
+constexpr double kDataPathOverlap = 16;
+// Main loop of a tile that the library of a GPU does not have, as a share of the rate.
+constexpr double kOtherTile = 0.987;
+
+// Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
+constexpr double kL2ShareOfOperand = 0.35;
+
+double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
+  return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
+}
+
+/// Bytes that DRAM delivers and takes: every operand and D once, and again what a later wave of
+/// CTAs needs and the L2 has lost.
+double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
+  const GemmShape& shape = kernel.problem.shape;
+  double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
+  if (kernel.instruction.sparse) {
+    a += bytes_of(traffic, Operand::kMetadata, shape.m, shape.k);
+  }
+  const double b = bytes_of(traffic, Operand::kB, shape.n, shape.k) * kernel.problem.distinct_b +
+                   traffic.other_columns_bytes();
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  // A wave works on a patch of D, as square as it can be.
+  const double concurrent =
+      static_cast<double>(std::min(kernel.ctas(), target.sms) * kernel.ctas_per_sm) /
+      kernel.split_k;
+  const double area = concurrent * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
+  const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
+  const double patch_m = std::min(m, area / patch_n);
+  const double kept = kL2ShareOfOperand * static_cast<double>(target.memory.l2_capacity.count());
+  double again = 0;
+  if (patch_m < m && patch_n < n) {
+    again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
+                     b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
+  }
+  return static_cast<double>(kernel.problem.batch) * (a + b + again) +
+         static_cast<double>(stored_bytes(kernel)) / kernel.split_k;
+}
+
+double output_elements(const GemmProblem& problem) {
+  return static_cast<double>(problem.batch * problem.shape.m * problem.shape.n);
+}
+
+double dram_bytes_per_us(const KernelTarget& target) {
+  return target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) * target.boost_clock_mhz;
+}
+
+/// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
+double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
+  const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
+  if (kernel.wgmma) {
+    // B once for the four warps of a warpgroup.
+    const std::int64_t groups = kernel.cta_tile.m / kernel.wgmma->shape.m;
+    return static_cast<double>(groups) * (bytes_of(traffic, Operand::kA, kernel.wgmma->shape.m, k) +
+                                          bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k));
+  }
+  double of_warp = bytes_of(traffic, Operand::kA, kernel.warp_tile.m, k) +
+                   bytes_of(traffic, Operand::kB, kernel.warp_tile.n, k);
+  if (kernel.instruction.sparse) {
+    of_warp += bytes_of(traffic, Operand::kMetadata, kernel.warp_tile.m, k);
+  }
+  return of_warp * kernel.warps();
+}
+
+/// CTAs, and how many of them the busiest SM runs.
+struct GridOnGpu {
+  double ctas, most, active;  ///< active: share of the SMs that have a CTA
+};
+
+GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto sms = static_cast<double>(target.sms);
+  if (!target.library.whole_tiles) {
+    const GemmShape& shape = kernel.problem.shape;
+    const double ctas = static_cast<double>(shape.m) / static_cast<double>(kernel.cta_tile.m) *
+                        static_cast<double>(shape.n) / static_cast<double>(kernel.cta_tile.n) *
+                        static_cast<double>(kernel.problem.batch * kernel.split_k);
+    return {ctas, ctas / sms, 1};
+  }
+  const auto ctas = static_cast<double>(kernel.ctas());
+  if (kernel.stream_k()) {
+    // As much work for every SM, and at least two k-tiles for each that has any.
+    const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
+    return {ctas, std::max(ctas / sms, ctas / std::max(1.0, stretches)),
+            std::min(1.0, stretches / sms)};
+  }
+  return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms)),
+          std::min(1.0, ctas / sms)};
+}
+
+/// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
+std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
+                                        const GridOnGpu& grid, double lone_warps) {
+  const double macs_per_cycle =
+      target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
+                               kernel.instruction.accumulator == numerics::DataType::kF32);
+  const double of_cta = static_cast<double>(kernel.issued_macs()) /
+                        static_cast<double>(kernel.ctas()) / macs_per_cycle * kernel.issue_stretch;
+  if (!target.library.whole_tiles || kernel.stream_k()) {
+    const double divided = grid.most * of_cta;
+    return {divided, divided};
+  }
+  const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
+  const std::int64_t rest = most % kernel.ctas_per_sm;
+  const auto rate = [&](std::int64_t together) {
+    return together * kernel.warps() < kEnoughWarps ? lone_warps : 1.0;
+  };
+  // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
+  const double full = kernel.wgmma ? 1.0 : rate(kernel.ctas_per_sm);
+  const double busiest =
+      (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
+  return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
+}
+
+/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
+/// ones.
+double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto [ctas, most, active] = grid_on_gpu(kernel, target);
+  const double whole = target.library.whole_wave_percent / 100;
+  const double even = ctas / static_cast<double>(target.sms) / most;
+  return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
+}
+
+/// Share of the multiply rate that the main loop of the library's kernel reaches.
+double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
+  const double most =
+      kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kOtherTile;
+  for (const TileCandidate& tile : library.tiles) {
+    if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
+      const double of_tile = tile.main_loop_percent / 100;
+      return kernel.instruction.sparse ? std::min(of_tile, most) : of_tile;
+    }
+  }
+  return most;
+}
+
+/// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
+double power_mean(std::initializer_list<double> times, double exponent) {
+  const double longest = std::max(times);
+  double sum = 0;
+  for (const double time : times) {
+    sum += std::pow(time / longest, exponent);
+  }
+  return longest * std::pow(sum, 1 / exponent);
+}
+
+/// What both closed forms have in common: all but overlap, main loop and persistence.
+KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
+                             const KernelTarget& target) {
+  const GemmBytes traffic(kernel);
+  const MemorySpec& memory = target.memory;
+  const double cycles_per_us = target.boost_clock_mhz;
+  const GridOnGpu grid = grid_on_gpu(kernel, target);
+  const auto [ctas, most, active] = grid;
+
+  KernelEstimate result;
+  result.sm_overlap = constants.sm_overlap;
+  const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
+  result.tensor_us = busiest / cycles_per_us;
+  result.mean_tensor_us = mean / cycles_per_us;
+  const double copied =
+      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
+  const double written = kernel.staged_in_registers() ? 2 * copied : copied;
+  result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + written) /
+                            static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
+                            cycles_per_us;
+  const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
+  const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
+  result.l2_us = l2_bytes / std::min(memory.l2_bytes_per_cycle, at_ports) / cycles_per_us;
+  result.dram_us = dram_bytes(kernel, traffic, target) / dram_bytes_per_us(target);
+  const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
+                        : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)
+                                                      : std::ceil(most / kernel.ctas_per_sm);
+  result.latency_us = rounds * static_cast<double>(kernel.k_tiles()) *
+                      (memory.dram_latency_cycles() + constants.barrier_cycles) /
+                      std::max(1, kernel.stages - 1) / cycles_per_us;
+  const double store =
+      static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
+  result.fill_us = (memory.dram_latency_cycles() * constants.first_fill + store) / cycles_per_us;
+  result.next_fills_us =
+      (memory.dram_latency_cycles() * constants.next_fill * std::max(0.0, rounds - 1) +
+       store * constants.store_wait * std::max(0.0, most - 1)) /
+      cycles_per_us;
+  if (kernel.stream_k()) {
+    // Partial sums are stored, a flag is read, then the sums: once for each CTA.
+    const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
+    result.fill_us +=
+        (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
+        cycles_per_us;
+  }
+  result.launch_us = target.library.launch_us;
+  if (kernel.split_k > 1) {
+    // The slices have just been written: they are read from the L2.
+    const double outputs = output_elements(kernel.problem);
+    const double bytes = outputs * (4.0 * kernel.split_k + output_bits(kernel.problem.dtype) / 8.0);
+    result.launch_us += target.library.reduction_launch_us;
+    result.reduction_us = bytes / memory.l2_bytes_per_cycle / cycles_per_us;
+  }
+  return result;
+}
+
+}  // namespace
+
+double KernelEstimate::time_us(double ratio) const {
+  const double data_path =
+      power_mean({tensor_us / ratio, shared_memory_us / ratio}, kDataPathOverlap);
+  const double in_sms = power_mean({data_path, l2_us / ratio, latency_us}, sm_overlap);
+  // DRAM works on while CTAs wait for their first tiles and last results.
+  return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
+         outside_us();
+}
+
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  KernelEstimate result = estimate_with(kGpu, kernel, target);
+  const double waves = share_of_waves(kernel, target);
+  result.tensor_us *= waves / main_loop(kernel, target.library);
+  result.shared_memory_us *= waves;
+  result.dram_overlap = target.library.overlap_exponent;
+  result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
+                    output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);
+  result.dram_us -= result.store_us;
+  // The last epilogue of an SM may be slower than its port.
+  const double port = target.memory.sm_port_bytes_per_cycle;
+  const double epilogue = std::min(port, target.library.epilogue_bytes_per_cycle);
+  result.fill_us += static_cast<double>(GemmBytes(kernel).output_tile_bytes()) *
+                    (1 / epilogue - 1 / port) / target.boost_clock_mhz;
+  if (kernel.persistent()) {
+    // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
+    result.next_fills_us = 0;
+  }
+  return result;
+}
+
+KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  KernelEstimate result = estimate_with(kSimulator, kernel, target);
+  result.dram_overlap = kSimulator.sm_overlap;
+  return result;
+}
+
+double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library) {
+  const double knee = library.sustained_knee_percent / 100;
+  return utilization <= knee ? 1 : std::pow(knee / utilization, library.sustained_exponent);
+}
+
+}  // namespace sptc::sim

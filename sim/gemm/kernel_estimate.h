@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/kernel_library_spec.h"
+#include "sim/gemm/kernel_target.h"
+
+namespace sptc::sim {
+
+/// One launch in closed form: what each resource needs by itself [us at the boost clock, DRAM at
+/// its own], and what cannot overlap.
+struct KernelEstimate {
+  double tensor_us = 0;         ///< main loop of the busiest SM
+  double shared_memory_us = 0;  ///< of the busiest SM
+  double l2_us = 0;
+  double dram_us = 0;
+  double store_us = 0;    ///< DRAM takes what it can only take behind the multiplication
+  double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages
+  double fill_us = 0;     ///< the first tiles arrive, the last results leave
+  double next_fills_us = 0;   ///< the same for the rounds of CTAs between
+  double launch_us = 0;       ///< of one kernel or, with split-K, of two
+  double reduction_us = 0;    ///< summing the slices of split-K
+  double mean_tensor_us = 0;  ///< tensor cores of the mean SM at their peak rate
+  double sm_overlap = 1;      ///< exponents of overlap: L2 and latencies beside the data path,
+  double dram_overlap = 1;    ///< and DRAM beside them
+
+  /// At a clock that is `ratio` of the boost clock.
+  double time_us(double ratio) const;
+  /// What the SMs have no part in.
+  double outside_us() const { return launch_us + reduction_us; }
+  /// Share of the launch in which the mean tensor core multiplies, at the boost clock.
+  double utilization() const { return mean_tensor_us / time_us(1); }
+};
+
+/// A launch on the GPU, by its library.
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
+
+/// The same launch in the SystemC model, whose main loops, overlap and scheduling are not those of
+/// the library: follows it within 7 % on average (configs/CALIBRATION.md).
+KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
+
+/// SM clock under sustained load, as a share of the boost clock: 1 up to the knee, then
+/// (knee / utilization) ^ exponent.
+double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library);
+
+}  // namespace sptc::sim
