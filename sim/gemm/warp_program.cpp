@@ -8,7 +8,9 @@
 #include "sim/sm/bank_conflicts.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -89,11 +91,15 @@ class ProgramBuilder {
     return program;
   }
 
+  /// Of which a k-tile has a tile.
+  std::span<const Operand> operands() const {
+    static constexpr std::array kSparse{Operand::kA, Operand::kMetadata, Operand::kB};
+    static constexpr std::array kDense{Operand::kA, Operand::kB};
+    return kernel_.instruction.sparse ? std::span<const Operand>(kSparse) : kDense;
+  }
+
   void add_bulk_copies(std::vector<WarpInstruction>& code) const {
-    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
-      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
-        continue;
-      }
+    for (const Operand operand : operands()) {
       WarpInstruction& copy = add(code, Opcode::kCopy);
       copy.operand = operand;
       copy.first_warp_only = true;
@@ -155,10 +161,7 @@ class ProgramBuilder {
   /// The warp's part of the operand tiles of the k-tile `ahead` of the current one.
   void add_copies(std::vector<WarpInstruction>& code, int ahead) const {
     const std::int64_t bytes_per_instruction = std::int64_t{kernel_.async_copy_bytes} * 32;
-    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
-      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
-        continue;
-      }
+    for (const Operand operand : operands()) {
       WarpInstruction& copy = add(code, Opcode::kCopy);
       copy.operand = operand;
       copy.tiles_ahead = ahead;
@@ -169,10 +172,7 @@ class ProgramBuilder {
 
   /// The same on its way through registers: kLoadGlobal fills them, kStoreShared empties them.
   void add_staging(std::vector<WarpInstruction>& code, Opcode opcode, int ahead) const {
-    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
-      if (operand == Operand::kMetadata && !kernel_.instruction.sparse) {
-        continue;
-      }
+    for (const Operand operand : operands()) {
       const RegisterRange registers = registers_.staged(operand);
       WarpInstruction& move = add(code, opcode);
       (opcode == Opcode::kLoadGlobal ? move.d : move.a) = registers;
@@ -201,15 +201,13 @@ class ProgramBuilder {
     return wavefronts(addresses, kChunkBytes, kBanks, kBankBytes) / free_of_conflicts;
   }
 
-  void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,
-                RegisterRange destination, bool skip_in_last) const {
-    WarpInstruction load;
-    load.opcode = Opcode::kLoadMatrix;
+  static void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,
+                       RegisterRange destination, bool skip_in_last) {
+    WarpInstruction& load = add(code, Opcode::kLoadMatrix);
     load.operand = operand;
     load.where = where;
     load.d = destination;
     load.tiles_ahead = skip_in_last ? 1 : 0;
-    code.push_back(load);
   }
 
   /// ldmatrix.x4 fills four registers: those of fragment `next` and of as many after it as they
@@ -254,8 +252,7 @@ class ProgramBuilder {
     for (int row = 0; row < kernel_.fragments_m(); ++row) {
       for (int i = 0; i < kernel_.fragments_n(); ++i) {
         const int col = row % 2 == 0 ? i : kernel_.fragments_n() - 1 - i;
-        WarpInstruction mma;
-        mma.opcode = Opcode::kMma;
+        WarpInstruction& mma = add(code, Opcode::kMma);
         mma.where = {row, col, 0};
         mma.a = registers_.a(buffer, row);
         mma.b = registers_.b(buffer, col);
@@ -263,18 +260,15 @@ class ProgramBuilder {
         mma.d = mma.c;
         mma.metadata = registers_.metadata(buffer, row);
         mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
-        code.push_back(mma);
       }
     }
   }
 
   void add_accumulator_reads(std::vector<WarpInstruction>& code, int row) const {
     for (int col = 0; col < kernel_.fragments_n(); ++col) {
-      WarpInstruction store;
-      store.opcode = Opcode::kStoreAccumulator;
+      WarpInstruction& store = add(code, Opcode::kStoreAccumulator);
       store.where = {row, col, 0};
       store.c = registers_.accumulator(row, col);
-      code.push_back(store);
     }
   }
 

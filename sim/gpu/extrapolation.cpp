@@ -74,19 +74,21 @@ class Extrapolation {
         // on.
         warm_up_(extent.stays || extent.resident > 1 ? fill_ : std::max<std::int64_t>(fill_, 2)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
-        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
-                         extent.stays)),
-        tiles_(stretch_of(extent.k_tiles,
-                          extent.resident == 1 ? kWarmUpTiles : kWarmUpTilesOfSeveral,
-                          extent.tile_period, true)) {}
+        cta_stretch_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
+                                extent.stays)),
+        tile_stretch_(stretch_of(extent.k_tiles,
+                                 extent.resident == 1 ? kWarmUpTiles : kWarmUpTilesOfSeveral,
+                                 extent.tile_period, true)) {}
 
   ExtrapolatedCycles cycles() {
-    const GridTimes deep = simulated(ctas_.second, tiles_.second, last_round_counts_);
-    double cycles = with_all_ctas(deep, tiles_.second);
-    if (tiles_.repeats > 0) {
-      cycles += static_cast<double>(tiles_.repeats) * std::max(0.0, of_a_stretch(deep, cycles));
+    const GridTimes deep = simulated(cta_stretch_.second, tile_stretch_.second, last_round_counts_);
+    double cycles = with_all_ctas(deep, tile_stretch_.second);
+    if (tile_stretch_.repeats > 0) {
+      cycles +=
+          static_cast<double>(tile_stretch_.repeats) * std::max(0.0, of_a_stretch(deep, cycles));
     }
-    return {std::llround(cycles), ctas_.repeats > 0 || tiles_.repeats > 0, cycles_simulated_};
+    return {std::llround(cycles), cta_stretch_.repeats > 0 || tile_stretch_.repeats > 0,
+            cycles_simulated_};
   }
 
  private:
@@ -99,15 +101,15 @@ class Extrapolation {
   /// From `grid`, of the second length, to all CTAs.
   double with_all_ctas(const GridTimes& grid, std::int64_t k_tiles) {
     const auto cycles = static_cast<double>(grid.cycles);
-    if (ctas_.repeats == 0) {
+    if (cta_stretch_.repeats == 0) {
       return cycles;
     }
     const double left_out =
         extent_.stays
-            ? cycles -
-                  static_cast<double>(simulated(ctas_.first, k_tiles, last_round_counts_).cycles)
+            ? cycles - static_cast<double>(
+                           simulated(cta_stretch_.first, k_tiles, last_round_counts_).cycles)
             : end_of(grid, warm_up_ + fill_) - end_of(grid, warm_up_);
-    return cycles + static_cast<double>(ctas_.repeats) * std::max(0.0, left_out);
+    return cycles + static_cast<double>(cta_stretch_.repeats) * std::max(0.0, left_out);
   }
 
   /// What the k-tiles between the first depth and the second one add to all CTAs, where `deep`, of
@@ -115,21 +117,22 @@ class Extrapolation {
   double of_a_stretch(const GridTimes& deep, double cycles) {
     const bool uneven = last_round_counts_ && extent_.empty > kMostEmpty;
     if (extent_.stays || extent_.resident > 1 || extent_.ctas <= 2 * fill_ || uneven) {
-      const GridTimes shallow = simulated(ctas_.second, tiles_.first, last_round_counts_);
-      return cycles - with_all_ctas(shallow, tiles_.first);
+      const GridTimes shallow =
+          simulated(cta_stretch_.second, tile_stretch_.first, last_round_counts_);
+      return cycles - with_all_ctas(shallow, tile_stretch_.first);
     }
-    const GridTimes shallow = simulated(2 * fill_, tiles_.first, false);
+    const GridTimes shallow = simulated(2 * fill_, tile_stretch_.first, false);
     const double of_one = end_of(deep, fill_) - end_of(shallow, fill_);
     const double of_two = end_of(deep, 2 * fill_) - end_of(shallow, 2 * fill_);
     const double fills = static_cast<double>(extent_.ctas) / static_cast<double>(fill_);
     return of_one + (fills - 1) * (of_two - of_one);
   }
 
-  const GridExtent& extent_;
-  const std::function<GridTimes(const ShortGrid&)>& simulate_;
+  const GridExtent extent_;
+  const std::function<GridTimes(const ShortGrid&)>& simulate_;  // of the caller, for one call
   const std::int64_t fill_, warm_up_;
   const bool last_round_counts_;
-  const Stretch ctas_, tiles_;
+  const Stretch cta_stretch_, tile_stretch_;
   std::int64_t cycles_simulated_ = 0;
 };
 

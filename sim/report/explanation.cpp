@@ -20,6 +20,11 @@ double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
+/// `cycles` of a launch, in percent of its time.
+double share_of_time(double cycles, const VariantResult& result) {
+  return percent(cycles / result.clock_mhz, result.time_us);
+}
+
 /// Cycles in which the busiest resource works.
 double busiest(const CycleBudget& b) {
   return std::max({b.tensor + b.operand_fetch, b.shared_memory, b.sm_port, b.l2, b.dram});
@@ -72,9 +77,8 @@ std::string_view words_for(Resource resource, const CycleBudget& budget) {
 /// resource works.
 std::string rows(std::string_view variant, const VariantResult& result) {
   const CycleBudget& b = result.budget;
-  const double us_per_cycle = 1 / result.clock_mhz;
-  const double idle_us = result.time_us - result.launch_us - busiest(b) * us_per_cycle;
-  const auto share = [&](double of) { return percent(of * us_per_cycle, result.time_us); };
+  const double idle_us = result.time_us - result.launch_us - busiest(b) / result.clock_mhz;
+  const auto share = [&](double cycles) { return share_of_time(cycles, result); };
   const Bottleneck bottleneck(result);
   const auto saved = [&](Resource resource) {
     return 100 * bottleneck.saved_by_doubling({resource});
@@ -175,17 +179,15 @@ std::string right_behind(const VariantResult& result, Resource first) {
 std::string busiest_words(const VariantResult& result) {
   constexpr double kMost = 50;  // percent
   const CycleBudget& budget = result.budget;
-  const auto share = [&](double cycles) {
-    return percent(cycles / result.clock_mhz, result.time_us);
-  };
   const Resource first = *std::max_element(
       kRates.begin(), kRates.end(),
       [&](Resource left, Resource right) { return busy(budget, left) < busy(budget, right); });
-  if (share(busy(budget, first)) > kMost) {
-    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(first, budget),
-                       share(busy(budget, first)));
+  const double share = share_of_time(busy(budget, first), result);
+  if (share > kMost) {
+    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(first, budget), share);
   }
-  return fmt::format("no resource works more than {:.0f} % of the time", share(busiest(budget)));
+  return fmt::format("no resource works more than {:.0f} % of the time",
+                     share_of_time(busiest(budget), result));
 }
 
 std::string bound(const VariantResult& result) {
@@ -197,9 +199,6 @@ std::string bound(const VariantResult& result) {
     return fmt::format("by its launch, {:.0f} % of the time",
                        percent(result.launch_us, result.time_us));
   }
-  const auto share_of = [&](double cycles) {
-    return percent(cycles / result.clock_mhz, result.time_us);
-  };
   if (first == Resource::kWaits) {
     return fmt::format("by latency, barriers and pipeline fill (half as long: -{:.0f} %), {}",
                        saved, busiest_words(result));
@@ -208,7 +207,7 @@ std::string bound(const VariantResult& result) {
   const std::string text =
       fmt::format("by {}{}, at work {:.0f} % of the time (twice as fast: -{:.0f} %",
                   saved < kLittle ? "nothing alone, soonest by " : "", words_for(first, budget),
-                  share_of(busy(budget, first)), saved);
+                  share_of_time(busy(budget, first), result), saved);
   return text + right_behind(result, first) + ")";
 }
 
