@@ -9,6 +9,7 @@
 #include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/kernel_library.h"
+#include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -25,8 +26,6 @@ namespace sptc::sim {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 
 /// One number as the file has it. Nothing: absent or malformed, and reported.
 struct WireNumber {
@@ -329,7 +328,8 @@ const Architecture* VariedArchitecture::with(
 
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  return parse_architecture(read_text_file(path, kMaxFileBytes), printable(path.string()));
+  return to_architecture(complete_architecture(read_named_file(name_or_path, path), path.string()),
+                         path.string());
 }
 
 namespace {
@@ -340,9 +340,7 @@ constexpr std::array<std::string_view, 2> kFolders = {"", "mig"};
 }  // namespace
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {
-  const bool is_path =
-      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
-  if (is_path) {
+  if (is_path(name_or_path)) {
     return name_or_path;
   }
   const std::vector<std::string> names = architecture_names();
@@ -363,13 +361,8 @@ std::filesystem::path architecture_path(const std::string& name_or_path) {
 std::vector<std::string> architecture_names() {
   std::vector<std::string> names;
   for (const std::string_view folder : kFolders) {
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(config_directory() / folder, error)) {
-      if (entry.path().extension() == ".json") {
-        names.push_back(entry.path().stem().string());
-      }
-    }
+    const std::vector<std::string> found = names_in(config_directory() / folder);
+    names.insert(names.end(), found.begin(), found.end());
   }
   std::sort(names.begin(), names.end());
   return names;

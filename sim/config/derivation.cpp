@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr std::size_t kMaxBases = 16;
 
 bool is_number_object(const json& value) {
@@ -81,8 +81,7 @@ class Merge {
 
 /// The file that "base" names; a path is relative to the file that says so.
 std::string base_path(const std::string& base, const std::string& file) {
-  const bool is_path = base.find('/') != std::string::npos || base.ends_with(".json");
-  if (!is_path || std::filesystem::path(base).is_absolute()) {
+  if (!is_path(base) || std::filesystem::path(base).is_absolute()) {
     return base;
   }
   return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
@@ -125,8 +124,7 @@ json complete(json document, const std::string& file, const FindDocument& find,
         .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
                           printable(base), kMaxBases));
   }
-  json result = complete(parse_json(read_text_file(path, kMaxFileBytes), printable(path)),
-                         printable(path), find, chain, origin);
+  json result = complete(read_named_file(base, path), path, find, chain, origin);
   if (!result.is_object()) {
     (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
   }
@@ -197,8 +195,7 @@ json complete_architecture(json document, const std::string& file) {
 
 json load_architecture_document(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  const std::string file = printable(path.string());
-  json result = complete_architecture(parse_json(read_text_file(path, kMaxFileBytes), file), file);
+  json result = complete_architecture(read_named_file(name_or_path, path), path.string());
   if (result.is_object() && !result.contains(kFittedDesign)) {
     json origin = result;
     result[std::string(kFittedDesign)] = std::move(origin);

@@ -8,6 +8,7 @@
 #include "sim/config/energy_fields.h"
 #include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
+#include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,6 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr int kMaxNode = 1000;
 constexpr double kMaxScale = 100;
 
@@ -300,18 +300,6 @@ class EnergyReader {
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
 };
 
-std::vector<std::string> names_in(const std::filesystem::path& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().extension() == ".json") {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::filesystem::path energy_directory() {
   return config_directory() / "energy";
 }
@@ -320,7 +308,7 @@ std::filesystem::path energy_directory() {
 /// nearest name.
 std::filesystem::path path_of(const std::string& name_or_path, std::string_view what,
                               const std::filesystem::path& directory) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
+  if (is_path(name_or_path)) {
     return name_or_path;
   }
   const std::vector<std::string> names = names_in(directory);
@@ -340,6 +328,14 @@ std::filesystem::path energy_path(const std::string& name_or_path) {
   return std::filesystem::exists(slice, error)
              ? slice
              : path_of(name_or_path, "energy file", energy_directory());
+}
+
+LoadedEnergy to_energy(json document, const std::string& file) {
+  const json complete = complete_document(std::move(document), file, energy_path);
+  const JsonObject root(complete, {file, ""});
+  LoadedEnergy result;
+  EnergyReader(root, result).read();
+  return result;
 }
 
 struct StcField {
@@ -377,6 +373,36 @@ constexpr std::array kStcFields = {
     StcField{"dram_metadata_pj", kMaxRow, store_stc<&Stc::dram_metadata_pj>},
 };
 
+energy::StcDesign to_stc_design(const json& document, const std::string& file) {
+  const JsonObject root(document, {file, ""});
+  std::vector<std::string> keys = {"name", "description", "node_nm"};
+  for (const StcField& field : kStcFields) {
+    keys.emplace_back(field.key);
+  }
+  ErrorList errors;
+  check_keys(root, keys, errors);
+  errors.collect([&] { root.text("name"); });
+  errors.collect([&] { root.text_or("description", ""); });
+  errors.collect([&] { root.integer("node_nm", 1, kMaxNode); });
+  energy::StcDesign design;
+  for (const StcField& field : kStcFields) {
+    errors.collect([&] {
+      const JsonObject number = root.object(field.key);
+      field.store(design, read_number(number, true, field.max, false).value);
+    });
+  }
+  errors.throw_if_any();
+  for (const std::int64_t extent : {design.spatial_m, design.spatial_k, design.n_tile}) {
+    if (extent < 1) {
+      root.place().fail("spatial_m, spatial_k and n_tile must be whole numbers from 1");
+    }
+  }
+  if (design.shared_memory_words_per_cycle <= 0 || design.dram_words_per_cycle <= 0) {
+    root.place().fail("bandwidths must be above 0");
+  }
+  return design;
+}
+
 }  // namespace
 
 EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
@@ -408,16 +434,12 @@ energy::AreaTable LoadedEnergy::area_at(double EnergyParameter::*end) const {
 }
 
 LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
-  const json document = complete_document(parse_json(text, file), file, energy_path);
-  const JsonObject root(document, {file, ""});
-  LoadedEnergy result;
-  EnergyReader(root, result).read();
-  return result;
+  return to_energy(parse_json(text, file), file);
 }
 
 LoadedEnergy load_energy(const std::string& name_or_path) {
   const std::filesystem::path path = energy_path(name_or_path);
-  return parse_energy(read_text_file(path, kMaxFileBytes), printable(path.string()));
+  return to_energy(read_named_file(name_or_path, path), path.string());
 }
 
 std::vector<std::string> energy_names() {
@@ -462,40 +484,13 @@ energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {
 }
 
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {
-  const json document = parse_json(text, file);
-  const JsonObject root(document, {file, ""});
-  std::vector<std::string> keys = {"name", "description", "node_nm"};
-  for (const StcField& field : kStcFields) {
-    keys.emplace_back(field.key);
-  }
-  ErrorList errors;
-  check_keys(root, keys, errors);
-  errors.collect([&] { root.text("name"); });
-  errors.collect([&] { root.text_or("description", ""); });
-  errors.collect([&] { root.integer("node_nm", 1, kMaxNode); });
-  energy::StcDesign design;
-  for (const StcField& field : kStcFields) {
-    errors.collect([&] {
-      const JsonObject number = root.object(field.key);
-      field.store(design, read_number(number, true, field.max, false).value);
-    });
-  }
-  errors.throw_if_any();
-  for (const std::int64_t extent : {design.spatial_m, design.spatial_k, design.n_tile}) {
-    if (extent < 1) {
-      root.place().fail("spatial_m, spatial_k and n_tile must be whole numbers from 1");
-    }
-  }
-  if (design.shared_memory_words_per_cycle <= 0 || design.dram_words_per_cycle <= 0) {
-    root.place().fail("bandwidths must be above 0");
-  }
-  return design;
+  return to_stc_design(parse_json(text, file), file);
 }
 
 energy::StcDesign load_stc_design(const std::string& name_or_path) {
   const std::filesystem::path path =
       path_of(name_or_path, "design", energy_directory() / "designs");
-  return parse_stc_design(read_text_file(path, kMaxFileBytes), printable(path.string()));
+  return to_stc_design(read_named_file(name_or_path, path), path.string());
 }
 
 }  // namespace sptc::sim

@@ -119,17 +119,17 @@ JsonPlace JsonPlace::operator/(std::size_t index) const {
 
 void JsonPlace::fail(std::string_view problem) const {
   throw InputError(
-      fmt::format("{}: {}: {}", file, pointer.empty() ? "top level" : pointer, problem));
+      fmt::format("{}: {}: {}", printable(file), pointer.empty() ? "top level" : pointer, problem));
 }
 
 json parse_json(std::string_view text, const std::string& file) {
   try {
     return json::parse(text.begin(), text.end(), StrictnessCheck(file));
   } catch (const json::parse_error& error) {
-    throw InputError(fmt::format("{}: {}: not valid JSON {}", file,
+    throw InputError(fmt::format("{}: {}: not valid JSON {}", printable(file),
                                  line_and_column(text, error.byte), reason(error.what())));
   } catch (const json::exception& error) {  // a number beyond double
-    throw InputError(fmt::format("{}: not valid JSON: {}", file, reason(error.what())));
+    throw InputError(fmt::format("{}: not valid JSON: {}", printable(file), reason(error.what())));
   }
 }
 

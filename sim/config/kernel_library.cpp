@@ -4,6 +4,7 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
+#include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -20,7 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr std::int64_t kLargestTile = 1024;
 
 double percent(const JsonObject& object, std::string_view key) {
@@ -60,12 +59,9 @@ TileCandidate read_tile(const JsonObject& object) {
   return {cta_m, cta_n, warp_m, warp_n, percent(object, "main_loop_percent")};
 }
 
-}  // namespace
-
-KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
+KernelLibrarySpec read_library(const json& document, const std::string& file) {
   constexpr std::array<std::string_view, 6> kKeys = {
       "name", "evidence", "source", "fitted_on", "tiles", "sparse_main_loop_percent"};
-  const json document = parse_json(text, file);
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
@@ -80,20 +76,22 @@ KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string&
   return library;
 }
 
+}  // namespace
+
+KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
+  return read_library(parse_json(text, file), file);
+}
+
 KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place) {
   // A directory of the user's own need not repeat the libraries that are shipped.
   std::vector<std::string> names;
   for (const std::filesystem::path& directory : {config_directory(), shipped_config_directory()}) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(directory / "libraries", error)) {
-      if (entry.path().extension() != ".json") {
-        continue;
+    for (const std::string& known : names_in(directory / "libraries")) {
+      if (known == name) {
+        const std::filesystem::path path = directory / "libraries" / (name + ".json");
+        return read_library(read_named_file(name, path), path.string());
       }
-      names.push_back(entry.path().stem().string());
-      if (names.back() == name) {
-        return parse_kernel_library(read_text_file(entry.path(), kMaxFileBytes),
-                                    printable(entry.path().string()));
-      }
+      names.push_back(known);
     }
   }
   std::sort(names.begin(), names.end());

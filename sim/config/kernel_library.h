@@ -9,8 +9,8 @@
 
 namespace sptc::sim {
 
-/// Tiles of the library called `name`, a file of configs/libraries without ".json".
-/// Throws InputError; an unknown name is reported at `place`.
+/// Tiles of the library called `name`, a file of configs/libraries without ".json", which gives
+/// itself that name. Throws InputError; an unknown name is reported at `place`.
 KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place);
 
 /// The same from text; `file` is for messages.

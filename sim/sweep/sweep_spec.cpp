@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
+#include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 #include "sim/sweep/axis_values.h"
 #include "sim/sweep/digest.h"
@@ -143,8 +144,7 @@ class SpecReader {
         place.fail("must be the name or path of an architecture, not " + describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
-      const bool is_path = word.find('/') != std::string::npos || word.ends_with(".json");
-      const std::string file = is_path ? resolved(word) : word;
+      const std::string file = is_path(word) ? resolved(word) : word;
       SweepArchitecture architecture;
       architecture.document = load_architecture_document(file);
       architecture.name = to_architecture(architecture.document, printable(file)).gpu.name;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/json_reader.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Where a name of a file in the configuration directory is allowed, anything with a '/' or ".json"
+/// at the end is a path.
+bool is_path(std::string_view name_or_path);
+
+/// Files "*.json" in `directory`, without ".json", sorted. Empty where there is no directory.
+std::vector<std::string> names_in(const std::filesystem::path& directory);
+
+/// The document in the file `path`, at most 1 MiB, which `name_or_path` means. Where that is a
+/// name, the document's "name" must be the same, for results, energies and libraries go by it.
+/// Throws InputError.
+nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path);
+
+}  // namespace sptc::sim

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/named_file.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/energy.h"
+#include "sim/config/kernel_library.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kConfigs = std::string(SPTC_SOURCE_DIR) + "/configs/";
+
+/// A configuration directory of the user's own, in place of the shipped one.
+class NamedFile : public ::testing::Test {
+ protected:
+  NamedFile() { ::setenv("SPTCSIM_CONFIG_DIR", directory_.path().c_str(), 1); }
+  ~NamedFile() override { ::unsetenv("SPTCSIM_CONFIG_DIR"); }
+
+  /// `shipped`, a path below configs/, under another name, but for what it calls itself.
+  std::string copied(const std::string& shipped, const std::string& to) {
+    const fs::path path = directory_.path() / to;
+    fs::create_directories(path.parent_path());
+    fs::copy_file(kConfigs + shipped, path);
+    return path.string();
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(NamedFile, AnArchitectureIsCalledAsItsFileIs) {
+  const std::string path = copied("a100-sxm4-80gb.json", "mine.json");
+  expect_input_error([] { load_architecture("mine"); },
+                     {"mine.json: /name: must be 'mine'", "\"a100-sxm4-80gb\""});
+  EXPECT_EQ(load_architecture(path).gpu.name, "a100-sxm4-80gb");
+}
+
+TEST_F(NamedFile, ABaseIsCalledAsItsFileIs) {
+  copied("a100-sxm4-80gb.json", "mine.json");
+  const char* const derived =
+      R"({"base": "mine", "name": "d", "sms": {"value": 2, "evidence": "assumed", "source": "x"}})";
+  expect_input_error([&] { parse_architecture(derived, "d.json"); },
+                     {"mine.json: /name: must be 'mine'"});
+}
+
+TEST_F(NamedFile, EnergiesAndDesignsAreCalledAsTheirFilesAre) {
+  const std::string path = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
+  expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
+  EXPECT_EQ(load_energy(path).config.name, "a100-sxm4-80gb");
+  copied("energy/designs/" +
+             fs::directory_iterator(kConfigs + "energy/designs")->path().filename().string(),
+         "energy/designs/mine.json");
+  expect_input_error([] { load_stc_design("mine"); }, {"mine.json: /name: must be 'mine'"});
+}
+
+TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
+  copied("libraries/cutlass.json", "libraries/mine.json");
+  expect_input_error(
+      [] {
+        load_kernel_library("mine", {"a.json", "/kernels/library"});
+      },
+      {"mine.json: /name: must be 'mine'", "\"cutlass\""});
+}
+
+TEST_F(NamedFile, ABaseIsFoundBesideAFileFarDown) {
+  const std::string deep = std::string(100, 'd') + "/" + std::string(100, 'e');
+  copied("a100-sxm4-80gb.json", deep + "/base.json");
+  const fs::path derived = directory_.path() / deep / "derived.json";
+  write_file(derived, R"({"base": "base.json", "name": "d",
+                          "sms": {"value": 2, "evidence": "assumed", "source": "x"}})");
+  EXPECT_EQ(load_architecture(derived.string()).gpu.sms, 2);
+}
+
+}  // namespace
+}  // namespace sptc::sim
