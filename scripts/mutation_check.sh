@@ -6,19 +6,21 @@
 #
 #   -j N          compile jobs (default 2)
 #   --only TEXT   only the faults whose name contains TEXT
+#   --fit         build nothing; only look whether every fault still fits the source
 #   --keep        leave the copy where it is
 #   --help        this text
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-jobs=2 only='' keep=false
+jobs=2 only='' fit=false keep=false
 while [[ $# -gt 0 ]]; do
   case $1 in
     -j) jobs=${2:-2}; shift ;;
     --only) only=${2:-}; shift ;;
+    --fit) fit=true ;;
     --keep) keep=true ;;
-    -h | --help) sed -n '3,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) echo "mutation_check.sh: unknown option '$1'; allowed: -j N, --only TEXT, --keep, --help" >&2; exit 2 ;;
+    -h | --help) sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "mutation_check.sh: unknown option '$1'; allowed: -j N, --only TEXT, --fit, --keep, --help" >&2; exit 2 ;;
   esac
   shift || break
 done
@@ -27,8 +29,7 @@ work=$(mktemp -d)
 $keep || trap 'rm -rf "$work"' EXIT
 tree=$work/tree build=$work/build
 mkdir "$tree"
-(cd "$root" && git ls-files -z | xargs -0 -I{} sh -c '[ -e "$1" ] && printf "%s\0" "$1"' _ {} |
-  tar --null -T - -cf -) | tar -C "$tree" -xf -
+(cd "$root" && git ls-files -z | tar --null -T - --ignore-failed-read -cf - 2>"$work/tar.log") | tar -C "$tree" -xf -
 
 launcher=()
 if command -v ccache >/dev/null; then
@@ -49,19 +50,24 @@ run_check() {
   esac >"$work/$1.log" 2>&1
 }
 
-echo "building the copy in $work"
-cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${launcher[@]}" >"$work/configure.log" 2>&1 &&
-  build_all || { tail -n 20 "$work"/*.log; echo "the unchanged tree does not build" >&2; exit 2; }
-for check in "${columns[@]}"; do
-  run_check "$check" || { tail -n 20 "$work/$check.log"; echo "'$check' fails on the unchanged tree" >&2; exit 2; }
-done
+build_and_check_unchanged() {
+  echo "building the copy in $work"
+  # shellcheck disable=SC2015  # either step may fail
+  cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${launcher[@]}" >"$work/configure.log" 2>&1 &&
+    build_all || { tail -n 20 "$work"/*.log; echo "the unchanged tree does not build" >&2; exit 2; }
+  for check in "${columns[@]}"; do
+    run_check "$check" || { tail -n 20 "$work/$check.log"; echo "'$check' fails on the unchanged tree" >&2; exit 2; }
+  done
+  printf '%-34s' fault; printf ' %-9s' "${columns[@]}"; echo
+}
 
-printf '%-34s' fault; printf ' %-9s' "${columns[@]}"; echo
-survivors=0
+$fit || build_and_check_unchanged
+faults=0 survivors=0
 # fault <name> <file> <text> <replacement>: replaces the one occurrence of the text.
 fault() {
   local name=$1 file=$tree/$2 caught=0 row=''
   [[ $name == *"$only"* ]] || return 0
+  faults=$((faults + 1))
   cp -p "$file" "$work/original"
   if ! python3 - "$file" "$3" "$4" <<'PYTHON'; then
 import sys
@@ -73,6 +79,10 @@ open(path, "w").write(text.replace(old, new))
 PYTHON
     echo "$(printf '%-34s' "$name") does not fit $2 any more"
     survivors=$((survivors + 1))
+    return
+  fi
+  if $fit; then
+    cp "$work/original" "$file"
     return
   fi
   if build_all; then
@@ -112,13 +122,21 @@ fault 'tile edge off by one' sim/gemm/packed_gemm.cpp \
   'const bool inside = row < static_cast' 'const bool inside = row + 1 < static_cast'
 fault 'column of tiles computed twice' sim/gemm/gemm_kernel.cpp \
   'first_n + in_group % width' 'first_n + in_group % width / 2'
-fault 'D a cycle early' sim/tensor_core/round_write_back_stage.cpp \
-  'last_result + write_back_latency_' 'last_result + write_back_latency_ - 1'
+fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
+  'round_latency_ + occupied - 1 + write_back_latency_' 'round_latency_ + occupied - 2 + write_back_latency_'
 fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
-  'metadata_port_.take(now(), register_bytes(instruction.metadata));' 'metadata_port_.take(now(), 1);'
+  'metadata_port_.take(cycle, register_bytes(instruction.metadata));' 'metadata_port_.take(cycle, 1);'
 
+if [[ $faults -eq 0 ]]; then
+  echo "mutation_check.sh: no fault has '$only' in its name" >&2
+  exit 2
+fi
 if [[ $survivors -gt 0 ]]; then
-  echo "$survivors faults survived"
+  echo "$survivors of $faults faults survived"
   exit 1
 fi
-echo "every fault was caught"
+if $fit; then
+  echo "Mutation check: $faults faults fit the source."
+else
+  echo "each of $faults faults was caught"
+fi

@@ -64,6 +64,7 @@ scripts/install_dependencies.sh "${groups[@]}" || exit 1
 step "format" scripts/check_format.sh
 step "include direction: the check itself" python3 scripts/check_includes.py --self-test
 step "include direction" python3 scripts/check_includes.py
+step "mutation check: faults fit the source" scripts/mutation_check.sh --fit
 if $tidy; then
   step "clang-tidy" build_tidy
 fi
