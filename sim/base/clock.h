@@ -24,12 +24,19 @@ class Clock {
 
   /// Cycles since the start of the simulation.
   std::int64_t now() const {
-    return static_cast<std::int64_t>(sc_core::sc_time_stamp().value() / period_ps_);
+    const std::uint64_t now_ps = sc_core::sc_time_stamp().value();
+    if (now_ps != looked_up_ps_) {  // blocks ask several times in every cycle
+      looked_up_ps_ = now_ps;
+      cycle_ = static_cast<std::int64_t>(now_ps / period_ps_);
+    }
+    return cycle_;
   }
 
  private:
   double mhz_;
   std::uint64_t period_ps_;
+  mutable std::uint64_t looked_up_ps_ = 0;  ///< time of the latest now(),
+  mutable std::int64_t cycle_ = 0;          ///< and its answer
 };
 
 }  // namespace sptc::sim

@@ -6,6 +6,20 @@
 namespace sptc::sim {
 namespace {
 
+RegisterGroups groups_of(const RegisterRange& range) {
+  if (range.count == 0) {
+    return 0;
+  }
+  constexpr int kGroup = 4;
+  const int first = range.base / kGroup, last = (range.base + range.count - 1) / kGroup;
+  return (~RegisterGroups{0} >> (63 - (last - first))) << first;
+}
+
+RegisterGroups groups_read(const WarpInstruction& instruction) {
+  return groups_of(instruction.a) | groups_of(instruction.b) | groups_of(instruction.c) |
+         groups_of(instruction.metadata);
+}
+
 bool overlap(const RegisterRange& left, const RegisterRange& right) {
   return left.count > 0 && right.count > 0 && left.base < right.base + right.count &&
          right.base < left.base + left.count;
@@ -52,12 +66,24 @@ std::int64_t ResidentWarp::ready_at() const {
                                             : registers_ready_;
 }
 
+void ResidentWarp::pass(const WarpInstruction& instruction, std::int64_t sources_read,
+                        std::int64_t written) {
+  passing_.push_back(
+      {&instruction, sources_read, written, groups_read(instruction), groups_of(instruction.d)});
+  registers_ready_ = kNotLookedUp;
+}
+
 std::int64_t ResidentWarp::registers_ready_at(const WarpInstruction& instruction) const {
+  const RegisterGroups result = groups_of(instruction.d);
+  const RegisterGroups used = groups_read(instruction) | result;
   std::int64_t ready = 0;
   for (const PassingInstruction& before : passing_) {
-    const RegisterRange& result = before.instruction->d;
+    if (((before.result & used) | (before.sources & result)) == 0) {
+      continue;
+    }
+    const RegisterRange& written = before.instruction->d;
     if (before.written > ready &&
-        (reads_any(instruction, result) || overlap(result, instruction.d))) {
+        (reads_any(instruction, written) || overlap(written, instruction.d))) {
       ready = before.written;
     } else if (before.sources_read > ready && reads_any(*before.instruction, instruction.d)) {
       ready = before.sources_read;

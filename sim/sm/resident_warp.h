@@ -14,11 +14,15 @@
 
 namespace sptc::sim {
 
+/// Registers of a thread in groups of four, one bit each: enough to tell most apart.
+using RegisterGroups = std::uint64_t;
+
 /// An instruction under way of which all is known [cycles].
 struct PassingInstruction {
   const WarpInstruction* instruction = nullptr;
   std::int64_t sources_read = 0;  ///< its source registers may be written from here on
   std::int64_t written = 0;       ///< its result may be used from here on
+  RegisterGroups sources = 0, result = 0;
 };
 
 /// A warp on a sub-partition, and what keeps it from going on. What is under way is either known to
@@ -54,11 +58,9 @@ struct ResidentWarp {
     cursor_.advance();
     registers_ready_ = kNotLookedUp;
   }
-  /// `instruction` is under way.
-  void pass(const PassingInstruction& instruction) {
-    passing_.push_back(instruction);
-    registers_ready_ = kNotLookedUp;
-  }
+  /// `instruction` is under way: it has read its sources by the cycle `sources_read`, and its
+  /// result is there from `written` on.
+  void pass(const WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written);
 
   /// First cycle in which the next instruction may issue, as far as the warp decides and it is
   /// known; 0 where nothing is in the way.

@@ -26,7 +26,9 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
 }
 
 void SubPartition::on_event() {
-  issue_up_to(now() - 1);
+  if (idle_before_ < now()) {
+    issue_up_to(now() - 1);
+  }
   if (next_issue_ < now()) {
     next_issue_ = now();
     issued_in_cycle_ = 0;
@@ -80,7 +82,7 @@ void SubPartition::take_inputs() {
     }
     warp.scoreboard.written(instruction);
     if (done.ready_cycle > now()) {
-      warp.pass({&instruction, is_store ? done.ready_cycle : 0, done.ready_cycle});
+      warp.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
     }
   }
   while (wgmma_done_in->can_read()) {
@@ -170,11 +172,13 @@ void SubPartition::launch(const WarpCommand& command) {
 }
 
 void SubPartition::issue_up_to(std::int64_t cycle) {
-  for (Pick pick = pick_warp(); pick.cycle <= cycle; pick = pick_warp()) {
+  Pick pick = pick_warp();
+  for (; pick.cycle <= cycle; pick = pick_warp()) {
     ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
            "the scheduler slept when a warp could do what others see");
     issue_from(pick.slot, pick.cycle);
   }
+  idle_before_ = pick.cycle;
 }
 
 void SubPartition::issue_ahead() {
@@ -194,9 +198,15 @@ SubPartition::Pick SubPartition::pick_warp() const {
     }
   }
   for (const int slot : by_age_) {
+    if (slot == last_warp_) {
+      continue;
+    }
     const std::int64_t cycle = std::max(ready_at(warp_at(slot)), next_issue_);
     if (cycle < pick.cycle) {
       pick = {cycle, slot};
+      if (cycle == next_issue_) {
+        break;
+      }
     }
   }
   return pick;
@@ -327,7 +337,7 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   std::rotate(operands_read_at_.begin(), operands_read_at_.begin() + 1, operands_read_at_.end());
   operands_read_at_.back() = passage.operands_read + 1;
   warp.retire(cycle);
-  warp.pass({&instruction, passage.operands_read + 1, passage.done});
+  warp.pass(instruction, passage.operands_read + 1, passage.done);
 }
 
 void SubPartition::tell_tile(ResidentWarp& warp, std::int64_t cycle) {

@@ -109,8 +109,9 @@ class SubPartition : public Module {
   /// Of the latest matrix instructions whose way is known: cycles in which their operands are read.
   std::array<std::int64_t, kDispatchQueue> operands_read_at_{};
   std::uint64_t next_mma_id_ = 0;
-  std::int64_t next_issue_ = 0;  ///< the scheduler is busy before this cycle
-  int issued_in_cycle_ = 0;      ///< in cycle `next_issue_`
+  std::int64_t next_issue_ = 0;   ///< the scheduler is busy before this cycle
+  int issued_in_cycle_ = 0;       ///< in cycle `next_issue_`
+  std::int64_t idle_before_ = 0;  ///< nothing to issue before this cycle, unless something comes in
   Statistics statistics_;
 };
 

@@ -36,10 +36,10 @@ class MultiplyStage : public Module {
 
   struct Passed {
     std::int64_t start = 0;     ///< cycle in which the multipliers take the step
-    std::int64_t occupied = 0;  ///< cycles that it keeps them
+    std::int64_t occupied = 0;  ///< cycles that the last step of an instruction keeps them
   };
   /// A step that is there from cycle `arrival` on, behind all that came before; without tokens.
-  Passed pass(const mma::StepContext& context, bool is_last, std::int64_t arrival);
+  Passed pass(const mma::StepContext& context, int step, std::int64_t arrival);
 
  protected:
   void on_event() override;
@@ -52,13 +52,13 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
-  /// Returns the cycles that the step keeps the multipliers.
-  std::int64_t occupy(const mma::StepContext& context, bool is_last, std::int64_t cycle);
+  void occupy(const mma::StepContext& context, int step, std::int64_t cycle);
   bool has_accumulator(const SelectedToken& token) const;
   void send(Multiplied step);
 
   TensorCoreSpec spec_;
-  Throughput dot_units_;  ///< in bytes of operand A
+  Throughput dot_units_;         ///< in bytes of operand A
+  std::int64_t step_bytes_ = 0;  ///< that a step of the present instruction takes of them
   std::deque<SelectedToken> waiting_;
   std::vector<Multiplied> multiplied_;   ///< wait for their accumulator
   std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not been sent on

@@ -31,12 +31,13 @@ void OperandFetch::on_event() {
   take_credits(now());
   while (!waiting_.empty() && credits_ > 0) {
     MmaIssue& issue = waiting_.front();
-    const std::int64_t ready = ports_ready_at(issue, now());
+    const RegisterBanks::Demand demand = banks_.demand(issue.warp_slot, *issue.instruction);
+    const std::int64_t ready = ports_ready_at(demand, now());
     if (ready > now()) {
       wake_at(ready);
       return;
     }
-    occupy_ports(issue, now());
+    occupy_ports(demand, now());
     --credits_;
     operands_read_out->write({issue});
     Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
@@ -61,26 +62,27 @@ std::int64_t OperandFetch::pass(const MmaIssue& issue, std::int64_t arrival) {
     take_credits(start);
   }
   --credits_;
-  start = ports_ready_at(issue, start);
-  occupy_ports(issue, start);
+  const RegisterBanks::Demand demand = banks_.demand(issue.warp_slot, *issue.instruction);
+  start = ports_ready_at(demand, start);
+  occupy_ports(demand, start);
   passed_ = start;
   return start;
 }
 
-std::int64_t OperandFetch::ports_ready_at(const MmaIssue& issue, std::int64_t cycle) const {
-  const WarpInstruction& instruction = *issue.instruction;
+std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand,
+                                          std::int64_t cycle) const {
   std::int64_t ready =
       std::max({a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle),
-                banks_.ready_at(cycle, issue.warp_slot, instruction)});
-  if (instruction.metadata.count > 0) {
+                banks_.ready_at(cycle, demand)});
+  if (demand.instruction->metadata.count > 0) {
     ready = std::max(ready, metadata_port_.ready_at(cycle));
   }
   return ready;
 }
 
-void OperandFetch::occupy_ports(const MmaIssue& issue, std::int64_t cycle) {
-  const WarpInstruction& instruction = *issue.instruction;
-  banks_.read(cycle, issue.warp_slot, instruction);
+void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle) {
+  const WarpInstruction& instruction = *demand.instruction;
+  banks_.read(cycle, demand);
   a_port_.take(cycle, register_bytes(instruction.a));
   b_port_.take(cycle, register_bytes(instruction.b));
   accumulator_port_.take(cycle, register_bytes(instruction.c));

@@ -45,8 +45,8 @@ class OperandFetch : public Module {
 
  private:
   void take_credits(std::int64_t cycle);
-  std::int64_t ports_ready_at(const MmaIssue& issue, std::int64_t cycle) const;
-  void occupy_ports(const MmaIssue& issue, std::int64_t cycle);
+  std::int64_t ports_ready_at(const RegisterBanks::Demand& demand, std::int64_t cycle) const;
+  void occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle);
   Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/register_banks.h"
 
+#include "models/base/error.h"
 #include "models/mma/fragment_layout.h"
 
 #include <algorithm>
@@ -10,7 +11,9 @@ namespace sptc::sim {
 RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
     : reuse_registers_(spec.reuse_registers),
       banks_(static_cast<std::size_t>(spec.register_banks),
-             Throughput(spec.register_bank_bytes_per_cycle)) {}
+             Throughput(spec.register_bank_bytes_per_cycle)) {
+  ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
+}
 
 RegisterRange RegisterBanks::missing(const Kept& kept, int slot, const RegisterRange& range) const {
   const bool same =
@@ -19,44 +22,54 @@ RegisterRange RegisterBanks::missing(const Kept& kept, int slot, const RegisterR
   return {range.base + there, range.count - there};
 }
 
-std::array<RegisterRange, 4> RegisterBanks::missing(int slot,
-                                                    const WarpInstruction& instruction) const {
-  return {missing(a_, slot, instruction.a), missing(b_, slot, instruction.b), instruction.c,
-          instruction.metadata};
+RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& instruction) const {
+  const std::array<RegisterRange, 4> ranges{missing(a_, slot, instruction.a),
+                                            missing(b_, slot, instruction.b), instruction.c,
+                                            instruction.metadata};
+  Demand demand;
+  demand.slot = slot;
+  demand.instruction = &instruction;
+  std::fill_n(demand.of_bank.begin(), banks_.size(), std::uint8_t{0});
+  const int banks = static_cast<int>(banks_.size());
+  std::uint8_t of_each = 0;
+  for (const RegisterRange& range : ranges) {
+    demand.registers += range.count;
+    int rest = range.count;
+    for (; rest >= banks; rest -= banks) {
+      ++of_each;
+    }
+    for (int i = 0; i < rest; ++i) {
+      ++demand.of_bank[static_cast<std::size_t>((range.base + i) % banks)];
+    }
+  }
+  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+    demand.of_bank[bank] += of_each;
+  }
+  return demand;
 }
 
-std::int64_t RegisterBanks::ready_at(std::int64_t now, int slot,
-                                     const WarpInstruction& instruction) const {
+std::int64_t RegisterBanks::ready_at(std::int64_t now, const Demand& demand) const {
   std::int64_t ready = now;
-  for (const RegisterRange& range : missing(slot, instruction)) {
-    const int different = std::min<int>(range.count, static_cast<int>(banks_.size()));
-    std::size_t bank = bank_of(range.base);
-    for (int i = 0; i < different; ++i, bank = next_bank(bank)) {
-      ready = std::max(ready, banks_[bank].ready_at(now));
-    }
+  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+    ready = demand.of_bank[bank] == 0 ? ready : std::max(ready, banks_[bank].ready_at(now));
   }
   return ready;
 }
 
-void RegisterBanks::read(std::int64_t now, int slot, const WarpInstruction& instruction) {
+void RegisterBanks::read(std::int64_t now, const Demand& demand) {
   constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
-  int wanted = 0;
-  for (const RegisterRange* range :
-       {&instruction.a, &instruction.b, &instruction.c, &instruction.metadata}) {
-    wanted += range->count;
-  }
-  int fetched = 0;
-  for (const RegisterRange& range : missing(slot, instruction)) {
-    std::size_t bank = bank_of(range.base);
-    for (int i = 0; i < range.count; ++i, bank = next_bank(bank)) {
-      banks_[bank].reserve(now, kRegisterBytes);
+  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+    if (demand.of_bank[bank] > 0) {
+      banks_[bank].reserve(now, demand.of_bank[bank] * kRegisterBytes);
     }
-    fetched += range.count;
   }
-  read_ += fetched;
-  reused_ += wanted - fetched;
-  a_ = {slot, instruction.a};
-  b_ = {slot, instruction.b};
+  const WarpInstruction& instruction = *demand.instruction;
+  const int wanted =
+      instruction.a.count + instruction.b.count + instruction.c.count + instruction.metadata.count;
+  read_ += demand.registers;
+  reused_ += wanted - demand.registers;
+  a_ = {demand.slot, instruction.a};
+  b_ = {demand.slot, instruction.b};
 }
 
 }  // namespace sptc::sim

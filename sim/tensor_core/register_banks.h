@@ -19,10 +19,22 @@ class RegisterBanks {
  public:
   explicit RegisterBanks(const TensorCoreSpec& spec);
 
-  /// Earliest cycle in which the registers of `instruction` of the warp in `slot` can be read.
-  std::int64_t ready_at(std::int64_t now, int slot, const WarpInstruction& instruction) const;
-  /// Reads them from cycle `now` on.
-  void read(std::int64_t now, int slot, const WarpInstruction& instruction);
+  static constexpr std::size_t kMostBanks = 64;
+
+  /// Registers that an instruction of the warp in `slot` needs from the banks.
+  struct Demand {
+    int slot = 0;
+    const WarpInstruction* instruction = nullptr;
+    int registers = 0;
+    std::array<std::uint8_t, kMostBanks> of_bank;  ///< of the banks that there are
+  };
+
+  /// Of `instruction`, if it is the next one to read.
+  Demand demand(int slot, const WarpInstruction& instruction) const;
+  /// Earliest cycle in which `demand` can be read.
+  std::int64_t ready_at(std::int64_t now, const Demand& demand) const;
+  /// Reads `demand` from cycle `now` on.
+  void read(std::int64_t now, const Demand& demand);
 
   /// Registers that came from the banks, and that did not have to.
   std::int64_t registers_read() const { return read_; }
@@ -37,10 +49,6 @@ class RegisterBanks {
 
   /// Registers of `range` that have to be read, from the first one on that is not kept.
   RegisterRange missing(const Kept& kept, int slot, const RegisterRange& range) const;
-  std::array<RegisterRange, 4> missing(int slot, const WarpInstruction& instruction) const;
-
-  std::size_t bank_of(int reg) const { return static_cast<std::size_t>(reg) % banks_.size(); }
-  std::size_t next_bank(std::size_t bank) const { return bank + 1 == banks_.size() ? 0 : bank + 1; }
 
   int reuse_registers_;
   std::vector<Throughput> banks_;

@@ -48,8 +48,7 @@ TensorCore::Passage TensorCore::pass(const MmaIssue& issue, std::int64_t arrival
   std::int64_t sent = 0;
   for (int step = 0; step < context.steps; ++step) {
     const std::int64_t selected_at = metadata_selector.pass(context, fetched_at);
-    multiplied = multiply.pass(context, step + 1 == context.steps,
-                               selected_at + spec_.selector_latency_cycles);
+    multiplied = multiply.pass(context, step, selected_at + spec_.selector_latency_cycles);
     // Products wait for the accumulator of the step before.
     const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_sums + spec_.round_latency_cycles;
     sent = std::max(multiplied.start, accumulator_at);

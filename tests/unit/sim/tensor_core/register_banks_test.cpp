@@ -27,10 +27,10 @@ constexpr double kOneRegister = 128;  // bytes of 32 lanes
 
 TEST(RegisterBanks, BlockTheNextInstructionUntilTheBusiestBankIsFree) {
   RegisterBanks file(banks(2, kOneRegister, 0));
-  EXPECT_EQ(file.ready_at(0, 0, mma(0, 8, 16)), 0);
-  file.read(0, 0, mma(0, 8, 16));  // five registers in each bank
-  EXPECT_EQ(file.ready_at(4, 0, mma(32, 40, 48)), 5);
-  EXPECT_EQ(file.ready_at(5, 0, mma(32, 40, 48)), 5);
+  EXPECT_EQ(file.ready_at(0, file.demand(0, mma(0, 8, 16))), 0);
+  file.read(0, file.demand(0, mma(0, 8, 16)));  // five registers in each bank
+  EXPECT_EQ(file.ready_at(4, file.demand(0, mma(32, 40, 48))), 5);
+  EXPECT_EQ(file.ready_at(5, file.demand(0, mma(32, 40, 48))), 5);
   EXPECT_EQ(file.registers_read(), 10);
 }
 
@@ -38,31 +38,31 @@ TEST(RegisterBanks, AnInstructionThatReadsOneBankOnlyLeavesTheOtherFree) {
   RegisterBanks file(banks(2, kOneRegister, 0));
   WarpInstruction even;
   even.a = {4, 1};
-  file.read(0, 0, even);
-  file.read(0, 0, even);
+  file.read(0, file.demand(0, even));
+  file.read(0, file.demand(0, even));
   WarpInstruction odd;
   odd.a = {5, 1};
-  EXPECT_EQ(file.ready_at(0, 0, odd), 0);
-  EXPECT_EQ(file.ready_at(0, 0, even), 2);
+  EXPECT_EQ(file.ready_at(0, file.demand(0, odd)), 0);
+  EXPECT_EQ(file.ready_at(0, file.demand(0, even)), 2);
 }
 
 TEST(RegisterBanks, WhatThePortsKeepIsNotReadAgainByTheSameWarp) {
   RegisterBanks file(banks(1, kOneRegister, 4));
-  file.read(0, 0, mma(0, 8, 16));
+  file.read(0, file.demand(0, mma(0, 8, 16)));
   EXPECT_EQ(file.registers_read(), 10);
-  file.read(10, 0, mma(0, 10, 20));  // the same A
+  file.read(10, file.demand(0, mma(0, 10, 20)));  // the same A
   EXPECT_EQ(file.registers_read(), 16);
   EXPECT_EQ(file.registers_reused(), 4);
-  EXPECT_EQ(file.ready_at(15, 0, mma(0, 10, 24)), 16);
-  EXPECT_EQ(file.ready_at(16, 0, mma(0, 10, 24)), 16);
-  file.read(20, 1, mma(0, 10, 24));  // another warp
+  EXPECT_EQ(file.ready_at(15, file.demand(0, mma(0, 10, 24))), 16);
+  EXPECT_EQ(file.ready_at(16, file.demand(0, mma(0, 10, 24))), 16);
+  file.read(20, file.demand(1, mma(0, 10, 24)));  // another warp
   EXPECT_EQ(file.registers_read(), 26);
 }
 
 TEST(RegisterBanks, KeepNoMoreRegistersThanThereIsRoomFor) {
   RegisterBanks file(banks(1, kOneRegister, 2));
-  file.read(0, 0, mma(0, 8, 16));
-  file.read(10, 0, mma(0, 8, 16));
+  file.read(0, file.demand(0, mma(0, 8, 16)));
+  file.read(10, file.demand(0, mma(0, 8, 16)));
   EXPECT_EQ(file.registers_reused(), 2 + 2);  // two of A, both of B
 }
 
