@@ -166,7 +166,8 @@ StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes
   StepContext context;
   context.instruction = which;
   context.rules.output = which.accumulator;
-  const int products = step_bytes * 8 / numerics::storage_bits(which.a_type);
+  // A dot unit narrower than an element takes longer for each, one by one.
+  const int products = std::max(1, step_bytes * 8 / numerics::storage_bits(which.a_type));
   const bool one_pass = context.rules.is_f64() || products > which.compressed_k();
   context.rules.products_per_step = one_pass ? which.compressed_k() : products;
   context.operand_bits = numerics::storage_bits(which.a_type);

@@ -60,17 +60,15 @@ std::vector<std::string_view> keys_of(std::string_view section) {
 
 bool allowed(double number, const ArchitectureField& field) {
   const bool whole = number == std::floor(number);
-  const bool in_range = (number > 0 || (number == 0 && field.may_be_zero)) && number <= field.max;
-  return in_range && (whole || !field.integer);
+  return number >= field.min() && number <= field.max && (whole || !field.integer);
 }
 
 double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!allowed(number, field)) {
-    const std::string_view lower = field.may_be_zero ? "a whole number from 0"
-                                   : field.integer   ? "a whole number from 1"
-                                                     : "a number above 0";
-    place.fail(fmt::format("must be {} and at most {}, not {}", lower, field.max, describe(value)));
+    place.fail(fmt::format("must be a {} from {} to {}, not {}",
+                           field.integer ? "whole number" : "number", field.min(), field.max,
+                           describe(value)));
   }
   return number;
 }
@@ -221,6 +219,23 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
                             memory.dram_refresh_ns, memory.dram_refresh_interval_ns));
     }
   });
+  errors.collect([&] {
+    constexpr double kLeast = 0.1;  // at the highest clock that may be asked for, 0.001 bytes/cycle
+    const double gb_per_s = memory.dram_bytes_per_cycle(1) / 1e3;
+    if (memory.dram_refresh_ns < memory.dram_refresh_interval_ns && gb_per_s < kLeast) {
+      (root / "memory" / "dram_gb_per_s")
+          .fail(fmt::format("{:.2g} GB/s are left at {} % and with refresh, less than {}", gb_per_s,
+                            memory.dram_efficiency_percent, kLeast));
+    }
+  });
+  errors.collect([&] {
+    constexpr double kLeast = 0.001;
+    if (memory.l2_bytes_per_cycle < kLeast * memory.l2_partitions) {
+      (root / "memory" / "l2_bytes_per_cycle")
+          .fail(fmt::format("{} is less than {} for each of {} partitions",
+                            memory.l2_bytes_per_cycle, kLeast, memory.l2_partitions));
+    }
+  });
   const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {
     errors.collect([&] {
       if (cycles < 2) {
@@ -332,38 +347,15 @@ Architecture load_architecture(const std::string& name_or_path) {
                          path.string());
 }
 
-namespace {
-
-// Where named architectures stand, below the configuration directory.
-constexpr std::array<std::string_view, 2> kFolders = {"", "mig"};
-
-}  // namespace
-
 std::filesystem::path architecture_path(const std::string& name_or_path) {
-  if (is_path(name_or_path)) {
-    return name_or_path;
-  }
-  const std::vector<std::string> names = architecture_names();
-  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
-    for (const std::string_view folder : kFolders) {
-      std::filesystem::path path = config_directory() / folder / (name_or_path + ".json");
-      if (std::filesystem::exists(path)) {
-        return path;
-      }
-    }
-  }
-  const std::vector<std::string_view> allowed(names.begin(), names.end());
-  throw InputError(fmt::format("unknown architecture {} in {}",
-                               unknown_name(printable(name_or_path), allowed),
-                               config_directory().string()));
+  const std::filesystem::path directory = config_directory();
+  return named_path(name_or_path, "architecture", {directory, directory / "mig"});
 }
 
 std::vector<std::string> architecture_names() {
-  std::vector<std::string> names;
-  for (const std::string_view folder : kFolders) {
-    const std::vector<std::string> found = names_in(config_directory() / folder);
-    names.insert(names.end(), found.begin(), found.end());
-  }
+  std::vector<std::string> names = names_in(config_directory());
+  const std::vector<std::string> slices = names_in(config_directory() / "mig");
+  names.insert(names.end(), slices.begin(), slices.end());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -63,7 +63,7 @@ using Lib = KernelLibrarySpec;
 constexpr std::array kFields = {
     ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
                       store_gpu<&GpuSpec::sms>},
-    ArchitectureField{kGpu, "boost_clock_mhz", false, 1e6, "SM clock under boost",
+    ArchitectureField{kGpu, "boost_clock_mhz", false, 1e5, "SM clock under boost",
                       store_gpu<&GpuSpec::boost_clock_mhz>},
 
     ArchitectureField{kSm, "sub_partitions", true, 64,
@@ -242,7 +242,7 @@ constexpr std::array kFields = {
                       store_kernels<&Lib::reduction_launch_us>, true},
     ArchitectureField{kKernels, "overlap_exponent", false, 100,
                       "how well DRAM works beside the SMs: 1 one after the other, large perfectly",
-                      store_kernels<&Lib::overlap_exponent>},
+                      store_kernels<&Lib::overlap_exponent>, false, -1, 1},
     ArchitectureField{kKernels, "whole_wave_percent", false, 100,
                       "how much of the idle time of a last, ragged wave of CTAs is waited for",
                       store_kernels<&Lib::whole_wave_percent>, true},

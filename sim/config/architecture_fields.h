@@ -15,15 +15,18 @@ struct ArchitectureField {
       section;           ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
   std::string_view key;  ///< the field's name; ends with the unit
   bool integer;
-  double max;  ///< allowed: above 0, up to max (integers: from 1; from 0 where `may_be_zero`)
+  double max;                ///< the largest that is allowed
   std::string_view meaning;  ///< one line, for the schema
   void (*store)(GpuSpec&, double);
   bool may_be_zero = false;  ///< 0: the architecture has no such thing
   /// What GPUs have and a file need not say; there for designs of one's own. Below 0: none, the
   /// file must have the number.
   double usual = -1;
+  double least_fraction = 0.001;  ///< the least that is allowed where it is no integer
 
   bool optional() const { return usual >= 0; }
+  /// The least that is allowed.
+  double min() const { return may_be_zero ? 0 : integer ? 1 : least_fraction; }
 };
 
 /// The evidence "derived" of a number that a file leaves out.

@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstdint>
+
 namespace sptc::sim {
 namespace {
 
@@ -29,8 +32,11 @@ void add(ordered_json& object, std::string_view key, ordered_json schema) {
 
 ordered_json number_schema(const ArchitectureField& field) {
   ordered_json value = {{"type", field.integer ? "integer" : "number"}};
-  value[field.integer ? "minimum" : "exclusiveMinimum"] =
-      field.integer && !field.may_be_zero ? 1 : 0;
+  if (field.min() == std::floor(field.min())) {
+    value["minimum"] = static_cast<std::int64_t>(field.min());
+  } else {
+    value["minimum"] = field.min();
+  }
   value["maximum"] = static_cast<std::int64_t>(field.max);
   ordered_json schema = object_schema();
   schema["description"] = field.meaning;

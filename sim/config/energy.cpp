@@ -304,30 +304,9 @@ std::filesystem::path energy_directory() {
   return config_directory() / "energy";
 }
 
-/// A path as it is, a name as the file in `directory` that it names; throws InputError with the
-/// nearest name.
-std::filesystem::path path_of(const std::string& name_or_path, std::string_view what,
-                              const std::filesystem::path& directory) {
-  if (is_path(name_or_path)) {
-    return name_or_path;
-  }
-  const std::vector<std::string> names = names_in(directory);
-  if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
-    const std::vector<std::string_view> allowed(names.begin(), names.end());
-    throw InputError(fmt::format("unknown {} {} in {}", what,
-                                 unknown_name(printable(name_or_path), allowed),
-                                 directory.string()));
-  }
-  return directory / (name_or_path + ".json");
-}
-
 /// Where energy files of a name stand.
 std::filesystem::path energy_path(const std::string& name_or_path) {
-  const std::filesystem::path slice = energy_directory() / "mig" / (name_or_path + ".json");
-  std::error_code error;
-  return std::filesystem::exists(slice, error)
-             ? slice
-             : path_of(name_or_path, "energy file", energy_directory());
+  return named_path(name_or_path, "energy file", {energy_directory(), energy_directory() / "mig"});
 }
 
 LoadedEnergy to_energy(json document, const std::string& file) {
@@ -489,7 +468,7 @@ energy::StcDesign parse_stc_design(std::string_view text, const std::string& fil
 
 energy::StcDesign load_stc_design(const std::string& name_or_path) {
   const std::filesystem::path path =
-      path_of(name_or_path, "design", energy_directory() / "designs");
+      named_path(name_or_path, "design", {energy_directory() / "designs"});
   return to_stc_design(read_named_file(name_or_path, path), path.string());
 }
 

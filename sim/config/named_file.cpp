@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/named_file.h"
 
+#include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -25,6 +28,26 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::filesystem::path named_path(const std::string& name_or_path, std::string_view what,
+                                 const std::vector<std::filesystem::path>& directories) {
+  if (is_path(name_or_path)) {
+    return name_or_path;
+  }
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : directories) {
+    for (std::string& name : names_in(directory)) {
+      if (name == name_or_path) {
+        return directory / (name + ".json");
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  const std::vector<std::string_view> allowed(names.begin(), names.end());
+  throw InputError(fmt::format("unknown {} {} in {}", what,
+                               unknown_name(printable(name_or_path), allowed),
+                               directories.front().string()));
 }
 
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path) {

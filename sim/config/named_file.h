@@ -17,6 +17,11 @@ bool is_path(std::string_view name_or_path);
 /// Files "*.json" in `directory`, without ".json", sorted. Empty where there is no directory.
 std::vector<std::string> names_in(const std::filesystem::path& directory);
 
+/// A path as it is, a name as the file in one of `directories` that it names. Throws InputError,
+/// with the nearest name, where there is no such `what` ("architecture").
+std::filesystem::path named_path(const std::string& name_or_path, std::string_view what,
+                                 const std::vector<std::filesystem::path>& directories);
+
 /// The document in the file `path`, at most 1 MiB, which `name_or_path` means. Where that is a
 /// name, the document's "name" must be the same, for results, energies and libraries go by it.
 /// Throws InputError.

@@ -10,6 +10,26 @@
 #include <unistd.h>
 
 namespace sptc::sim {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
 
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const std::string shown = printable(path.string());
@@ -41,16 +61,19 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxBytes = 120;
-  std::string result;
-  for (const char c : text.substr(0, kMaxBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
+  constexpr std::size_t kAtEachEnd = (kMaxBytes - 3) / 2;
+  if (text.size() <= kMaxBytes) {
+    return escaped(text);
   }
-  return text.size() > kMaxBytes ? result + "..." : result;
+  // Of a path the end matters most. No character of UTF-8 is cut in two.
+  std::size_t head = kAtEachEnd, tail = text.size() - kAtEachEnd;
+  while (head > 0 && continues_character(text[head])) {
+    --head;
+  }
+  while (tail < text.size() && continues_character(text[tail])) {
+    ++tail;
+  }
+  return escaped(text.substr(0, head)) + "..." + escaped(text.substr(tail));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {

@@ -13,7 +13,7 @@ namespace sptc::sim {
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes);
 
 /// `text` in a form that is safe to print in an error message: one line, control characters
-/// escaped, shortened where it is long.
+/// escaped, shortened in the middle where it is long.
 std::string printable(std::string_view text);
 
 /// Writes `bytes` beside `path` and renames, so that no reader sees a partly written file. Throws

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <sys/wait.h>
 #include <type_traits>
 #include <unistd.h>
@@ -21,7 +23,14 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
   const pid_t child = fork();
   EXPECT_GE(child, 0);
   if (child == 0) {
-    const std::vector<T> values = compute();
+    const std::vector<T> values = [&] {
+      try {
+        return compute();
+      } catch (const std::exception& error) {  // GoogleTest would go on with its tests here
+        std::fprintf(stderr, "in the child: %s\n", error.what());
+        return std::vector<T>();
+      }
+    }();
     const auto bytes = static_cast<ssize_t>(values.size() * sizeof(T));
     _exit(values.size() == count &&
                   write(ends[1], values.data(), values.size() * sizeof(T)) == bytes

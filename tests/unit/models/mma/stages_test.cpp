@@ -144,5 +144,12 @@ TEST(StepContext, TimesLoweredFp8AsF16AndComputesNoValues) {
   native.require_values();
 }
 
+TEST(StepContext, DotUnitsNarrowerThanAnElementTakeThemOneByOne) {
+  const MmaInstruction f16 = gemm_instruction(numerics::DataType::kF16, false);
+  const StepContext narrow = StepContext::timing_only(f16, 1);
+  EXPECT_EQ(narrow.rules.products_per_step, 1);
+  EXPECT_EQ(narrow.steps, f16.shape.k);
+}
+
 }  // namespace
 }  // namespace sptc::mma

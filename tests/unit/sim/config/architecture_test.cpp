@@ -147,7 +147,7 @@ TEST(Architecture, RefusesAnL1OrAsynchronousCopiesThatCannotBe) {
         document["sm"]["async_copy_bytes"] = {
             {"value", 32}, {"evidence", "assumed"}, {"source", "what if"}};
       },
-      {"/sm/async_copy_bytes", "at most 16"});
+      {"/sm/async_copy_bytes", "from 0 to 16"});
 }
 
 TEST(Architecture, ReadsADesignOfOnesOwn) {
@@ -311,7 +311,7 @@ TEST(Architecture, RefusesValuesThatAreNoPositiveNumber) {
                    {"x.json: /sm/max_ctas/value: must be a whole number from 1"});
   }
   expect_refused([](json& document) { document["boost_clock_mhz"]["value"] = 0.0; },
-                 {"/boost_clock_mhz/value: must be a number above 0"});
+                 {"/boost_clock_mhz/value: must be a number from 0.001 to 100000, not"});
 }
 
 TEST(Architecture, RefusesNanAndInfinity) {
@@ -347,6 +347,27 @@ TEST(Architecture, RefusesNumbersThatContradictEachOther) {
       {"/sm/max_shared_memory_per_cta_bytes: 999999 is more than shared_memory_bytes, 167936"});
   expect_refused([](json& document) { document["sm"]["max_warps"]["value"] = 63; },
                  {"/sm/max_warps: 63 is no multiple of sub_partitions, 4"});
+}
+
+// Bytes per cycle are counted in thousandths.
+TEST(Architecture, RefusesRatesThatMoveNothing) {
+  expect_refused(
+      [](json& document) { document["memory"]["sm_port_bytes_per_cycle"]["value"] = 1e-9; },
+      {"/memory/sm_port_bytes_per_cycle/value: must be a number from 0.001 to"});
+  expect_refused([](json& document) { document["memory"]["l2_bytes_per_cycle"]["value"] = 0.001; },
+                 {"/memory/l2_bytes_per_cycle: 0.001 is less than 0.001 for each of 2 partitions"});
+  expect_refused(
+      [](json& document) {
+        document["memory"]["dram_gb_per_s"]["value"] = 1;
+        document["memory"]["dram_efficiency_percent"]["value"] = 1;
+      },
+      {"/memory/dram_gb_per_s: 0.0091 GB/s are left at 1 % and with refresh, less than 0.1"});
+}
+
+// Below 1 a launch would take longer than its parts one after the other.
+TEST(Architecture, RefusesToOverlapLessThanNothing) {
+  expect_refused([](json& document) { document["kernels"]["overlap_exponent"]["value"] = 0.9; },
+                 {"/kernels/overlap_exponent/value: must be a number from 1 to 100, not 0.9"});
 }
 
 TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
@@ -408,6 +429,10 @@ void expect_valid(const nlohmann::json& schema, const nlohmann::json& value,
       const auto& of_key = schema["properties"][key];
       if (of_key.value("type", "") == "object") {
         expect_valid(of_key, inner, where + "/" + key);
+      }
+      if (of_key.contains("minimum")) {
+        EXPECT_GE(inner, of_key["minimum"]) << where << "/" << key;
+        EXPECT_LE(inner, of_key["maximum"]) << where << "/" << key;
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -70,6 +71,30 @@ TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
         load_kernel_library("mine", {"a.json", "/kernels/library"});
       },
       {"mine.json: /name: must be 'mine'", "\"cutlass\""});
+}
+
+TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {
+  copied("energy/a40.json", "energy/one.json");
+  copied("energy/a40.json", "energy/mig/two-mig-1g.json");
+  expect_input_error([] { load_energy("two-mig-2g"); },
+                     {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'; allowed: "
+                      "one, two-mig-1g) in"});
+}
+
+// Of a path the end matters most, and no character is cut in two.
+TEST(Printable, ShortensInTheMiddle) {
+  const std::string path = "/" + std::string(200, 'd') + "/the_file.json";
+  const std::string shown = printable(path);
+  EXPECT_LE(shown.size(), 120U);
+  EXPECT_TRUE(shown.starts_with("/dd")) << shown;
+  EXPECT_TRUE(shown.ends_with("/the_file.json")) << shown;
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) {
+    umlauts += "\u00e4";
+  }
+  for (const std::string& text : {umlauts, "a" + umlauts}) {
+    EXPECT_NO_THROW(static_cast<void>(nlohmann::json(printable(text)).dump()));
+  }
 }
 
 TEST_F(NamedFile, ABaseIsFoundBesideAFileFarDown) {
