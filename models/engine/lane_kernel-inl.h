@@ -94,9 +94,9 @@ HWY_NOINLINE void run_lane_steps(const LaneOperands& operands, std::size_t colum
       }
       const UintVector bytes = hn::BitCast(du, largest);
       unrolled<kVectors>([&](auto index) HWY_ATTR {
-        constexpr std::size_t v = four * kVectors + index;
-        scale[v] = scale_of<kOutput, index>(bytes, c[v], constants);
-        sum[v] = truncate_to_int(c[v] * scale[v]);
+        constexpr std::size_t kVector = four * kVectors + index;
+        scale[kVector] = scale_of<kOutput, index>(bytes, c[kVector], constants);
+        sum[kVector] = truncate_to_int(c[kVector] * scale[kVector]);
       });
     });
     for (std::size_t t = first; t < first + middle; ++t) {

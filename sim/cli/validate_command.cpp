@@ -156,7 +156,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command
       ->add_option("--fidelity", arguments->fidelity,
-                   "closed form, or SystemC with a few SMs for all (50 ms a shape)")
+                   "closed form, or SystemC with a few SMs for all (some 15 ms a shape)")
       ->type_name("analytic|timing")
       ->capture_default_str();
   command->add_option("--clock", arguments->clock, "SM clock under which was measured")

@@ -63,7 +63,7 @@ class BitsCheck {
   void check_metadata(const fs::path& json_file, const std::string& shown) {
     const VectorSet set = read_vector_set(json_file, json_file.parent_path());
     for (const std::string& problem : inconsistent_metadata(json_file, set)) {
-      result_.metadata_problems.push_back(shown + ": " + problem);
+      result_.metadata_problems.push_back(fmt::format("{}: {}", shown, problem));
     }
   }
 

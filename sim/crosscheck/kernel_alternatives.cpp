@@ -16,7 +16,6 @@ namespace sptc::sim {
 namespace {
 
 using mma::MmaInstruction;
-using numerics::DataType;
 
 constexpr int kMaxSlices = 16;
 

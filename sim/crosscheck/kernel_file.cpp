@@ -60,6 +60,7 @@ auto at_key(const JsonObject& object, std::string_view key, Find find) {
 DataType type_at(const JsonObject& object, std::string_view key,
                  const std::vector<DataType>& allowed) {
   std::vector<std::string_view> names;
+  names.reserve(allowed.size());
   for (const DataType type : allowed) {
     names.push_back(numerics::name(type));
   }

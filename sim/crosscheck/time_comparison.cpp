@@ -126,7 +126,9 @@ class Group {
       by_subject[point.row->subject].push_back(point);
     }
     std::vector<Point> rest = outside;
-    for (const auto& [subject, points] : by_subject) {
+    for (const auto& rows : by_subject) {
+      const std::string& subject = rows.first;
+      const std::vector<Point>& points = rows.second;
       const bool whole = points.size() > 1 && points.size() < points_.size() &&
                          std::ranges::all_of(points, [&](const Point& p) { return is_outside(p); });
       if (whole) {

@@ -70,8 +70,10 @@ std::vector<json> range(const JsonObject& object) {
     object.place().fail("'factor' must be above 1, and 'from' above 0");
   }
   require_count(std::log(to / from) / std::log(factor), object.place());
-  for (double value = from; value <= to * (1 + kSlack); value *= factor) {
+  double value = from;
+  while (value <= to * (1 + kSlack)) {
     values.push_back(as_json(value));
+    value *= factor;
   }
   return values;
 }

@@ -62,7 +62,7 @@ class Condition {
     std::string_view text;
   };
 
-  Value evaluate(std::size_t node, const Lookup& axis) const;
+  Value evaluate(std::size_t index, const Lookup& axis) const;
   double number(std::size_t node, const Lookup& axis) const;
   bool compare(const Node& node, const Lookup& axis) const;
 

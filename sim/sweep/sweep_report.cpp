@@ -146,6 +146,7 @@ std::string failure_section(const SweepTable& table) {
     return {};
   }
   std::vector<std::pair<std::size_t, std::string>> ordered;
+  ordered.reserve(counts.size());
   for (const auto& [text, count] : counts) {
     ordered.emplace_back(count, text);
   }

@@ -7,6 +7,7 @@
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -47,7 +48,8 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
     const auto column = find(name);
     if (!column) {
       fail(file, header.line,
-           fmt::format("the column '{}' is missing; needed: m, n, k, time_us_median", name));
+           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median", name,
+                       printable(fmt::format("{}", fmt::join(header.fields, ",")))));
     }
     return *column;
   };
@@ -105,11 +107,15 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
 
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file) {
   const std::vector<CsvRecord> records = parse_csv(text, file);
-  if (records.size() < 2) {
-    throw InputError(file +
-                     ": no measurements; needed: a header with m, n, k, time_us_median, and rows");
+  constexpr std::string_view kNothing =
+      "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
+  if (records.empty()) {
+    throw InputError(fmt::format(kNothing, file));
   }
   const Columns columns = find_columns(records.front(), file);
+  if (records.size() < 2) {
+    throw InputError(fmt::format(kNothing, file));
+  }
   std::vector<Measurement> rows;
   rows.reserve(records.size() - 1);
   for (std::size_t i = 1; i < records.size(); ++i) {

@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -47,6 +49,28 @@ struct Axes {
   double x(double time) const {
     return kLeft + (kWidth - kLeft - kRight) * std::log(time / t_min) / std::log(t_max / t_min);
   }
+  /// Times to write at the axis: powers of ten, and what lies between where they are few.
+  std::vector<double> ticks() const {
+    const std::vector<double> decades = multiples({1});
+    if (decades.size() > 2) {
+      return decades;
+    }
+    const std::vector<double> between = multiples({1, 2, 5});
+    return between.size() > 1 ? between : std::vector<double>{t_min, t_max};
+  }
+  std::vector<double> multiples(std::initializer_list<int> of_powers) const {
+    std::vector<double> found;
+    double power = std::pow(10.0, std::floor(std::log10(t_min)));
+    while (power <= t_max) {
+      for (const int factor : of_powers) {
+        if (factor * power >= t_min && factor * power <= t_max) {
+          found.push_back(factor * power);
+        }
+      }
+      power *= 10;
+    }
+    return found;
+  }
   double y(double ratio) const {
     const double clamped = std::clamp(ratio, 1 / kMaxRatio, kMaxRatio);
     const double middle = (kTop + kHeight - kBottom) / 2;
@@ -65,12 +89,10 @@ void draw_axes(std::string& svg, const Axes& axes) {
         marked ? "#000" : (dashed ? "#888" : "#ddd"), dashed ? " stroke-dasharray='6 4'" : "",
         kLeft - 6, axes.y(ratio) + 4, ratio);
   }
-  for (double time = 1; time <= axes.t_max * 1.001; time *= 10) {
-    if (time >= axes.t_min * 0.999) {
-      add(fmt::runtime("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}' stroke='#ddd'/>"
-                       "<text x='{0:.1f}' y='{3}' text-anchor='middle'>{4}</text>\n"),
-          axes.x(time), kTop, kHeight - kBottom, kHeight - kBottom + 18, time);
-    }
+  for (const double time : axes.ticks()) {
+    add(fmt::runtime("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}' stroke='#ddd'/>"
+                     "<text x='{0:.1f}' y='{3}' text-anchor='middle'>{4:.6g}</text>\n"),
+        axes.x(time), kTop, kHeight - kBottom, kHeight - kBottom + 18, time);
   }
   add(fmt::runtime("<text x='{}' y='{}' text-anchor='middle'>measured time, microseconds</text>\n"
                    "<text transform='translate(18 {}) rotate(-90)' text-anchor='middle'>simulated "

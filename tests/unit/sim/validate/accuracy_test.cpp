@@ -81,5 +81,25 @@ TEST(ScatterPlot, HasADotForEveryRowInsideItsFrame) {
   EXPECT_NE(svg.find("a &lt;title> &amp; more"), std::string::npos);
 }
 
+TEST(ScatterPlot, WritesTimesAtItsAxisHoweverLittleItSpans) {
+  const auto plot_of = [](std::initializer_list<double> times) {
+    std::vector<Comparison> rows;
+    for (const double time : times) {
+      rows.push_back({{{1, 1, 1}, time, ""}, time});
+    }
+    return scatter_plot(rows, "t");
+  };
+  for (const auto& [svg, ticks] :
+       {std::pair(plot_of({0.02, 0.3}), std::vector<std::string>{"0.02", "0.05", "0.1", "0.2"}),
+        {plot_of({20, 300}), {"20", "50", "100", "200"}},
+        {plot_of({600}), {"540", "660"}},
+        {plot_of({2, 30000}), {"10", "100", "1000", "10000"}}}) {
+    for (const std::string& tick : ticks) {
+      EXPECT_NE(svg.find("text-anchor='middle'>" + tick + "</text>"), std::string::npos) << tick;
+    }
+  }
+  EXPECT_EQ(plot_of({2, 30000}).find(">20</text>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sptc::sim

@@ -44,6 +44,11 @@ TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
   EXPECT_FALSE(error("m,n,k,time_us_median\n").empty());
   EXPECT_NE(error("m,n,k,time_us\n1,1,1,1\n").find("time_us_median"), std::string::npos);
   EXPECT_NE(error("m,n,k,time_us_median\n1,1,1,1\n1,1,1\n").find("f.csv:3"), std::string::npos);
+  // What stands in the place of the header says what is wrong with it: separators, line ends.
+  EXPECT_NE(error("m;n;k;time_us_median\n1;1;1;1\n").find("'m;n;k;time_us_median'"),
+            std::string::npos);
+  EXPECT_NE(error("m,n,k,time_us_median\r1,1,1,1\r").find("time_us_median\\x0d1"),
+            std::string::npos);
   EXPECT_NE(error("m,n,k,m,time_us_median\n1,1,1,2,1\n").find("'m' stands twice"),
             std::string::npos);
   for (const char* row :
