@@ -52,7 +52,8 @@ class GemmSimulator::Impl {
               const std::vector<GemmOperands>* operands) {
     require_selector(problem, spec_);
     const KernelTarget target = spec_.kernel_target();
-    const GemmKernel kernel = shipped_.kernel(problem, overrides, operands != nullptr, spec_);
+    const CalibratedKernel calibrated = shipped_.kernel(problem, overrides, operands != nullptr);
+    const GemmKernel& kernel = calibrated.kernel;
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate times = estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
@@ -65,10 +66,7 @@ class GemmSimulator::Impl {
     GemmRun result;
     result.form = simulated_estimate(kernel, target);
     result.clock_mhz = clock_mhz(
-        options_.clock,
-        utilization(times, result.form,
-                    shipped_.calibration_factor(problem, overrides, operands != nullptr, 1)),
-        spec_);
+        options_.clock, utilization(times, result.form, calibrated.calibration_factor(1)), spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -98,8 +96,7 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double factor = shipped_.calibration_factor(problem, overrides, operands != nullptr,
-                                                      result.clock_mhz / spec_.boost_clock_mhz);
+    const double factor = calibrated.calibration_factor(result.clock_mhz / spec_.boost_clock_mhz);
     result.calibration_us = calibrated_cycles(result.budget, factor) / result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {

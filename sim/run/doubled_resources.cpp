@@ -17,10 +17,10 @@ namespace {
 constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kL2,
                                 Resource::kDram,   Resource::kWaits,        Resource::kRates};
 
-/// The kernel that `gpu` runs for `problem`, to be asked for on another one.
-KernelOverrides kernel_on(const GpuSpec& gpu, const GemmProblem& problem,
+/// The kernel that `design` runs for `problem`, to be asked for on another one.
+KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& problem,
                           const KernelOverrides& overrides, bool values) {
-  const GemmKernel kernel = ShippedDesign(gpu).kernel(problem, overrides, values, gpu);
+  const GemmKernel kernel = design.kernel(problem, overrides, values).kernel;
   return {kernel.cta_tile, kernel.stages, kernel.split_k, overrides.decomposition};
 }
 
@@ -37,10 +37,11 @@ std::vector<Times> times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions 
   options.sms = GemmSimulator::Sms::kSampled;
   options.extrapolate = true;
   GemmLauncher launcher(gpu, options);
+  const ShippedDesign design(base);
   KernelRunner kernels(gpu, options,
                        [&](const GemmProblem& problem, const KernelOverrides& overrides,
                            const std::vector<GemmOperands>* operands) {
-                         return launcher(problem, kernel_on(base, problem, overrides, values),
+                         return launcher(problem, kernel_on(design, problem, overrides, values),
                                          operands);
                        });
   std::vector<Times> all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/shipped_design.h"
 
+#include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/gemm/kernel_choice.h"
@@ -23,7 +24,7 @@ GpuSpec derived(const std::string& change) {
 
 double factor(const GpuSpec& spec, const GemmProblem& problem = kProblem,
               const KernelOverrides& overrides = {}) {
-  return ShippedDesign(spec).calibration_factor(problem, overrides, false, 1);
+  return ShippedDesign(spec).kernel(problem, overrides, false).calibration_factor(1);
 }
 
 TEST(CalibrationFactor, IsTheRatioOfTheTwoClosedFormsOfTheShippedDesign) {
@@ -56,8 +57,14 @@ TEST(CalibrationFactor, FollowsTheKernelAndItsLibrary) {
 }
 
 TEST(CalibrationFactor, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
-  const KernelOverrides too_large{GemmShape{512, 512, 32}, {}, {}};
-  EXPECT_EQ(factor(load_architecture("a100-sxm4-80gb").gpu, kProblem, too_large), 1);
+  const KernelOverrides deep{GemmShape{128, 128, 64}, 6, {}};
+  EXPECT_THROW(factor(load_architecture("a100-sxm4-80gb").gpu, kProblem, deep), InputError);
+  EXPECT_EQ(factor(derived(R"("sm": {
+      "shared_memory_bytes": {"value": 400000, "evidence": "assumed", "source": "x"},
+      "l1_and_shared_memory_bytes": {"value": 400000, "evidence": "assumed", "source": "x"},
+      "max_shared_memory_per_cta_bytes": {"value": 300000, "evidence": "assumed", "source": "x"}})"),
+                   kProblem, deep),
+            1);
 }
 
 TEST(CalibrationFactor, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
@@ -70,7 +77,7 @@ TEST(CalibrationFactor, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
 
 GemmKernel kernel(const GpuSpec& spec, const GemmProblem& problem,
                   const KernelOverrides& overrides = {}) {
-  return ShippedDesign(spec).kernel(problem, overrides, false, spec);
+  return ShippedDesign(spec).kernel(problem, overrides, false).kernel;
 }
 
 double gain_of_best(const GpuSpec& spec, const GemmProblem& problem) {
