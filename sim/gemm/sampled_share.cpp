@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/sampled_share.h"
 
+#include "sim/memory/owning_partition.h"
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -64,7 +66,8 @@ SampledShare::Wave SampledShare::look_at(std::int64_t wave, const ShareOfCta& sh
   std::vector<Asked> asked(static_cast<std::size_t>(partitions_));
   for (std::int64_t cta = begin; cta < end; ++cta) {
     const std::int64_t sm = cta % sms_;
-    Asked& of_partition = asked[static_cast<std::size_t>(sm % partitions_)];
+    Asked& of_partition = asked[static_cast<std::size_t>(
+        partition_of_sm(static_cast<int>(sm), static_cast<int>(partitions_)))];
     const CtaTile tile = kernel_.rasterise(cta);
     const std::int64_t slice = tile.batch * kernel_.split_k + tile.slice;
     auto a = static_cast<double>(traffic_.panel_bytes(Operand::kA, tile.tile_m, tile.slice));

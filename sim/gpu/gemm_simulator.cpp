@@ -14,6 +14,7 @@
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/shipped_design.h"
+#include "sim/memory/owning_partition.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
 
@@ -235,16 +236,21 @@ class GemmSimulator::Impl {
   /// tiles, the first one, which only hands on partial sums, is none of them.
   std::vector<int> sampled_sms(const GemmKernel& kernel) const {
     const auto active = static_cast<int>(std::min<std::int64_t>(spec_.sms, kernel.ctas()));
-    const int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
+    const int partitions = spec_.memory.l2_partitions;
+    int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
+    count -= count > partitions ? count % partitions : 0;
     if (followed(kernel)) {
       return leaders(count, active);
     }
-    const bool shared = shares_tiles(kernel);
+    const int first = shares_tiles(kernel) ? active / 2 : 0;
     std::vector<int> parts;
     for (int i = 0; i < count; ++i) {
-      const int at = i * active / count;
-      const int next = at + (at + i) % 2;
-      parts.push_back(shared ? (next + active / 2 / 2 * 2) % active : next);
+      int sm = (first + i * active / count) % active;
+      while (partition_of_sm(sm, partitions) != i % partitions ||
+             std::find(parts.begin(), parts.end(), sm) != parts.end()) {
+        sm = (sm + 1) % active;
+      }
+      parts.push_back(sm);
     }
     return parts;
   }

@@ -2,6 +2,7 @@
 #include "sim/memory/followers.h"
 
 #include "models/base/error.h"
+#include "sim/memory/owning_partition.h"
 
 #include <algorithm>
 
@@ -101,7 +102,8 @@ void Followers::assign_followers(const std::vector<int>& leaders) {
     }
     const auto leader =
         std::find_if(leaders_.rbegin(), leaders_.rend(), [&](const Leader& candidate) {
-          const bool alike = sm % partitions_ == candidate.sm % partitions_;
+          const bool alike =
+              partition_of_sm(sm, partitions_) == partition_of_sm(candidate.sm, partitions_);
           return candidate.sm < sm && (alike || !all_partitions);
         });
     ensure(leader != leaders_.rend(), "an SM has nobody to follow");

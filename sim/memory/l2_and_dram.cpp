@@ -58,8 +58,8 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
 
 std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
                                std::int64_t now) {
-  // Neighbouring SMs sit at different partitions, so that a small grid loads all of them.
-  const std::size_t partition = sm % tags_.size();
+  const auto partition = static_cast<std::size_t>(
+      partition_of_sm(static_cast<int>(sm), static_cast<int>(tags_.size())));
   const std::uint64_t begin = range.address;
   const std::uint64_t end = begin + static_cast<std::uint64_t>(range.bytes);
   Read& read = read_;

@@ -14,4 +14,19 @@ inline std::size_t owning_partition(std::uint64_t address, std::size_t partition
   return static_cast<std::size_t>((address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40) % partitions;
 }
 
+/// The partition, of `partitions`, that SM `sm` asks: the sum of the digits of its number. Which
+/// SMs sit where is not published, and CTAs go to the GPCs in turn. Of SMs beside each other each
+/// asks another one, so that a small grid loads all, and in longer rows nothing repeats: full and
+/// partial tiles that alternate do not fall to one partition each.
+constexpr int partition_of_sm(int sm, int partitions) {
+  if (partitions == 1) {
+    return 0;
+  }
+  int digits = 0;
+  for (; sm > 0; sm /= partitions) {
+    digits += sm % partitions;
+  }
+  return digits % partitions;
+}
+
 }  // namespace sptc::sim

@@ -5,6 +5,7 @@
 #include "sim/memory/memory_system.h"
 
 #include "sim/config/architecture.h"
+#include "sim/memory/owning_partition.h"
 #include "sim/microbench/microbench.h"
 #include "tests/support/expect_input_error.h"
 
@@ -39,6 +40,31 @@ struct Bench {
   MemorySystem memory;
   std::vector<std::unique_ptr<MemoryReader>> readers;
 };
+
+TEST(Partitions, OfTheL2AreAskedAlikeByEverySecondFourthAndEighthSm) {
+  for (const int stride : {1, 2, 4, 8}) {
+    int asking_second = 0;
+    for (int sm = stride - 1; sm < 128; sm += stride) {
+      asking_second += partition_of_sm(sm, 2);
+    }
+    EXPECT_EQ(asking_second, 64 / stride) << stride;
+  }
+}
+
+TEST(Partitions, EachIsAskedByOneOfTheSmsBesideEachOther) {
+  for (const int partitions : {1, 2, 3, 4}) {
+    for (int first = 0; first < 96; first += partitions) {
+      std::vector<int> asked;
+      for (int sm = first; sm < first + partitions; ++sm) {
+        asked.push_back(partition_of_sm(sm, partitions));
+      }
+      std::sort(asked.begin(), asked.end());
+      for (int partition = 0; partition < partitions; ++partition) {
+        EXPECT_EQ(asked[static_cast<std::size_t>(partition)], partition);
+      }
+    }
+  }
+}
 
 TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
