@@ -68,7 +68,7 @@ def main():
     for axis, (variant, trace) in zip(axes[:, 0], traces):
         draw(axis, result, variant, trace)
     axes[0][0].set_ylim(0, 1.25 * max(interval["peak_power_w"] for _, trace in traces for interval in trace))
-    axes[0][0].legend(fontsize=7, loc="upper left", ncols=2)
+    axes[0][0].legend(fontsize=7, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=2)
     axes[-1][0].set_xlabel("ms, GEMMs only")
     figure.suptitle(f"{result['workload']} on {result['arch']}, clock {result['options']['clock']}", fontsize=9)
     figure.tight_layout()

@@ -43,7 +43,7 @@ def plot(sweeps, arguments):
         axis.set_ylim(0.8, 2.1)
     axes[1].set_xscale("log", base=2)
     axes[0].set_ylabel("speed-up of 2:4 over dense")
-    axes[0].legend()
+    axes[0].legend(loc="lower right")
     figure.suptitle(f"{arguments.arch}, {arguments.clock} clock, simulated", fontsize=9)
     figure.tight_layout()
     figure.savefig(arguments.plot)

@@ -81,15 +81,23 @@ std::string sensitivity_section(const SweepTable& table) {
       "\n## Sensitivity\n\nRatio of the largest to the smallest figure where only this axis "
       "differs: 1 is no effect.\n\n" +
       markdown_header({"axis", "figure", "typical ratio", "largest", "best at", "groups"});
+  std::vector<std::string> tied;
   for (const Sensitivity& one : all) {
-    text +=
-        one.groups == 0
-            ? markdown_row({one.axis->name, one.figure->name, "never changes alone", "", "", "0"})
-            : markdown_row({one.axis->name, one.figure->name,
-                            fmt::format("{:.4g}", one.typical_ratio),
-                            fmt::format("{:.4g}", one.largest_ratio),
-                            one.largest_ratio > 1 ? one.best_value : "no effect",
-                            std::to_string(one.groups)});
+    if (one.groups > 0) {
+      text += markdown_row(
+          {one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
+           fmt::format("{:.4g}", one.largest_ratio),
+           one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
+    } else if (std::find(tied.begin(), tied.end(), one.axis->name) == tied.end()) {
+      tied.push_back(one.axis->name);
+    }
+  }
+  if (!tied.empty()) {
+    text += "\nNever changing alone: ";
+    for (std::size_t i = 0; i < tied.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + markdown_cell(tied[i]);
+    }
+    text += ".\n";
   }
   return text;
 }

@@ -18,6 +18,7 @@ constexpr double kWidth = 900, kHeight = 520;
 constexpr double kLeft = 70, kRight = 20, kTop = 48, kBottom = 56;
 // The ratio axis: a factor of two each way; what lies beyond is drawn at the edge.
 constexpr double kMaxRatio = 2.0;
+constexpr std::size_t kMany = 300;  // dots of which each is small
 
 struct Band {
   std::int64_t n_max;
@@ -125,9 +126,9 @@ std::string scatter_plot(std::span<const Comparison> rows, const std::string& ti
   draw_axes(svg, axes);
   for (const Comparison& row : rows) {
     fmt::format_to(std::back_inserter(svg),
-                   "<circle cx='{:.1f}' cy='{:.1f}' r='1.6' fill='{}' fill-opacity='0.55'/>\n",
+                   "<circle cx='{:.1f}' cy='{:.1f}' r='{}' fill='{}' fill-opacity='0.55'/>\n",
                    axes.x(row.measured.time_us), axes.y(row.simulated_us / row.measured.time_us),
-                   band_of(row.measured.shape.n).color);
+                   rows.size() > kMany ? 1.6 : 3.5, band_of(row.measured.shape.n).color);
   }
   svg += "</svg>\n";
   return svg;

@@ -88,6 +88,31 @@ TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
   }
 }
 
+TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
+  const std::filesystem::path zipped = directory.path() / "zipped.sqlite";
+  const SweepPlan plan = make_plan(
+      {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+       {"axes",
+        {{{"zip",
+           {{{"parameter", "/sms"}, {"values", {54, 108}}},
+            {{"option", "seed"}, {"values", {1, 2}}}}}},
+         {{"parameter", "/boost_clock_mhz"}, {"name", "clock"}, {"values", {1000, 2000}}}}}});
+  {
+    SweepStore store(zipped, plan, {});
+    for (std::uint64_t position = 0; position < 4; ++position) {
+      PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
+      outcome.totals.add({"speedup"}, 1.5);
+      store.add({&outcome, 1});
+    }
+  }
+  const std::string text = sweep_report(zipped, SweepReportFormat::kMarkdown);
+  EXPECT_NE(text.find("\nNever changing alone: sms, seed.\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("| seed | sparse_time_us"), std::string::npos) << text;
+  EXPECT_NE(text.find("| clock | sparse_time_us"), std::string::npos) << text;
+}
+
 TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
   const std::string html = sweep_report(file, SweepReportFormat::kHtml);
   EXPECT_EQ(html.find("a, \"b\" </script>"), std::string::npos);
