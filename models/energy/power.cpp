@@ -62,6 +62,12 @@ double VoltageCurve::volts(double mhz) const {
   return points_.back().volts;
 }
 
+double idle_w(const PowerSpec& spec) {
+  const StaticPower& flow = spec.static_power;
+  const double leakage = square(spec.curve.volts(0) / flow.leakage_volts);
+  return flow.board_idle_w + spec.sms * (flow.idle_sm_w * leakage - flow.leakage_per_sm_w);
+}
+
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) {
   const StaticPower& flow = spec.static_power;
   const double volts = spec.curve.volts(clock_mhz);

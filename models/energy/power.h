@@ -87,6 +87,10 @@ struct RepeatedWork {
   double count = 1;
 };
 
+/// Watts at the lowest voltage while no SM works. Below 0 where the SMs leak more than the reading
+/// of the board at rest allows.
+double idle_w(const PowerSpec& spec);
+
 /// Energy and power of `work` at a fixed core clock.
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz);
 

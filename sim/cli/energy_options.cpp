@@ -106,6 +106,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
   }
   if (!given.board_idle.empty()) {
     power.static_power.board_idle_w = parse_watts("--board-idle", given.board_idle);
+    check_static_power(power);
   }
   options.power = std::move(power);
   options.area = loaded.config.area;

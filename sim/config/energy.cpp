@@ -444,7 +444,18 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu) {
   }
   spec.curve = energy::VoltageCurve(
       {{config.floor_clock_mhz, config.floor_supply_v}, {boost_clock_mhz, config.boost_supply_v}});
+  check_static_power(spec);
   return spec;
+}
+
+void check_static_power(const energy::PowerSpec& spec) {
+  if (energy::idle_w(spec) < 0) {
+    throw InputError(fmt::format(
+        "a board that takes {} W at rest has no {} SMs that leak {} W each: idle it would take "
+        "{:.1f} W",
+        spec.static_power.board_idle_w, spec.sms, spec.static_power.leakage_per_sm_w,
+        energy::idle_w(spec)));
+  }
 }
 
 energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {

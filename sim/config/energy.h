@@ -66,7 +66,11 @@ std::string energy_schema();
 std::vector<std::string> energy_names();
 
 /// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
+/// Throws InputError where the two do not go together.
 energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu);
+
+/// Throws InputError where an idle GPU would take less than nothing.
+void check_static_power(const energy::PowerSpec& spec);
 
 /// What of a tensor core its area depends on, for f16 operands.
 energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core);

@@ -25,9 +25,9 @@ constexpr std::int64_t kLargestTile = 1024;
 double percent(const JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
   const double number = value.is_number() ? value.get<double>() : NAN;
-  if (!(number > 0 && number <= 100)) {
+  if (!(number >= 1 && number <= 100)) {
     (object.place() / key)
-        .fail(fmt::format("must be a number above 0, at most 100, not {}", describe(value)));
+        .fail(fmt::format("must be a number from 1 to 100, not {}", describe(value)));
   }
   return number;
 }

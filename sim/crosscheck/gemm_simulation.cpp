@@ -80,6 +80,7 @@ class Simulator {
     energy::PowerSpec spec = power_spec(load_energy(gpu_.name).config, architecture.gpu);
     spec.power_limit_w = capture_.power_limit_w.value_or(spec.power_limit_w);
     spec.static_power.board_idle_w = capture_.idle_w.value_or(spec.static_power.board_idle_w);
+    check_static_power(spec);
     power_ = std::move(spec);
   }
 

@@ -74,6 +74,11 @@ TEST(Power, IdleSmsLeakLessThanBusyOnes) {
   EXPECT_NEAR(all.average_w - half.average_w, 5 * (1 - 0.5), 1e-9);
 }
 
+TEST(Power, AnIdleGpuTakesItsReadingLessWhatIdleSmsDoNotLeak) {
+  // 25 W with ten SMs at 1 W each; idle ones take 0.5 W at 1 V, and 0.36 of that at 0.6 V.
+  EXPECT_NEAR(idle_w(small_gpu()), 25 - 10 * (1 - 0.18), 1e-9);
+}
+
 TEST(Power, PeakExceedsTheAverageWhereTensorCoresWait) {
   // 1000 W of products in half of the time, 100 W of HBM all the time.
   Work work = thousand_cycles(1e9, 1e7);

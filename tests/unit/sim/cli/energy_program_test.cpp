@@ -61,6 +61,7 @@ TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   expect_refused(gemm + "--limit-over group", "no effect without --clock limited");
   expect_refused(gemm + "--clock limited --limit-over groups", "nearest valid: 'group'");
   expect_refused(gemm + "--board-idle 0", "--board-idle must be");
+  expect_refused(gemm + "--board-idle 5", "5 W at rest has no 108 SMs that leak 0.317 W each");
   expect_refused(gemm + "--energy nothing", "unknown energy file 'nothing'");
   expect_refused(gemm + "--arch t4 --clock limited", "needs an energy file");
   expect_refused(gemm + "--clock limit", "limited");

@@ -53,7 +53,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   EXPECT_NE(
       error([](json& l) { l["tiles"][0]["main_loop_percent"] = "high"; }).find("main_loop_percent"),
       std::string::npos);
-  for (const double impossible : {0.0, -5.0, 100.5}) {
+  for (const double impossible : {0.0, 1e-300, -5.0, 100.5}) {
     EXPECT_NE(error([&](json& l) {
                 l["tiles"][0]["main_loop_percent"] = impossible;
               }).find("main_loop_percent"),
