@@ -2,6 +2,7 @@
 #include "sim/gpu/extrapolation.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +10,14 @@
 namespace sptc::sim {
 namespace {
 
-// k-tiles that fill the pipeline; more where CTAs share the SM and have to fall into step.
+// k-tiles until the pipeline is filled and the warps are out of step; more where CTAs share the SM.
 constexpr std::int64_t kWarmUpTiles = 6;
 constexpr std::int64_t kWarmUpTilesOfSeveral = 8;
+
+// k-tiles of a CTA that are looked at, or more for whole periods: warps drift, and no two periods
+// are alike. Of grids of several fills each fill shows some.
+constexpr std::int64_t kTilesSeen = 12;
+constexpr std::int64_t kTilesSeenOfSeveralFills = 6;
 
 // k-tiles that an SM executes in a stretch of fills. CTAs of few k-tiles need several fills to show
 // how they follow each other: their stores pile up until they pace the rest. CTAs that stay copy
@@ -19,9 +25,6 @@ constexpr std::int64_t kWarmUpTilesOfSeveral = 8;
 constexpr std::int64_t kFewTiles = 8;
 constexpr std::int64_t kTilesOfFills = 32;
 constexpr std::int64_t kTilesOfFillsThatStay = 16;
-
-// Rounds that are emptier than this are not alike: the last CTAs have the memory to themselves.
-constexpr double kMostEmpty = 0.1;
 
 // Rounds of CTAs among which the last one, which need not fill the GPU, is not seen.
 constexpr std::int64_t kManyRounds = 16;
@@ -49,18 +52,29 @@ Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t strid
   return {first, second, (length - second) / stride};
 }
 
+struct Mean {
+  double sum = 0, count = 0;
+
+  void add(double value) {
+    sum += value;
+    count += 1;
+  }
+  double value() const {
+    ensure(count > 0, "a mean of nothing");
+    return sum / count;
+  }
+};
+
 /// Cycle in which the CTAs `count` of the SMs ended. An SM whose partition of the L2 is busier than
 /// the other one gets fewer CTAs for it: the mean.
 double end_of(const GridTimes& grid, std::int64_t count) {
-  double sum = 0, sms = 0;
-  for (const std::vector<std::int64_t>& ends : grid.cta_ends) {
-    if (static_cast<std::int64_t>(ends.size()) >= count) {
-      sum += static_cast<double>(ends[static_cast<std::size_t>(count - 1)]);
-      sms += 1;
+  Mean end;
+  for (const std::vector<CtaTimes>& ctas : grid.ctas) {
+    if (static_cast<std::int64_t>(ctas.size()) >= count) {
+      end.add(static_cast<double>(ctas[static_cast<std::size_t>(count - 1)].end));
     }
   }
-  ensure(sms > 0, "no SM has so many CTAs");
-  return sum / sms;
+  return end.value();
 }
 
 class Extrapolation {
@@ -74,65 +88,117 @@ class Extrapolation {
         // on.
         warm_up_(extent.stays || extent.resident > 1 ? fill_ : std::max<std::int64_t>(fill_, 2)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
-        cta_stretch_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
-                                extent.stays)),
-        tile_stretch_(stretch_of(extent.k_tiles,
-                                 extent.resident == 1 ? kWarmUpTiles : kWarmUpTilesOfSeveral,
-                                 extent.tile_period, true)) {}
+        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
+                         extent.stays)),
+        several_fills_(ctas_.second > 2 * fill_) {}
 
   ExtrapolatedCycles cycles() {
-    const GridTimes deep = simulated(cta_stretch_.second, tile_stretch_.second, last_round_counts_);
-    double cycles = with_all_ctas(deep, tile_stretch_.second);
-    if (tile_stretch_.repeats > 0) {
-      cycles +=
-          static_cast<double>(tile_stretch_.repeats) * std::max(0.0, of_a_stretch(deep, cycles));
-    }
-    return {std::llround(cycles), cta_stretch_.repeats > 0 || tile_stretch_.repeats > 0,
-            cycles_simulated_};
+    const double cycles = extent_.stays ? of_two_depths() : of_one_depth();
+    return {std::llround(cycles), extrapolated_, cycles_simulated_};
   }
 
  private:
-  GridTimes simulated(std::int64_t ctas, std::int64_t k_tiles, bool ends_as_the_whole) {
-    GridTimes times = simulate_({ctas, k_tiles, ends_as_the_whole});
+  std::int64_t warm_up_tiles() const {
+    return extent_.resident == 1 ? kWarmUpTiles : kWarmUpTilesOfSeveral;
+  }
+
+  GridTimes simulated(std::int64_t ctas, std::int64_t k_tiles) {
+    GridTimes times = simulate_({ctas, k_tiles, last_round_counts_});
     cycles_simulated_ += times.cycles;
+    extrapolated_ = extrapolated_ || ctas < extent_.ctas || k_tiles < extent_.k_tiles;
     return times;
   }
 
-  /// From `grid`, of the second length, to all CTAs.
-  double with_all_ctas(const GridTimes& grid, std::int64_t k_tiles) {
-    const auto cycles = static_cast<double>(grid.cycles);
-    if (cta_stretch_.repeats == 0) {
+  double of_one_depth() {
+    const std::int64_t window =
+        round_up(several_fills_ ? kTilesSeenOfSeveralFills : kTilesSeen, extent_.tile_period);
+    const std::int64_t least = warm_up_tiles() + window + extent_.stages;
+    const std::int64_t first =
+        warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
+    const std::int64_t depth = std::min(extent_.k_tiles, first + window + extent_.stages);
+    const GridTimes grid = simulated(ctas_.second, depth);
+    auto cycles = static_cast<double>(grid.cycles);
+    if (ctas_.repeats > 0) {
+      cycles += static_cast<double>(ctas_.repeats) *
+                std::max(0.0, end_of(grid, warm_up_ + fill_) - end_of(grid, warm_up_));
+    }
+    if (depth == extent_.k_tiles) {
       return cycles;
     }
-    const double left_out =
-        extent_.stays
-            ? cycles - static_cast<double>(
-                           simulated(cta_stretch_.first, k_tiles, last_round_counts_).cycles)
-            : end_of(grid, warm_up_ + fill_) - end_of(grid, warm_up_);
-    return cycles + static_cast<double>(cta_stretch_.repeats) * std::max(0.0, left_out);
+    const LeftOut left_out{extent_.k_tiles - depth, static_cast<std::size_t>(first),
+                           static_cast<std::size_t>(window)};
+    return cycles + of_every_fill(grid, left_out);
   }
 
-  /// What the k-tiles between the first depth and the second one add to all CTAs, where `deep`, of
-  /// the second depth, took `cycles` with all CTAs.
-  double of_a_stretch(const GridTimes& deep, double cycles) {
-    const bool uneven = last_round_counts_ && extent_.empty > kMostEmpty;
-    if (extent_.stays || extent_.resident > 1 || extent_.ctas <= 2 * fill_ || uneven) {
-      const GridTimes shallow =
-          simulated(cta_stretch_.second, tile_stretch_.first, last_round_counts_);
-      return cycles - with_all_ctas(shallow, tile_stretch_.first);
+  /// k-tiles that take what the `window` ones behind tile `first` of their CTA take.
+  struct LeftOut {
+    std::int64_t tiles;
+    std::size_t first, window;
+
+    double cycles_of(const CtaTimes& cta) const {
+      ensure(cta.tiles.size() > first + window, "a CTA did not tell of its k-tiles");
+      return static_cast<double>(tiles * (cta.tiles[first + window] - cta.tiles[first])) /
+             static_cast<double>(window);
     }
-    const GridTimes shallow = simulated(2 * fill_, tile_stretch_.first, false);
-    const double of_one = end_of(deep, fill_) - end_of(shallow, fill_);
-    const double of_two = end_of(deep, 2 * fill_) - end_of(shallow, 2 * fill_);
-    const double fills = static_cast<double>(extent_.ctas) / static_cast<double>(fill_);
-    return of_one + (fills - 1) * (of_two - of_one);
+  };
+
+  /// What all fills leave out, each what its mean CTA does. Where there is more than one or two,
+  /// SMs with less to do get more CTAs; else the CTAs count that have most to do, those not at the
+  /// edge.
+  double of_every_fill(const GridTimes& grid, const LeftOut& left_out) const {
+    std::int64_t most = 0;
+    for (const std::vector<CtaTimes>& ctas : grid.ctas) {
+      for (const CtaTimes& cta : ctas) {
+        most = several_fills_ ? most : std::max(most, cta.bytes);
+      }
+    }
+    std::vector<Mean> all(static_cast<std::size_t>(ceil_div(ctas_.second, fill_)));
+    std::vector<Mean> heaviest(all.size());
+    for (const std::vector<CtaTimes>& ctas : grid.ctas) {
+      for (std::size_t i = 0; i < ctas.size(); ++i) {
+        const std::size_t fill = i / static_cast<std::size_t>(fill_);
+        const double cycles = left_out.cycles_of(ctas[i]);
+        all.at(fill).add(cycles);
+        if (ctas[i].bytes >= most) {
+          heaviest.at(fill).add(cycles);
+        }
+      }
+    }
+    double sum = 0;
+    for (std::size_t fill = 0; fill < all.size(); ++fill) {
+      sum += (heaviest[fill].count > 0 ? heaviest : all)[fill].value();
+    }
+    if (ctas_.repeats > 0) {  // those are like the one behind the warm-up
+      sum += static_cast<double>(ctas_.repeats) *
+             all.at(static_cast<std::size_t>(warm_up_ / fill_)).value();
+    }
+    return sum;
   }
 
-  const GridExtent extent_;
-  const std::function<GridTimes(const ShortGrid&)>& simulate_;  // of the caller, for one call
+  double of_two_depths() {
+    const Stretch tiles = stretch_of(extent_.k_tiles, warm_up_tiles(), extent_.tile_period, true);
+    const double cycles = with_all_outputs(tiles.second);
+    return tiles.repeats == 0 ? cycles
+                              : cycles + static_cast<double>(tiles.repeats) *
+                                             std::max(0.0, cycles - with_all_outputs(tiles.first));
+  }
+
+  double with_all_outputs(std::int64_t k_tiles) {
+    const auto cycles = static_cast<double>(simulated(ctas_.second, k_tiles).cycles);
+    if (ctas_.repeats == 0) {
+      return cycles;
+    }
+    const auto shorter = static_cast<double>(simulated(ctas_.first, k_tiles).cycles);
+    return cycles + static_cast<double>(ctas_.repeats) * std::max(0.0, cycles - shorter);
+  }
+
+  const GridExtent& extent_;
+  const std::function<GridTimes(const ShortGrid&)>& simulate_;
   const std::int64_t fill_, warm_up_;
   const bool last_round_counts_;
-  const Stretch cta_stretch_, tile_stretch_;
+  const Stretch ctas_;
+  const bool several_fills_;
+  bool extrapolated_ = false;
   std::int64_t cycles_simulated_ = 0;
 };
 

@@ -16,7 +16,7 @@ struct GridExtent {
   /// Multiple of the periods that the main loop may have: stages that are filled in a burst, and
   /// fractions of cycles that add up.
   std::int64_t tile_period = 4;
-  double empty = 0;  ///< share of the places in its rounds, on all SMs, that stay empty
+  std::int64_t stages = 2;  ///< k-tiles for which nothing is copied any more at the end of a CTA
 };
 
 /// A grid that is simulated.
@@ -26,11 +26,17 @@ struct ShortGrid {
   bool ends_as_the_whole = true;  ///< its last round fills as many SMs as that of the whole grid
 };
 
-/// What it took.
+/// What a CTA took.
+struct CtaTimes {
+  std::int64_t end = 0;             ///< cycle
+  std::vector<std::int64_t> tiles;  ///< cycles in which its warps had each of its k-tiles
+  std::int64_t bytes = 0;           ///< that it copies: fewer at the edge of the grid
+};
+
+/// What a grid took.
 struct GridTimes {
-  std::int64_t cycles = 0;  ///< to its last store
-  /// Per simulated SM the cycle at which each CTA ended, in order.
-  std::vector<std::vector<std::int64_t>> cta_ends;
+  std::int64_t cycles = 0;                  ///< to its last store
+  std::vector<std::vector<CtaTimes>> ctas;  ///< per simulated SM, in the order of their ends
 };
 
 struct ExtrapolatedCycles {
@@ -39,13 +45,15 @@ struct ExtrapolatedCycles {
   std::int64_t cycles_simulated = 0;  ///< of all runs that were made
 };
 
-/// Cycles of a grid of identical CTAs from runs of shorter grids, carried on along straight lines:
-///  - main loop: two depths past the filling of the pipeline, `tile_period` apart;
+/// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines:
+///  - main loop: the k-tiles that each CTA leaves out take what others took, past the filling of
+///  the
+///    pipeline and for whole periods;
 ///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, or one of
 ///    several rounds. One more fill, from the end of the CTAs before it on, is what is left out.
-///    Where a CTA stays for several output tiles, no end shows where a fill ends: two grids.
-/// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
-/// simulated whole.
+/// Where a CTA stays for several output tiles, nothing shows where one ends: differences of grids
+/// of two depths and two numbers of tiles. Exact where main loop and fills are periodic;
+/// tests/fidelity measures the rest. Short grids are simulated whole.
 ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
                                       const std::function<GridTimes(const ShortGrid&)>& simulate);
 

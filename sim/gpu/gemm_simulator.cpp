@@ -14,6 +14,7 @@
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/shipped_design.h"
+#include "sim/gpu/tile_times.h"
 #include "sim/memory/owning_partition.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
@@ -273,10 +274,12 @@ class GemmSimulator::Impl {
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& parts) {
+                    const std::vector<int>& parts, TileObserver* recorder = nullptr) {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     if (!launch.scheduled()) {
-      return gpu_.run(launch.of(program, tiles), parts);
+      KernelLaunch short_launch = launch.of(program, tiles);
+      short_launch.recorder = recorder;
+      return gpu_.run(short_launch, parts);
     }
     const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
     const ScheduledTraffic traffic(launch.traffic, schedule);
@@ -286,12 +289,15 @@ class GemmSimulator::Impl {
     return gpu_.run(scheduled, parts);
   }
 
-  static GridTimes times_of(const GridRun& run) {
+  static GridTimes times_of(const GridRun& run, TileTimes& tiles, const GemmTraffic& traffic) {
     GridTimes times{run.cycles, {}};
     for (const std::vector<CtaRecord>& records : run.ctas) {
-      times.cta_ends.emplace_back();
+      times.ctas.emplace_back();
       for (const CtaRecord& record : records) {
-        times.cta_ends.back().push_back(record.end_cycle);
+        times.ctas.back().push_back(
+            {record.end_cycle, tiles.take(record.cta),
+             traffic.requested_bytes(Operand::kA, record.cta, record.cta + 1) +
+                 traffic.requested_bytes(Operand::kB, record.cta, record.cta + 1)});
       }
     }
     return times;
@@ -340,14 +346,13 @@ class GemmSimulator::Impl {
                                      ? kernel.ctas() - rounds_left_out * spec_.sms
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
       share.shorten(total, grid.ends_as_the_whole);
-      return times_of(run_tiles(launch, total, grid.k_tiles, parts));
+      TileTimes tiles;
+      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts, &tiles);
+      return times_of(run, tiles, launch.traffic);
     };
-    const std::int64_t rounds = ceil_div(kernel.ctas(), spec_.sms);
-    const double filled =
-        static_cast<double>(kernel.ctas()) / static_cast<double>(rounds * spec_.sms);
     const ExtrapolatedCycles cycles = extrapolate_cycles(
-        {rounds, kernel.k_tiles(), kernel.ctas_per_sm, stays,
-         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2), 1 - filled},
+        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm, stays,
+         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2), kernel.stages},
         simulate);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;

@@ -72,6 +72,7 @@ struct KernelLaunch {
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
   Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
   TileObserver* observer = nullptr;     ///< of kernels whose CTAs share no output tiles
+  TileObserver* recorder = nullptr;     ///< of any
 };
 
 }  // namespace sptc::sim

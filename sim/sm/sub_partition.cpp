@@ -341,8 +341,12 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
 }
 
 void SubPartition::tell_tile(ResidentWarp& warp, std::int64_t cycle) {
-  if (TileObserver* const observer = warp.launch.kernel->observer; observer != nullptr) {
-    observer->tile_used(warp.launch.cta, warp.tiles_waited_for++, cycle);
+  const std::int64_t tile = warp.tiles_waited_for++;
+  const KernelLaunch& kernel = *warp.launch.kernel;
+  for (TileObserver* const observer : {kernel.observer, kernel.recorder}) {
+    if (observer != nullptr) {
+      observer->tile_used(warp.launch.cta, tile, cycle);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -12,16 +13,28 @@ namespace {
 
 using Simulate = std::function<GridTimes(const ShortGrid&)>;
 
+using Round = std::function<std::int64_t(std::int64_t)>;
+
+/// A CTA that starts in cycle `start` and has k-tile k of `k_tiles` `round(k)` cycles later.
+CtaTimes cta_from(std::int64_t start, std::int64_t k_tiles, const Round& round) {
+  CtaTimes cta{start + round(k_tiles), {}};
+  for (std::int64_t k = 0; k < k_tiles; ++k) {
+    cta.tiles.push_back(start + round(k));
+  }
+  return cta;
+}
+
 /// A grid on one SM that takes `start` cycles, then, per round of CTAs, what `round` says of its
 /// depth, and `stores` beyond the end of its last CTA.
-Simulate grid(std::int64_t resident, std::int64_t start,
-              const std::function<std::int64_t(std::int64_t)>& round, std::int64_t stores = 0) {
+Simulate grid(std::int64_t resident, std::int64_t start, const Round& round,
+              std::int64_t stores = 0) {
   return [=](const ShortGrid& grid) {
     GridTimes times{0, {{}}};
     for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
-      times.cta_ends[0].push_back(start + (cta / resident + 1) * round(grid.k_tiles));
+      times.ctas[0].push_back(
+          cta_from(start + cta / resident * round(grid.k_tiles), grid.k_tiles, round));
     }
-    times.cycles = times.cta_ends[0].back() + stores;
+    times.cycles = times.ctas[0].back().end + stores;
     return times;
   };
 }
@@ -62,12 +75,13 @@ TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
     GridTimes times{0, {{}}};
     for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
       const bool last = grid.ends_as_the_whole && cta + 1 == grid.ctas;
-      times.cycles += (last ? 60 : 100) * grid.k_tiles;
-      times.cta_ends[0].push_back(times.cycles);
+      times.ctas[0].push_back(cta_from(times.cycles, grid.k_tiles,
+                                       [=](std::int64_t k) { return (last ? 60 : 100) * k; }));
+      times.cycles = times.ctas[0].back().end;
     }
     return times;
   };
-  const GridExtent extent{4, 128, 1, false, 4, 0.2};
+  const GridExtent extent{4, 128, 1, false, 4};
   const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
   EXPECT_TRUE(result.extrapolated);
   EXPECT_EQ(result.cycles, 128 * (3 * 100 + 60));
@@ -78,11 +92,37 @@ TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
   const auto simulate = [&](const ShortGrid& short_grid) {
     GridTimes both = slow(short_grid);
-    both.cta_ends.push_back(fast(short_grid).cta_ends[0]);
+    both.ctas.push_back(fast(short_grid).ctas[0]);
     return both;
   };
   // Three CTAs on the slow one, 27 as on both.
   EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 3 * 1920 + 27 * (1920 + 1600) / 2);
+}
+
+TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheCtasThatAreNotAtItsEdge) {
+  const auto whole_tile = grid(1, 0, [](std::int64_t k) { return 100 * k; });
+  const auto at_edge = grid(1, 0, [](std::int64_t k) { return 70 * k; });
+  const auto simulate = [&](const ShortGrid& short_grid) {
+    GridTimes both = whole_tile(short_grid);
+    both.ctas[0][0].bytes = 2;
+    both.ctas.push_back(at_edge(short_grid).ctas[0]);
+    both.ctas[1][0].bytes = 1;
+    return both;
+  };
+  EXPECT_EQ(extrapolate_cycles({1, 1000, 1}, simulate).cycles, 100000);
+}
+
+TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed) {
+  // 50 cycles less for each of the first six k-tiles, and 30 less for each of the last three.
+  const auto simulate = [](const ShortGrid& grid) {
+    const std::int64_t all = grid.k_tiles;
+    const CtaTimes cta = cta_from(0, all, [all](std::int64_t k) {
+      return 100 * k - 50 * std::min<std::int64_t>(k, 6) -
+             30 * std::max<std::int64_t>(0, k - (all - 3));
+    });
+    return GridTimes{cta.end, {{cta}}};
+  };
+  EXPECT_EQ(extrapolate_cycles({1, 1000, 1, false, 6, 4}, simulate).cycles, 100000 - 300 - 90);
 }
 
 TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastOne) {
@@ -92,7 +132,7 @@ TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastO
     for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
       times.cycles += 100 + (cta == 2 ? 30 : 0);
       times.cycles -= cta == grid.ctas && grid.ends_as_the_whole ? 60 : 0;
-      times.cta_ends[0].push_back(times.cycles);
+      times.ctas[0].push_back({times.cycles, {}});
     }
     return times;
   };
