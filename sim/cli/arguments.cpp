@@ -44,7 +44,7 @@ std::uint64_t parse_seed(const std::string& text) {
   return value;
 }
 
-ClockPolicy parse_clock(const std::string& text) {
+ClockPolicy parse_clock(const std::string& text, std::string_view words) {
   if (text == "boost") {
     return {};
   }
@@ -54,9 +54,7 @@ ClockPolicy parse_clock(const std::string& text) {
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
     throw InputError(
-        fmt::format("--clock must be 'boost', 'sustained', 'limited' or a number of MHz above 0 "
-                    "and at most {}, "
-                    "not '{}'",
+        fmt::format("--clock must be {} or a number of MHz above 0 and at most {}, not '{}'", words,
                     kMaxClockMhz, printable(text)));
   }
   return ClockPolicy::fixed(value);

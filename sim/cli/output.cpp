@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -45,10 +48,16 @@ void require_writable(std::string_view option, const std::filesystem::path& path
     throw InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
                                  printable(parent.string())));
   }
-  if (::access(parent.c_str(), W_OK) != 0) {
-    throw InputError(fmt::format("{} {}: the directory '{}' cannot be written to", option, shown,
-                                 printable(parent.string())));
+  // Not access(): root may write anywhere by its answer, also in /proc. The name is longer than
+  // those of the files that are written beside.
+  const std::string probe = fmt::format("{}.{}.tmp.probe", path.string(), ::getpid());
+  const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) {
+    throw InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
+                                 shown, printable(parent.string()), std::strerror(errno)));
   }
+  ::close(file);
+  ::unlink(probe.c_str());
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {

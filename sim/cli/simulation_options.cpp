@@ -51,7 +51,7 @@ RunOptions checked(const SimulationOptions& given) {
   if (given.clock == "limited") {
     options.clock_limited = true;
   } else {
-    options.clock = parse_clock(given.clock);
+    options.clock = parse_clock(given.clock, "'boost', 'sustained', 'limited'");
   }
   if (!given.tile.empty()) {
     options.kernel.cta_tile = parse_tile(given.tile);
@@ -235,6 +235,9 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
     require_writable("--out", options.out);
   }
   if (!options.vcd.empty()) {
+    if (parse_fidelity(options.fidelity) == Fidelity::kAnalytic) {
+      throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+    }
     require_writable("--vcd", options.vcd);
   }
   const Workload workload = load();

@@ -64,7 +64,7 @@ RunOptions checked(const Arguments& given) {
                      std::string(name(options.fidelity)));
   }
   options.check = CheckMode::kNone;
-  options.clock = parse_clock(given.clock);
+  options.clock = parse_clock(given.clock, "'boost', 'sustained'");
   return options;
 }
 

@@ -177,10 +177,41 @@ void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors)
   });
 }
 
-/// What no single number can get wrong.
-void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
-  const SmSpec& sm = gpu.sm;
-  const JsonPlace place = root / "sm";
+void check_memory(const MemorySpec& memory, const JsonPlace& place, ErrorList& errors) {
+  errors.collect([&] {
+    if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
+      (place / "l2_far_latency_cycles")
+          .fail(fmt::format("{} is less than l2_near_latency_cycles, {}",
+                            memory.l2_far_latency_cycles, memory.l2_near_latency_cycles));
+    }
+  });
+  errors.collect([&] {
+    if (memory.dram_refresh_ns >= memory.dram_refresh_interval_ns) {
+      (place / "dram_refresh_ns")
+          .fail(fmt::format("{} is not less than dram_refresh_interval_ns, {}",
+                            memory.dram_refresh_ns, memory.dram_refresh_interval_ns));
+    }
+  });
+  errors.collect([&] {
+    constexpr double kLeast = 0.1;  // at the highest clock that may be asked for, 0.001 bytes/cycle
+    const double gb_per_s = memory.dram_bytes_per_cycle(1) / 1e3;
+    if (memory.dram_refresh_ns < memory.dram_refresh_interval_ns && gb_per_s < kLeast) {
+      (place / "dram_gb_per_s")
+          .fail(fmt::format("{:.2g} GB/s are left at {} % and with refresh, less than {}", gb_per_s,
+                            memory.dram_efficiency_percent, kLeast));
+    }
+  });
+  errors.collect([&] {
+    constexpr double kLeast = 0.001;
+    if (memory.l2_bytes_per_cycle < kLeast * memory.l2_partitions) {
+      (place / "l2_bytes_per_cycle")
+          .fail(fmt::format("{} is less than {} for each of {} partitions",
+                            memory.l2_bytes_per_cycle, kLeast, memory.l2_partitions));
+    }
+  });
+}
+
+void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     if (sm.max_shared_memory_per_cta > sm.shared_memory) {
       (place / "max_shared_memory_per_cta_bytes")
@@ -201,39 +232,6 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
       (place / "tensor_core" / "f32_dot_units")
           .fail(
               fmt::format("{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units));
-    }
-  });
-  check_design(gpu, place / "tensor_core", errors);
-  const MemorySpec& memory = gpu.memory;
-  errors.collect([&] {
-    if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
-      (root / "memory" / "l2_far_latency_cycles")
-          .fail(fmt::format("{} is less than l2_near_latency_cycles, {}",
-                            memory.l2_far_latency_cycles, memory.l2_near_latency_cycles));
-    }
-  });
-  errors.collect([&] {
-    if (memory.dram_refresh_ns >= memory.dram_refresh_interval_ns) {
-      (root / "memory" / "dram_refresh_ns")
-          .fail(fmt::format("{} is not less than dram_refresh_interval_ns, {}",
-                            memory.dram_refresh_ns, memory.dram_refresh_interval_ns));
-    }
-  });
-  errors.collect([&] {
-    constexpr double kLeast = 0.1;  // at the highest clock that may be asked for, 0.001 bytes/cycle
-    const double gb_per_s = memory.dram_bytes_per_cycle(1) / 1e3;
-    if (memory.dram_refresh_ns < memory.dram_refresh_interval_ns && gb_per_s < kLeast) {
-      (root / "memory" / "dram_gb_per_s")
-          .fail(fmt::format("{:.2g} GB/s are left at {} % and with refresh, less than {}", gb_per_s,
-                            memory.dram_efficiency_percent, kLeast));
-    }
-  });
-  errors.collect([&] {
-    constexpr double kLeast = 0.001;
-    if (memory.l2_bytes_per_cycle < kLeast * memory.l2_partitions) {
-      (root / "memory" / "l2_bytes_per_cycle")
-          .fail(fmt::format("{} is less than {} for each of {} partitions",
-                            memory.l2_bytes_per_cycle, kLeast, memory.l2_partitions));
     }
   });
   const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {
@@ -261,6 +259,13 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
   });
   needs_two_cycles(place / "tensor_core" / "operand_fetch_latency_cycles",
                    sm.tensor_core.operand_fetch_latency_cycles);
+}
+
+/// What no single number can get wrong.
+void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
+  check_sm(gpu.sm, root / "sm", errors);
+  check_design(gpu, root / "sm" / "tensor_core", errors);
+  check_memory(gpu.memory, root / "memory", errors);
 }
 
 Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, ErrorList& errors) {

@@ -4,6 +4,8 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 
@@ -70,6 +72,10 @@ void require_consistent(const RunOptions& options) {
     throw InputError(
         "--sms sampled computes the values of one SM only: with --fidelity datapath use in-turn "
         "or all");
+  }
+  if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
+    throw InputError(fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
+                                 options.sms ? "--sms" : "--no-extrapolate"));
   }
   if (options.pattern && options.variants == Variants::kDense) {
     throw InputError("--pattern has no effect with --variants dense");

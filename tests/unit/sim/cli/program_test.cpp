@@ -193,6 +193,16 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
 }
 
+TEST_F(Program, RefusesOptionsOfSmsWhereNoneIsSimulated) {
+  const std::vector<std::string> gemm{"gemm", "1", "1", "1", "--fidelity", "analytic"};
+  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{
+           {"--sms", "all"}, {"--no-extrapolate"}, {"--vcd", path("x.vcd")}}) {
+    std::vector<std::string> arguments = gemm;
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    expect_refused(arguments, option.front() + " has no effect with --fidelity analytic");
+  }
+}
+
 TEST_F(Program, RefusesSizesThatAreNone) {
   expect_refused({"gemm", "0", "1", "1"}, "M must be an integer from 1 to 2147483647, not '0'");
   expect_refused({"gemm", "1", "-5", "1"}, "-5");
@@ -257,6 +267,11 @@ TEST_F(Program, LeavesNoFileBehindWhereItFails) {
 TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", path("no/such/x.json")}, "no directory");
   expect_refused({"gemm", "1", "1", "1", "--vcd", path("no/such/x.vcd")}, "no directory");
+  for (const char* const option : {"--vcd", "--out"}) {  // nobody can, though root has the right to
+    expect_refused({"gemm", "1", "1", "1", option, "/proc/x"}, "'/proc' cannot be written to");
+    expect_refused({"gemm", "1", "1", "1", option, path(std::string(250, 'x'))},
+                   "File name too long");
+  }
   expect_refused({"gemm", "1", "1", "1", "--out", "/dev/null"}, "not a regular file");
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
 }

@@ -68,6 +68,8 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
   expect_refused("validate " + csv() + " --format csv", "text or json");
   expect_refused("validate " + csv() + " --jobs 0", "--jobs");
+  expect_refused("validate " + csv() + " --clock limited",
+                 "must be 'boost', 'sustained' or a number");
   expect_refused("validate " + csv() + " --plot " + path("no/plot.svg"), "--plot");
 }
 
