@@ -6,39 +6,38 @@
 #include "sim/sm/tokens.h"
 
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 namespace sptc::sim {
 
-/// Hands CTAs to SMs in order: one per SM in turn until the SMs are full, then one for each that
-/// ends. Where a few SMs are built for all, each gets the CTAs that one of all would get.
+/// Hands CTAs to SMs: one per SM in turn until the SMs are full, then one for each that ends. Which
+/// one that is says somebody else where a few SMs are built for all.
 class CtaScheduler : public Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<WireIn<CtaDone>>> done_in;
   sc_core::sc_vector<sc_core::sc_port<WireOut<CtaLaunch>>> launch_out;
 
-  /// `sms_built` SMs exist, all of the `sms_total` or fewer.
-  CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built,
-               int sms_total);
+  /// The CTA for an SM, by its number among those that are built, on which CTA `ended` ended (-1:
+  /// the SM is not full yet). -1: none.
+  using NextCta = std::function<std::int64_t(std::size_t sm, std::int64_t ended)>;
 
-  /// Starts a grid. Call between simulations, when the one before has ended. Where not all SMs are
-  /// built, they play the parts of SMs `parts`; those without a part stay idle.
-  void start(const KernelLaunch& kernel, const std::vector<int>& parts);
+  CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built);
 
-  std::int64_t ctas_left() const { return left_; }
+  /// Starts a grid. Call between simulations, when the one before has ended.
+  void start(const KernelLaunch& kernel, NextCta next_cta);
+
+  /// CTAs that were launched and have not ended.
+  std::int64_t resident() const { return resident_; }
 
  protected:
   void on_event() override;
 
  private:
-  void launch_next(std::size_t built_sm);
+  void launch_next(std::size_t sm, std::int64_t ended);
 
   const KernelLaunch* kernel_ = nullptr;
-  bool all_built_;
-  std::int64_t sms_total_;
-  std::vector<std::int64_t>
-      next_;  ///< CTA to hand out: one for all, or one for each SM that is built
-  std::int64_t left_ = 0;
+  NextCta next_cta_;
+  std::int64_t resident_ = 0;
 };
 
 }  // namespace sptc::sim

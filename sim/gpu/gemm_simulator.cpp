@@ -113,6 +113,8 @@ class GemmSimulator::Impl {
   // A millisecond or two of the host; as many again where others follow.
   static constexpr std::int64_t kSampledInstructions = 8192;
   static constexpr std::int64_t kFollowedInstructions = 8192;
+  // k-tiles of a grid that is followed through several rounds: some ten milliseconds.
+  static constexpr std::int64_t kFollowedTiles = 5000;
 
   /// What all launches of a kernel share.
   struct Launch {
@@ -208,12 +210,20 @@ class GemmSimulator::Impl {
                                  : std::clamp(spec.sms - 1, 1, kMostSampled);
   }
 
-  /// Whether the other SMs follow those that are simulated. Not where they would take up CTAs one
-  /// after the other: who gets the next one depends on differences that followers do not have. Nor
-  /// where columns of B are windows of one image: addresses do not say that DRAM delivers it once.
+  /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
+  /// and else where that is not too much work for a whole grid. Not where columns of B are windows
+  /// of one image: addresses do not say that DRAM delivers it once.
   bool followed(const GemmKernel& kernel) const {
-    return options_.sms == Sms::kSampled && !shares_tiles(kernel) &&
-           kernel.problem.distinct_b == 1 && kernel.ctas() <= spec_.sms * kernel.ctas_per_sm;
+    const bool at_once = kernel.ctas() <= spec_.sms * kernel.ctas_per_sm && !shares_tiles(kernel);
+    return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
+           (at_once || kernel.ctas() * kernel.k_tiles() <= kFollowedTiles);
+  }
+
+  /// Of a grid whose CTAs are not resident at once no other one is like it.
+  bool whole(const GemmKernel& kernel) const {
+    return !options_.extrapolate ||
+           (followed(kernel) &&
+            (kernel.ctas() > spec_.sms * kernel.ctas_per_sm || shares_tiles(kernel)));
   }
 
   bool shares_tiles(const GemmKernel& kernel) const {
@@ -325,7 +335,7 @@ class GemmSimulator::Impl {
 
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
-    if (!options_.extrapolate) {
+    if (whole(kernel)) {
       result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
         return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts);
       });

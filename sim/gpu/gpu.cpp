@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -14,7 +15,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
          int sms_built, Memory memory)
     : sc_core::sc_module(name),
       clock_(clock),
-      scheduler_("cta_scheduler", clock, sms_built, spec.sms),
+      scheduler_("cta_scheduler", clock, sms_built),
+      all_sms_(spec.sms),
       clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
     sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
@@ -51,6 +53,27 @@ void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts) {
   }
 }
 
+CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts) {
+  if (static_cast<std::int64_t>(sms_.size()) == all_sms_) {
+    return [next = std::int64_t{0}, ctas = kernel.ctas](std::size_t, std::int64_t) mutable {
+      return next < ctas ? next++ : -1;
+    };
+  }
+  if (kernel.observer != nullptr) {
+    return [this, used = parts.size()](std::size_t sm, std::int64_t ended) {
+      return sm < used ? followers_->next_cta(sm, ended, clock_.now()) : -1;
+    };
+  }
+  // Each gets what one of all would get if all took the same time.
+  return [this, next = std::vector<std::int64_t>(parts.begin(), parts.end()), ctas = kernel.ctas](
+             std::size_t sm, std::int64_t) mutable {
+    if (sm >= next.size() || next[sm] >= ctas) {
+      return std::int64_t{-1};
+    }
+    return std::exchange(next[sm], next[sm] + all_sms_);
+  };
+}
+
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
   KernelLaunch kernel = launched;
   const std::int64_t start = clock_.now();
@@ -63,15 +86,16 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
   }
-  scheduler_.start(kernel, parts);
+  scheduler_.start(kernel, next_cta_of(kernel, parts));
   sc_core::sc_start();
-  if (scheduler_.ctas_left() > 0) {
+  if (scheduler_.resident() > 0) {
     report_stuck();
   }
   GridRun result;
   std::int64_t end = start;
   if (kernel.observer != nullptr) {
     end = std::max(end, followers_->finish());
+    ensure(followers_->ctas_left() == 0, "a follower is stuck");
   }
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
@@ -83,6 +107,10 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
     }
   }
   result.cycles = end - start;
+  if (kernel.observer != nullptr && followers_->replays()) {
+    result.cycles = followers_->replay();
+    ensure(followers_->ctas_left() == 0, "a follower is stuck");
+  }
   return result;
 }
 
@@ -99,8 +127,8 @@ Activity Gpu::activity() const {
 }
 
 void Gpu::report_stuck() const {
-  std::string text = "the simulation is stuck with " + std::to_string(scheduler_.ctas_left()) +
-                     " CTAs to go; resident warps:";
+  std::string text = "the simulation is stuck with " + std::to_string(scheduler_.resident()) +
+                     " CTAs under way; resident warps:";
   for (const auto& built : sms_) {
     for (const auto& partition : built->sub_partitions) {
       if (partition->resident_warps() > 0) {

@@ -68,10 +68,12 @@ class Gpu : public sc_core::sc_module {
   };
 
   void reset_share(KernelLaunch& kernel, const std::vector<int>& parts);
+  CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts);
   void report_stuck() const;
 
   const Clock& clock_;
   CtaScheduler scheduler_;
+  std::int64_t all_sms_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<MemorySystem> memory_;  ///< where all SMs are built
   std::unique_ptr<MemoryShare> share_;    ///< where a few are built for many

@@ -119,6 +119,18 @@ class WarpCursor {
   /// the last one in its epilogue.
   std::int64_t iteration() const { return iteration_; }
 
+  /// The k-tile that is there when the instruction, which waits for copies or ends the filling of a
+  /// stage, has issued; -1: none.
+  std::int64_t tile_waited_for() const {
+    const WarpInstruction& wait = instruction();
+    if (wait.opcode != Opcode::kWaitCopies) {
+      return iteration_ + wait.tiles_ahead;
+    }
+    const std::int64_t tile = iteration_ + (section_ == Section::kLoop ? 1 : 0);
+    const bool fills = section_ == Section::kLoop || section_ == Section::kPrologue;
+    return fills && tile < segment_end_ ? tile : -1;
+  }
+
   void advance() {
     ++index_;
     settle();

@@ -4,27 +4,27 @@
 #include "models/base/units.h"
 #include "sim/base/throughput.h"
 #include "sim/memory/l2_and_dram.h"
+#include "sim/memory/leader_log.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/kernel_launch.h"
 #include "sim/sm/memory_request.h"
 
 #include <array>
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <queue>
-#include <unordered_map>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
 
 /// L2 and DRAM of all SMs of which a few, the leaders, are simulated. Every other SM follows the
-/// leader before it: it has CTAs of its own, asks for their k-tiles and stores their results, so
-/// that the memory sees the addresses and the load of the whole GPU. What a follower computes is
-/// not simulated. It uses a k-tile when that is there, and as long after the one before as its
-/// leader did where that did not wait for data; then it asks for another one, as its leader does.
-/// It stores when its leader stores, or as much later as it is behind.
-///
-/// For grids whose CTAs are all resident at once and share no output tiles.
+/// leader before it: it takes CTAs of its own as SMs become free, asks for their k-tiles and stores
+/// their results, so that the memory sees the addresses and the load of the whole GPU. What a
+/// follower computes is not simulated. It uses a k-tile when that is there, and as long after the
+/// one before as its leader did where that did not wait for data; what its leader asked for,
+/// stored, or ended after that, it does as long after.
 class Followers : public TileObserver {
  public:
   /// `written_per_cycle`: what an SM writes to its shared memory.
@@ -33,6 +33,10 @@ class Followers : public TileObserver {
   /// Before a grid, from an empty memory on. `leaders`: SMs in rising order, the first one of each
   /// partition of the L2 among them.
   void start(double clock_mhz, const KernelLaunch& kernel, const std::vector<int>& leaders);
+
+  /// The next CTA of leader number `leader`, where CTA `ended` ended, if any; -1: none is left.
+  /// Call in the order of the cycles, for the first CTAs in the order of their places on the SMs.
+  std::int64_t next_cta(std::size_t leader, std::int64_t ended, std::int64_t now);
 
   /// Leader number `leader` reads or writes `range` for what `info` says: when it is answered. Call
   /// in the order of the cycles.
@@ -44,87 +48,74 @@ class Followers : public TileObserver {
   /// Lets the followers end. Cycle in which the last of them has its last answer.
   std::int64_t finish();
 
+  /// Whether replay() is the better answer. Not where all SMs lead, nor where SMs have several CTAs
+  /// at once: what those take from each other only leaders know, unless it averages out over many
+  /// output tiles.
+  bool replays() const;
+
+  /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.
+  std::int64_t replay();
+
+  /// CTAs that did not end.
+  std::int64_t ctas_left() const { return kernel_->ctas - ended_; }
   MemoryCounters counters() const { return l2_and_dram_.counters(); }
 
  private:
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 4;
-  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max() / 4;
+  static constexpr std::int64_t kNever = LeaderLog::kNever;
+  static constexpr std::int64_t kUnknown = LeaderLog::kUnknown;
   /// k-tiles of a CTA that may be under way at once.
   static constexpr std::size_t kUnderWay = 32;
 
-  /// A transaction of a leader that its followers repeat when they have come as far.
-  struct Event {
-    std::int64_t cycle = 0;
-    std::int64_t behind = -1;  ///< k-tile that had to be used before; -1: none
-    std::int64_t tile = 0;     ///< that is copied; of a store, the last one of the result
-    const WarpInstruction* instruction = nullptr;
-    int warp = 0;
-    bool write = false;
-  };
-  /// A k-tile of a CTA of a leader.
-  struct Tile {
-    std::int64_t asked = kUnknown;  ///< cycle of the first transaction
-    std::int64_t there = kNever;    ///< cycle from which on it is in shared memory
-    std::int64_t used = kNever;     ///< by the last warp
-    int warps = 0;                  ///< that use it
-    bool known = false;             ///< all do
-    std::int64_t step = 0;          ///< from the use of the one before, at least
-    std::size_t events = 0;         ///< that copy it
-  };
   /// A k-tile of a CTA of a follower.
   struct Arrival {
     std::int64_t tile = -1;
-    std::int64_t there = kNever;
-    int pending = 0;  ///< transactions
+    LeaderLog::OfOperands there{kNever, kNever};
+    int reads = 0;  ///< that were made
   };
-  /// The CTA of a follower that stands beside one of its leader.
-  struct FollowerCta {
+  /// A phase that no leader has shown yet.
+  struct Pending {
+    enum class Kind { kStart, kCopies, kFinish };
+    Kind kind = Kind::kStart;
+    LeaderLog::Reference reference;
+    int of_kind = 0;        ///< LeaderLog::kind_of()
+    std::int64_t tile = 0;  ///< of the CTA
+    std::int64_t in_segment = 0;
     std::int64_t cta = 0;
-    std::int64_t tiles = 0;      ///< of its work; 0: there is no such CTA
-    std::int64_t used = kNever;  ///< the latest k-tile
+    std::int64_t anchor = 0;
+    std::int64_t tiles = 0;  ///< of kStart: that copies may ask for
+  };
+  /// Where a follower has CTAs one after the other, as its leader has.
+  struct Place {
+    LeaderLog::Reference reference;  ///< that the segment follows
+    int sm = 0;
+    std::int64_t cta = -1;  ///< -1: none
+    std::span<const WorkSegment> work;
+    std::size_t segment = 0;      ///< of that work
+    std::size_t segments = 0;     ///< of the CTAs before
+    std::int64_t first_tile = 0;  ///< of the segment
+    std::int64_t tiles = 0;       ///< of the CTA
     std::int64_t tiles_used = 0;
+    std::int64_t used = kNever;  ///< the latest
     bool use_planned = false;
-    std::size_t events = 0;  ///< of the leader that are repeated
+    std::vector<Pending> pending;
     std::array<Arrival, kUnderWay> arrivals;
 
     Arrival& arrival(std::int64_t tile) {
       return arrivals[static_cast<std::size_t>(tile) % kUnderWay];
     }
-  };
-  struct LeaderCta {
-    std::size_t leader = 0;
-    std::int64_t cta = 0;
-    std::vector<Event> events;
-    std::vector<Tile> tiles;
-    std::vector<FollowerCta> followers;
-
-    Tile& tile(std::int64_t number);
-  };
-  struct Leader {
-    int sm = 0;
-    std::vector<int> followers;  ///< SMs
-  };
-  /// A copy of a warp in the main loop: so long behind the first one of the k-tile.
-  struct Piece {
-    const WarpInstruction* copy = nullptr;
-    int warp = 0;
-    std::int64_t offset = 0;
+    std::int64_t in_segment() const { return tiles_used - first_tile; }
+    std::int64_t segment_end() const { return first_tile + work[segment].k_tiles; }
   };
   /// Something that a follower does.
   struct Action {
-    enum class Kind {
-      kRepeat,  ///< event `what` of the leader
-      kAsk,     ///< for some pieces of k-tile `what`
-      kUse,     ///< k-tile `what`
-    };
     std::int64_t cycle;
     int sm;
     std::uint64_t order;
-    Kind kind;
-    std::size_t cta;  ///< of the leader
-    std::size_t follower;
-    std::int64_t what;
-    std::size_t first_piece, pieces;
+    std::size_t place;
+    std::int64_t cta;
+    std::int64_t tile;               ///< to use, or behind which the transactions come
+    LeaderLog::Phase* phase;         ///< none: uses the k-tile
+    std::size_t first = 0, end = 0;  ///< transactions of the phase
     /// In the order in which the memory looks at requests: of a cycle, SM after SM.
     bool operator>(const Action& other) const {
       return cycle != other.cycle ? cycle > other.cycle
@@ -133,63 +124,44 @@ class Followers : public TileObserver {
     }
   };
 
-  void read_program(const KernelLaunch& kernel);
   void assign_followers(const std::vector<int>& leaders);
-  std::size_t cta_of(std::size_t leader, std::int64_t cta);
-  bool first_of_result(std::int64_t tile) const { return tile % kernel_->program->iterations == 0; }
-  std::int64_t& delay_behind(std::int64_t tile) { return delay_[first_of_result(tile) ? 0 : 1]; }
-
-  // What the leaders do.
-  void note_read(std::size_t cta, const RequestInfo& info, std::int64_t now, std::int64_t there);
-  void note_offset(std::size_t cta, const RequestInfo& info, std::int64_t offset);
-  void note_delay(LeaderCta& cta, std::int64_t tile, std::int64_t now);
-  void note_step(LeaderCta& cta, std::int64_t tile);
-  void log_first_copy(LeaderCta& cta, const RequestInfo& info, std::int64_t now);
-
-  // What the followers do.
-  void plan(Action::Kind kind, std::int64_t cycle, std::size_t cta, std::size_t follower,
-            std::int64_t what, std::size_t first_piece = 0, std::size_t pieces = 0);
-  void plan_copies(const Action& behind, std::int64_t tile);
-  void plan_all(std::size_t cta);
-  void plan_events(std::size_t cta, std::size_t follower);
-  void plan_use(std::size_t cta, std::size_t follower);
-  bool may_use(LeaderCta& cta, FollowerCta& follower) const;
-  std::int64_t use_cycle(LeaderCta& cta, FollowerCta& follower) const;
+  void begin_cta(std::size_t place, std::int64_t cta, std::int64_t now);
+  void begin_segment(std::size_t place, std::int64_t now);
+  void end_segment(std::size_t place, std::int64_t now);
+  void repeat(std::size_t place, const Pending& what);
+  bool try_repeat(std::size_t place, const Pending& what, bool any);
+  void retry(std::size_t place, bool any = false);
+  /// For all who repeat `phase`, the transactions from `first` on.
+  void plan_latest(LeaderLog::Phase& phase, std::size_t first);
+  void plan_repeat(LeaderLog::Phase& phase, std::size_t first, const LeaderLog::Repeater& repeater);
+  void plan_use(std::size_t place);
+  bool is_there(Place& place, const LeaderLog::Tile* shown);
+  std::int64_t use_cycle(Place& place, const LeaderLog::Tile* shown) const;
   void act_before(std::int64_t cycle, int sm);
-  void repeat(const Action& action);
-  void ask(const Action& action);
   void use(const Action& action);
-  std::int64_t move(int sm, const MemoryRange& range, bool write, std::int64_t now);
+  void make_transactions(const Action& action);
+  /// When `bytes` that come at `cycle` are in the shared memory of an SM.
+  std::int64_t written(int sm, std::int64_t cycle, std::int64_t bytes);
+  void move(const Action& action, const LeaderLog::Transaction& transaction);
 
   L2AndDram l2_and_dram_;
   int partitions_;
   int sms_;
   double written_per_cycle_;
+  double clock_mhz_ = 0;
   const KernelLaunch* kernel_ = nullptr;
-  std::int64_t distance_ = 1;  ///< from the k-tile that is used to the one that is asked for then
-  std::int64_t first_tiles_ = 1;  ///< that are asked for at the start
-  /// Tiles pass the registers: what of them the L1 has is known for the leader alone, and all its
-  /// transactions are repeated.
-  bool staged_ = false;
-  std::vector<Leader> leaders_;
-  std::vector<LeaderCta> ctas_;
-  std::unordered_map<std::int64_t, std::size_t> index_of_cta_;
+  std::vector<int> leaders_;  ///< SMs
+  LeaderLog log_;
+  std::vector<Place> places_;
+  std::vector<std::vector<std::size_t>> places_of_leader_;
   std::vector<Throughput> shared_memories_;  ///< per SM, in bytes
   std::priority_queue<Action, std::vector<Action>, std::greater<>> actions_;
   std::uint64_t order_ = 0;
+  std::int64_t handed_out_ = 0, ended_ = 0;
+  std::vector<std::size_t> places_taken_;                       ///< of each leader
+  std::vector<std::pair<std::int64_t, std::size_t>> resident_;  ///< CTA of a leader and its place
   std::int64_t now_ = 0;
   std::int64_t end_ = 0;
-
-  // As the leaders have shown it; kUnknown before.
-  std::vector<Piece> pieces_;
-  std::size_t offsets_cta_ = 0;
-  std::int64_t offsets_tile_ = -1;     ///< of that CTA, from which the offsets of the pieces are
-  std::int64_t least_gap_ = kUnknown;  ///< from a k-tile that is there to its use
-  std::int64_t gap_ = kUnknown;        ///< the same, mean of those that were waited for
-  std::int64_t gaps_ = 0, gap_sum_ = 0;
-  std::int64_t step_ = kUnknown;  ///< least from use to use where nothing was waited for
-  /// Least from a use to the next request: of the first k-tile of a result, of the others.
-  std::array<std::int64_t, 2> delay_{};
 };
 
 }  // namespace sptc::sim

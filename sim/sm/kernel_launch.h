@@ -71,8 +71,8 @@ struct KernelLaunch {
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
   Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
-  TileObserver* observer = nullptr;     ///< of kernels whose CTAs share no output tiles
-  TileObserver* recorder = nullptr;     ///< of any
+  TileObserver* observer = nullptr;     ///< absent: nobody wants to know
+  TileObserver* recorder = nullptr;     ///< another one
 };
 
 }  // namespace sptc::sim

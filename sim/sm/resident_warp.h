@@ -43,7 +43,6 @@ struct ResidentWarp {
   std::int64_t other_selector_interval = 0;  ///< behind one whose selector is not the last one's
   int selector = 0;                          ///< of the latest sparse one
   CopyGroups copies;
-  std::int64_t tiles_waited_for = 0;
   // Of CTAs with a producer: k-tiles since the start of the CTA.
   std::int64_t tiles_arrived = 0;  ///< as announced; of the producer, as reported
   std::int64_t tiles_freed = 0;    ///< by this warp; of the producer, by all others

@@ -341,10 +341,10 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
 }
 
 void SubPartition::tell_tile(ResidentWarp& warp, std::int64_t cycle) {
-  const std::int64_t tile = warp.tiles_waited_for++;
   const KernelLaunch& kernel = *warp.launch.kernel;
   for (TileObserver* const observer : {kernel.observer, kernel.recorder}) {
-    if (observer != nullptr) {
+    if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor().tile_waited_for();
+        tile >= 0) {
       observer->tile_used(warp.launch.cta, tile, cycle);
     }
   }

@@ -41,7 +41,12 @@ struct Bench {
     kernel.warps_per_cta = 1;
     kernel.ctas_per_sm = 1;
     kernel.ctas = ctas;
+    begin();
+  }
+
+  void begin() {
     followers.start(1000, kernel, {0});
+    EXPECT_EQ(followers.next_cta(0, -1, 0), 0);
   }
 
   /// 1 byte per cycle from DRAM at 1000 MHz, all else as good as free.
@@ -60,12 +65,24 @@ struct Bench {
   }
 
   /// The leader asks for `tile`, or stores behind it; when it has its answer.
-  std::int64_t access(const WarpInstruction& instruction, std::int64_t tile, std::int64_t now) {
+  std::int64_t access(const WarpInstruction& instruction, std::int64_t tile, std::int64_t now,
+                      std::int64_t cta = 0) {
     RequestInfo info;
+    info.asking_cta = cta;
     info.instruction = &instruction;
     info.tile = tile;
-    return followers.access(0, traffic.range(0, 0, instruction, tile),
+    return followers.access(0, traffic.range(cta, 0, instruction, tile),
                             instruction.opcode == Opcode::kStoreGlobal, info, now);
+  }
+
+  /// The leader's CTA `cta` of one k-tile, which is asked for at `asked` and stored at `*stored`.
+  /// The next one.
+  std::int64_t run(std::int64_t cta, std::int64_t asked, std::int64_t* stored) {
+    const std::int64_t there = access(first_copy, 0, asked, cta);
+    followers.tile_used(cta, 0, there + 7);
+    *stored = there + 500;
+    access(store, 0, *stored, cta);
+    return followers.next_cta(0, cta, *stored + 10);
   }
 
   Traffic traffic;
@@ -130,9 +147,48 @@ TEST(Followers, StartAnewWithEachGrid) {
   Bench bench(2, 1, 2);
   bench.access(bench.first_copy, 0, 10);
   bench.followers.finish();
-  bench.followers.start(1000, bench.kernel, {0});
+  bench.begin();
   EXPECT_EQ(bench.access(bench.first_copy, 0, 10), 10 + kBytes + 2 * kLatency);
   EXPECT_EQ(bench.followers.finish(), 10 + 2 * kBytes + 2 * kLatency);
+}
+
+TEST(Followers, TakeTheNextCtaWhenTheirsHasEnded) {
+  Bench bench(2, 1, 4);
+  std::int64_t stored = 0;
+  EXPECT_EQ(bench.run(0, 10, &stored), 2);
+  // The follower, a tile's time of DRAM behind, ends after that: the last CTA is its own.
+  EXPECT_EQ(bench.run(2, stored + 20 + 2 * kBytes, &stored), -1);
+  bench.followers.finish();
+  EXPECT_EQ(bench.followers.ctas_left(), 0);
+  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 4 * kBytes);
+}
+
+TEST(Followers, InAReplayTheSmThatIsFreeFirstTakesTheNextCta) {
+  Bench bench(2, 1, 3);
+  std::int64_t stored = 0;
+  EXPECT_EQ(bench.run(0, 10, &stored), 2);
+  constexpr std::int64_t kLate = 100'000;  // a leader that lingers
+  EXPECT_EQ(bench.run(2, kLate, &stored), -1);
+  EXPECT_GT(bench.followers.finish(), 0);
+  ASSERT_TRUE(bench.followers.replays());
+  bench.followers.replay();
+  EXPECT_EQ(bench.followers.ctas_left(), 0);
+  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 3 * kBytes);
+  EXPECT_EQ(bench.followers.counters().l2_write_bytes, 3 * kBytes);
+}
+
+TEST(Followers, AReplayTakesWhatTheGridTookWhereNobodyWasInTheWay) {
+  Bench bench(2, 1, 2);
+  std::int64_t stored = 0;
+  bench.run(0, 10, &stored);
+  const std::int64_t took = bench.followers.finish();
+  EXPECT_EQ(took, stored + kBytes + 1 + kLatency);  // DRAM has one tile after the other
+  EXPECT_EQ(bench.followers.replay(), took);
+}
+
+TEST(Followers, NothingIsToBeReplayedWhereAllSmsLead) {
+  Bench bench(2, 1, 1);
+  EXPECT_FALSE(bench.followers.replays());
 }
 
 }  // namespace

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sm/kernel_launch.h"
+#include "sim/sm/memory_request.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What the simulated SMs of a grid do with their k-tiles, for others to do the same (Followers):
+/// which transactions come how long after the use of a k-tile or the start of a segment of work,
+/// and how long a k-tile takes that did not have to be waited for.
+class LeaderLog {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 4;
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max() / 4;
+
+  struct Transaction {
+    enum class Kind {
+      kRead,
+      kWrite,
+      kEnd,  ///< none: the next segment starts
+    };
+    Kind kind = Kind::kRead;
+    std::int64_t cycle = 0;
+    std::int64_t tiles_ahead = 0;  ///< its k-tile, from the one that it comes after
+    const WarpInstruction* instruction = nullptr;
+    int warp = 0;
+  };
+  /// Who repeats the transactions of a phase.
+  struct Repeater {
+    std::size_t place = 0;
+    std::int64_t cta = 0;
+    std::int64_t tile = 0;    ///< what the phase comes after, or the first one of the segment
+    std::int64_t anchor = 0;  ///< cycle
+  };
+  /// Transactions that come after something.
+  struct Phase {
+    std::int64_t anchor = kUnknown;  ///< cycle of what they come after
+    /// Of copies in the main loop, which wait for a free stage if it is not the data that they come
+    /// behind: the least from there to the first of them.
+    std::int64_t* delay = nullptr;
+    std::vector<Transaction> transactions;
+    std::vector<Repeater> repeaters;
+  };
+  /// Of A, with its metadata, and of B: what passes the registers is stored one after the other.
+  using OfOperands = std::array<std::int64_t, 2>;
+  std::size_t index_of(Operand operand) const { return staged_ && operand == Operand::kB ? 1 : 0; }
+
+  struct Tile {
+    OfOperands there{kNever, kNever};  ///< cycle from which on it is in shared memory
+    std::int64_t used = kNever;        ///< by the last warp
+    int warps = 0;                     ///< that use it
+    int reads = 0;                     ///< transactions that copy it
+    std::int64_t since = 0;            ///< the use of the one before; of the first one 0
+    bool waited = true;                ///< for its bytes
+    std::size_t last = 0;              ///< of the operands, by index_of()
+    std::int64_t gap = 0;              ///< from when that was there to the use
+    bool first = false;                ///< of a segment
+    bool copies = false;               ///< a later k-tile is asked for behind it
+    Phase behind;                      ///< copies
+    bool known() const { return behind.anchor != kUnknown; }
+  };
+  struct Segment {
+    std::int64_t cta = 0;
+    std::int64_t first_tile = 0;  ///< of the CTA's
+    bool begins_cta = false;
+    int kind = 0;                    ///< kind_of() its work
+    Phase start;                     ///< first copies
+    std::int64_t started_tiles = 0;  ///< of those
+    std::vector<Tile> tiles;
+    Phase finish;         ///< stores behind the last k-tile
+    bool stores = false;  ///< some of them came
+  };
+  /// Where a leader has CTAs one after the other.
+  struct Place {
+    std::size_t leader = 0;
+    std::deque<Segment> segments;
+    std::size_t begun = 0;  ///< of those
+  };
+
+  /// Before a grid.
+  void start(const KernelLaunch& kernel, std::size_t leaders);
+
+  /// What `cta` works on, segment by segment.
+  std::span<const WorkSegment> work_of(std::int64_t cta) const;
+  /// Of segments with different ends.
+  static int kind_of(const WorkSegment& work) { return work.finishes ? work.peers : -1; }
+
+  // What a leader does.
+  void begin_cta(std::size_t leader, std::size_t place, std::int64_t cta, std::int64_t now);
+  /// The phase that now ends a segment.
+  Phase& end_cta(std::int64_t cta, std::int64_t now);
+  /// Of a transaction: the phase whose segment it ends as the first one of the next segment, if
+  /// any.
+  Phase* end_segment(const RequestInfo& info, bool write, std::int64_t now);
+  /// A transaction, and from when on its bytes are there: the phase to which it was added, behind
+  /// those that it has `before`.
+  Phase& note(const RequestInfo& info, bool write, std::int64_t now, std::int64_t there,
+              std::size_t& before);
+  /// A warp uses a k-tile. Whether it was the last warp.
+  bool note_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle);
+  std::size_t leader_of(std::int64_t cta) const { return ctas_.at(cta).place->leader; }
+
+  /// A segment of a leader, by its number in a place.
+  struct Reference {
+    std::size_t leader = 0, place = 0, segment = 0;
+  };
+  /// The segment that stands beside segment `number` of a follower, or the latest one where the
+  /// leader has not come as far.
+  std::size_t reference(std::size_t leader, std::size_t place, std::size_t number) const;
+
+  /// Before all is repeated once more, now that all is known.
+  void start_again();
+
+  // What others repeat; none where no leader has shown it yet.
+  Tile* tile_of(const Reference& to, std::int64_t tile);
+  /// With as many k-tiles as a segment of `tiles` asks for.
+  Phase* start_of(const Reference& to, std::int64_t tiles);
+  Phase* copies_behind(const Reference& to, std::int64_t tile);
+  /// Of one that finishes with other peers if need be; `any`: of any kind.
+  Phase* finish_of(const Reference& to, int kind, bool any);
+
+  /// When `transaction` of `phase` comes, from what the phase comes after.
+  static std::int64_t offset(const Phase& phase, const Transaction& transaction);
+
+  // Of the kernel.
+  std::int64_t first_tiles() const { return first_tiles_; }
+  bool persistent() const { return persistent_; }
+  /// Whether copies come behind tile `tile` of `end`, those that come at the start aside.
+  bool copies_behind(std::int64_t tile, std::int64_t end) const {
+    return tile + distance_ >= first_tiles_ && tile + distance_ < end;
+  }
+  bool staged() const { return staged_; }
+  /// Transactions that copy a k-tile, those beyond the edge of a matrix included.
+  int pieces() const { return static_cast<int>(copies_.size()) * copying_warps_; }
+
+  /// First cycle in which a k-tile that is `there` is used, as `shown` was or, if none, the mean
+  /// one; kUnknown at first.
+  std::int64_t usable(const OfOperands& there, const Tile* shown) const;
+  /// Least cycles from use to use, the later one the first of a segment or not; kUnknown at first.
+  std::int64_t step(bool first) const { return step_[first ? 0 : 1]; }
+  /// What `tile` took at least.
+  std::int64_t step(const Tile& tile) const;
+
+ private:
+  struct Cta {
+    Place* place = nullptr;
+    std::size_t segment = 0;  ///< its first one
+  };
+  struct Found {
+    Place* place = nullptr;
+    std::size_t segment = 0;
+    Segment& in() const { return place->segments[segment]; }
+  };
+
+  void read_program();
+  Found find(std::int64_t cta, std::int64_t tile);
+  Segment& at(const Reference& to) { return places_[to.leader][to.place].segments[to.segment]; }
+  bool beyond_edge(std::int64_t cta, std::int64_t tile) const;
+  void begin_segment(const Found& found, std::int64_t now);
+  void add_beyond_edge(Phase& phase, const RequestInfo& info, bool write, std::int64_t now,
+                       std::int64_t tiles_ahead);
+  Phase& phase_of_copy(const RequestInfo& info, const Found& found, std::int64_t& tiles_ahead);
+  void note_step(const Tile* before, Tile& tile);
+  bool comes_late(const Tile& tile) const;
+  void classify(Tile& tile);
+  static void note_delay(Phase& phase);
+
+  const KernelLaunch* kernel_ = nullptr;
+  std::int64_t distance_ = 1;  ///< from the k-tile that is used to the one that is asked for then
+  std::int64_t first_tiles_ = 1;  ///< that are asked for at the start
+  bool persistent_ = false;       ///< copies run ahead into the next segment
+  /// Tiles pass the registers: what of them the L1 has is known for the leader alone, and all its
+  /// transactions are repeated.
+  bool staged_ = false;
+  std::vector<const WarpInstruction*> copies_;  ///< of a k-tile in the main loop
+  int first_copying_warp_ = 0, copying_warps_ = 1;
+  std::array<WorkSegment, 1> one_tile_;
+  std::vector<std::vector<Place>> places_;  ///< per leader
+  std::unordered_map<std::int64_t, Cta> ctas_;
+  Tile* latest_copying_ = nullptr;
+  bool some_copy_ = false;  ///< behind k-tiles of theirs
+  Phase at_once_;           ///< copies where none does
+  Segment* fullest_start_ = nullptr;
+  std::map<int, Segment*> latest_finish_;  ///< by kind
+
+  /// Cycles from a k-tile that is there to its use, by what of it came last.
+  struct Gap {
+    std::int64_t least = kUnknown;
+    std::int64_t mean = kUnknown;  ///< of those that were waited for
+    std::int64_t count = 0, sum = 0;
+  };
+  std::array<Gap, 2> gaps_{};
+  std::array<std::int64_t, 2> step_{};
+  /// Least from a use to the next copy: of the first k-tile of a segment, of the others.
+  std::array<std::int64_t, 2> delay_{};
+};
+
+}  // namespace sptc::sim
