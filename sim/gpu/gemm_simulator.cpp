@@ -113,8 +113,10 @@ class GemmSimulator::Impl {
   // A millisecond or two of the host; as many again where others follow.
   static constexpr std::int64_t kSampledInstructions = 8192;
   static constexpr std::int64_t kFollowedInstructions = 8192;
-  // k-tiles of a grid that is followed through several rounds: some ten milliseconds.
+  // Of a grid that is followed through several rounds: k-tiles, some ten milliseconds of the host,
+  // and instructions of one SM, some twenty.
   static constexpr std::int64_t kFollowedTiles = 5000;
+  static constexpr std::int64_t kFollowedRounds = 80000;
 
   /// What all launches of a kernel share.
   struct Launch {
@@ -216,7 +218,8 @@ class GemmSimulator::Impl {
   bool followed(const GemmKernel& kernel) const {
     const bool at_once = kernel.ctas() <= spec_.sms * kernel.ctas_per_sm && !shares_tiles(kernel);
     return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-           (at_once || kernel.ctas() * kernel.k_tiles() <= kFollowedTiles);
+           (at_once || (kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
+                        instructions_of_sm(kernel) <= kFollowedRounds));
   }
 
   /// Of a grid whose CTAs are not resident at once no other one is like it.
@@ -230,12 +233,22 @@ class GemmSimulator::Impl {
     return kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
   }
 
+  /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
+  std::int64_t active_sms(const GemmKernel& kernel) const {
+    const std::int64_t ctas =
+        shares_tiles(kernel) ? ceil_div(kernel.ctas() * kernel.k_tiles(), 2) : kernel.ctas();
+    return std::min<std::int64_t>(spec_.sms, ctas);
+  }
+
+  /// Of the tensor cores.
+  std::int64_t instructions_of_sm(const GemmKernel& kernel) const {
+    return ceil_div(kernel.issued_macs() / kernel.executed().macs(), active_sms(kernel));
+  }
+
   /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
   /// more where it is not: SMs that share a memory drift apart, and the last one counts.
   int sampled_count(const GemmKernel& kernel) const {
-    const std::int64_t instructions = kernel.issued_macs() / kernel.executed().macs();
-    const std::int64_t of_sm =
-        ceil_div(instructions, std::min<std::int64_t>(spec_.sms, kernel.ctas()));
+    const std::int64_t of_sm = instructions_of_sm(kernel);
     const std::int64_t most = followed(kernel) ? kFollowedInstructions : kSampledInstructions;
     const auto count = static_cast<int>(
         std::clamp<std::int64_t>(most / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
@@ -246,7 +259,7 @@ class GemmSimulator::Impl {
   /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
   /// tiles, the first one, which only hands on partial sums, is none of them.
   std::vector<int> sampled_sms(const GemmKernel& kernel) const {
-    const auto active = static_cast<int>(std::min<std::int64_t>(spec_.sms, kernel.ctas()));
+    const auto active = static_cast<int>(active_sms(kernel));
     const int partitions = spec_.memory.l2_partitions;
     int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
     count -= count > partitions ? count % partitions : 0;

@@ -46,9 +46,10 @@ struct GemmRun {
 /// hardware. SystemC elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
-  /// Which SMs are simulated. kAll has the L2 and DRAM that all SMs share; kSampled too where all
-  /// CTAs are resident at once, with followers in place of the other SMs (Followers). Else an SM
-  /// sees what its fellows leave it if they all do the same (MemoryShare).
+  /// Which SMs are simulated. kAll has the L2 and DRAM that all SMs share; kSampled too, with
+  /// followers in place of the other SMs (Followers), where all CTAs are resident at once or the
+  /// grid is small enough. Else an SM sees what its fellows leave it if they all do the same
+  /// (MemoryShare).
   enum class Sms {
     kSampled,  ///< two to eight stand for all; no values
     kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of

@@ -8,7 +8,6 @@
 #include <utility>
 
 namespace sptc::sim {
-
 namespace {
 
 // Output tiles of a CTA over which it averages out what CTAs of an SM take from each other.
@@ -28,20 +27,24 @@ Followers::Followers(const MemorySpec& spec, double clock_mhz, int sms, Bytes wr
 void Followers::start(double clock_mhz, const KernelLaunch& kernel,
                       const std::vector<int>& leaders) {
   clock_mhz_ = clock_mhz;
-  l2_and_dram_.reset(clock_mhz);
   kernel_ = &kernel;
+  reset_memory();
   leaders_ = leaders;
   log_.start(kernel, leaders.size());
   ensure(log_.first_tiles() < static_cast<std::int64_t>(kUnderWay),
          "a kernel copies too far ahead");
   places_taken_.assign(leaders.size(), 0);
   resident_.clear();
+  assign_followers(leaders);
+}
+
+void Followers::reset_memory() {
+  l2_and_dram_.reset(clock_mhz_);
   shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
   actions_ = {};
   order_ = 0;
   now_ = end_ = ended_ = 0;
-  handed_out_ = std::min<std::int64_t>(kernel.ctas, std::int64_t{sms_} * kernel.ctas_per_sm);
-  assign_followers(leaders);
+  handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
 }
 
 void Followers::assign_followers(const std::vector<int>& leaders) {
@@ -67,36 +70,6 @@ void Followers::assign_followers(const std::vector<int>& leaders) {
       place.sm = sm;
     }
   }
-}
-
-bool Followers::replays() const {
-  const bool alone = kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_;
-  const bool many = log_.persistent() && log_.work_of(0).size() > kManySegments;
-  return !places_.empty() && (alone || many);
-}
-
-std::int64_t Followers::replay() {
-  l2_and_dram_.reset(clock_mhz_);
-  log_.start_again();
-  shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
-  for (std::size_t leader = 0; leader < leaders_.size(); ++leader) {
-    for (int number = 0; number < kernel_->ctas_per_sm; ++number) {
-      Place& place = places_.emplace_back();
-      place.reference = {leader, static_cast<std::size_t>(number), 0};
-      place.sm = leaders_[leader];
-    }
-  }
-  now_ = end_ = ended_ = 0;
-  handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Place& place = places_[i];
-    place.segments = 0;
-    const std::int64_t first = place.sm + static_cast<std::int64_t>(place.reference.place) * sms_;
-    if (first < handed_out_) {
-      begin_cta(i, first, 0);
-    }
-  }
-  return finish();
 }
 
 // --- what the leaders do
@@ -196,8 +169,12 @@ void Followers::begin_segment(std::size_t index, std::int64_t now) {
     place.used = kNever;
     const std::int64_t tiles =
         log_.persistent() ? place.tiles : place.segment_end() - place.first_tile;
-    repeat(index,
-           {Pending::Kind::kStart, reference, 0, place.first_tile, 0, place.cta, now, tiles});
+    const LeaderLog::Start start = log_.start_of(reference, tiles);
+    repeat_phase(*start.phase, {index, place.cta, place.first_tile, now});
+    for (std::int64_t tile = start.tiles; tile < std::min(log_.first_tiles(), tiles); ++tile) {
+      repeat_phase(log_.copies_at_once(),
+                   {index, place.cta, place.first_tile + tile - log_.distance(), now});
+    }
   }
   plan_use(index);
 }
@@ -228,9 +205,6 @@ void Followers::repeat(std::size_t index, const Pending& what) {
 bool Followers::try_repeat(std::size_t index, const Pending& what, bool any) {
   Phase* phase = nullptr;
   switch (what.kind) {
-    case Pending::Kind::kStart:
-      phase = log_.start_of(what.reference, what.tiles);
-      break;
     case Pending::Kind::kCopies:
       phase = log_.copies_behind(what.reference, what.in_segment);
       break;
@@ -241,9 +215,13 @@ bool Followers::try_repeat(std::size_t index, const Pending& what, bool any) {
   if (phase == nullptr) {
     return false;
   }
-  phase->repeaters.push_back({index, what.cta, what.tile, what.anchor});
-  plan_repeat(*phase, 0, phase->repeaters.back());
+  repeat_phase(*phase, {index, what.cta, what.tile, what.anchor});
   return true;
+}
+
+void Followers::repeat_phase(Phase& phase, const LeaderLog::Repeater& repeater) {
+  phase.repeaters.push_back(repeater);
+  plan_repeat(phase, 0, repeater);
 }
 
 void Followers::retry(std::size_t index, bool any) {
@@ -275,7 +253,10 @@ void Followers::plan_repeat(Phase& phase, std::size_t first, const LeaderLog::Re
 bool Followers::is_there(Place& place, const LeaderLog::Tile* shown) {
   const Arrival& arrival = place.arrival(place.tiles_used);
   const int reads = arrival.tile == place.tiles_used ? arrival.reads : 0;
-  return log_.staged() ? shown != nullptr && reads >= shown->reads : reads >= log_.pieces();
+  if (log_.staged() && log_.has(place.reference, place.in_segment())) {
+    return shown != nullptr && reads >= shown->reads;
+  }
+  return reads >= log_.pieces();
 }
 
 void Followers::plan_use(std::size_t index) {
@@ -403,6 +384,34 @@ std::int64_t Followers::finish() {
     act_before(kUnknown, 0);
   }
   return end_;
+}
+
+bool Followers::replays() const {
+  const bool alone = kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_;
+  const bool many = log_.persistent() && log_.work_of(0).size() > kManySegments;
+  const std::size_t leading = leaders_.size() * static_cast<std::size_t>(kernel_->ctas_per_sm);
+  return places_.size() >= leading && (alone || many);
+}
+
+std::int64_t Followers::replay() {
+  reset_memory();
+  log_.start_again();
+  for (std::size_t leader = 0; leader < leaders_.size(); ++leader) {
+    for (int number = 0; number < kernel_->ctas_per_sm; ++number) {
+      Place& place = places_.emplace_back();
+      place.reference = {leader, static_cast<std::size_t>(number), 0};
+      place.sm = leaders_[leader];
+    }
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    place.segments = 0;
+    const std::int64_t first = place.sm + static_cast<std::int64_t>(place.reference.place) * sms_;
+    if (first < handed_out_) {
+      begin_cta(i, first, 0);
+    }
+  }
+  return finish();
 }
 
 }  // namespace sptc::sim

@@ -48,9 +48,9 @@ class Followers : public TileObserver {
   /// Lets the followers end. Cycle in which the last of them has its last answer.
   std::int64_t finish();
 
-  /// Whether replay() is the better answer. Not where all SMs lead, nor where SMs have several CTAs
-  /// at once: what those take from each other only leaders know, unless it averages out over many
-  /// output tiles.
+  /// Whether replay() is the better answer. Not where most SMs lead, nor where SMs have several
+  /// CTAs at once: what those take from each other only leaders know, unless it averages out over
+  /// many output tiles.
   bool replays() const;
 
   /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.
@@ -74,15 +74,14 @@ class Followers : public TileObserver {
   };
   /// A phase that no leader has shown yet.
   struct Pending {
-    enum class Kind { kStart, kCopies, kFinish };
-    Kind kind = Kind::kStart;
+    enum class Kind { kCopies, kFinish };
+    Kind kind = Kind::kCopies;
     LeaderLog::Reference reference;
     int of_kind = 0;        ///< LeaderLog::kind_of()
     std::int64_t tile = 0;  ///< of the CTA
     std::int64_t in_segment = 0;
     std::int64_t cta = 0;
     std::int64_t anchor = 0;
-    std::int64_t tiles = 0;  ///< of kStart: that copies may ask for
   };
   /// Where a follower has CTAs one after the other, as its leader has.
   struct Place {
@@ -124,12 +123,15 @@ class Followers : public TileObserver {
     }
   };
 
+  /// Nothing is handed out, done or in the L2.
+  void reset_memory();
   void assign_followers(const std::vector<int>& leaders);
   void begin_cta(std::size_t place, std::int64_t cta, std::int64_t now);
   void begin_segment(std::size_t place, std::int64_t now);
   void end_segment(std::size_t place, std::int64_t now);
   void repeat(std::size_t place, const Pending& what);
   bool try_repeat(std::size_t place, const Pending& what, bool any);
+  void repeat_phase(LeaderLog::Phase& phase, const LeaderLog::Repeater& repeater);
   void retry(std::size_t place, bool any = false);
   /// For all who repeat `phase`, the transactions from `first` on.
   void plan_latest(LeaderLog::Phase& phase, std::size_t first);

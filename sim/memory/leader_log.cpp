@@ -331,6 +331,7 @@ std::int64_t LeaderLog::step(const Tile& tile) const {
 }
 
 void LeaderLog::start_again() {
+  at_once_.repeaters.clear();
   for (Gap& gap : gaps_) {
     gap.sum = gap.count = 0;
   }
@@ -362,18 +363,22 @@ LeaderLog::Tile* LeaderLog::tile_of(const Reference& to, std::int64_t tile) {
   return known ? &segment.tiles[index] : nullptr;
 }
 
-LeaderLog::Phase* LeaderLog::start_of(const Reference& to, std::int64_t tiles) {
+LeaderLog::Start LeaderLog::start_of(const Reference& to, std::int64_t tiles) {
   Segment& segment = at(to);
   const bool full = segment.started_tiles >= std::min(first_tiles_, tiles);
-  return full || fullest_start_ == nullptr ? &segment.start : &fullest_start_->start;
+  Segment& shown = full || fullest_start_ == nullptr ? segment : *fullest_start_;
+  return {&shown.start, shown.started_tiles};
 }
 
 LeaderLog::Phase* LeaderLog::copies_behind(const Reference& to, std::int64_t tile) {
-  Tile* const shown = tile_of(to, tile);
-  if (shown != nullptr && shown->copies) {
+  const bool copies = has(to, tile) && at(to).tiles[static_cast<std::size_t>(tile)].copies;
+  if (Tile* const shown = tile_of(to, tile); copies && shown != nullptr) {
     return &shown->behind;
   }
-  if (latest_copying_ != nullptr && !staged_) {
+  if (staged_) {
+    return copies ? nullptr : &at_once_;
+  }
+  if (latest_copying_ != nullptr) {
     return &latest_copying_->behind;
   }
   return some_copy_ ? nullptr : &at_once_;

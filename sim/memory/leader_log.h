@@ -122,9 +122,19 @@ class LeaderLog {
   void start_again();
 
   // What others repeat; none where no leader has shown it yet.
+  /// Whether the leader has that k-tile, shown or not.
+  bool has(const Reference& to, std::int64_t tile) {
+    return tile < static_cast<std::int64_t>(at(to).tiles.size());
+  }
   Tile* tile_of(const Reference& to, std::int64_t tile);
-  /// With as many k-tiles as a segment of `tiles` asks for.
-  Phase* start_of(const Reference& to, std::int64_t tiles);
+  /// Of a segment of `tiles`, and how many of those it asks for.
+  struct Start {
+    Phase* phase = nullptr;
+    std::int64_t tiles = 0;
+  };
+  Start start_of(const Reference& to, std::int64_t tiles);
+  /// A k-tile that no leader asks for in its place: all copies in one cycle.
+  Phase& copies_at_once() { return at_once_; }
   Phase* copies_behind(const Reference& to, std::int64_t tile);
   /// Of one that finishes with other peers if need be; `any`: of any kind.
   Phase* finish_of(const Reference& to, int kind, bool any);
@@ -133,6 +143,7 @@ class LeaderLog {
   static std::int64_t offset(const Phase& phase, const Transaction& transaction);
 
   // Of the kernel.
+  std::int64_t distance() const { return distance_; }
   std::int64_t first_tiles() const { return first_tiles_; }
   bool persistent() const { return persistent_; }
   /// Whether copies come behind tile `tile` of `end`, those that come at the start aside.
@@ -189,7 +200,7 @@ class LeaderLog {
   std::unordered_map<std::int64_t, Cta> ctas_;
   Tile* latest_copying_ = nullptr;
   bool some_copy_ = false;  ///< behind k-tiles of theirs
-  Phase at_once_;           ///< copies where none does
+  Phase at_once_;           ///< copies_at_once()
   Segment* fullest_start_ = nullptr;
   std::map<int, Segment*> latest_finish_;  ///< by kind
 

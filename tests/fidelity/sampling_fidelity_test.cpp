@@ -40,12 +40,13 @@ struct Figures {
 
 std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate = false,
                                       const std::string& arch = "a100-sxm4-80gb",
-                                      const std::vector<GemmProblem>& problems = shapes()) {
+                                      const std::vector<GemmProblem>& problems = shapes(),
+                                      const KernelOverrides& overrides = {}) {
   return in_child<Figures>(problems.size(), [&] {
     GemmSimulator simulator(load_architecture(arch).gpu, {sms, extrapolate, ""});
     std::vector<Figures> all;
     for (const GemmProblem& problem : problems) {
-      const GemmRun run = simulator.run(problem, {}, nullptr);
+      const GemmRun run = simulator.run(problem, overrides, nullptr);
       all.push_back({run.cycles, run.traffic.dram(), run.traffic.l2()});
     }
     return all;
@@ -60,16 +61,14 @@ std::string name_of(const GemmProblem& problem) {
 /// Fraction by which a few SMs differ from all.
 double deviation(const std::string& name, const Figures& all, const Figures& few) {
   const double result = static_cast<double>(few.cycles) / static_cast<double>(all.cycles) - 1;
-  std::printf("%-20s all %8lld  few %8lld  %+.1f %%\n", name.c_str(),
+  std::printf("%-34s all %8lld  few %8lld  %+.1f %%\n", name.c_str(),
               static_cast<long long>(all.cycles), static_cast<long long>(few.cycles), 100 * result);
   return result;
 }
 
-// The aim is 2 %. These GEMMs last microseconds, where first accesses and drift between SMs show;
-// the limits guard against getting worse.
-constexpr double kMostOfOne = 0.05, kMostOfMean = 0.018;
-// Where the other SMs follow.
-constexpr double kMostOfMeanFollowed = 0.01;
+// The aim is 2 %. These GEMMs last microseconds, where SMs with several CTAs, and who waits longest
+// for DRAM, show; the limits guard against getting worse.
+constexpr double kMostOfOne = 0.04, kMostOfMean = 0.01;
 
 TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes) {
   const std::vector<GemmProblem> problems = shapes();
@@ -87,11 +86,11 @@ TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes)
         << name;
   }
   std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(problems.size()));
-  EXPECT_LE(sum / static_cast<double>(problems.size()), kMostOfMeanFollowed);
+  EXPECT_LE(sum / static_cast<double>(problems.size()), kMostOfMean);
 }
 
 TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
-  // Of which CTAs are left out, as a user gets it.
+  // As a user gets it.
   const auto f16 = [](const GemmShape& shape, bool sparse) {
     return GemmProblem{shape, 1, numerics::DataType::kF16, sparse};
   };
@@ -108,13 +107,50 @@ TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const std::string name = name_of(problems[i]);
       const double off = std::abs(deviation(name, all[i], few[i]));
-      EXPECT_LE(off, kMostOfOne) << arch << " " << name;
+      EXPECT_LE(off, 0.02) << arch << " " << name;
       sum += off;
       count += 1;
     }
   }
   std::printf("mean %.1f %%\n", 100 * sum / count);
   EXPECT_LE(sum / count, kMostOfMean);
+}
+
+TEST(Sampling, TheWorstOf162RandomLaunchesOfSixGpusAreNoFartherOffThanThis) {
+  // Mean of all 162: 1.9 %. Where a few CTAs are left for the last round, which of them waits
+  // longest for DRAM decides, and SMs with several CTAs finish those in an order of their own.
+  struct Row {
+    std::string arch;
+    GemmProblem problem;
+    Decomposition decomposition;
+    double most;
+  };
+  const auto row = [](const std::string& arch, const GemmShape& shape, bool sparse, double most,
+                      Decomposition decomposition = Decomposition::kDataParallel) {
+    return Row{arch, {shape, 1, numerics::DataType::kF16, sparse}, decomposition, most};
+  };
+  const std::vector<Row> rows{
+      row("h100-sxm5-80gb", {4416, 7084, 32}, false, 0.05),
+      row("a100-sxm4-80gb", {2944, 1472, 32}, true, 0.06),
+      row("b200", {3520, 8576, 32}, true, 0.03),
+      row("v100-sxm2-16gb", {2368, 30, 924}, false, 0.04),
+      row("v100-sxm2-16gb", {4544, 832, 416}, false, 0.08),
+      row("t4", {1076, 6784, 32}, false, 0.09),
+      row("t4", {1600, 1109, 32}, false, 0.15),
+      row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.06, Decomposition::kStreamK),
+      row("b200", {2048, 256, 2880}, false, 0.18, Decomposition::kStreamK)};
+  for (const Row& of : rows) {
+    KernelOverrides overrides;
+    if (of.decomposition == Decomposition::kStreamK) {
+      overrides.decomposition = of.decomposition;
+    }
+    const auto all =
+        measure_in_child(GemmSimulator::Sms::kAll, false, of.arch, {of.problem}, overrides);
+    const auto few =
+        measure_in_child(GemmSimulator::Sms::kSampled, true, of.arch, {of.problem}, overrides);
+    const std::string name = of.arch + " " + name_of(of.problem);
+    EXPECT_LE(std::abs(deviation(name, all.front(), few.front())), of.most) << name;
+  }
 }
 
 TEST(Sampling, AllSmsTakeTheSameWithAndWithoutLookingForAPeriod) {

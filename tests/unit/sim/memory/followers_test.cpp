@@ -186,7 +186,7 @@ TEST(Followers, AReplayTakesWhatTheGridTookWhereNobodyWasInTheWay) {
   EXPECT_EQ(bench.followers.replay(), took);
 }
 
-TEST(Followers, NothingIsToBeReplayedWhereAllSmsLead) {
+TEST(Followers, NothingIsToBeReplayedWhereMostSmsLead) {
   Bench bench(2, 1, 1);
   EXPECT_FALSE(bench.followers.replays());
 }
