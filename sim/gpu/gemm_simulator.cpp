@@ -248,6 +248,9 @@ class GemmSimulator::Impl {
   /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
   /// more where it is not: SMs that share a memory drift apart, and the last one counts.
   int sampled_count(const GemmKernel& kernel) const {
+    if (active_sms(kernel) <= kMostSampled) {
+      return kMostSampled;  // as good as all
+    }
     const std::int64_t of_sm = instructions_of_sm(kernel);
     const std::int64_t most = followed(kernel) ? kFollowedInstructions : kSampledInstructions;
     const auto count = static_cast<int>(

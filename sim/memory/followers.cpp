@@ -390,7 +390,7 @@ bool Followers::replays() const {
   const bool alone = kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_;
   const bool many = log_.persistent() && log_.work_of(0).size() > kManySegments;
   const std::size_t leading = leaders_.size() * static_cast<std::size_t>(kernel_->ctas_per_sm);
-  return places_.size() >= leading && (alone || many);
+  return places_.size() > leading && (alone || many);
 }
 
 std::int64_t Followers::replay() {
