@@ -10,9 +10,11 @@
 namespace sptc::sim {
 namespace {
 
-// k-tiles until the pipeline is filled and the warps are out of step; more where CTAs share the SM.
+// k-tiles until the pipeline is filled and the warps are out of step; more where CTAs share the SM,
+// and where the results of the tile before are stored meanwhile.
 constexpr std::int64_t kWarmUpTiles = 6;
 constexpr std::int64_t kWarmUpTilesOfSeveral = 8;
+constexpr std::int64_t kWarmUpTilesBehindStores = 12;
 
 // k-tiles of a CTA that are looked at, or more for whole periods: warps drift, and no two periods
 // are alike. Of grids of several fills each fill shows some.
@@ -86,20 +88,23 @@ class Extrapolation {
         fill_(fill_of(extent)),
         // In the second round SMs that began together wait for each other, and are apart from then
         // on.
-        warm_up_(extent.stays || extent.resident > 1 ? fill_ : std::max<std::int64_t>(fill_, 2)),
+        warm_up_(extent.shares_tiles || extent.resident > 1 ? fill_
+                                                            : std::max<std::int64_t>(fill_, 2)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
         ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
-                         extent.stays)),
+                         extent.shares_tiles)),
         several_fills_(ctas_.second > 2 * fill_) {}
 
   ExtrapolatedCycles cycles() {
-    const double cycles = extent_.stays ? of_two_depths() : of_one_depth();
+    const double cycles = extent_.shares_tiles ? of_two_depths() : of_one_depth();
     return {std::llround(cycles), extrapolated_, cycles_simulated_};
   }
 
  private:
   std::int64_t warm_up_tiles() const {
-    return extent_.resident == 1 ? kWarmUpTiles : kWarmUpTilesOfSeveral;
+    return extent_.stays && !extent_.shares_tiles ? kWarmUpTilesBehindStores
+           : extent_.resident > 1                 ? kWarmUpTilesOfSeveral
+                                                  : kWarmUpTiles;
   }
 
   GridTimes simulated(std::int64_t ctas, std::int64_t k_tiles) {
@@ -109,13 +114,19 @@ class Extrapolation {
     return times;
   }
 
+  /// Little is gained where what is left out is less than half of what is not, and results that are
+  /// stored after fewer k-tiles than in the whole grid are more in the way.
+  std::int64_t depth_of(std::int64_t least) const {
+    return 2 * extent_.k_tiles <= 3 * least ? extent_.k_tiles : least;
+  }
+
   double of_one_depth() {
     const std::int64_t window =
         round_up(several_fills_ ? kTilesSeenOfSeveralFills : kTilesSeen, extent_.tile_period);
     const std::int64_t least = warm_up_tiles() + window + extent_.stages;
     const std::int64_t first =
         warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
-    const std::int64_t depth = std::min(extent_.k_tiles, first + window + extent_.stages);
+    const std::int64_t depth = depth_of(first + window + extent_.stages);
     const GridTimes grid = simulated(ctas_.second, depth);
     auto cycles = static_cast<double>(grid.cycles);
     if (ctas_.repeats > 0) {

@@ -13,6 +13,7 @@ struct GridExtent {
   std::int64_t k_tiles = 0;   ///< main loop iterations of each
   std::int64_t resident = 1;  ///< CTAs at once
   bool stays = false;         ///< for several output tiles, which are what `ctas` counts
+  bool shares_tiles = false;  ///< with other CTAs; nothing tells the k-tiles of one then
   /// Multiple of the periods that the main loop may have: stages that are filled in a burst, and
   /// fractions of cycles that add up.
   std::int64_t tile_period = 4;
@@ -26,9 +27,9 @@ struct ShortGrid {
   bool ends_as_the_whole = true;  ///< its last round fills as many SMs as that of the whole grid
 };
 
-/// What a CTA took.
+/// What a CTA took for one output tile.
 struct CtaTimes {
-  std::int64_t end = 0;             ///< cycle
+  std::int64_t end = 0;             ///< cycle, or that of its last k-tile
   std::vector<std::int64_t> tiles;  ///< cycles in which its warps had each of its k-tiles
   std::int64_t bytes = 0;           ///< that it copies: fewer at the edge of the grid
 };
@@ -46,14 +47,13 @@ struct ExtrapolatedCycles {
 };
 
 /// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines:
-///  - main loop: the k-tiles that each CTA leaves out take what others took, past the filling of
-///  the
-///    pipeline and for whole periods;
+///  - main loop: the k-tiles that each CTA leaves out take what others took, for whole periods once
+///    the pipeline is filled;
 ///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, or one of
 ///    several rounds. One more fill, from the end of the CTAs before it on, is what is left out.
-/// Where a CTA stays for several output tiles, nothing shows where one ends: differences of grids
-/// of two depths and two numbers of tiles. Exact where main loop and fills are periodic;
-/// tests/fidelity measures the rest. Short grids are simulated whole.
+/// Where CTAs share output tiles: differences of grids of two depths and two numbers of tiles.
+/// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
+/// simulated whole.
 ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
                                       const std::function<GridTimes(const ShortGrid&)>& simulate);
 

@@ -302,29 +302,39 @@ class GemmSimulator::Impl {
   GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
                     const std::vector<int>& parts, TileObserver* recorder = nullptr) {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
+    KernelLaunch short_launch = launch.of(program, tiles);
+    short_launch.recorder = recorder;
     if (!launch.scheduled()) {
-      KernelLaunch short_launch = launch.of(program, tiles);
-      short_launch.recorder = recorder;
       return gpu_.run(short_launch, parts);
     }
     const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
     const ScheduledTraffic traffic(launch.traffic, schedule);
-    KernelLaunch scheduled = launch.of(program, schedule.ctas());
-    scheduled.work = &schedule;
-    scheduled.traffic = &traffic;
-    return gpu_.run(scheduled, parts);
+    short_launch.ctas = schedule.ctas();
+    short_launch.work = &schedule;
+    short_launch.traffic = &traffic;
+    return gpu_.run(short_launch, parts);
   }
 
-  static GridTimes times_of(const GridRun& run, TileTimes& tiles, const GemmTraffic& traffic) {
+  /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
+  /// `k_tiles` deep.
+  static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
+                            std::int64_t ctas, const GemmTraffic& traffic, TileTimes& tile_times) {
     GridTimes times{run.cycles, {}};
     for (const std::vector<CtaRecord>& records : run.ctas) {
-      times.ctas.emplace_back();
+      std::vector<CtaTimes>& of_sm = times.ctas.emplace_back();
       for (const CtaRecord& record : records) {
-        times.ctas.back().push_back(
-            {record.end_cycle, tiles.take(record.cta),
-             traffic.requested_bytes(Operand::kA, record.cta, record.cta + 1) +
-                 traffic.requested_bytes(Operand::kB, record.cta, record.cta + 1)});
+        const std::vector<std::int64_t> cycles = tile_times.take(record.cta);
+        auto at = cycles.begin();
+        for (std::int64_t tile = record.cta; tile < tiles; tile += ctas, at += k_tiles) {
+          ensure(cycles.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
+          of_sm.push_back({at[k_tiles - 1],
+                           {at, at + k_tiles},
+                           traffic.requested_bytes(Operand::kA, tile, tile + 1) +
+                               traffic.requested_bytes(Operand::kB, tile, tile + 1)});
+        }
       }
+      std::sort(of_sm.begin(), of_sm.end(),
+                [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
     }
     return times;
   }
@@ -363,7 +373,7 @@ class GemmSimulator::Impl {
     gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
       return share.share_of(port, cta);
     });
-    const bool stays = launch.scheduled();
+    const bool shared = shares_tiles(kernel);
     const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
@@ -372,13 +382,16 @@ class GemmSimulator::Impl {
                                      ? kernel.ctas() - rounds_left_out * spec_.sms
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
       share.shorten(total, grid.ends_as_the_whole);
-      TileTimes tiles;
-      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts, &tiles);
-      return times_of(run, tiles, launch.traffic);
+      TileTimes tile_times;
+      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts, &tile_times);
+      const std::int64_t ctas = launch.scheduled() ? spec_.sms * kernel.ctas_per_sm : total;
+      return shared ? GridTimes{run.cycles, {}}
+                    : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
     };
     const ExtrapolatedCycles cycles = extrapolate_cycles(
-        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm, stays,
-         std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2), kernel.stages},
+        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
+         launch.scheduled(), shared, std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2),
+         kernel.stages},
         simulate);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;

@@ -49,8 +49,8 @@ TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
         resident, 17, [](std::int64_t k) { return 40 + 130 * k; }, 90);
     for (const std::int64_t ctas : {1, 2, 5, 6, 7, 40, 41, 1000}) {
       for (const std::int64_t k_tiles : {1, 2, 15, 16, 17, 18, 19, 20, 100, 4097}) {
-        for (const bool stays : {false, true}) {
-          const GridExtent extent{ctas, k_tiles, resident, stays};
+        for (const bool shares : {false, true}) {
+          const GridExtent extent{ctas, k_tiles, resident, shares, shares};
           const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
           EXPECT_EQ(result.cycles, whole(extent, simulate)) << ctas << " " << k_tiles;
         }
@@ -62,7 +62,7 @@ TEST(ExtrapolateCycles, IsExactWhereDepthAndRoundsArePeriodic) {
 TEST(ExtrapolateCycles, SeesPeriodsOfTwoAndFourTiles) {
   const auto simulate = grid(1, 5, [](std::int64_t k) { return 100 * k + (k % 4) * 7; });
   for (std::int64_t k_tiles = 30; k_tiles < 50; ++k_tiles) {
-    const GridExtent extent{3, k_tiles, 1, false, 4};
+    const GridExtent extent{3, k_tiles, 1, false, false, 4};
     const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
     EXPECT_TRUE(result.extrapolated);
     EXPECT_EQ(result.cycles, whole(extent, simulate)) << k_tiles;
@@ -81,7 +81,7 @@ TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
     }
     return times;
   };
-  const GridExtent extent{4, 128, 1, false, 4};
+  const GridExtent extent{4, 128, 1, false, false, 4};
   const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
   EXPECT_TRUE(result.extrapolated);
   EXPECT_EQ(result.cycles, 128 * (3 * 100 + 60));
@@ -122,7 +122,8 @@ TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed
     });
     return GridTimes{cta.end, {{cta}}};
   };
-  EXPECT_EQ(extrapolate_cycles({1, 1000, 1, false, 6, 4}, simulate).cycles, 100000 - 300 - 90);
+  EXPECT_EQ(extrapolate_cycles({1, 1000, 1, false, false, 6, 4}, simulate).cycles,
+            100000 - 300 - 90);
 }
 
 TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastOne) {
