@@ -194,7 +194,7 @@ std::string bound(const VariantResult& result) {
   const CycleBudget& budget = result.budget;
   const Bottleneck bottleneck(result);
   const Resource first = bottleneck.bound();
-  const double saved = 100 * bottleneck.saved_by_doubling({first});
+  const double saved = std::max(0.0, 100 * bottleneck.saved_by_doubling({first}));
   if (first == Resource::kLaunch) {
     return fmt::format("by its launch, {:.0f} % of the time",
                        percent(result.launch_us, result.time_us));

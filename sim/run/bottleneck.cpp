@@ -88,6 +88,15 @@ Resource Bottleneck::bound() const {
       most = saved;
     }
   }
+  // Where nothing alone saves anything, several rates wait for each other: the one that works most.
+  constexpr double kNothing = 0.01;
+  if (most < kNothing) {
+    const auto slowest =
+        std::max_element(kRates.begin(), kRates.end(), [this](const Term& left, const Term& right) {
+          return launch_.form.*left.us < launch_.form.*right.us;
+        });
+    return slowest->resource;
+  }
   return best;
 }
 

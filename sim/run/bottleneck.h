@@ -18,7 +18,7 @@ class Bottleneck {
   double time_us(const Speeds& speeds) const;
   /// Share of the time that goes if `resources` are twice as fast.
   double saved_by_doubling(const std::vector<Resource>& resources) const;
-  /// The resource that saves most.
+  /// The resource that saves most; where none saves a hundredth, the one that works most.
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.

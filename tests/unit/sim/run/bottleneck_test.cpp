@@ -97,6 +97,15 @@ TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
   });
 }
 
+TEST(Bottleneck, IsWhatWorksMostWhereNothingAloneSavesAnything) {
+  VariantResult launch = timed(load_architecture("a100-sxm4-80gb").gpu, {4096, 4096, 4096}, false);
+  launch.saved.emplace();
+  (*launch.saved)[Resource::kLaunch] = 0.002;
+  EXPECT_EQ(Bottleneck(launch).bound(), Resource::kTensor);
+  (*launch.saved)[Resource::kLaunch] = 0.02;
+  EXPECT_EQ(Bottleneck(launch).bound(), Resource::kLaunch);
+}
+
 TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
   int reached = 0;
   for_each_launch([&](const GpuSpec& gpu, const GemmShape& shape, bool sparse) {
