@@ -382,6 +382,7 @@ std::int64_t Followers::finish() {
     }
     more = !actions_.empty();
     act_before(kUnknown, 0);
+    ensure(actions_.empty(), "a follower waits for what nobody knows");
   }
   return end_;
 }

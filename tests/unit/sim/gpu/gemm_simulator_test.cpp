@@ -144,6 +144,15 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
   EXPECT_EQ(cycles(12, 9, kStreamK), cycles(12, 9, kDataParallel));
 }
 
+TEST(GemmSimulator, SlicesOfKWithoutAnythingInThemEnd) {
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  for (const GemmProblem& problem : {GemmProblem{{205, 6, 8}, 1, DataType::kF16, false},
+                                     GemmProblem{{53, 1909, 2}, 1, DataType::kF16, false},
+                                     GemmProblem{{4115, 72, 22}, 1, DataType::kF16, true}}) {
+    EXPECT_GT(simulator.run(problem, {{}, {}, 2}, nullptr).cycles, 0);
+  }
+}
+
 TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
   EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
