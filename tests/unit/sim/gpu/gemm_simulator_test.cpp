@@ -153,6 +153,15 @@ TEST(GemmSimulator, SlicesOfKWithoutAnythingInThemEnd) {
   }
 }
 
+TEST(GemmSimulator, StreamKEndsWhereNoLeaderHasTheWorkOfTheOthers) {
+  GemmSimulator simulator(load_architecture("t4").gpu, {});
+  for (const GemmShape& shape : {GemmShape{5306, 1651, 2}, GemmShape{4595, 79, 3}}) {
+    const GemmRun run = simulator.run({shape, 1, DataType::kF16, false},
+                                      {{}, {}, {}, Decomposition::kStreamK}, nullptr);
+    EXPECT_GT(run.cycles, 0);
+  }
+}
+
 TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
   EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
