@@ -217,12 +217,22 @@ class GemmSimulator::Impl {
   /// of one image: addresses do not say that DRAM delivers it once. Nor where a slice of K is
   /// empty: its CTAs show nothing to follow.
   bool followed(const GemmKernel& kernel) const {
-    const bool at_once = kernel.ctas() <= spec_.sms * kernel.ctas_per_sm && !shares_tiles(kernel);
+    const std::int64_t resident = spec_.sms * kernel.ctas_per_sm;
+    const bool at_once = kernel.ctas() <= resident && !shares_tiles(kernel);
     const std::int64_t before_last = (kernel.split_k - 1) * kernel.k_tiles() * kernel.cta_tile.k;
     return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
            before_last < kernel.problem.shape.k &&
-           (at_once || (kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
+           (at_once || (!few_behind_others(kernel, resident) &&
+                        kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
                         instructions_of_sm(kernel) <= kFollowedRounds));
+  }
+
+  /// Whether a few CTAs follow one round of several per SM. Which SMs get them, and whether one or
+  /// two, decides how long they take, and nobody can show that.
+  static bool few_behind_others(const GemmKernel& kernel, std::int64_t resident) {
+    constexpr double kFew = 0.4;  // of a round
+    const auto behind = static_cast<double>(kernel.ctas() - resident);
+    return kernel.ctas_per_sm > 1 && behind > 0 && behind < kFew * static_cast<double>(resident);
   }
 
   /// Of a grid whose CTAs are not resident at once no other one is like it.
