@@ -167,17 +167,19 @@ class Extrapolation {
     std::vector<Mean> heaviest(all.size());
     for (const std::vector<CtaTimes>& ctas : grid.ctas) {
       for (std::size_t i = 0; i < ctas.size(); ++i) {
-        const std::size_t fill = i / static_cast<std::size_t>(fill_);
+        // Where all SMs are there, one may get more CTAs than its share.
+        const std::size_t fill = std::min(i / static_cast<std::size_t>(fill_), all.size() - 1);
         const double cycles = left_out.cycles_of(ctas[i]);
-        all.at(fill).add(cycles);
+        all[fill].add(cycles);
         if (ctas[i].bytes >= most) {
-          heaviest.at(fill).add(cycles);
+          heaviest[fill].add(cycles);
         }
       }
     }
     double sum = 0;
     for (std::size_t fill = 0; fill < all.size(); ++fill) {
-      sum += (heaviest[fill].count > 0 ? heaviest : all)[fill].value();
+      const Mean& mean = (heaviest[fill].count > 0 ? heaviest : all)[fill];
+      sum += mean.count > 0 ? mean.value() : 0;
     }
     if (ctas_.repeats > 0) {  // those are like the one behind the warm-up
       sum += static_cast<double>(ctas_.repeats) *

@@ -112,6 +112,21 @@ TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheCtasThatAreNotAtItsEdge) {
   EXPECT_EQ(extrapolate_cycles({1, 1000, 1}, simulate).cycles, 100000);
 }
 
+TEST(ExtrapolateCycles, AnSmMayHaveMoreCtasThanItsShareAndAnotherOneFewer) {
+  const auto simulate = [](const ShortGrid& short_grid) {
+    const Round round = [](std::int64_t k) { return 100 * k; };
+    ShortGrid more = short_grid, fewer = short_grid;
+    more.ctas += 1;
+    fewer.ctas -= 1;
+    GridTimes both = grid(1, 0, round)(more);
+    both.ctas.push_back(grid(1, 0, round)(fewer).ctas[0]);
+    return both;
+  };
+  const std::int64_t cycles = extrapolate_cycles({3, 1000, 1}, simulate).cycles;
+  EXPECT_GE(cycles, 3 * 100000);
+  EXPECT_LT(cycles, 4 * 100000);
+}
+
 TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed) {
   // 50 cycles less for each of the first six k-tiles, and 30 less for each of the last three.
   const auto simulate = [](const ShortGrid& grid) {
