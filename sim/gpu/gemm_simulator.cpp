@@ -214,14 +214,11 @@ class GemmSimulator::Impl {
 
   /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
   /// and else where that is not too much work for a whole grid. Not where columns of B are windows
-  /// of one image: addresses do not say that DRAM delivers it once. Nor where a slice of K is
-  /// empty: its CTAs show nothing to follow.
+  /// of one image: addresses do not say that DRAM delivers it once.
   bool followed(const GemmKernel& kernel) const {
     const std::int64_t resident = spec_.sms * kernel.ctas_per_sm;
     const bool at_once = kernel.ctas() <= resident && !shares_tiles(kernel);
-    const std::int64_t before_last = (kernel.split_k - 1) * kernel.k_tiles() * kernel.cta_tile.k;
     return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-           before_last < kernel.problem.shape.k &&
            (at_once || (!few_behind_others(kernel, resident) &&
                         kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
                         instructions_of_sm(kernel) <= kFollowedRounds));
