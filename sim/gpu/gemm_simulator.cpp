@@ -216,31 +216,36 @@ class GemmSimulator::Impl {
   /// and else where that is not too much work for a whole grid. Not where columns of B are windows
   /// of one image: addresses do not say that DRAM delivers it once.
   bool followed(const GemmKernel& kernel) const {
-    const std::int64_t resident = spec_.sms * kernel.ctas_per_sm;
-    const bool at_once = kernel.ctas() <= resident && !shares_tiles(kernel);
     return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-           (at_once || (!few_behind_others(kernel, resident) &&
-                        kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
-                        instructions_of_sm(kernel) <= kFollowedRounds));
+           (at_once(kernel) ||
+            (!few_behind_others(kernel) && kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
+             instructions_of_sm(kernel) <= kFollowedRounds));
+  }
+
+  /// CTAs that the GPU holds.
+  std::int64_t resident(const GemmKernel& kernel) const { return spec_.sms * kernel.ctas_per_sm; }
+
+  /// Whether all CTAs are resident at once, each with output tiles of its own.
+  bool at_once(const GemmKernel& kernel) const {
+    return kernel.ctas() <= resident(kernel) && !shares_tiles(kernel);
   }
 
   /// Whether a few CTAs follow one round of several per SM. Which SMs get them, and whether one or
   /// two, decides how long they take, and nobody can show that.
-  static bool few_behind_others(const GemmKernel& kernel, std::int64_t resident) {
+  bool few_behind_others(const GemmKernel& kernel) const {
     constexpr double kFew = 0.4;  // of a round
-    const auto behind = static_cast<double>(kernel.ctas() - resident);
-    return kernel.ctas_per_sm > 1 && behind > 0 && behind < kFew * static_cast<double>(resident);
+    const auto round = static_cast<double>(resident(kernel));
+    const double behind = static_cast<double>(kernel.ctas()) - round;
+    return kernel.ctas_per_sm > 1 && behind > 0 && behind < kFew * round;
   }
 
   /// Of a grid whose CTAs are not resident at once no other one is like it.
   bool whole(const GemmKernel& kernel) const {
-    return !options_.extrapolate ||
-           (followed(kernel) &&
-            (kernel.ctas() > spec_.sms * kernel.ctas_per_sm || shares_tiles(kernel)));
+    return !options_.extrapolate || (followed(kernel) && !at_once(kernel));
   }
 
   bool shares_tiles(const GemmKernel& kernel) const {
-    return kernel.stream_k() && kernel.ctas() % (spec_.sms * kernel.ctas_per_sm) != 0;
+    return kernel.stream_k() && kernel.ctas() % resident(kernel) != 0;
   }
 
   /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
@@ -393,8 +398,9 @@ class GemmSimulator::Impl {
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
       share.shorten(total, grid.ends_as_the_whole);
       TileTimes tile_times;
-      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts, &tile_times);
-      const std::int64_t ctas = launch.scheduled() ? spec_.sms * kernel.ctas_per_sm : total;
+      const GridRun run =
+          run_tiles(launch, total, grid.k_tiles, parts, shared ? nullptr : &tile_times);
+      const std::int64_t ctas = launch.scheduled() ? resident(kernel) : total;
       return shared ? GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
     };
