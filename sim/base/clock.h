@@ -22,10 +22,13 @@ class Clock {
     return sc_core::sc_time::from_value(static_cast<std::uint64_t>(count) * period_ps_);
   }
 
+  /// Time since the start of the simulation.
+  const sc_core::sc_time& time() const { return time_; }
+
   /// Cycles since the start of the simulation.
   std::int64_t now() const {
-    const std::uint64_t now_ps = sc_core::sc_time_stamp().value();
-    if (now_ps != looked_up_ps_) {  // blocks ask several times in every cycle
+    const std::uint64_t now_ps = time().value();
+    if (now_ps != looked_up_ps_) {
       looked_up_ps_ = now_ps;
       cycle_ = static_cast<std::int64_t>(now_ps / period_ps_);
     }
@@ -35,6 +38,8 @@ class Clock {
  private:
   double mhz_;
   std::uint64_t period_ps_;
+  /// The kernel's own: blocks ask several times in every cycle.
+  const sc_core::sc_time& time_ = sc_core::sc_time_stamp();
   mutable std::uint64_t looked_up_ps_ = 0;  ///< time of the latest now(),
   mutable std::int64_t cycle_ = 0;          ///< and its answer
 };

@@ -36,7 +36,7 @@ class Module : public sc_core::sc_module {
   /// Runs on_event() at `cycle`, unless an earlier wake-up is pending.
   void wake_at(std::int64_t cycle) {
     // From the exact time: a block of another clock domain may be calling.
-    wake_.notify(clock_.cycles(cycle) - sc_core::sc_time_stamp());
+    wake_.notify(clock_.cycles(cycle) - clock_.time());
   }
 
   const Clock& clock() const { return clock_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gpu.h"
 
+#include "sim/isa/register_parts.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -75,7 +77,9 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
 }
 
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
+  const WarpProgram program = with_register_parts(*launched.program);
   KernelLaunch kernel = launched;
+  kernel.program = &program;
   const std::int64_t start = clock_.now();
   if (memory_) {
     memory_->reset(clock_mhz_);

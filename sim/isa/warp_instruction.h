@@ -13,6 +13,9 @@ namespace sptc::sim {
 struct RegisterRange {
   int base = 0;
   int count = 0;
+  // The same in register parts (register_parts.h), where the program has them.
+  int first_part = 0;
+  int parts = 0;
 };
 
 enum class Opcode : std::uint8_t {
@@ -85,6 +88,7 @@ struct WarpProgram {
   std::vector<WarpInstruction> epilogue;
   std::int64_t iterations = 0;  ///< where a CTA has one output tile
   int registers_per_thread = 0;
+  int register_parts = 0;  ///< 0: not divided
   // Where CTAs share output tiles.
   std::vector<WarpInstruction> partial_epilogue;  ///< instead of the epilogue: partial sums leave
   std::vector<WarpInstruction> fix_up;            ///< before the epilogue, once for each peer

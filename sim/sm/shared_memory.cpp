@@ -4,7 +4,6 @@
 #include "models/base/shape.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace sptc::sim {
@@ -18,7 +17,8 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clo
       latency_(spec.shared_memory_latency_cycles),
       banks_(static_cast<double>(wavefront_bytes_)),
       wavefront_cycles_(spec.shared_memory_wavefront_cycles),
-      pace_(static_cast<std::size_t>(spec.sub_partitions), Throughput(1)) {
+      pace_(static_cast<std::size_t>(spec.sub_partitions), Throughput(1)),
+      next_arrival_(pace_.size(), kNone) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
@@ -26,7 +26,7 @@ SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clo
 }
 
 void SharedMemory::on_event() {
-  std::int64_t serve_at = std::numeric_limits<std::int64_t>::max();
+  std::int64_t serve_at = kNone;
   for (auto& port : request_in) {
     if (port->can_read()) {
       const LoadRequest& request = port->peek();
@@ -35,26 +35,29 @@ void SharedMemory::on_event() {
   }
   if (serve_at <= now()) {
     serve();
-  } else if (serve_at != std::numeric_limits<std::int64_t>::max()) {
+  } else if (serve_at != kNone) {
     wake_at(serve_at);
   }
 }
 
 void SharedMemory::serve() {
+  for (std::size_t i = 0; i < request_in.size(); ++i) {
+    see_next(i);
+  }
   while (true) {
-    std::size_t next = request_in.size();
-    for (std::size_t i = 0; i < request_in.size(); ++i) {
-      if (request_in[i]->can_read() &&
-          (next == request_in.size() ||
-           request_in[i]->peek().arrival_cycle < request_in[next]->peek().arrival_cycle)) {
-        next = i;
-      }
-    }
-    if (next == request_in.size()) {
+    const auto next = std::min_element(next_arrival_.begin(), next_arrival_.end());
+    if (*next == kNone) {
       return;
     }
-    answer(next, request_in[next]->read());
+    const auto index = static_cast<std::size_t>(next - next_arrival_.begin());
+    answer(index, request_in[index]->read());
+    see_next(index);
   }
+}
+
+void SharedMemory::see_next(std::size_t index) {
+  WireIn<LoadRequest>& requests = *request_in[index].operator->();
+  next_arrival_[index] = requests.can_read() ? requests.peek().arrival_cycle : kNone;
 }
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {

@@ -8,7 +8,9 @@
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"
 
-#include <memory>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace sptc::sim {
@@ -54,15 +56,20 @@ class SharedMemory : public Module {
  private:
   /// Serves all requests that have come, in the order of their cycles.
   void serve();
+  /// Looks up when the next request of sub-partition `index` came.
+  void see_next(std::size_t index);
   void answer(std::size_t index, const LoadRequest& request);
   /// Cycle in which the last wavefront of `request` of sub-partition `index` is through.
   std::int64_t access(std::size_t index, const LoadRequest& request);
+
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t wavefront_bytes_;
   std::int64_t latency_;
   Throughput banks_;  ///< in bytes
   std::int64_t wavefront_cycles_;
-  std::vector<Throughput> pace_;  ///< per sub-partition, in cycles
+  std::vector<Throughput> pace_;            ///< per sub-partition, in cycles
+  std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
   Statistics statistics_;
 };
 

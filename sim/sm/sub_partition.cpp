@@ -17,6 +17,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
       core_(spec.tensor_core),
       issue_per_cycle_(spec.issue_per_cycle),
       warps_(static_cast<std::size_t>(spec.max_warps / spec.sub_partitions)),
+      next_(warps_.size()),
       dispatch_credits_(kDispatchQueue) {
   tensor_core.issue_in(issue);
   tensor_core.operands_read_out(operands_read);
@@ -56,7 +57,7 @@ void SubPartition::take_inputs() {
   }
   while (operands_read.can_read()) {
     const MmaIssue read = operands_read.read().issue;
-    warp_at(read.warp_slot).scoreboard.sources_read(*read.instruction);
+    change_warp(read.warp_slot).scoreboard.sources_read(*read.instruction);
     ++dispatch_credits_;
   }
   while (mma_done.can_read()) {
@@ -66,12 +67,12 @@ void SubPartition::take_inputs() {
           *done.payload,
           register_file_.write(done.issue.warp_slot, done.issue.instruction->d.base));
     }
-    warp_at(done.issue.warp_slot).scoreboard.written(*done.issue.instruction);
+    change_warp(done.issue.warp_slot).scoreboard.written(*done.issue.instruction);
   }
   while (load_done_in->can_read()) {
     const LoadDone done = load_done_in->read();
     const WarpInstruction& instruction = *done.request.instruction;
-    ResidentWarp& warp = warp_at(done.request.warp_slot);
+    ResidentWarp& warp = change_warp(done.request.warp_slot);
     const bool is_store = instruction.opcode == Opcode::kStoreShared;
     if (is_store) {
       warp.scoreboard.sources_read(instruction);
@@ -82,16 +83,16 @@ void SubPartition::take_inputs() {
     }
     warp.scoreboard.written(instruction);
     if (done.ready_cycle > now()) {
-      warp.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
+      warp.registers.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
     }
   }
   while (wgmma_done_in->can_read()) {
     const int slot = wgmma_done_in->read().warp_slot;
-    warp_at(slot).wgmma.complete();
+    change_warp(slot).wgmma.complete();
   }
   while (copy_done_in->can_read()) {
     const CopyDone done = copy_done_in->read();
-    ResidentWarp& warp = warp_at(done.warp_slot);
+    ResidentWarp& warp = change_warp(done.warp_slot);
     if (done.load != nullptr) {
       warp.scoreboard.written(*done.load);
     } else {
@@ -104,10 +105,10 @@ void SubPartition::take_inputs() {
 
 void SubPartition::release_barrier(int cta_slot) {
   for (const int slot : by_age_) {
-    ResidentWarp& warp = warp_at(slot);
-    if (warp.name.cta_slot == cta_slot && warp.at_barrier) {
+    if (warp_at(slot).name.cta_slot == cta_slot && warp_at(slot).at_barrier) {
+      ResidentWarp& warp = change_warp(slot);
       warp.at_barrier = false;
-      warp.advance();
+      warp.cursor.advance();
     }
   }
 }
@@ -115,7 +116,7 @@ void SubPartition::release_barrier(int cta_slot) {
 void SubPartition::take_tiles(const WarpCommand& command) {
   const bool arrived = command.kind == WarpCommand::Kind::kTilesArrived;
   for (const int slot : by_age_) {
-    ResidentWarp& warp = warp_at(slot);
+    ResidentWarp& warp = change_warp(slot);
     // Tiles arrive for those who read them, stages become free for the producer.
     if (warp.name.cta_slot == command.warp.cta_slot && warp.producer != arrived) {
       (arrived ? warp.tiles_arrived : warp.tiles_freed) = command.tiles;
@@ -132,8 +133,8 @@ void SubPartition::report_tiles(ResidentWarp& producer) {
 }
 
 void SubPartition::free_tiles(ResidentWarp& warp) {
-  const WarpInstruction& instruction = warp.cursor().instruction();
-  const std::int64_t read = warp.cursor().iteration() + 1 - instruction.pending_groups;
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  const std::int64_t read = warp.cursor.iteration() + 1 - instruction.pending_groups;
   if (read > warp.tiles_freed) {
     warp.tiles_freed = read;
     report_out->write({WarpReport::Kind::kTilesFreed, warp.name, read});
@@ -160,10 +161,12 @@ void SubPartition::launch(const WarpCommand& command) {
   const KernelLaunch& kernel = *command.launch.kernel;
   free->producer = command.warp.warp == kernel.warps_per_cta;
   const WarpProgram& program = free->producer ? *kernel.program->producer : *kernel.program;
-  free->start(kernel.work == nullptr
-                  ? WarpCursor(program)
-                  : WarpCursor(program, kernel.work->segments(command.launch.cta)));
+  free->cursor = kernel.work == nullptr
+                     ? WarpCursor(program)
+                     : WarpCursor(program, kernel.work->segments(command.launch.cta));
+  free->registers = RegisterTimes(program);
   const int slot = static_cast<int>(free - warps_.begin());
+  next_[static_cast<std::size_t>(slot)] = {};
   by_age_.push_back(slot);
   if (command.launch.kernel->memory != nullptr) {
     register_file_.allocate(slot, command.launch.kernel->program->registers_per_thread);
@@ -184,7 +187,7 @@ void SubPartition::issue_up_to(std::int64_t cycle) {
 void SubPartition::issue_ahead() {
   // The scheduler stays with its warp as long as it can issue; nobody else can in the same cycle.
   while (issue_per_cycle_ == 1 && last_warp_ >= 0 && next_issue_ > now() &&
-         warp_at(last_warp_).next_is_load() && ready_at(warp_at(last_warp_)) <= next_issue_) {
+         warp_at(last_warp_).next_is_load() && ready_at(last_warp_) <= next_issue_) {
     issue_from(last_warp_, next_issue_);
   }
 }
@@ -192,7 +195,7 @@ void SubPartition::issue_ahead() {
 SubPartition::Pick SubPartition::pick_warp() const {
   Pick pick;
   if (last_warp_ >= 0) {
-    pick = {std::max(ready_at(warp_at(last_warp_)), next_issue_), last_warp_};
+    pick = {std::max(ready_at(last_warp_), next_issue_), last_warp_};
     if (pick.cycle == next_issue_) {
       return pick;
     }
@@ -201,7 +204,7 @@ SubPartition::Pick SubPartition::pick_warp() const {
     if (slot == last_warp_) {
       continue;
     }
-    const std::int64_t cycle = std::max(ready_at(warp_at(slot)), next_issue_);
+    const std::int64_t cycle = std::max(ready_at(slot), next_issue_);
     if (cycle < pick.cycle) {
       pick = {cycle, slot};
       if (cycle == next_issue_) {
@@ -212,19 +215,24 @@ SubPartition::Pick SubPartition::pick_warp() const {
   return pick;
 }
 
-std::int64_t SubPartition::ready_at(const ResidentWarp& warp) const {
-  const std::int64_t ready = warp.ready_at();
-  if (warp.cursor().done() || warp.cursor().instruction().opcode != Opcode::kMma) {
-    return ready;
+std::int64_t SubPartition::ready_at(int slot) const {
+  NextInstruction& next = next_[static_cast<std::size_t>(slot)];
+  if (next.ready_at == kNotLookedUp) {
+    const ResidentWarp& warp = warp_at(slot);
+    next.ready_at = warp.ready_at();
+    next.is_mma = !warp.cursor.done() && warp.cursor.instruction().opcode == Opcode::kMma;
+  }
+  if (!next.is_mma) {
+    return next.ready_at;
   }
   return dispatch_credits_ == 0 ? ResidentWarp::kUnknown
-                                : std::max(ready, operands_read_at_.front());
+                                : std::max(next.ready_at, operands_read_at_.front());
 }
 
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
-  ResidentWarp& warp = warp_at(slot);
+  ResidentWarp& warp = change_warp(slot);
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor().instruction();
+  const WarpInstruction& instruction = warp.cursor.instruction();
   last_warp_ = slot;
   issued_in_cycle_ = cycle == next_issue_ ? issued_in_cycle_ + 1 : 1;
   next_issue_ = cycle;
@@ -235,7 +243,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
   ++statistics_.issued;
   switch (instruction.opcode) {
     case Opcode::kMma:
-      issue_mma(slot, cycle);
+      issue_mma(warp, slot, cycle);
       break;
     case Opcode::kWgmma:
       ++statistics_.mma_issued;
@@ -259,7 +267,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       }
       warp.scoreboard.issue(instruction);
       // On its way for a cycle.
-      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor().iteration(),
+      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
                              cycle + 1, warp.name.warp, slot, warp.elided},
                             cycle + 1 - now());
       break;
@@ -271,11 +279,11 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       break;
     case Opcode::kLoadGlobal:
       warp.scoreboard.issue(instruction);
-      issue_copy(slot);
+      issue_copy(warp, slot);
       break;
     case Opcode::kCopy:
     case Opcode::kStoreGlobal:
-      issue_copy(slot);
+      issue_copy(warp, slot);
       break;
     case Opcode::kCommitCopies:
       warp.copies.commit();
@@ -295,8 +303,10 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name, 0});
       return;  // the release moves the warp on
   }
-  warp.advance();
-  exit_if_done(slot);
+  warp.cursor.advance();
+  if (warp.cursor.done()) {
+    exit_if_done(slot);
+  }
 }
 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
@@ -307,13 +317,13 @@ std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
          static_cast<std::int64_t>(issue_interval(core_, context, instruction, metadata_wait));
 }
 
-void SubPartition::issue_mma(int slot, std::int64_t cycle) {
-  ResidentWarp& warp = warp_at(slot);
+void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor().instruction();
+  const WarpInstruction& instruction = warp.cursor.instruction();
   ++statistics_.mma_issued;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
+    tensor_core.expect(*kernel.mma_context);
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
     warp.other_selector_interval =
         same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
@@ -336,14 +346,13 @@ void SubPartition::issue_mma(int slot, std::int64_t cycle) {
   const TensorCore::Passage passage = tensor_core.pass(mma, cycle + 1);
   std::rotate(operands_read_at_.begin(), operands_read_at_.begin() + 1, operands_read_at_.end());
   operands_read_at_.back() = passage.operands_read + 1;
-  warp.retire(cycle);
-  warp.pass(instruction, passage.operands_read + 1, passage.done);
+  warp.registers.pass(instruction, passage.operands_read + 1, passage.done);
 }
 
-void SubPartition::tell_tile(ResidentWarp& warp, std::int64_t cycle) {
+void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
   for (TileObserver* const observer : {kernel.observer, kernel.recorder}) {
-    if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor().tile_waited_for();
+    if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
         tile >= 0) {
       observer->tile_used(warp.launch.cta, tile, cycle);
     }
@@ -354,23 +363,21 @@ bool SubPartition::tapped() const {
   return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
 }
 
-void SubPartition::issue_copy(int slot) {
-  ResidentWarp& warp = warp_at(slot);
-  const WarpInstruction& instruction = warp.cursor().instruction();
+void SubPartition::issue_copy(ResidentWarp& warp, int slot) {
+  const WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
     return;
   }
   next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
   copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
-                   warp.cursor().iteration() + instruction.tiles_ahead, warp.name.warp, slot,
-                   group});
+                   warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
 }
 
 void SubPartition::exit_if_done(int slot) {
-  ResidentWarp& warp = warp_at(slot);
-  if (warp.resident && warp.cursor().done() && warp.idle_at() <= now()) {
-    warp.resident = false;
+  const ResidentWarp& warp = warp_at(slot);
+  if (warp.resident && warp.cursor.done() && warp.idle_at() <= now()) {
+    change_warp(slot).resident = false;
     by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one
@@ -382,18 +389,19 @@ void SubPartition::exit_if_done(int slot) {
 void SubPartition::wake_for_next() {
   std::int64_t next = ResidentWarp::kUnknown;
   for (const int slot : by_age_) {
-    next = std::min(next, next_seen_outside(warp_at(slot)));
+    next = std::min(next, next_seen_outside(slot));
   }
   if (next != ResidentWarp::kUnknown) {
     wake_at(std::max(next, now() + 1));
   }
 }
 
-std::int64_t SubPartition::next_seen_outside(const ResidentWarp& warp) const {
-  if (warp.cursor().done()) {
+std::int64_t SubPartition::next_seen_outside(int slot) const {
+  const ResidentWarp& warp = warp_at(slot);
+  if (warp.cursor.done()) {
     return warp.idle_at();  // then it exits
   }
-  const std::int64_t ready = ready_at(warp);
+  const std::int64_t ready = ready_at(slot);
   if (ready == ResidentWarp::kUnknown) {
     return ready;
   }

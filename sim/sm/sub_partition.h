@@ -78,31 +78,46 @@ class SubPartition : public Module {
     int slot = -1;
   };
   Pick pick_warp() const;
-  std::int64_t ready_at(const ResidentWarp& warp) const;
+  /// First cycle in which the warp in `slot` may issue, as far as it is known.
+  std::int64_t ready_at(int slot) const;
   void issue_from(int slot, std::int64_t cycle);
   /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
-  static void tell_tile(ResidentWarp& warp, std::int64_t cycle);
-  void issue_mma(int slot, std::int64_t cycle);
+  static void tell_tile(const ResidentWarp& warp, std::int64_t cycle);
+  void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,
                                   const WarpInstruction& instruction, int metadata_wait) const;
-  void issue_copy(int slot);
+  void issue_copy(ResidentWarp& warp, int slot);
   void exit_if_done(int slot);
   void exit_finished();
   bool tapped() const;
   /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
   void wake_for_next();
-  std::int64_t next_seen_outside(const ResidentWarp& warp) const;
-  ResidentWarp& warp_at(int slot) { return warps_[static_cast<std::size_t>(slot)]; }
+  std::int64_t next_seen_outside(int slot) const;
   const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
+  /// To change something of the warp: when it may go on is looked up again.
+  ResidentWarp& change_warp(int slot) {
+    next_[static_cast<std::size_t>(slot)].ready_at = kNotLookedUp;
+    return warps_[static_cast<std::size_t>(slot)];
+  }
 
   /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch
   /// busy: one that waits for its ports while another is on its way.
   static constexpr int kDispatchQueue = 2;
 
+  static constexpr std::int64_t kNotLookedUp = -1;
+
+  /// What the scheduler knows of the next instruction of a warp: it asks for all of them whenever
+  /// it issues one.
+  struct NextInstruction {
+    std::int64_t ready_at = kNotLookedUp;
+    bool is_mma = false;
+  };
+
   TensorCoreSpec core_;
   int issue_per_cycle_;
   std::vector<ResidentWarp> warps_;
+  mutable std::vector<NextInstruction> next_;  ///< per slot
   std::vector<int> by_age_;  ///< slots of the resident warps, in the order of their launch
   int last_warp_ = -1;
   int dispatch_credits_;

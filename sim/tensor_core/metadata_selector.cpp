@@ -30,26 +30,10 @@ void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) co
          "the selector has too few inputs for this pattern");
 }
 
-std::int64_t MetadataSelector::pass(const mma::StepContext& context, std::int64_t arrival) {
-  require_inputs(context.instruction);
-  const std::int64_t start = output_.ready_at(arrival);
-  occupy(context, start);
-  return start;
-}
-
-void MetadataSelector::occupy(const mma::StepContext& context, std::int64_t cycle) {
-  const std::int64_t operands = std::int64_t{context.instruction.shape.m} *
-                                context.instruction.shape.n * context.rules.products_per_step;
-  output_.take(cycle, operands * context.operand_bits / 8);
-  ++statistics_.steps;
-  statistics_.selected += operands;
-  statistics_.by_metadata += context.instruction.sparse ? operands : 0;
-}
-
 SelectedToken MetadataSelector::select_next_step() {
   FetchedToken& source = waiting_.front();
   const mma::StepContext& context = *source.issue.context;
-  occupy(context, now());
+  occupy(step_work(spec_, context), now());
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
     token.payload = make_payload<mma::SelectedOperands>();

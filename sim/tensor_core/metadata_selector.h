@@ -4,6 +4,7 @@
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
+#include "sim/tensor_core/step_work.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
@@ -31,16 +32,27 @@ class MetadataSelector : public Module {
 
   Statistics statistics() const;
 
+  /// Throws InternalError where the selector is too narrow for the pattern of `instruction`.
+  void require_inputs(const mma::MmaInstruction& instruction) const;
+
   /// Cycle in which a step is handed on that is there from cycle `arrival` on, behind all that came
   /// before; without tokens.
-  std::int64_t pass(const mma::StepContext& context, std::int64_t arrival);
+  std::int64_t pass(const StepWork& work, std::int64_t arrival) {
+    const std::int64_t start = output_.ready_at(arrival);
+    occupy(work, start);
+    return start;
+  }
 
  protected:
   void on_event() override;
 
  private:
-  void require_inputs(const mma::MmaInstruction& instruction) const;
-  void occupy(const mma::StepContext& context, std::int64_t cycle);
+  void occupy(const StepWork& work, std::int64_t cycle) {
+    output_.take(cycle, work.operand_bytes);
+    ++statistics_.steps;
+    statistics_.selected += work.operands;
+    statistics_.by_metadata += work.by_metadata;
+  }
   SelectedToken select_next_step();
 
   TensorCoreSpec spec_;

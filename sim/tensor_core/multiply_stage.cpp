@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/multiply_stage.h"
 
-#include "sim/tensor_core/issue_interval.h"
-
 #include <algorithm>
 
 namespace sptc::sim {
@@ -40,33 +38,8 @@ void MultiplyStage::on_event() {
 void MultiplyStage::start_next() {
   SelectedToken token = std::move(waiting_.front());
   waiting_.pop_front();
-  occupy(*token.issue.context, token.step, now());
-  multiplied_.push_back({std::move(token), dot_units_.ready_at(now()) - now()});
-}
-
-MultiplyStage::Passed MultiplyStage::pass(const mma::StepContext& context, int step,
-                                          std::int64_t arrival) {
-  Passed passed;
-  passed.start = dot_units_.ready_at(arrival);
-  occupy(context, step, passed.start);
-  if (step + 1 == context.steps) {
-    passed.occupied = dot_units_.ready_at(passed.start) - passed.start;
-  }
-  return passed;
-}
-
-void MultiplyStage::occupy(const mma::StepContext& context, int step, std::int64_t cycle) {
-  if (step == 0) {
-    step_bytes_ = occupied_bytes(spec_, context);
-  }
-  const mma::MmaShape& shape = context.instruction.shape;
-  // Elements below a byte are taken apart on their way through the array.
-  const int bits = context.operand_bits;
-  const std::int64_t extra_cycles =
-      bits < 8 && step + 1 == context.steps ? spec_.sub_byte_extra_cycles : std::int64_t{0};
-  dot_units_.take(cycle, step_bytes_ + extra_cycles * spec_.dot_units * spec_.dot_width_bytes);
-  ++statistics_.steps;
-  statistics_.macs += std::int64_t{shape.m} * shape.n * context.rules.products_per_step;
+  occupy(step_work(spec_, *token.issue.context), token.step, now());
+  multiplied_.push_back({std::move(token), occupied_since(now())});
 }
 
 bool MultiplyStage::has_accumulator(const SelectedToken& token) const {

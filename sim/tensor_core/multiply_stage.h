@@ -4,6 +4,7 @@
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
+#include "sim/tensor_core/step_work.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
@@ -34,12 +35,17 @@ class MultiplyStage : public Module {
 
   Statistics statistics() const;
 
-  struct Passed {
-    std::int64_t start = 0;     ///< cycle in which the multipliers take the step
-    std::int64_t occupied = 0;  ///< cycles that the last step of an instruction keeps them
-  };
-  /// A step that is there from cycle `arrival` on, behind all that came before; without tokens.
-  Passed pass(const mma::StepContext& context, int step, std::int64_t arrival);
+  /// Cycle in which the multipliers take a step that is there from cycle `arrival` on, behind all
+  /// that came before; without tokens.
+  std::int64_t pass(const StepWork& work, int step, std::int64_t arrival) {
+    const std::int64_t start = dot_units_.ready_at(arrival);
+    occupy(work, step, start);
+    return start;
+  }
+  /// Cycles that the latest step, which they took in cycle `start`, keeps them.
+  std::int64_t occupied_since(std::int64_t start) const {
+    return dot_units_.ready_at(start) - start;
+  }
 
  protected:
   void on_event() override;
@@ -52,13 +58,17 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
-  void occupy(const mma::StepContext& context, int step, std::int64_t cycle);
+  void occupy(const StepWork& work, int step, std::int64_t cycle) {
+    const bool last = step + 1 == work.steps;
+    dot_units_.take(cycle, work.array_bytes + (last ? work.extra_bytes_of_last : 0));
+    ++statistics_.steps;
+    statistics_.macs += work.macs;
+  }
   bool has_accumulator(const SelectedToken& token) const;
   void send(Multiplied step);
 
   TensorCoreSpec spec_;
-  Throughput dot_units_;         ///< in bytes of operand A
-  std::int64_t step_bytes_ = 0;  ///< that a step of the present instruction takes of them
+  Throughput dot_units_;  ///< in bytes of operand A
   std::deque<SelectedToken> waiting_;
   std::vector<Multiplied> multiplied_;   ///< wait for their accumulator
   std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not been sent on

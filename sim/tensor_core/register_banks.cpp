@@ -29,21 +29,22 @@ RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& ins
   Demand demand;
   demand.slot = slot;
   demand.instruction = &instruction;
-  std::fill_n(demand.of_bank.begin(), banks_.size(), std::uint8_t{0});
   const int banks = static_cast<int>(banks_.size());
-  std::uint8_t of_each = 0;
+  for (int bank = 0; bank < banks; ++bank) {
+    demand.of_bank[static_cast<std::size_t>(bank)] = 0;
+  }
+  int whole = 0;  // registers of which every bank has as many
   for (const RegisterRange& range : ranges) {
     demand.registers += range.count;
-    int rest = range.count;
-    for (; rest >= banks; rest -= banks) {
-      ++of_each;
-    }
+    const int rest = range.count % banks;
     for (int i = 0; i < rest; ++i) {
       ++demand.of_bank[static_cast<std::size_t>((range.base + i) % banks)];
     }
+    whole += range.count - rest;
   }
-  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-    demand.of_bank[bank] += of_each;
+  const auto of_each = static_cast<std::uint8_t>(whole / banks);
+  for (int bank = 0; bank < banks; ++bank) {
+    demand.of_bank[static_cast<std::size_t>(bank)] += of_each;
   }
   return demand;
 }

@@ -38,23 +38,26 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
   round_write_back.done_out(done_out);
 }
 
+void TensorCore::expect(const mma::StepContext& context) {
+  metadata_selector.require_inputs(context.instruction);
+  work_ = step_work(spec_, context);
+}
+
 TensorCore::Passage TensorCore::pass(const MmaIssue& issue, std::int64_t arrival) {
-  const mma::StepContext& context = *issue.context;
   Passage passage;
   passage.operands_read = operand_fetch.pass(issue, arrival);
   const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
   const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
-  MultiplyStage::Passed multiplied;
-  std::int64_t sent = 0;
-  for (int step = 0; step < context.steps; ++step) {
-    const std::int64_t selected_at = metadata_selector.pass(context, fetched_at);
-    multiplied = multiply.pass(context, step, selected_at + spec_.selector_latency_cycles);
+  std::int64_t multiplied_at = 0, sent = 0;
+  for (int step = 0; step < work_.steps; ++step) {
+    const std::int64_t selected_at = metadata_selector.pass(work_, fetched_at);
+    multiplied_at = multiply.pass(work_, step, selected_at + spec_.selector_latency_cycles);
     // Products wait for the accumulator of the step before.
     const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_sums + spec_.round_latency_cycles;
-    sent = std::max(multiplied.start, accumulator_at);
+    sent = std::max(multiplied_at, accumulator_at);
   }
   operand_fetch.add_credit_at(sent + 1);
-  passage.done = round_write_back.pass(multiplied.occupied, sent + to_sums);
+  passage.done = round_write_back.pass(multiply.occupied_since(multiplied_at), sent + to_sums);
   return passage;
 }
 

@@ -38,6 +38,8 @@ class TensorCore : public sc_core::sc_module {
     std::int64_t operands_read = 0;  ///< its source registers are free
     std::int64_t done = 0;           ///< D is complete
   };
+  /// What is passed from here on are instructions of `context`.
+  void expect(const mma::StepContext& context);
   /// The way of `issue` through the stages, which reaches the operand fetch in cycle `arrival`.
   /// All instructions that are inside at once must be of one kernel.
   Passage pass(const MmaIssue& issue, std::int64_t arrival);
@@ -59,6 +61,7 @@ class TensorCore : public sc_core::sc_module {
 
  private:
   const TensorCoreSpec spec_;
+  StepWork work_;  ///< of the expected instructions
 };
 
 }  // namespace sptc::sim
