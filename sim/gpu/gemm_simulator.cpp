@@ -282,7 +282,7 @@ class GemmSimulator::Impl {
     int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
     count -= count > partitions ? count % partitions : 0;
     if (followed(kernel)) {
-      return leaders(count, active);
+      return leaders(count, active, shares_tiles(kernel) ? std::max(partitions, 2) : partitions);
     }
     const int first = shares_tiles(kernel) ? active / 2 : 0;
     std::vector<int> parts;
@@ -297,18 +297,18 @@ class GemmSimulator::Impl {
     return parts;
   }
 
-  /// As many of the `active` SMs at equal distances, one of each partition of the L2 beside each
-  /// other: an SM has no more CTAs than the one before, which it can follow.
-  std::vector<int> leaders(int count, int active) const {
-    const int partitions = spec_.memory.l2_partitions;
-    const int groups = count / partitions;
+  /// As many of the `active` SMs at equal distances, `beside` of them beside each other: of each
+  /// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
+  /// that does not. An SM has no more CTAs than the one before, which it can follow.
+  static std::vector<int> leaders(int count, int active, int beside) {
+    const int groups = count / beside;
     if (groups == 0) {
       return {0};
     }
     std::vector<int> result;
-    for (int i = 0; i < groups * partitions; ++i) {
-      const int first = i / partitions * active / groups / partitions * partitions;
-      result.push_back(first + i % partitions);
+    for (int i = 0; i < groups * beside; ++i) {
+      const int first = i / beside * active / groups / beside * beside;
+      result.push_back(first + i % beside);
     }
     return result;
   }

@@ -118,7 +118,8 @@ std::int64_t Followers::access(std::size_t leader, const MemoryRange& range, boo
   const int sm = leaders_[leader];
   act_before(now, sm);
   now_ = std::max(now_, now);
-  const std::int64_t done = l2_and_dram_.access(static_cast<std::size_t>(sm), range, write, now);
+  const std::int64_t done =
+      l2_and_dram_.access(static_cast<std::size_t>(sm), range, write, now, info.operand);
   const std::int64_t there = write ? done : written(sm, done, range.bytes);
   if (Phase* const ended = log_.end_segment(info, write, now); ended != nullptr) {
     plan_latest(*ended, ended->transactions.size() - 1);
@@ -343,7 +344,8 @@ void Followers::move(const Action& action, const Transaction& transaction) {
   std::int64_t there = action.cycle;
   if (range.bytes > 0) {
     const auto sm = static_cast<std::size_t>(place.sm);
-    const std::int64_t done = l2_and_dram_.access(sm, range, write, action.cycle);
+    const std::int64_t done =
+        l2_and_dram_.access(sm, range, write, action.cycle, transaction.instruction->operand);
     end_ = std::max(end_, done);
     there = write ? done : written(place.sm, done, range.bytes);
   }
@@ -388,7 +390,8 @@ std::int64_t Followers::finish() {
 
 bool Followers::replays() const {
   const bool alone = kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_;
-  const bool many = log_.persistent() && log_.work_of(0).size() > kManySegments;
+  const bool many =
+      log_.persistent() ? log_.work_of(0).size() > kManySegments : kernel_->work != nullptr;
   const std::size_t leading = leaders_.size() * static_cast<std::size_t>(kernel_->ctas_per_sm);
   return places_.size() > leading && (alone || many);
 }

@@ -50,7 +50,8 @@ class Followers : public TileObserver {
 
   /// Whether replay() is the better answer. Not where most SMs lead, nor where SMs have several
   /// CTAs at once: what those take from each other only leaders know, unless it averages out over
-  /// many output tiles.
+  /// many output tiles. Where CTAs share output tiles it is all the same: until a leader has ended
+  /// a segment of its kind, a follower waits.
   bool replays() const;
 
   /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.

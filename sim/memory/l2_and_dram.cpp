@@ -27,7 +27,7 @@ std::size_t L2AndDram::owner_of(std::uint64_t block) const {
 }
 
 void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                           std::int64_t bytes, Read& read) {
+                           std::int64_t bytes, bool written, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
   const CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready;
@@ -38,8 +38,9 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
     const CacheTags::Found there = tags_[owner].use(block);
-    const std::int64_t from_dram = owner == partition ? absent : missing(there.present);
-    latency = spec_.l2_far_latency_cycles;
+    const std::int64_t not_there = owner == partition ? absent : missing(there.present);
+    const std::int64_t from_dram = written ? 0 : not_there;
+    latency = owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles;
     ready = std::max(ready, there.ready);
     if (from_dram > 0) {
       latency = spec_.dram_access_latency_cycles +
@@ -57,7 +58,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
 }
 
 std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
-                               std::int64_t now) {
+                               std::int64_t now, Operand operand) {
   const auto partition = static_cast<std::size_t>(
       partition_of_sm(static_cast<int>(sm), static_cast<int>(tags_.size())));
   const std::uint64_t begin = range.address;
@@ -79,7 +80,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
       read.transfer.dram_bytes += last - first;
       read.fills.push_back({owner_of(block), block, sectors});
     } else {
-      read_block(partition, block, sectors, last - first, read);
+      read_block(partition, block, sectors, last - first, operand == Operand::kPartialSum, read);
     }
   }
   const std::int64_t done =

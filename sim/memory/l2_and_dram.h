@@ -24,8 +24,10 @@ class L2AndDram {
   void reset(double clock_mhz);
 
   /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
-  /// in the order of the cycles.
-  std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now);
+  /// in the order of the cycles. Partial sums are read when the flag of their CTA is set: they come
+  /// from the L2, also where that CTA, whose flag nobody waits for here, is late.
+  std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now,
+                      Operand operand = Operand::kA);
 
   MemoryCounters counters() const { return limits_.counters(); }
 
@@ -43,7 +45,7 @@ class L2AndDram {
   };
 
   void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                  std::int64_t bytes, Read& read);
+                  std::int64_t bytes, bool written, Read& read);
   std::size_t owner_of(std::uint64_t block) const;
 
   const MemorySpec spec_;

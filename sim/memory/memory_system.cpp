@@ -13,8 +13,11 @@ void MemorySystem::reset(double clock_mhz) {
 
 std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
                                     std::int64_t now) {
+  RequestInfo* info = nullptr;
+  payload.get_extension(info);
   return l2_and_dram_.access(port, {payload.get_address(), payload.get_data_length()},
-                             payload.is_write(), now);
+                             payload.is_write(), now,
+                             info == nullptr ? Operand::kA : info->operand);
 }
 
 }  // namespace sptc::sim

@@ -16,7 +16,8 @@ struct MemoryRange {
 };
 
 /// What a transaction of an SM is for, beside its address: an ignorable extension of the generic
-/// payload. A memory model that stands for the share of one SM needs it; others do not look at it.
+/// payload. A memory model that stands for the share of one SM needs it, one of all SMs for partial
+/// sums; others do not look at it.
 struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   tlm::tlm_extension_base* clone() const override { return new RequestInfo(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {

@@ -144,6 +144,15 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
   EXPECT_EQ(cycles(12, 9, kStreamK), cycles(12, 9, kDataParallel));
 }
 
+TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
+  GemmSimulator simulator(load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false, ""});
+  const GemmShape shape{1088, 128, 1088};
+  const GemmRun run = simulator.run({shape, 1, DataType::kF16, false},
+                                    {{}, {}, {}, Decomposition::kStreamK}, nullptr);
+  ASSERT_TRUE(run.kernel.stream_k);
+  EXPECT_EQ(run.traffic.dram_read, 2 * (shape.m + shape.n) * shape.k);  // A and B, once each
+}
+
 TEST(GemmSimulator, SlicesOfKWithoutAnythingInThemEnd) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
   for (const GemmProblem& problem : {GemmProblem{{205, 6, 8}, 1, DataType::kF16, false},
