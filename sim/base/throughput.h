@@ -25,6 +25,15 @@ class Throughput {
 
   bool ready(std::int64_t now) const { return ready_at(now) == now; }
 
+  /// Occupies the unit for `items` from the first cycle on, not before `now`, in which a request
+  /// can start; returns that cycle.
+  std::int64_t start(std::int64_t now, std::int64_t items) {
+    const std::int64_t cycle = ready_at(now);
+    next_free_ = std::max(next_free_, cycle * rate_) + items * kScale;
+    busy_ += items * kScale;
+    return cycle;
+  }
+
   /// Occupies the unit for `items` from cycle `now` on; the caller has asked ready(now).
   void take(std::int64_t now, std::int64_t items) {
     ensure(ready(now), "a busy unit was used");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gpu.h"
 
-#include "sim/isa/register_parts.h"
+#include "sim/isa/prepared_program.h"
 
 #include <algorithm>
 #include <string>
@@ -77,7 +77,7 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
 }
 
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
-  const WarpProgram program = with_register_parts(*launched.program);
+  const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;
   const std::int64_t start = clock_.now();

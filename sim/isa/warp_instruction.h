@@ -13,7 +13,7 @@ namespace sptc::sim {
 struct RegisterRange {
   int base = 0;
   int count = 0;
-  // The same in register parts (register_parts.h), where the program has them.
+  // The same in register parts, of a prepared program.
   int first_part = 0;
   int parts = 0;
 };
@@ -68,6 +68,15 @@ struct WarpInstruction {
   std::uint8_t selector = 0;        ///< mma.sp: which lanes of a quad supply the metadata
   std::uint8_t conflict_ways = 1;   ///< shared memory: accesses to the most used bank per 128 bytes
   std::uint8_t pending_groups = 0;  ///< kWgmmaWait, kFreeTiles
+  /// kMma, of a prepared program: matrix instructions alike that follow each other in the code from
+  /// this one on.
+  int run = 0;
+
+  /// Whether `other` takes as much of the register ports.
+  bool is_like(const WarpInstruction& other) const {
+    return opcode == other.opcode && a.count == other.a.count && b.count == other.b.count &&
+           c.count == other.c.count && metadata.count == other.metadata.count;
+  }
 };
 
 /// A stretch of k-tiles of one output tile that a CTA works on.
@@ -88,7 +97,7 @@ struct WarpProgram {
   std::vector<WarpInstruction> epilogue;
   std::int64_t iterations = 0;  ///< where a CTA has one output tile
   int registers_per_thread = 0;
-  int register_parts = 0;  ///< 0: not divided
+  int register_parts = 0;  ///< of a prepared program, at least 1
   // Where CTAs share output tiles.
   std::vector<WarpInstruction> partial_epilogue;  ///< instead of the epilogue: partial sums leave
   std::vector<WarpInstruction> fix_up;            ///< before the epilogue, once for each peer
@@ -135,8 +144,10 @@ class WarpCursor {
     return fills && tile < segment_end_ ? tile : -1;
   }
 
-  void advance() {
-    ++index_;
+  void advance() { advance_by(1); }
+  /// Past `count` instructions of the section, none of which may be skipped.
+  void advance_by(int count) {
+    index_ += static_cast<std::size_t>(count);
     settle();
   }
 

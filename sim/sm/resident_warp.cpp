@@ -4,15 +4,6 @@
 #include <algorithm>
 
 namespace sptc::sim {
-namespace {
-
-bool alike(const WarpInstruction& left, const WarpInstruction& right) {
-  return left.opcode == right.opcode && left.a.count == right.a.count &&
-         left.b.count == right.b.count && left.c.count == right.c.count &&
-         left.metadata.count == right.metadata.count;
-}
-
-}  // namespace
 
 std::int64_t ResidentWarp::ready_at() const {
   if (at_barrier || cursor.done()) {
@@ -32,30 +23,25 @@ std::int64_t ResidentWarp::ready_at() const {
   if (instruction.opcode == Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
     return kUnknown;
   }
-  if (!scoreboard.can_issue(instruction)) {
-    return kUnknown;
-  }
-  const std::int64_t ready = registers.ready_at(instruction);
+  const std::int64_t ready = scoreboard.ready_at(instruction);
   return instruction.opcode == Opcode::kMma ? std::max(ready, next_mma) : ready;
 }
 
 std::int64_t ResidentWarp::idle_at() const {
-  if (!scoreboard.idle() || !wgmma.idle() || !copies.idle()) {
-    return kUnknown;
-  }
-  return registers.idle_at();
+  return wgmma.idle() && copies.idle() ? scoreboard.idle_at() : kUnknown;
 }
 
 int ResidentWarp::count_mmas_ahead() const {
-  WarpCursor ahead = cursor;
-  const WarpInstruction& first = ahead.instruction();
   constexpr int kEnough = 1024;
+  const WarpInstruction& first = cursor.instruction();
+  WarpCursor ahead = cursor;
   int count = 0;
   do {
-    ++count;
-    ahead.advance();
-  } while (count < kEnough && !ahead.done() && alike(ahead.instruction(), first));
-  return count;
+    // Runs end with the section; the next one may go on.
+    count += ahead.instruction().run;
+    ahead.advance_by(ahead.instruction().run);
+  } while (count < kEnough && !ahead.done() && ahead.instruction().is_like(first));
+  return std::min(count, kEnough);
 }
 
 }  // namespace sptc::sim

@@ -4,21 +4,19 @@
 #include "sim/isa/warp_instruction.h"
 #include "sim/sm/copy_groups.h"
 #include "sim/sm/kernel_launch.h"
-#include "sim/sm/register_times.h"
 #include "sim/sm/scoreboard.h"
 #include "sim/sm/tokens.h"
 #include "sim/sm/wgmma_groups.h"
 
 #include <cstdint>
-#include <limits>
 
 namespace sptc::sim {
 
 /// A warp on a sub-partition, and what keeps it from going on. What is under way is either known to
-/// its cycle (register times), or somebody will report it (scoreboard, groups, barrier).
+/// its cycle or will be reported.
 struct ResidentWarp {
   /// For cycles: something that will be reported has to come first.
-  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kUnknown = Scoreboard::kUnknown;
 
   bool resident = false;
   bool at_barrier = false;
@@ -37,7 +35,6 @@ struct ResidentWarp {
   std::int64_t tiles_freed = 0;    ///< by this warp; of the producer, by all others
   WgmmaGroups wgmma;
   Scoreboard scoreboard;
-  RegisterTimes registers;
   WarpCursor cursor;
 
   /// First cycle in which the next instruction may issue, as far as the warp decides and it is

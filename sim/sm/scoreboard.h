@@ -4,86 +4,117 @@
 #include "models/base/error.h"
 #include "sim/isa/warp_instruction.h"
 
+#include <algorithm>
 #include <array>
-#include <bitset>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
 
 namespace sptc::sim {
 
 /// Register dependences of one warp: an instruction may issue when nothing that it reads or writes
-/// is still being written, and nothing that it writes is still to be read.
+/// is still being written, and nothing that it writes is still to be read. When that will be is
+/// either known (pass) or will be reported (issue).
+///
+/// Instructions are those of a prepared program: dependences are followed by register parts.
 class Scoreboard {
  public:
-  static constexpr int kRegisters = 256;
+  /// For cycles: something that will be reported has to come first.
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-  bool can_issue(const WarpInstruction& instruction) const {
-    if (idle()) {  // sources are read before the result is written
-      return true;
-    }
-    return none_written(instruction.a) && none_written(instruction.b) &&
-           none_written(instruction.c) && none_written(instruction.metadata) &&
-           none_written(instruction.d) && none_read(instruction.d);
+  Scoreboard() = default;
+  explicit Scoreboard(const WarpProgram& program)
+      : parts_(static_cast<std::size_t>(program.register_parts)) {
+    ensure(program.register_parts > 0, "a program is not prepared for a scoreboard");
   }
 
+  /// `instruction` has been issued; somebody reports when its sources are read, and when its result
+  /// is written.
   void issue(const WarpInstruction& instruction) {
     for (const RegisterRange* range : sources(instruction)) {
-      for (int r = range->base; r < range->base + range->count; ++r) {
-        ++pending_reads_[index(r)];
+      for (Part& part : of(*range)) {
+        ++part.pending_reads;
       }
     }
-    for (int r = instruction.d.base; r < instruction.d.base + instruction.d.count; ++r) {
-      pending_writes_.set(index(r));
+    for (Part& part : of(instruction.d)) {
+      part.written = kUnknown;
     }
-    outstanding_ += instruction.d.count > 0 || instruction.opcode == Opcode::kStoreShared ? 1 : 0;
+    outstanding_ += counts(instruction) ? 1 : 0;
   }
 
   void sources_read(const WarpInstruction& instruction) {
     for (const RegisterRange* range : sources(instruction)) {
-      for (int r = range->base; r < range->base + range->count; ++r) {
-        ensure(pending_reads_[index(r)] > 0, "a register was read that nobody waits to read");
-        --pending_reads_[index(r)];
+      for (Part& part : of(*range)) {
+        ensure(part.pending_reads > 0, "a register was read that nobody waits to read");
+        --part.pending_reads;
       }
     }
   }
 
   /// Its result is there; of a store to shared memory: it is done.
   void written(const WarpInstruction& instruction) {
-    for (int r = instruction.d.base; r < instruction.d.base + instruction.d.count; ++r) {
-      pending_writes_.reset(index(r));
+    for (Part& part : of(instruction.d)) {
+      part.written = 0;
     }
     --outstanding_;
   }
 
-  /// No instruction of the warp has a result under way.
-  bool idle() const { return outstanding_ == 0; }
+  /// `instruction` will have read its sources by the cycle `sources_read`, and its result is there
+  /// from the cycle `written` on.
+  void pass(const WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written) {
+    for (const RegisterRange* range : sources(instruction)) {
+      for (Part& part : of(*range)) {
+        part.read = std::max(part.read, sources_read);
+      }
+    }
+    for (Part& part : of(instruction.d)) {
+      part.written = std::max(part.written, written);
+    }
+    last_written_ = std::max(last_written_, written);
+  }
+
+  /// First cycle in which `instruction` may issue, or one that has passed; or kUnknown.
+  std::int64_t ready_at(const WarpInstruction& instruction) const {
+    std::int64_t ready = 0;
+    for (const RegisterRange* range : sources(instruction)) {
+      for (const Part& part : of(*range)) {
+        ready = std::max(ready, part.written);
+      }
+    }
+    // D may be the C of the same instruction: its own read has not been entered yet.
+    for (const Part& part : of(instruction.d)) {
+      ready = std::max({ready, part.written, part.pending_reads > 0 ? kUnknown : part.read});
+    }
+    return ready;
+  }
+
+  /// Cycle from which on no instruction of the warp has a result under way; or kUnknown.
+  std::int64_t idle_at() const { return outstanding_ == 0 ? last_written_ : kUnknown; }
 
  private:
+  struct Part {
+    std::int64_t written = 0;  ///< cycle from which on its latest value is there
+    std::int64_t read = 0;     ///< cycle by which all have read it whose cycle is known
+    int pending_reads = 0;     ///< that will be reported
+  };
+
   static std::array<const RegisterRange*, 4> sources(const WarpInstruction& instruction) {
     return {&instruction.a, &instruction.b, &instruction.c, &instruction.metadata};
   }
-  static std::size_t index(int reg) { return static_cast<std::size_t>(reg); }
-
-  bool none_written(const RegisterRange& range) const {
-    for (int r = range.base; r < range.base + range.count; ++r) {
-      if (pending_writes_[index(r)]) {
-        return false;
-      }
-    }
-    return true;
+  static bool counts(const WarpInstruction& instruction) {
+    return instruction.d.count > 0 || instruction.opcode == Opcode::kStoreShared;
   }
-  // D may be the C of the same instruction: its own pending read does not count, and has not been
-  // entered yet.
-  bool none_read(const RegisterRange& range) const {
-    for (int r = range.base; r < range.base + range.count; ++r) {
-      if (pending_reads_[index(r)] != 0) {
-        return false;
-      }
-    }
-    return true;
+  std::span<const Part> of(const RegisterRange& range) const {
+    return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};
+  }
+  std::span<Part> of(const RegisterRange& range) {
+    return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};
   }
 
-  std::bitset<kRegisters> pending_writes_;
-  std::array<std::uint8_t, kRegisters> pending_reads_{};
+  std::vector<Part> parts_;
+  std::int64_t last_written_ = 0;
   int outstanding_ = 0;
 };
 

@@ -83,7 +83,7 @@ void SubPartition::take_inputs() {
     }
     warp.scoreboard.written(instruction);
     if (done.ready_cycle > now()) {
-      warp.registers.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
+      warp.scoreboard.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
     }
   }
   while (wgmma_done_in->can_read()) {
@@ -144,7 +144,9 @@ void SubPartition::free_tiles(ResidentWarp& warp) {
 void SubPartition::exit_finished() {
   for (std::size_t i = 0; i < by_age_.size();) {
     const std::size_t before = by_age_.size();
-    exit_if_done(by_age_[i]);
+    if (warp_at(by_age_[i]).cursor.done()) {
+      exit_if_done(by_age_[i]);
+    }
     i += by_age_.size() == before ? 1 : 0;
   }
 }
@@ -164,7 +166,7 @@ void SubPartition::launch(const WarpCommand& command) {
   free->cursor = kernel.work == nullptr
                      ? WarpCursor(program)
                      : WarpCursor(program, kernel.work->segments(command.launch.cta));
-  free->registers = RegisterTimes(program);
+  free->scoreboard = Scoreboard(program);
   const int slot = static_cast<int>(free - warps_.begin());
   next_[static_cast<std::size_t>(slot)] = {};
   by_age_.push_back(slot);
@@ -279,11 +281,11 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       break;
     case Opcode::kLoadGlobal:
       warp.scoreboard.issue(instruction);
-      issue_copy(warp, slot);
+      issue_copy(warp, slot, cycle);
       break;
     case Opcode::kCopy:
     case Opcode::kStoreGlobal:
-      issue_copy(warp, slot);
+      issue_copy(warp, slot, cycle);
       break;
     case Opcode::kCommitCopies:
       warp.copies.commit();
@@ -304,7 +306,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       return;  // the release moves the warp on
   }
   warp.cursor.advance();
-  if (warp.cursor.done()) {
+  if (warp.cursor.done() && cycle <= now()) {
     exit_if_done(slot);
   }
 }
@@ -334,19 +336,18 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
     warp.selector = instruction.selector;
     warp.next_mma = cycle + warp.other_selector_interval;
   }
-  const MmaIssue mma{next_mma_id_++, kernel.mma_context, kernel.register_map,
-                     slot,           &instruction,       kernel.memory != nullptr};
   if (!warp.elided) {
     --dispatch_credits_;
     warp.scoreboard.issue(instruction);
-    issue.write(mma);
+    issue.write({next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction,
+                 kernel.memory != nullptr});
     return;
   }
   // On the wires to the tensor core and back each message is a cycle under way.
-  const TensorCore::Passage passage = tensor_core.pass(mma, cycle + 1);
-  std::rotate(operands_read_at_.begin(), operands_read_at_.begin() + 1, operands_read_at_.end());
+  const TensorCore::Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
+  std::copy(operands_read_at_.begin() + 1, operands_read_at_.end(), operands_read_at_.begin());
   operands_read_at_.back() = passage.operands_read + 1;
-  warp.registers.pass(instruction, passage.operands_read + 1, passage.done);
+  warp.scoreboard.pass(instruction, passage.operands_read + 1, passage.done);
 }
 
 void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) {
@@ -363,15 +364,18 @@ bool SubPartition::tapped() const {
   return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
 }
 
-void SubPartition::issue_copy(ResidentWarp& warp, int slot) {
+void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
     return;
   }
-  next_issue_ = std::max(next_issue_, now() + instruction.issue_slots);
+  next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
-  copy_out->write({warp.launch.kernel, &instruction, warp.launch.cta,
-                   warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group});
+  // On its way for a cycle.
+  copy_out->write_after(
+      {warp.launch.kernel, &instruction, warp.launch.cta,
+       warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group},
+      cycle + 1 - now());
 }
 
 void SubPartition::exit_if_done(int slot) {

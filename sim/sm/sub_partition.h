@@ -87,7 +87,7 @@ class SubPartition : public Module {
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,
                                   const WarpInstruction& instruction, int metadata_wait) const;
-  void issue_copy(ResidentWarp& warp, int slot);
+  void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
   void exit_if_done(int slot);
   void exit_finished();
   bool tapped() const;

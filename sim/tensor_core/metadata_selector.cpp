@@ -33,7 +33,9 @@ void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) co
 SelectedToken MetadataSelector::select_next_step() {
   FetchedToken& source = waiting_.front();
   const mma::StepContext& context = *source.issue.context;
-  occupy(step_work(spec_, context), now());
+  const StepWork work = step_work(spec_, context);
+  count(work);
+  output_.take(now(), work.operand_bytes);
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
     token.payload = make_payload<mma::SelectedOperands>();

@@ -38,17 +38,15 @@ class MetadataSelector : public Module {
   /// Cycle in which a step is handed on that is there from cycle `arrival` on, behind all that came
   /// before; without tokens.
   std::int64_t pass(const StepWork& work, std::int64_t arrival) {
-    const std::int64_t start = output_.ready_at(arrival);
-    occupy(work, start);
-    return start;
+    count(work);
+    return output_.start(arrival, work.operand_bytes);
   }
 
  protected:
   void on_event() override;
 
  private:
-  void occupy(const StepWork& work, std::int64_t cycle) {
-    output_.take(cycle, work.operand_bytes);
+  void count(const StepWork& work) {
     ++statistics_.steps;
     statistics_.selected += work.operands;
     statistics_.by_metadata += work.by_metadata;

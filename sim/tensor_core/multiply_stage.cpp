@@ -38,7 +38,9 @@ void MultiplyStage::on_event() {
 void MultiplyStage::start_next() {
   SelectedToken token = std::move(waiting_.front());
   waiting_.pop_front();
-  occupy(step_work(spec_, *token.issue.context), token.step, now());
+  const StepWork work = step_work(spec_, *token.issue.context);
+  count(work);
+  dot_units_.take(now(), array_bytes(work, token.step));
   multiplied_.push_back({std::move(token), occupied_since(now())});
 }
 

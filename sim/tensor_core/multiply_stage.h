@@ -38,9 +38,8 @@ class MultiplyStage : public Module {
   /// Cycle in which the multipliers take a step that is there from cycle `arrival` on, behind all
   /// that came before; without tokens.
   std::int64_t pass(const StepWork& work, int step, std::int64_t arrival) {
-    const std::int64_t start = dot_units_.ready_at(arrival);
-    occupy(work, step, start);
-    return start;
+    count(work);
+    return dot_units_.start(arrival, array_bytes(work, step));
   }
   /// Cycles that the latest step, which they took in cycle `start`, keeps them.
   std::int64_t occupied_since(std::int64_t start) const {
@@ -58,11 +57,12 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
-  void occupy(const StepWork& work, int step, std::int64_t cycle) {
-    const bool last = step + 1 == work.steps;
-    dot_units_.take(cycle, work.array_bytes + (last ? work.extra_bytes_of_last : 0));
+  void count(const StepWork& work) {
     ++statistics_.steps;
     statistics_.macs += work.macs;
+  }
+  static std::int64_t array_bytes(const StepWork& work, int step) {
+    return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);
   }
   bool has_accumulator(const SelectedToken& token) const;
   void send(Multiplied step);

@@ -53,7 +53,8 @@ void OperandFetch::take_credits(std::int64_t cycle) {
   }
 }
 
-std::int64_t OperandFetch::pass(const MmaIssue& issue, std::int64_t arrival) {
+std::int64_t OperandFetch::pass(int warp_slot, const WarpInstruction& instruction,
+                                std::int64_t arrival) {
   std::int64_t start = std::max(arrival, passed_);
   take_credits(start);
   if (credits_ == 0) {
@@ -62,7 +63,7 @@ std::int64_t OperandFetch::pass(const MmaIssue& issue, std::int64_t arrival) {
     take_credits(start);
   }
   --credits_;
-  const RegisterBanks::Demand demand = banks_.demand(issue.warp_slot, *issue.instruction);
+  const RegisterBanks::Demand demand = banks_.demand(warp_slot, instruction);
   start = ports_ready_at(demand, start);
   occupy_ports(demand, start);
   passed_ = start;

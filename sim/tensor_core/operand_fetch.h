@@ -35,9 +35,10 @@ class OperandFetch : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
-  /// Cycle in which the operands of the instruction are read that arrives in cycle `arrival`,
-  /// behind all that came before; without tokens. The multipliers say when they have room again.
-  std::int64_t pass(const MmaIssue& issue, std::int64_t arrival);
+  /// Cycle in which the operands of `instruction` of the warp in `warp_slot` are read, which
+  /// arrives in cycle `arrival`, behind all that came before; without tokens. The multipliers say
+  /// when they have room again.
+  std::int64_t pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
 
  protected:

@@ -5,11 +5,15 @@
 #include "models/mma/fragment_layout.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sptc::sim {
 
 RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
     : reuse_registers_(spec.reuse_registers),
+      mask_(std::has_single_bit(static_cast<unsigned>(spec.register_banks))
+                ? static_cast<unsigned>(spec.register_banks) - 1
+                : 0),
       banks_(static_cast<std::size_t>(spec.register_banks),
              Throughput(spec.register_bank_bytes_per_cycle)) {
   ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
@@ -23,46 +27,50 @@ RegisterRange RegisterBanks::missing(const Kept& kept, int slot, const RegisterR
 }
 
 RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& instruction) const {
-  const std::array<RegisterRange, 4> ranges{missing(a_, slot, instruction.a),
-                                            missing(b_, slot, instruction.b), instruction.c,
-                                            instruction.metadata};
+  const std::array<RegisterRange, kOperands> ranges{missing(a_, slot, instruction.a),
+                                                    missing(b_, slot, instruction.b), instruction.c,
+                                                    instruction.metadata};
   Demand demand;
   demand.slot = slot;
   demand.instruction = &instruction;
-  const int banks = static_cast<int>(banks_.size());
-  for (int bank = 0; bank < banks; ++bank) {
-    demand.of_bank[static_cast<std::size_t>(bank)] = 0;
-  }
   int whole = 0;  // registers of which every bank has as many
   for (const RegisterRange& range : ranges) {
     demand.registers += range.count;
-    const int rest = range.count % banks;
-    for (int i = 0; i < rest; ++i) {
-      ++demand.of_bank[static_cast<std::size_t>((range.base + i) % banks)];
+    const int others = others_of(range.count);
+    for (int i = 0; i < others; ++i) {
+      demand.bank_of_other[static_cast<std::size_t>(demand.others++)] =
+          static_cast<std::uint8_t>(bank_of(range.base + i));
     }
-    whole += range.count - rest;
+    whole += range.count - others;
   }
-  const auto of_each = static_cast<std::uint8_t>(whole / banks);
-  for (int bank = 0; bank < banks; ++bank) {
-    demand.of_bank[static_cast<std::size_t>(bank)] += of_each;
-  }
+  demand.of_each = whole / static_cast<int>(banks_.size());
   return demand;
 }
 
 std::int64_t RegisterBanks::ready_at(std::int64_t now, const Demand& demand) const {
   std::int64_t ready = now;
-  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-    ready = demand.of_bank[bank] == 0 ? ready : std::max(ready, banks_[bank].ready_at(now));
+  if (demand.of_each > 0) {
+    for (const Throughput& bank : banks_) {
+      ready = std::max(ready, bank.ready_at(now));
+    }
+    return ready;
+  }
+  for (int i = 0; i < demand.others; ++i) {
+    const std::uint8_t bank = demand.bank_of_other[static_cast<std::size_t>(i)];
+    ready = std::max(ready, banks_[bank].ready_at(now));
   }
   return ready;
 }
 
 void RegisterBanks::read(std::int64_t now, const Demand& demand) {
   constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
-  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-    if (demand.of_bank[bank] > 0) {
-      banks_[bank].reserve(now, demand.of_bank[bank] * kRegisterBytes);
+  if (demand.of_each > 0) {
+    for (Throughput& bank : banks_) {
+      bank.reserve(now, demand.of_each * kRegisterBytes);
     }
+  }
+  for (int i = 0; i < demand.others; ++i) {
+    banks_[demand.bank_of_other[static_cast<std::size_t>(i)]].reserve(now, kRegisterBytes);
   }
   const WarpInstruction& instruction = *demand.instruction;
   const int wanted =

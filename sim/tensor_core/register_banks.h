@@ -20,13 +20,16 @@ class RegisterBanks {
   explicit RegisterBanks(const TensorCoreSpec& spec);
 
   static constexpr std::size_t kMostBanks = 64;
+  static constexpr std::size_t kOperands = 4;
 
   /// Registers that an instruction of the warp in `slot` needs from the banks.
   struct Demand {
     int slot = 0;
     const WarpInstruction* instruction = nullptr;
     int registers = 0;
-    std::array<std::uint8_t, kMostBanks> of_bank;  ///< of the banks that there are
+    int of_each = 0;  ///< registers of every bank,
+    int others = 0;   ///< and single ones, of these banks
+    std::array<std::uint8_t, kOperands * kMostBanks> bank_of_other;
   };
 
   /// Of `instruction`, if it is the next one to read.
@@ -50,7 +53,18 @@ class RegisterBanks {
   /// Registers of `range` that have to be read, from the first one on that is not kept.
   RegisterRange missing(const Kept& kept, int slot, const RegisterRange& range) const;
 
+  /// Register `r` lies in bank r mod banks.
+  std::size_t bank_of(int r) const {
+    const bool power_of_two = mask_ != 0 || banks_.size() == 1;
+    return power_of_two ? static_cast<unsigned>(r) & mask_
+                        : static_cast<std::size_t>(r) % banks_.size();
+  }
+
+  /// So many registers next to each other are as many of every bank, and so many others.
+  int others_of(int registers) const { return static_cast<int>(bank_of(registers)); }
+
   int reuse_registers_;
+  unsigned mask_;  ///< of a power of two of banks, their number less one; else 0
   std::vector<Throughput> banks_;
   Kept a_, b_;
   std::int64_t read_ = 0, reused_ = 0;

@@ -43,9 +43,10 @@ void TensorCore::expect(const mma::StepContext& context) {
   work_ = step_work(spec_, context);
 }
 
-TensorCore::Passage TensorCore::pass(const MmaIssue& issue, std::int64_t arrival) {
+TensorCore::Passage TensorCore::pass(int warp_slot, const WarpInstruction& instruction,
+                                     std::int64_t arrival) {
   Passage passage;
-  passage.operands_read = operand_fetch.pass(issue, arrival);
+  passage.operands_read = operand_fetch.pass(warp_slot, instruction, arrival);
   const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
   const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
   std::int64_t multiplied_at = 0, sent = 0;

@@ -40,9 +40,10 @@ class TensorCore : public sc_core::sc_module {
   };
   /// What is passed from here on are instructions of `context`.
   void expect(const mma::StepContext& context);
-  /// The way of `issue` through the stages, which reaches the operand fetch in cycle `arrival`.
-  /// All instructions that are inside at once must be of one kernel.
-  Passage pass(const MmaIssue& issue, std::int64_t arrival);
+  /// The way of `instruction` of the warp in `warp_slot` through the stages, which reaches the
+  /// operand fetch in cycle `arrival`. All instructions that are inside at once must be of one
+  /// kernel.
+  Passage pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
   /// Whether somebody looks at the wires.
   bool tapped() const;
 

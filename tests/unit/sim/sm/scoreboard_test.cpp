@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sm/scoreboard.h"
 
+#include "sim/isa/prepared_program.h"
+
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -26,62 +28,98 @@ WarpInstruction mma(RegisterRange d, RegisterRange a, RegisterRange b,
   return instruction;
 }
 
-TEST(Scoreboard, HoldsAReadBackUntilTheWriteIsDone) {
+/// A scoreboard for the instructions of `code`.
+class Board {
+ public:
+  explicit Board(const std::vector<WarpInstruction>& code)
+      : program_(program_of(code)), scoreboard(program_) {}
+
+  const WarpInstruction& operator[](std::size_t index) const { return program_.loop[index]; }
+  bool can_issue(std::size_t index) const { return scoreboard.ready_at((*this)[index]) == 0; }
+  std::int64_t ready_at(std::size_t index) const { return scoreboard.ready_at((*this)[index]); }
+
+ private:
+  static WarpProgram program_of(const std::vector<WarpInstruction>& code) {
+    WarpProgram program;
+    program.loop = code;
+    return prepared(program);
+  }
+  WarpProgram program_;
+
+ public:
   Scoreboard scoreboard;
-  const WarpInstruction producer = load({8, 4});
-  scoreboard.issue(producer);
-  EXPECT_FALSE(scoreboard.can_issue(mma({0, 4}, {8, 4}, {16, 2})));
-  EXPECT_FALSE(scoreboard.can_issue(mma({0, 4}, {11, 4}, {16, 2}))) << "an overlap of one register";
-  EXPECT_FALSE(scoreboard.can_issue(mma({0, 4}, {16, 4}, {10, 2})));
-  EXPECT_FALSE(scoreboard.can_issue(mma({0, 4}, {16, 4}, {20, 2}, {9, 1})));
-  EXPECT_FALSE(scoreboard.can_issue(mma({8, 4}, {16, 4}, {20, 2})));
-  EXPECT_TRUE(scoreboard.can_issue(mma({0, 4}, {12, 4}, {16, 2})));
-  scoreboard.written(producer);
-  EXPECT_TRUE(scoreboard.can_issue(mma({0, 4}, {8, 4}, {16, 2})));
+};
+
+TEST(Scoreboard, HoldsAReadBackUntilTheWriteIsDone) {
+  Board board({load({8, 4}), mma({0, 4}, {8, 4}, {16, 2}), mma({0, 4}, {11, 4}, {16, 2}),
+               mma({0, 4}, {16, 4}, {10, 2}), mma({0, 4}, {16, 4}, {20, 2}, {9, 1}),
+               mma({8, 4}, {16, 4}, {20, 2}), mma({0, 4}, {12, 4}, {16, 2})});
+  board.scoreboard.issue(board[0]);
+  EXPECT_EQ(board.ready_at(1), Scoreboard::kUnknown);
+  EXPECT_FALSE(board.can_issue(2)) << "an overlap of one register";
+  EXPECT_FALSE(board.can_issue(3));
+  EXPECT_FALSE(board.can_issue(4));
+  EXPECT_FALSE(board.can_issue(5));
+  EXPECT_TRUE(board.can_issue(6));
+  board.scoreboard.written(board[0]);
+  EXPECT_TRUE(board.can_issue(1));
 }
 
 TEST(Scoreboard, HoldsAWriteBackUntilTheReadsBeforeItAreDone) {
-  Scoreboard scoreboard;
-  const WarpInstruction first = mma({0, 4}, {8, 4}, {16, 2});
-  const WarpInstruction second = mma({4, 4}, {8, 4}, {18, 2});
-  scoreboard.issue(first);
-  scoreboard.issue(second);
-  EXPECT_FALSE(scoreboard.can_issue(load({8, 4})));
-  scoreboard.sources_read(first);
-  EXPECT_FALSE(scoreboard.can_issue(load({8, 4}))) << "the second instruction still reads it";
-  EXPECT_TRUE(scoreboard.can_issue(load({16, 2})));
-  scoreboard.sources_read(second);
-  EXPECT_TRUE(scoreboard.can_issue(load({8, 4})));
+  Board board(
+      {mma({0, 4}, {8, 4}, {16, 2}), mma({4, 4}, {8, 4}, {18, 2}), load({8, 4}), load({16, 2})});
+  board.scoreboard.issue(board[0]);
+  board.scoreboard.issue(board[1]);
+  EXPECT_FALSE(board.can_issue(2));
+  board.scoreboard.sources_read(board[0]);
+  EXPECT_FALSE(board.can_issue(2)) << "the second instruction still reads it";
+  EXPECT_TRUE(board.can_issue(3));
+  board.scoreboard.sources_read(board[1]);
+  EXPECT_TRUE(board.can_issue(2));
 }
 
 TEST(Scoreboard, HoldsAWriteBackUntilTheWriteBeforeItIsDone) {
-  Scoreboard scoreboard;
-  const WarpInstruction first = load({8, 4});
-  scoreboard.issue(first);
-  EXPECT_FALSE(scoreboard.can_issue(load({11, 4})));
-  EXPECT_TRUE(scoreboard.can_issue(load({12, 4})));
-  scoreboard.written(first);
-  EXPECT_TRUE(scoreboard.can_issue(load({11, 4})));
+  Board board({load({8, 4}), load({11, 4}), load({12, 4})});
+  board.scoreboard.issue(board[0]);
+  EXPECT_FALSE(board.can_issue(1));
+  EXPECT_TRUE(board.can_issue(2));
+  board.scoreboard.written(board[0]);
+  EXPECT_TRUE(board.can_issue(1));
 }
 
 TEST(Scoreboard, LetsAnInstructionOverwriteItsOwnSource) {
-  const Scoreboard scoreboard;
-  EXPECT_TRUE(scoreboard.can_issue(mma({0, 4}, {8, 4}, {16, 2})));
+  const Board board({mma({0, 4}, {8, 4}, {16, 2})});
+  EXPECT_TRUE(board.can_issue(0));
+}
+
+TEST(Scoreboard, KnowsTheCycleOfWhatPassesWithoutAReport) {
+  // Two matrix instructions on one A, a load of both B, and one of something else.
+  Board board(
+      {mma({0, 4}, {16, 4}, {24, 2}), mma({4, 4}, {16, 4}, {26, 2}), load({24, 4}), load({20, 4})});
+  board.scoreboard.pass(board[0], 5, 30);
+  EXPECT_EQ(board.ready_at(0), 30) << "it reads and writes the same accumulators";
+  EXPECT_EQ(board.ready_at(1), 0);
+  board.scoreboard.pass(board[1], 9, 34);
+  EXPECT_EQ(board.ready_at(2), 9) << "until the later of the two has read its B";
+  EXPECT_EQ(board.ready_at(3), 0);
+  EXPECT_EQ(board.scoreboard.idle_at(), 34);
+  board.scoreboard.pass(board[2], 0, 40);
+  EXPECT_EQ(board.ready_at(1), 40);
 }
 
 TEST(Scoreboard, IsIdleWhenEveryResultHasArrived) {
-  Scoreboard scoreboard;
-  EXPECT_TRUE(scoreboard.idle());
-  const WarpInstruction producer = load({8, 4});
-  scoreboard.issue(producer);
-  EXPECT_FALSE(scoreboard.idle());
-  scoreboard.written(producer);
-  EXPECT_TRUE(scoreboard.idle());
+  Board board({load({8, 4})});
+  EXPECT_EQ(board.scoreboard.idle_at(), 0);
+  board.scoreboard.issue(board[0]);
+  EXPECT_EQ(board.scoreboard.idle_at(), Scoreboard::kUnknown);
+  board.scoreboard.written(board[0]);
+  EXPECT_EQ(board.scoreboard.idle_at(), 0);
 }
 
-TEST(Scoreboard, RefusesAReadThatNobodyWaitsFor) {
-  Scoreboard scoreboard;
-  EXPECT_THROW(scoreboard.sources_read(mma({0, 4}, {8, 4}, {16, 2})), InternalError);
+TEST(Scoreboard, RefusesAReadThatNobodyWaitsForAndAProgramThatIsNotPrepared) {
+  Board board({mma({0, 4}, {8, 4}, {16, 2})});
+  EXPECT_THROW(board.scoreboard.sources_read(board[0]), InternalError);
+  EXPECT_THROW(Scoreboard(WarpProgram{}), InternalError);
 }
 
 WarpInstruction numbered(int number, bool skip = false) {
