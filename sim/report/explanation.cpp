@@ -175,19 +175,31 @@ std::string right_behind(const VariantResult& result, Resource first) {
   return text;
 }
 
+/// What works most, the ports of the SMs included, which are not made faster alone.
+struct Busiest {
+  std::string_view words;
+  double percent = 0;  ///< of the time
+};
+
+Busiest busiest_of(const VariantResult& result) {
+  const CycleBudget& budget = result.budget;
+  const Resource rate = *std::max_element(
+      kRates.begin(), kRates.end(),
+      [&](Resource left, Resource right) { return busy(budget, left) < busy(budget, right); });
+  if (budget.sm_port > busy(budget, rate)) {
+    return {"the SMs' ports to the L2", share_of_time(budget.sm_port, result)};
+  }
+  return {words_for(rate, budget), share_of_time(busy(budget, rate), result)};
+}
+
 /// "beside DRAM, at work 70 % of the time", or that nothing works for long.
 std::string busiest_words(const VariantResult& result) {
   constexpr double kMost = 50;  // percent
-  const CycleBudget& budget = result.budget;
-  const Resource first = *std::max_element(
-      kRates.begin(), kRates.end(),
-      [&](Resource left, Resource right) { return busy(budget, left) < busy(budget, right); });
-  const double share = share_of_time(busy(budget, first), result);
-  if (share > kMost) {
-    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(first, budget), share);
+  const Busiest most = busiest_of(result);
+  if (most.percent > kMost) {
+    return fmt::format("beside {}, at work {:.0f} % of the time", most.words, most.percent);
   }
-  return fmt::format("no resource works more than {:.0f} % of the time",
-                     share_of_time(busiest(budget), result));
+  return fmt::format("no resource works more than {:.0f} % of the time", most.percent);
 }
 
 std::string bound(const VariantResult& result) {

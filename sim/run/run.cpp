@@ -189,7 +189,8 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
       {"decomposition",
        options.kernel.decomposition ? std::string(name(*options.kernel.decomposition)) : "auto"},
-      {"sms", std::string(name(options.simulated_sms()))},
+      {"sms", options.fidelity == Fidelity::kAnalytic ? "none"
+                                                      : std::string(name(options.simulated_sms()))},
       {"extrapolate", options.extrapolates() ? "yes" : "no"},
   };
 }

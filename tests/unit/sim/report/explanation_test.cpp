@@ -96,5 +96,22 @@ TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
   EXPECT_TRUE(says(op, "dense is bound by nothing alone, soonest by the L2, at work"));
 }
 
+TEST(Explanation, NamesThePortsOfTheSmsWhereTheyWorkMost) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 8192});
+  op.dense->saved.emplace();
+  (*op.dense->saved)[Resource::kWaits] = 0.2;
+  CycleBudget& budget = op.dense->budget;
+  const double cycles = op.dense->time_us * op.dense->clock_mhz;
+  budget.tensor = budget.l2 = 0.6 * cycles;
+  budget.operand_fetch = 0;
+  budget.sm_port = 0.8 * cycles;
+  EXPECT_TRUE(says(op,
+                   "pipeline fill (half as long: -20 %), beside the SMs' ports to the L2, at "
+                   "work 80 % of the time"));
+  budget.tensor = budget.l2 = budget.dram = budget.shared_memory = 0.2 * cycles;
+  budget.sm_port = 0.4 * cycles;
+  EXPECT_TRUE(says(op, "no resource works more than 40 % of the time"));
+}
+
 }  // namespace
 }  // namespace sptc::sim
