@@ -32,8 +32,12 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   const CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready;
   // Of the bytes, those in sectors that are not there.
-  const auto missing = [&](CacheTags::Sectors present) {
-    return bytes * std::popcount(sectors & ~present) / std::popcount(sectors);
+  const auto missing = [&](CacheTags::Sectors present) -> std::int64_t {
+    const CacheTags::Sectors absent = sectors & ~present;
+    if (absent == 0 || absent == sectors) {  // mostly
+      return absent == 0 ? 0 : bytes;
+    }
+    return bytes * std::popcount(absent) / std::popcount(sectors);
   };
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);

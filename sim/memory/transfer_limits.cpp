@@ -30,7 +30,9 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
                                                     std::size_t partition, const Transfer& transfer,
                                                     double repeat) {
   const auto repeated = [repeat](std::int64_t bytes) {
-    return static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
+    return repeat == 1
+               ? bytes
+               : static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
   };
   Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
   const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
