@@ -177,6 +177,15 @@ void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors)
   });
 }
 
+void check_kernels(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
+  errors.collect([&] {
+    if (gpu.kernels.cluster_ctas > 1 && gpu.sm.wgmma_interval_cycles == 0) {
+      (place / "cluster_ctas")
+          .fail("has no effect without wgmma: kernels of mma.sync have no clusters");
+    }
+  });
+}
+
 void check_memory(const MemorySpec& memory, const JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
@@ -266,6 +275,7 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
   check_sm(gpu.sm, root / "sm", errors);
   check_design(gpu, root / "sm" / "tensor_core", errors);
   check_memory(gpu.memory, root / "memory", errors);
+  check_kernels(gpu, root / "kernels", errors);
 }
 
 Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, ErrorList& errors) {

@@ -252,6 +252,10 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "exposed_store_percent", false, 100,
                       "share of D that DRAM takes only behind the multiplication",
                       store_kernels<&Lib::exposed_store_percent>, true},
+    ArchitectureField{kKernels, "cluster_ctas", true, 16,
+                      "CTAs of a cluster of wgmma kernels, which copy common tiles once (TMA "
+                      "multicast); 1: each for itself",
+                      store_kernels<&Lib::cluster_ctas>, false, 1},
     ArchitectureField{
         kKernels, "sustained_knee_percent", false, 100,
         "share of the peak multiply rate up to which the boost clock holds under load",

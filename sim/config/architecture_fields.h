@@ -32,8 +32,8 @@ struct ArchitectureField {
 /// The evidence "derived" of a number that a file leaves out.
 inline constexpr std::string_view kUsualSource =
     "what GPUs have: mma.sync of PTX is m16n8 with 32 bytes of A per row, its 2:4 selector keeps 2 "
-    "of 4, cp.async copies 16 bytes (PTX ISA, sm_80 and later), and 0 stands for the numerics of "
-    "the architecture";
+    "of 4, cp.async copies 16 bytes (PTX ISA, sm_80 and later), 0 stands for the numerics of the "
+    "architecture, and kernels without clusters copy for one CTA";
 
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.
 std::span<const ArchitectureField> architecture_fields();

@@ -146,6 +146,29 @@ std::int64_t GemmKernel::stage_bytes(Operand operand) const {
   return elements * numerics::storage_bits(instruction.a_type) / 8;
 }
 
+std::optional<Operand> GemmKernel::multicast() const {
+  const bool along_m = tiles_m() > 1, along_n = tiles_n() > 1;
+  if (cluster_ctas == 1 || !(along_m || along_n)) {
+    return std::nullopt;
+  }
+  const bool larger_b = stage_bytes(Operand::kB) >= stage_bytes(Operand::kA);
+  return along_m && (larger_b || !along_n) ? Operand::kB : Operand::kA;
+}
+
+int GemmKernel::readers(Operand operand, const CtaTile& where) const {
+  const std::optional<Operand> common = multicast();
+  const bool shared = common && (operand == Operand::kB) == (*common == Operand::kB);
+  if (!shared || operand == Operand::kPartialSum) {
+    return 1;
+  }
+  const bool is_b = operand == Operand::kB;
+  const std::int64_t index = is_b ? where.tile_m : where.tile_n;
+  const std::int64_t tiles = is_b ? tiles_m() : tiles_n();
+  // The last cluster may be cut off by the edge.
+  return static_cast<int>(
+      std::min<std::int64_t>(cluster_ctas, tiles - index / cluster_ctas * cluster_ctas));
+}
+
 std::int64_t GemmKernel::issued_macs() const {
   const std::int64_t depth = compressed_k(round_up(problem.shape.k, cta_tile.k));
   std::optional<std::int64_t> macs = problem.batch;
@@ -183,6 +206,7 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           split_k,
           stream_k(),
           persistent(),
+          cluster_ctas,
           ctas(),
           ctas_per_sm,
           occupancy_limit,
@@ -234,6 +258,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   }
   if (warpgroups) {
     kernel.wgmma = warpgroup_instruction(kernel.instruction, tile.cta_n);
+    kernel.cluster_ctas = target.library.cluster_ctas;
   }
   set_resources(kernel, overrides.stages, target);
   if (const auto why = misfit(kernel, sm)) {

@@ -32,6 +32,8 @@ struct GemmKernel {
   /// Hopper: the instruction of a warpgroup of four warps, whose operands stay in shared memory;
   /// TMA copies them. Only time is simulated.
   std::optional<mma::MmaInstruction> wgmma;
+  /// Of warpgroups: CTAs of a cluster, which copy what they have in common once (TMA multicast).
+  int cluster_ctas = 1;
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
@@ -69,6 +71,11 @@ struct GemmKernel {
   }
   /// Bytes that a k-tile of an operand occupies in shared memory.
   std::int64_t stage_bytes(Operand operand) const;
+  /// What the CTAs of a cluster have in common: B of a cluster along M, A of one along N, whichever
+  /// saves more; nothing where the grid has one CTA each way.
+  std::optional<Operand> multicast() const;
+  /// CTAs that get the tile of an operand of the CTA at `where` with one read of the L2.
+  int readers(Operand operand, const CtaTile& where) const;
   int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
   /// Fragments of a warp tile, each as large as D of an instruction.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }

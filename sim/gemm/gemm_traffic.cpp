@@ -148,6 +148,15 @@ std::int64_t GemmTraffic::largest_tile_bytes() const {
          (kernel_.instruction.sparse ? tile_bytes(Operand::kMetadata) : 0);
 }
 
+std::int64_t GemmTraffic::largest_tile_l2_bytes() const {
+  std::int64_t bytes = tile_bytes(Operand::kA) / kernel_.readers(Operand::kA, {}) +
+                       tile_bytes(Operand::kB) / kernel_.readers(Operand::kB, {});
+  if (kernel_.instruction.sparse) {
+    bytes += tile_bytes(Operand::kMetadata) / kernel_.readers(Operand::kMetadata, {});
+  }
+  return bytes;
+}
+
 MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {
   constexpr std::int64_t kFlagBytes = 32;  // a sector
   constexpr std::int64_t kAccumulatorBytes = 4;
@@ -189,7 +198,8 @@ MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruct
       ((where.batch * tiles + index) * kernel_.k_tiles() * kernel_.split_k + k_tile) *
           tile_bytes(operand) +
       first_row * bytes;
-  return {first_[static_cast<int>(operand)] + static_cast<std::uint64_t>(offset), rows * bytes};
+  return {first_[static_cast<int>(operand)] + static_cast<std::uint64_t>(offset), rows * bytes,
+          kernel_.readers(operand, where)};
 }
 
 MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row) const {

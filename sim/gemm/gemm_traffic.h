@@ -59,6 +59,8 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
   std::int64_t requested_bytes(Operand operand, std::int64_t begin, std::int64_t end) const;
   /// Bytes of operands that one CTA away from the edges copies per full k-tile.
   std::int64_t largest_tile_bytes() const;
+  /// Its part of what the L2 reads of them, where it reads for several CTAs at once.
+  std::int64_t largest_tile_l2_bytes() const;
   /// Where CTA `writer` leaves the partial sums of fragment row `row` of warp `warp`, in f32 or
   /// s32; the flag that says that they are there for row kFlag.
   MemoryRange partial_sums(std::int64_t writer, int warp, int row) const;

@@ -205,6 +205,7 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
     share.operands[static_cast<std::size_t>(Operand::kB)] = of(from_b, requested_b);
     share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
+    share.burst_l2_bytes = static_cast<double>(traffic.largest_tile_l2_bytes());
     share.burst_dram_bytes = of_a.from_dram * static_cast<double>(traffic.largest_tile_bytes() -
                                                                   traffic.tile_bytes(Operand::kB)) +
                              share.operands[static_cast<std::size_t>(Operand::kB)].from_dram *
@@ -247,8 +248,8 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse) {
   MemoryTraffic traffic;
   traffic.shared_memory_read = fragment_bytes(kernel);
-  traffic.l2_read = copied_bytes(kernel);
-  traffic.shared_memory_written = traffic.l2_read;
+  traffic.l2_read = l2_read_bytes(kernel);
+  traffic.shared_memory_written = copied_bytes(kernel);
   traffic.l2_written = stored_bytes(kernel);
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);

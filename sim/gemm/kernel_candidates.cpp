@@ -19,13 +19,15 @@ struct CandidatesOf {
   SmSpec sm;
   std::string instruction_set, numerics;
   std::vector<TileCandidate> tiles;
+  int cluster_ctas;
 
   bool are(const GemmProblem& problem, std::optional<int> asked_stages,
            const KernelTarget& target) const {
     return dtype == problem.dtype && sparse == problem.sparse && pattern == problem.pattern &&
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
-           sm == target.sm && tiles == target.library.tiles;
+           sm == target.sm && tiles == target.library.tiles &&
+           cluster_ctas == target.library.cluster_ctas;
   }
 };
 
@@ -76,7 +78,8 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         target.sm,
                         std::string(target.instruction_set),
                         std::string(target.numerics),
-                        target.library.tiles};
+                        target.library.tiles,
+                        target.library.cluster_ctas};
   kept.emplace_back(std::move(question), std::move(candidates));
   return kept.back().second;
 }

@@ -197,9 +197,12 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + written) /
                             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
                             cycles_per_us;
-  const double l2_bytes = copied * ctas + static_cast<double>(stored_bytes(kernel));
+  const auto stored = static_cast<double>(stored_bytes(kernel));
   const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
-  result.l2_us = l2_bytes / std::min(memory.l2_bytes_per_cycle, at_ports) / cycles_per_us;
+  const double l2_cycles =
+      std::max((static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle,
+               (copied * ctas + stored) / at_ports);
+  result.l2_us = l2_cycles / cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_bytes_per_us(target);
   const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
                         : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)

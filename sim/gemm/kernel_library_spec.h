@@ -37,6 +37,9 @@ struct KernelLibrarySpec {
   /// Share of D that DRAM takes only behind the multiplication, with nothing beside it.
   double exposed_store_percent = 0;
 
+  /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
+  int cluster_ctas = 1;
+
   // Clock under sustained load: boost up to this share of the peak multiply rate, then falling with
   // a power of it.
   double sustained_knee_percent = 0;

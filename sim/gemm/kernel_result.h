@@ -22,6 +22,7 @@ struct KernelResult {
   int split_k = 1;
   bool stream_k = false;
   bool persistent = false;
+  int cluster_ctas = 1;              ///< 1: no clusters
   std::int64_t ctas = 0;             ///< per launch, batch included
   std::int64_t ctas_per_sm = 0;      ///< resident at once
   std::string_view occupancy_limit;  ///< registers, shared memory, warps or CTAs

@@ -4,6 +4,7 @@
 #include "models/mma/register_map.h"
 #include "sim/gemm/gemm_traffic.h"
 
+#include <optional>
 #include <vector>
 
 namespace sptc::sim {
@@ -19,6 +20,18 @@ std::int64_t loaded_bytes(const std::vector<WarpInstruction>& code, std::int64_t
     }
   }
   return bytes;
+}
+
+/// Bytes of `b_times` times B and `a_times` times A with its metadata, of all GEMMs of the batch.
+std::int64_t operand_bytes(const GemmKernel& kernel, std::int64_t b_times, std::int64_t a_times) {
+  const GemmBytes traffic(kernel);
+  const GemmShape& shape = kernel.problem.shape;
+  std::int64_t per_gemm = b_times * shape.n * traffic.row_bytes(Operand::kB, shape.k) +
+                          a_times * shape.m * traffic.row_bytes(Operand::kA, shape.k);
+  if (kernel.instruction.sparse) {
+    per_gemm += a_times * shape.m * traffic.row_bytes(Operand::kMetadata, shape.k);
+  }
+  return kernel.problem.batch * per_gemm;
 }
 
 }  // namespace
@@ -44,14 +57,16 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
 }
 
 std::int64_t copied_bytes(const GemmKernel& kernel) {
-  const GemmBytes traffic(kernel);
-  const GemmShape& shape = kernel.problem.shape;
-  std::int64_t per_gemm = kernel.tiles_m() * shape.n * traffic.row_bytes(Operand::kB, shape.k) +
-                          kernel.tiles_n() * shape.m * traffic.row_bytes(Operand::kA, shape.k);
-  if (kernel.instruction.sparse) {
-    per_gemm += kernel.tiles_n() * shape.m * traffic.row_bytes(Operand::kMetadata, shape.k);
-  }
-  return kernel.problem.batch * per_gemm;
+  return operand_bytes(kernel, kernel.tiles_m(), kernel.tiles_n());
+}
+
+std::int64_t l2_read_bytes(const GemmKernel& kernel) {
+  const std::optional<Operand> common = kernel.multicast();
+  const auto readers = [&](Operand operand, std::int64_t tiles) {
+    return common == operand ? ceil_div(tiles, std::int64_t{kernel.cluster_ctas}) : tiles;
+  };
+  return operand_bytes(kernel, readers(Operand::kB, kernel.tiles_m()),
+                       readers(Operand::kA, kernel.tiles_n()));
 }
 
 std::int64_t stored_bytes(const GemmKernel& kernel) {

@@ -34,8 +34,11 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 /// none.
 std::int64_t fragment_bytes(const GemmKernel& kernel);
 
-/// Bytes that all CTAs copy from the L2, and write to it: the operand tiles and D without padding.
+/// Bytes that all CTAs copy, and those of them that the L2 reads, what it reads for several CTAs of
+/// a cluster counted once; and bytes that they write to it: the operand tiles and D without
+/// padding.
 std::int64_t copied_bytes(const GemmKernel& kernel);
+std::int64_t l2_read_bytes(const GemmKernel& kernel);
 std::int64_t stored_bytes(const GemmKernel& kernel);
 
 }  // namespace sptc::sim

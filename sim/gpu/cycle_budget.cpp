@@ -40,8 +40,10 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                         multiplied_from_shared_memory(kernel);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
-  budget.sm_port = busiest / ctas *
-                   static_cast<double>(std::max(traffic.l2_read, traffic.l2_written)) /
+  // What the L2 reads once for a cluster passes the port of each of its SMs.
+  const std::int64_t into_sms =
+      kernel.multicast() ? traffic.shared_memory_written : traffic.l2_read;
+  budget.sm_port = busiest / ctas * static_cast<double>(std::max(into_sms, traffic.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
   budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
   // What the L2 may keep of D is written after the launch.

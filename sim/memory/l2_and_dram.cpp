@@ -71,6 +71,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   read.transfer = {};
   read.transfer.write = write;
   read.transfer.bytes = range.bytes;
+  read.transfer.readers = range.readers;
   read.ready = 0;
   read.fills.clear();
   constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);

@@ -83,8 +83,8 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   const std::int64_t spread = now >= start.done ? start.spread : start.spread_before;
   const double others = std::max(0.0, share.active_sms - 1);
   const auto partitions = static_cast<double>(limits_.partitions());
-  transfer.l2_ahead =
-      static_cast<std::int64_t>(others * share.burst_bytes * partitions / spec_.l2_bytes_per_cycle);
+  transfer.l2_ahead = static_cast<std::int64_t>(others * share.burst_l2_bytes * partitions /
+                                                spec_.l2_bytes_per_cycle);
   transfer.dram_ahead =
       static_cast<std::int64_t>(others * share.burst_dram_bytes / dram_bytes_per_cycle_);
   transfer.l2_ahead = std::max(transfer.l2_ahead, spread);
@@ -110,13 +110,15 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   payload.get_extension(info);
   ensure(info != nullptr && share_ != nullptr, "a request does not say what it is for");
   if (followers_ != nullptr) {
-    return followers_->access(port, {payload.get_address(), payload.get_data_length()},
+    return followers_->access(port,
+                              {payload.get_address(), payload.get_data_length(), info->readers},
                               payload.is_write(), *info, now);
   }
   const ShareOfCta& share = share_(port, info->cta);
   Transfer transfer;
   transfer.write = payload.is_write();
   transfer.bytes = payload.get_data_length();
+  transfer.readers = info->readers;
   transfer.latency = spec_.l2_near_latency_cycles;
   set_ahead(port, now, share, transfer);
   if (transfer.write) {

@@ -27,8 +27,9 @@ struct ShareOfCta {
   /// SMs that do the same, the simulated one included; a fraction where some of them move less, at
   /// the edges of the matrices.
   double active_sms = 1;
-  /// Bytes that one SM asks for at once: a k-tile of a CTA; and of those, bytes from DRAM.
-  double burst_bytes = 0, burst_dram_bytes = 0;
+  /// Bytes that one SM asks for at once: a k-tile of a CTA; of those, what the L2 reads for this SM
+  /// (its part of what it reads for several), and bytes from DRAM.
+  double burst_bytes = 0, burst_l2_bytes = 0, burst_dram_bytes = 0;
   /// By Operand. Partial sums of CTAs that share an output tile have just been written.
   std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0, 0}}};
 };

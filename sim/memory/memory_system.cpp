@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/memory_system.h"
 
+#include "sim/sm/memory_request.h"
+
 namespace sptc::sim {
 
 MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const Clock& clock,
@@ -15,7 +17,9 @@ std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_pay
                                     std::int64_t now) {
   RequestInfo* info = nullptr;
   payload.get_extension(info);
-  return l2_and_dram_.access(port, {payload.get_address(), payload.get_data_length()},
+  return l2_and_dram_.access(port,
+                             {payload.get_address(), payload.get_data_length(),
+                              info == nullptr ? 1 : info->readers},
                              payload.is_write(), now,
                              info == nullptr ? Operand::kA : info->operand);
 }

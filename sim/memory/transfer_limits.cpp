@@ -41,7 +41,8 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
     Throughput& other = l2_[(partition + 1) % l2_.size()];
     end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
   }
-  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, repeated(transfer.bytes)));
+  const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
+  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, l2_bytes));
   if (transfer.dram_bytes > 0) {
     const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
     // A write is done when the L2 has it.
@@ -53,7 +54,7 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
       end = std::max(end, dram_end_);
     }
   }
-  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += repeated(transfer.bytes);
+  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += l2_bytes;
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
       repeated(transfer.dram_bytes);
   counters_.l2_far_bytes += repeated(transfer.far_bytes);

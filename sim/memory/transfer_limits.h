@@ -15,6 +15,7 @@ namespace sptc::sim {
 struct Transfer {
   bool write = false;
   std::int64_t bytes = 0;      ///< over the SM's port and its partition of the L2
+  int readers = 1;             ///< SMs for which the L2 reads them once: see MemoryRange
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
   std::int64_t latency = 0;  ///< of an idle system

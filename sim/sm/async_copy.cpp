@@ -109,6 +109,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   Transaction* const transaction = pool_->allocate();
   transaction->info.cta = request.kernel->traffic->output_tile(request.cta, request.tile);
   transaction->info.operand = request.instruction->operand;
+  transaction->info.readers = range.readers;
   transaction->info.instruction = request.instruction;
   transaction->info.asking_cta = request.cta;
   transaction->info.tile = request.tile;

@@ -13,6 +13,9 @@ namespace sptc::sim {
 struct MemoryRange {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
+  /// CTAs that the L2 reads it for at once: TMA multicast, each CTA of a cluster asks for its part
+  /// and all of them get it.
+  int readers = 1;
 };
 
 /// What a transaction of an SM is for, beside its address: an ignorable extension of the generic
@@ -26,6 +29,7 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
 
   std::int64_t cta = 0;
   Operand operand = Operand::kA;  ///< of a read
+  int readers = 1;                ///< see MemoryRange
   // Who asks: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
   const WarpInstruction* instruction = nullptr;
   std::int64_t asking_cta = 0;

@@ -67,6 +67,10 @@ void l2_size(GpuSpec& gpu, double factor) {
 void sm_ports(GpuSpec& gpu, double factor) {
   scale(gpu.memory.sm_port_bytes_per_cycle, factor);
 }
+/// Twice as many CTAs get what the L2 reads once.
+void clusters(GpuSpec& gpu, double factor) {
+  gpu.kernels.cluster_ctas = gpu.sm.wgmma_interval_cycles > 0 ? static_cast<int>(factor) : 1;
+}
 void dram_rate(GpuSpec& gpu, double factor) {
   scale(gpu.memory.dram_gb_per_s, factor);
 }
@@ -106,6 +110,8 @@ constexpr std::array kMoves{
     Move{"SM ports", 2, sm_ports},
     Move{"L2 rate", 0.5, l2_rate},
     Move{"L2 rate", 2, l2_rate},
+    Move{"clusters", 2, clusters},
+    Move{"clusters", 4, clusters},
     Move{"L2 size", 0.5, l2_size},
     Move{"L2 size", 2, l2_size},
     Move{"DRAM rate", 0.5, dram_rate},

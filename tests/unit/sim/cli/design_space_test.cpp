@@ -25,6 +25,7 @@ struct Change {
   char time;                ///< '>' longer, '<' shorter, '=' as long
   const char* command;      ///< after "gemm"
   const char* beside = "";  ///< "key=value" that both have
+  const char* arch = "a100-sxm4-80gb";
 };
 
 constexpr const char* kSquare = "2048 2048 1024";
@@ -106,7 +107,9 @@ const std::vector<Change>& changes() {
       {"epilogue_bytes_per_cycle", 2, '>', "2048 2304 1024 --fidelity analytic"},
       {"exposed_store_percent", 100, '>', "2048 2304 1024 --fidelity analytic"},
       {"sustained_knee_percent", 20, '>', kLoaded},
-      {"sustained_exponent", 2, '>', kLoaded}};
+      {"sustained_exponent", 2, '>', kLoaded},
+      {"cluster_ctas", 2, '<', "2048 2048 1024 --tile 128x256x64 --variants dense", "",
+       "h100-sxm5-80gb"}};
   return all;
 }
 
@@ -129,11 +132,10 @@ class DesignSpace : public ProgramFixture {
     document[json::json_pointer(pointer)] = std::move(number);
   }
 
-  /// Cycles of the last variant of the command on the A100 with the changes of `document`, or its
+  /// Cycles of the last variant of the command on `arch` with the changes of `document`, or its
   /// time [us] where the change is one of clock or launch. Times of events are scaled to measured
   /// kernels, by a ratio that takes its own course with the occupancy of an SM: cycles are not.
-  double measure(json document, const std::string& command, bool in_time) {
-    std::string arch = "a100-sxm4-80gb";
+  double measure(json document, const std::string& command, std::string arch, bool in_time) {
     if (!document.empty()) {
       document["base"] = arch;
       document["name"] = "changed";
@@ -171,8 +173,8 @@ TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
     const std::string key = change.key;
     const bool in_time = key == "boost_clock_mhz" || key.ends_with("launch_us") ||
                          key.starts_with("sustained") || key.starts_with("dram");
-    const double old_time = measure(before, change.command, in_time);
-    const double new_time = measure(after, change.command, in_time);
+    const double old_time = measure(before, change.command, change.arch, in_time);
+    const double new_time = measure(after, change.command, change.arch, in_time);
     switch (change.time) {
       case '>':
         EXPECT_GT(new_time, 1.0005 * old_time) << change.key;

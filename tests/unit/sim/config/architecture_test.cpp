@@ -132,6 +132,7 @@ const std::set<std::string> kCommon{"reserved_shared_memory_per_cta_bytes",
                                     "register_banks",
                                     "register_bank_bytes_per_cycle",
                                     "reuse_registers",
+                                    "cluster_ctas",
                                     "rows_per_pass",
                                     "selector_change_cycles"};
 
@@ -235,6 +236,16 @@ TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {
             0);
   expect_refused(with_zero("/sm", "shared_memory_banks"),
                  {"/sm/shared_memory_banks/value: must be a whole number from 1"});
+}
+
+TEST(Architecture, RefusesClustersOfKernelsThatHaveNone) {
+  expect_refused(
+      [](json& document) {
+        document["kernels"]["cluster_ctas"] = {
+            {"value", 2}, {"evidence", "assumed"}, {"source", "a test"}};
+        document["sm"]["wgmma_interval_cycles"]["value"] = 0;
+      },
+      {"/kernels/cluster_ctas: has no effect without wgmma"});
 }
 
 TEST(Architecture, RefusesFloat32UnitsThatDoNotDivideTheDotUnits) {

@@ -3,6 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/traffic_counts.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -119,6 +120,67 @@ TEST(ScheduledTraffic, CopiesWhatTheSegmentNeeds) {
   EXPECT_EQ(stored.bytes, 16 * kernel.warp_tile.n * 4);
   sums.where.row = GemmTraffic::kFlag;
   EXPECT_NE(scheduled.range(3, 1, sums, 0).address, stored.address);
+}
+
+/// What the L2 reads for copies of all k-tiles of all CTAs.
+double read_by_l2(const GemmKernel& kernel, Operand operand) {
+  const GemmTraffic traffic(kernel);
+  WarpInstruction copy;
+  copy.opcode = Opcode::kCopy;
+  copy.operand = operand;
+  copy.first_warp_only = true;
+  double bytes = 0;
+  for (std::int64_t cta = 0; cta < kernel.ctas(); ++cta) {
+    for (std::int64_t k_tile = 0; k_tile < kernel.k_tiles(); ++k_tile) {
+      const MemoryRange range = traffic.range(cta, 0, copy, k_tile);
+      bytes += static_cast<double>(range.bytes) / range.readers;
+    }
+  }
+  return bytes;
+}
+
+TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
+  GpuSpec gpu = load_architecture("h100-sxm5-80gb").gpu;
+  struct Case {
+    GemmShape shape, tile;
+    int cluster;
+    std::int64_t b_times, a_times;  ///< that the L2 reads the whole of B and of A
+    bool sparse = false;
+  };
+  for (const Case& of : std::vector<Case>{
+           {{512, 640, 256}, {128, 128, 64}, 1, 4, 5},
+           {{512, 640, 256}, {128, 128, 64}, 2, 2, 5},
+           {{640, 640, 256}, {128, 128, 64}, 2, 3, 5},  // the last row has no peer
+           {{640, 640, 256}, {128, 128, 64}, 4, 2, 5},
+           {{512, 640, 256}, {256, 128, 64}, 2, 2, 3},         // A is larger
+           {{512, 640, 256}, {256, 128, 128}, 2, 1, 5, true},  // compressed it is not
+           {{640, 640, 256}, {128, 128, 128}, 2, 3, 5, true},
+           {{100, 640, 256}, {128, 128, 128}, 2, 1, 3, true},
+           {{100, 640, 256}, {128, 128, 64}, 2, 1, 3},  // one row of tiles: only A is common
+           {{100, 100, 256}, {128, 128, 64}, 2, 1, 1},
+       }) {
+    gpu.kernels.cluster_ctas = of.cluster;
+    const GemmProblem problem{of.shape, 1, DataType::kF16, of.sparse};
+    const GemmKernel kernel =
+        choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
+    ASSERT_TRUE(kernel.wgmma);
+    const GemmBytes bytes(kernel);
+    double total = 0;
+    for (const Operand operand : {Operand::kA, Operand::kB, Operand::kMetadata}) {
+      if (operand == Operand::kMetadata && !of.sparse) {
+        continue;
+      }
+      const bool is_b = operand == Operand::kB;
+      const std::int64_t whole =
+          (is_b ? of.shape.n : of.shape.m) * bytes.row_bytes(operand, of.shape.k);
+      const double read = read_by_l2(kernel, operand);
+      EXPECT_NEAR(read, static_cast<double>(whole * (is_b ? of.b_times : of.a_times)), 0.01)
+          << of.shape.m << " " << of.cluster << " " << of.sparse << " " << is_b;
+      total += read;
+    }
+    EXPECT_NEAR(total, static_cast<double>(l2_read_bytes(kernel)), 0.01);
+    EXPECT_EQ(copied_bytes(kernel) > l2_read_bytes(kernel), kernel.multicast().has_value());
+  }
 }
 
 TEST(StreamK, RefusesWhatItCannotBe) {

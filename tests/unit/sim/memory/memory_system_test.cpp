@@ -221,6 +221,27 @@ TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
   EXPECT_EQ(bench.memory.counters().dram_read_bytes, 1024);
 }
 
+TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) {
+  constexpr std::int64_t kBytes = 8192;
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  const auto cycles = [&](double port, double l2, int readers) {
+    spec.sm_port_bytes_per_cycle = port;
+    spec.l2_bytes_per_cycle = l2;
+    L2AndDram memory(spec, 1410, 1);
+    constexpr std::int64_t kLater = 100000;
+    memory.access(0, {0, kBytes, readers}, false, 0);  // from DRAM
+    const std::int64_t done = memory.access(0, {0, kBytes, readers}, false, kLater);
+    EXPECT_EQ(memory.counters().l2_read_bytes, 2 * kBytes / readers);
+    EXPECT_EQ(memory.counters().dram_read_bytes, kBytes);
+    return done - kLater - spec.l2_near_latency_cycles;
+  };
+  EXPECT_EQ(cycles(1e6, 64, 1), kBytes / 64);
+  EXPECT_EQ(cycles(1e6, 64, 2), kBytes / 64 / 2);
+  EXPECT_EQ(cycles(64, 1e6, 1), kBytes / 64);
+  EXPECT_EQ(cycles(64, 1e6, 2), kBytes / 64);
+}
+
 TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   Bench bench(1);
   bench.readers[0]->request(4096, 2048, true);
