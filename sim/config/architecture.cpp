@@ -169,19 +169,21 @@ void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors)
     }
   });
   errors.collect([&] {
-    if (core.mma_design() != mma::MmaDesign() && gpu.sm.wgmma_interval_cycles > 0) {
-      place.fail(
-          "mma_m, mma_n and mma_k_bytes have no effect beside wgmma, whose shape is its own: set "
-          "wgmma_interval_cycles to 0 to explore them");
+    if (core.mma_design() != mma::MmaDesign() && gpu.sm.async_mma_interval_cycles() > 0) {
+      const bool wgmma = gpu.sm.wgmma_interval_cycles > 0;
+      place.fail(fmt::format(
+          "mma_m, mma_n and mma_k_bytes have no effect beside {}, whose shape is its own: set "
+          "{}_interval_cycles to 0 to explore them",
+          wgmma ? "wgmma" : "tcgen05.mma", wgmma ? "wgmma" : "tcgen05"));
     }
   });
 }
 
 void check_kernels(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
-    if (gpu.kernels.cluster_ctas > 1 && gpu.sm.wgmma_interval_cycles == 0) {
+    if (gpu.kernels.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
       (place / "cluster_ctas")
-          .fail("has no effect without wgmma: kernels of mma.sync have no clusters");
+          .fail("has no effect without wgmma or tcgen05: kernels of mma.sync have no clusters");
     }
   });
 }
@@ -264,6 +266,11 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
       (place / "l1_and_shared_memory_bytes")
           .fail(fmt::format("{} is less than shared_memory_bytes, {}",
                             sm.l1_and_shared_memory.count(), sm.shared_memory.count()));
+    }
+  });
+  errors.collect([&] {
+    if (sm.wgmma_interval_cycles > 0 && sm.tcgen05_interval_cycles > 0) {
+      (place / "tcgen05_interval_cycles").fail("an SM has wgmma or tcgen05.mma, not both");
     }
   });
   needs_two_cycles(place / "tensor_core" / "operand_fetch_latency_cycles",

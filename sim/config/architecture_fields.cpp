@@ -118,6 +118,9 @@ constexpr std::array kFields = {
     ArchitectureField{kSm, "wgmma_interval_cycles", true, kMaxCycles,
                       "least time between wgmma instructions of an SM; 0: no wgmma",
                       store_sm<&SmSpec::wgmma_interval_cycles>, true},
+    ArchitectureField{kSm, "tcgen05_interval_cycles", true, kMaxCycles,
+                      "least time between tcgen05.mma instructions of an SM; 0: no tcgen05",
+                      store_sm<&SmSpec::tcgen05_interval_cycles>, true, 0},
 
     ArchitectureField{kTensorCore, "dot_units", true, kMaxUnits,
                       "dot products that advance in a cycle", store_tc<&Tc::dot_units>},
@@ -252,10 +255,11 @@ constexpr std::array kFields = {
     ArchitectureField{kKernels, "exposed_store_percent", false, 100,
                       "share of D that DRAM takes only behind the multiplication",
                       store_kernels<&Lib::exposed_store_percent>, true},
-    ArchitectureField{kKernels, "cluster_ctas", true, 16,
-                      "CTAs of a cluster of wgmma kernels, which copy common tiles once (TMA "
-                      "multicast); 1: each for itself",
-                      store_kernels<&Lib::cluster_ctas>, false, 1},
+    ArchitectureField{
+        kKernels, "cluster_ctas", true, 16,
+        "CTAs of a cluster of wgmma or tcgen05 kernels, which copy common tiles once (TMA "
+        "multicast); 1: each for itself",
+        store_kernels<&Lib::cluster_ctas>, false, 1},
     ArchitectureField{
         kKernels, "sustained_knee_percent", false, 100,
         "share of the peak multiply rate up to which the boost clock holds under load",

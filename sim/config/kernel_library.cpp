@@ -6,6 +6,7 @@
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
+#include "sim/gemm/gemm_kernel.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,8 @@ std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
 }
 
 TileCandidate read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 3> kKeys = {"cta", "warp", "main_loop_percent"};
+  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "cta_group",
+                                                     "main_loop_percent"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -56,7 +58,15 @@ TileCandidate read_tile(const JsonObject& object) {
     (object.place() / "warp")
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
-  return {cta_m, cta_n, warp_m, warp_n, percent(object, "main_loop_percent")};
+  TileCandidate candidate{cta_m, cta_n, warp_m, warp_n, percent(object, "main_loop_percent")};
+  candidate.cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
+  if (candidate.cta_group > 1 && !is_tensor_memory_tile({cta_m, cta_n, warp_m, warp_n})) {
+    (object.place() / "cta_group")
+        .fail(
+            "is of tcgen05.mma, whose tiles are 128 rows high, 32 of them and all columns a "
+            "warp's");
+  }
+  return candidate;
 }
 
 KernelLibrarySpec read_library(const json& document, const std::string& file) {

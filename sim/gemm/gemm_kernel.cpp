@@ -25,6 +25,10 @@ constexpr int kWgmmaTileBytes = 128;
 constexpr int kWarpgroupRows = 64;
 constexpr int kWarpsPerGroup = 4;
 constexpr int kMaxStages = 4;
+// CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
+// of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
+// of an SM take turns.
+constexpr int kAccumulatorsInTensorMemory = 2;
 // Of copies through registers: one tile is multiplied while the next one takes its place beside it.
 constexpr int kStagesThroughRegisters = 2;
 // Addresses, loop counters and predicates beside the fragments (CUTLASS kernels: 20 to 30); at most
@@ -44,7 +48,7 @@ std::int64_t stage_bytes(const GemmKernel& kernel) {
 }
 
 CtaResources resources(const GemmKernel& kernel) {
-  if (!kernel.wgmma) {
+  if (!kernel.async_mma) {
     return {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread,
             kernel.shared_memory_per_cta};
   }
@@ -62,16 +66,24 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   const SmSpec& sm = target.sm;
   kernel.async_copy_bytes = sm.async_copy_bytes;
   const RegisterAllocation registers(kernel);
-  // wgmma keeps nothing but its accumulators in registers.
+  // Of wgmma nothing but the accumulators is in registers, of tcgen05.mma those that are stored.
   kernel.registers_per_thread =
-      kAddressRegisters + (kernel.wgmma ? registers.accumulator_count() : registers.count());
-  const std::int64_t fitting = sm.max_shared_memory_per_cta.count() / stage_bytes(kernel);
+      kAddressRegisters + (kernel.async_mma ? registers.accumulator_count() : registers.count());
+  const std::int64_t available = kernel.tensor_memory()
+                                     ? sm.shared_memory.count() / kAccumulatorsInTensorMemory -
+                                           sm.reserved_shared_memory_per_cta.count()
+                                     : sm.max_shared_memory_per_cta.count();
+  const std::int64_t fitting = available / stage_bytes(kernel);
   const int most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMaxStages;
   kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);
   const Occupancy held = occupancy(resources(kernel), sm);
   kernel.ctas_per_sm = held.ctas;
   kernel.occupancy_limit = held.limited_by;
+  if (kernel.tensor_memory() && held.ctas >= kAccumulatorsInTensorMemory) {
+    kernel.ctas_per_sm = kAccumulatorsInTensorMemory;
+    kernel.occupancy_limit = "tensor memory";
+  }
   kernel.carve_out = held.carve_out;
 }
 
@@ -141,13 +153,13 @@ std::int64_t GemmKernel::stage_bytes(Operand operand) const {
     const std::int64_t instructions = cta_tile.k / instruction.shape.k;
     return cta_tile.m * instructions * instruction.metadata_bits_per_row() / 8;
   }
-  const std::int64_t elements =
-      operand == Operand::kB ? cta_tile.n * cta_tile.k : cta_tile.m * compressed_k(cta_tile.k);
+  const std::int64_t elements = operand == Operand::kB ? cta_tile.n * cta_tile.k / cta_group
+                                                       : cta_tile.m * compressed_k(cta_tile.k);
   return elements * numerics::storage_bits(instruction.a_type) / 8;
 }
 
 std::optional<Operand> GemmKernel::multicast() const {
-  const bool along_m = tiles_m() > 1, along_n = tiles_n() > 1;
+  const bool along_m = tiles_m() > 1 && cta_group == 1, along_n = tiles_n() > 1;
   if (cluster_ctas == 1 || !(along_m || along_n)) {
     return std::nullopt;
   }
@@ -206,7 +218,7 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           split_k,
           stream_k(),
           persistent(),
-          cluster_ctas,
+          std::max(cluster_ctas, cta_group),
           ctas(),
           ctas_per_sm,
           occupancy_limit,
@@ -216,13 +228,14 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
 
 namespace {
 
-/// wgmma.m64nNk.. with the operands of `instruction`.
-mma::MmaInstruction warpgroup_instruction(const mma::MmaInstruction& instruction, int n) {
-  mma::MmaInstruction wgmma = instruction;
-  wgmma.family = mma::MmaFamily::kWgmma;
-  wgmma.shape.m = kWarpgroupRows;
-  wgmma.shape.n = n;
-  return wgmma;
+/// wgmma.m64nNk.. or tcgen05.mma.m128nNk.. with the operands of `instruction`.
+mma::MmaInstruction asynchronous(const mma::MmaInstruction& instruction, mma::MmaFamily family,
+                                 int n) {
+  mma::MmaInstruction result = instruction;
+  result.family = family;
+  result.shape.m = family == mma::MmaFamily::kTcgen05 ? kTensorMemoryRows : kWarpgroupRows;
+  result.shape.n = n;
+  return result;
 }
 
 bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
@@ -241,7 +254,9 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
                                         const KernelTarget& target, std::string& reason) {
   const SmSpec& sm = target.sm;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
-  const bool warpgroups = sm.wgmma_interval_cycles > 0 && is_warpgroup_tile(tile);
+  const bool tensor_memory = sm.tcgen05_interval_cycles > 0 && is_tensor_memory_tile(tile);
+  const bool warpgroups =
+      tensor_memory || (sm.wgmma_interval_cycles > 0 && is_warpgroup_tile(tile));
   const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!warpgroups && !divides(instruction, tile)) {
@@ -257,7 +272,10 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
   if (warpgroups) {
-    kernel.wgmma = warpgroup_instruction(kernel.instruction, tile.cta_n);
+    kernel.async_mma =
+        asynchronous(kernel.instruction,
+                     tensor_memory ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma, tile.cta_n);
+    kernel.cta_group = tensor_memory ? tile.cta_group : 1;
     kernel.cluster_ctas = target.library.cluster_ctas;
   }
   set_resources(kernel, overrides.stages, target);

@@ -29,9 +29,13 @@ struct GemmKernel {
   /// With wgmma: the mma.sync of the same operands. m8n8k4 stands for a quarter of a warp's
   /// instruction, which is one of the four HMMA.884 that it runs as.
   mma::MmaInstruction instruction;
-  /// Hopper: the instruction of a warpgroup of four warps, whose operands stay in shared memory;
-  /// TMA copies them. Only time is simulated.
-  std::optional<mma::MmaInstruction> wgmma;
+  /// The instruction of a warpgroup of four warps, whose operands stay in shared memory, where TMA
+  /// copies them: wgmma of Hopper, or tcgen05.mma of Blackwell, whose accumulators lie in the
+  /// tensor memory. Only time is simulated.
+  std::optional<mma::MmaInstruction> async_mma;
+  /// Of tcgen05.mma: CTAs that share an instruction, twice as high as the tile of each. Each copies
+  /// its part of the columns of B, which the tensor cores of both read.
+  int cta_group = 1;
   /// Of warpgroups: CTAs of a cluster, which copy what they have in common once (TMA multicast).
   int cluster_ctas = 1;
   GemmShape cta_tile;   ///< k logical
@@ -47,29 +51,33 @@ struct GemmKernel {
   std::string_view occupancy_limit;  ///< what stops one more CTA: see sim/sm/occupancy.h
   Bytes carve_out;                   ///< shared memory of an SM that holds them
 
-  std::int64_t tiles_m() const { return ceil_div(problem.shape.m, cta_tile.m); }
+  /// Whole groups of CTAs: the last tile may lie beyond the edge.
+  std::int64_t tiles_m() const {
+    return ceil_div(problem.shape.m, cta_tile.m * cta_group) * cta_group;
+  }
   std::int64_t tiles_n() const { return ceil_div(problem.shape.n, cta_tile.n); }
   /// Along K, of one slice; the last slice may have fewer.
   std::int64_t k_tiles() const { return ceil_div(ceil_div(problem.shape.k, cta_tile.k), split_k); }
   /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
-  /// Hopper's kernels of warpgroups: a CTA fetches its next output tile while it stores the last.
-  bool persistent() const { return wgmma.has_value(); }
+  /// Kernels of warpgroups: a CTA fetches its next output tile while it stores the last.
+  bool persistent() const { return async_mma.has_value(); }
   bool stream_k() const { return decomposition == Decomposition::kStreamK; }
 
   /// Volta's and Turing's kernels (CUTLASS's MmaPipelined): the next k-tile waits in registers.
-  bool staged_in_registers() const { return async_copy_bytes == 0 && !wgmma; }
+  bool staged_in_registers() const { return async_copy_bytes == 0 && !async_mma; }
 
   int warps_m() const { return static_cast<int>(cta_tile.m / warp_tile.m); }
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }
   int warps() const { return warps_m() * warps_n(); }
   /// What the warps execute.
-  const mma::MmaInstruction& executed() const { return wgmma ? *wgmma : instruction; }
+  const mma::MmaInstruction& executed() const { return async_mma ? *async_mma : instruction; }
   /// Elements of a row of A as stored, of `k` logical ones (whole instructions).
   std::int64_t compressed_k(std::int64_t k) const {
     return k / instruction.shape.k * instruction.compressed_k();
   }
-  /// Bytes that a k-tile of an operand occupies in shared memory.
+  bool tensor_memory() const { return async_mma && async_mma->family == mma::MmaFamily::kTcgen05; }
+  /// Bytes that a k-tile of an operand occupies in the shared memory of a CTA.
   std::int64_t stage_bytes(Operand operand) const;
   /// What the CTAs of a cluster have in common: B of a cluster along M, A of one along N, whichever
   /// saves more; nothing where the grid has one CTA each way.
@@ -99,15 +107,23 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
 /// Whether no GPU has it: another pattern or shape than mma.sync of PTX for kernels.
 bool is_explored(const mma::MmaInstruction& instruction);
 
-/// Tiles of a kernel [elements of D]. A warp tile 16 rows high and as wide as the CTA tile makes a
-/// kernel of warpgroups where the SM has wgmma.
+/// Tiles of a kernel [elements of D]. A warp tile as wide as the CTA tile and 16 rows high makes a
+/// kernel of warpgroups where the SM has wgmma, one 32 rows high a kernel of tcgen05.mma.
 struct TileShape {
   int cta_m = 0, cta_n = 0;
   int warp_m = 0, warp_n = 0;
+  int cta_group = 1;
 };
 
-/// Whether warpgroups multiply a tile of this shape where the SM has wgmma.
+/// Whether warpgroups multiply a tile of this shape where the SM has wgmma: 64 rows each.
 bool is_warpgroup_tile(const TileShape& tile);
+/// Rows of D of a CTA in tensor memory (PTX ISA, tcgen05.mma).
+inline constexpr int kTensorMemoryRows = 128;
+/// Whether it is a tile for tcgen05.mma: all these rows, of which each of four warps stores a part.
+inline bool is_tensor_memory_tile(const TileShape& tile) {
+  return tile.cta_m == kTensorMemoryRows && 4 * tile.warp_m == kTensorMemoryRows &&
+         tile.warp_n == tile.cta_n;
+}
 
 /// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
 /// Nothing, and `reason` filled, where it does not fit.

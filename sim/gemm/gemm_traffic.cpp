@@ -119,38 +119,44 @@ std::int64_t GemmTraffic::panel_bytes(Operand operand, std::int64_t tile,
   const bool is_b = operand == Operand::kB;
   const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
   const std::int64_t length = is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m;
-  return std::min(edge, length - tile * edge) * slice_row_bytes(operand, slice);
+  return std::clamp<std::int64_t>(length - tile * edge, 0, edge) * slice_row_bytes(operand, slice);
 }
 
 std::int64_t GemmTraffic::requested_bytes(Operand operand, std::int64_t begin,
                                           std::int64_t end) const {
   const bool is_b = operand == Operand::kB;
   const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
-  const std::int64_t last = (is_b ? kernel_.tiles_n() : kernel_.tiles_m()) - 1;
-  const std::int64_t missing =
-      (last + 1) * edge - (is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m);
+  const std::int64_t length = is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m;
+  const std::int64_t tiles = is_b ? kernel_.tiles_n() : kernel_.tiles_m();
+  // Rows of a group of CTAs may lie beyond the edge as a whole.
+  const std::int64_t first_short = length / edge;
   std::int64_t bytes = 0;
   for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
-    std::int64_t at_edge = 0;
-    if (!is_b) {
-      at_edge = piece.ctas_in_row(last);
-    } else if (last < piece.first_n + piece.width) {
-      at_edge = piece.ctas_in_column(last - piece.first_n);
+    std::int64_t missing = 0;
+    for (std::int64_t tile = first_short; tile < tiles; ++tile) {
+      std::int64_t at_edge = 0;
+      if (!is_b) {
+        at_edge = piece.ctas_in_row(tile);
+      } else if (tile >= piece.first_n && tile < piece.first_n + piece.width) {
+        at_edge = piece.ctas_in_column(tile - piece.first_n);
+      }
+      missing += at_edge * std::min(edge, (tile + 1) * edge - length);
     }
-    bytes += (piece.count * edge - at_edge * missing) *
-             slice_row_bytes(operand, piece.slice % kernel_.split_k);
+    bytes +=
+        (piece.count * edge - missing) * slice_row_bytes(operand, piece.slice % kernel_.split_k);
   });
-  return bytes;
+  return is_b ? bytes / kernel_.cta_group : bytes;
 }
 
 std::int64_t GemmTraffic::largest_tile_bytes() const {
-  return tile_bytes(Operand::kA) + tile_bytes(Operand::kB) +
+  return tile_bytes(Operand::kA) + tile_bytes(Operand::kB) / kernel_.cta_group +
          (kernel_.instruction.sparse ? tile_bytes(Operand::kMetadata) : 0);
 }
 
 std::int64_t GemmTraffic::largest_tile_l2_bytes() const {
-  std::int64_t bytes = tile_bytes(Operand::kA) / kernel_.readers(Operand::kA, {}) +
-                       tile_bytes(Operand::kB) / kernel_.readers(Operand::kB, {});
+  std::int64_t bytes =
+      tile_bytes(Operand::kA) / kernel_.readers(Operand::kA, {}) +
+      tile_bytes(Operand::kB) / kernel_.cta_group / kernel_.readers(Operand::kB, {});
   if (kernel_.instruction.sparse) {
     bytes += tile_bytes(Operand::kMetadata) / kernel_.readers(Operand::kMetadata, {});
   }
@@ -186,9 +192,12 @@ MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruct
   const std::int64_t index = is_b ? where.tile_n : where.tile_m;
   const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
   const std::int64_t valid_rows = std::min(edge, (is_b ? shape.n : shape.m) - index * edge);
+  // CTAs that share instructions each copy their part of B.
+  const std::int64_t parts = is_b ? kernel_.cta_group : 1;
   const std::int64_t share =
-      instruction.first_warp_only ? edge : ceil_div(edge, std::int64_t{kernel_.warps()});
-  const std::int64_t first_row = instruction.first_warp_only ? 0 : warp * share;
+      ceil_div(edge / parts, std::int64_t{instruction.first_warp_only ? 1 : kernel_.warps()});
+  const std::int64_t first_row =
+      (where.tile_m % parts * (edge / parts)) + (instruction.first_warp_only ? 0 : warp * share);
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
   const std::int64_t k_tile = where.slice * kernel_.k_tiles() + tile;
   const std::int64_t valid_k =

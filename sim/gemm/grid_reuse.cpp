@@ -195,10 +195,12 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     const double requested_b = requested(kB, begin, end);
     // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
     // would fill. Its CTAs are full ones.
-    share.active_sms = (requested_a + requested_b) / (a_bytes(0) + b_bytes(0)) /
+    share.active_sms = (requested_a + requested_b) / (a_bytes(0) + b_bytes(0) / kernel.cta_group) /
                        static_cast<double>(ceil_div(end - begin, sms));
     const auto of = [&](const Panels::Fetched& fetched, double bytes) {
-      return ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels};
+      return bytes > 0
+                 ? ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels}
+                 : ShareOfCta::OfOperand{};  // all beyond the edge
     };
     const ShareOfCta::OfOperand of_a = of(from_a, requested_a);
     share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
@@ -206,10 +208,10 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     share.operands[static_cast<std::size_t>(Operand::kB)] = of(from_b, requested_b);
     share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
     share.burst_l2_bytes = static_cast<double>(traffic.largest_tile_l2_bytes());
-    share.burst_dram_bytes = of_a.from_dram * static_cast<double>(traffic.largest_tile_bytes() -
-                                                                  traffic.tile_bytes(Operand::kB)) +
-                             share.operands[static_cast<std::size_t>(Operand::kB)].from_dram *
-                                 static_cast<double>(traffic.tile_bytes(Operand::kB));
+    const auto of_b_tile = static_cast<double>(traffic.tile_bytes(Operand::kB) / kernel.cta_group);
+    share.burst_dram_bytes =
+        of_a.from_dram * (static_cast<double>(traffic.largest_tile_bytes()) - of_b_tile) +
+        share.operands[static_cast<std::size_t>(Operand::kB)].from_dram * of_b_tile;
     // D goes to the partition that owns it.
     const double written =
         count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;

@@ -39,9 +39,10 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   std::optional<double> stretch;  // all tiles are made of one instruction
   for (const TileCandidate& tile : target.library.tiles) {
     KernelCandidate candidate;
-    candidate.kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
-                                     overrides, target, candidate.misfit);
-    if (candidate.kernel && !candidate.kernel->wgmma) {
+    candidate.kernel =
+        fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
+                      overrides, target, candidate.misfit);
+    if (candidate.kernel && !candidate.kernel->async_mma) {
       if (!stretch) {
         stretch = issue_stretch(*candidate.kernel, target.sm.tensor_core, target.numerics);
       }

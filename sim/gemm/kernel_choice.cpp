@@ -19,11 +19,20 @@ constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 constexpr std::int64_t kShortestSlice = 256;
 constexpr int kMaxSplitK = 64;
 
+int rows(const TileCandidate& tile) {
+  return tile.cta_m * tile.cta_group;
+}
+
+int columns(const TileCandidate& tile) {
+  return tile.cta_n;
+}
+
 /// The smallest extent among the candidates that covers `extent`, or the largest of all.
-int covering_extent(std::int64_t extent, int TileCandidate::*side, const KernelTarget& target) {
+int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
+                    const KernelTarget& target) {
   int covering = 0;
   for (const TileCandidate& candidate : target.library.tiles) {
-    const int size = candidate.*side;
+    const int size = side(candidate);
     const bool better = covering < extent ? size > covering : size >= extent && size < covering;
     covering = better ? size : covering;
   }
@@ -47,16 +56,17 @@ void check_cut(const KernelOverrides& overrides, bool values) {
     throw InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
                      std::to_string(kMaxSplitK));
   }
-  if (overrides.decomposition == Decomposition::kStreamK) {
-    if (overrides.split_k.value_or(1) > 1) {
-      throw InputError("a stream-K kernel cuts K by itself: leave split-k " +
-                       std::to_string(*overrides.split_k) + " out");
-    }
-    if (values) {
-      throw InputError(
-          "the simulated data path carries the values of kernels that do not cut K: use stream-K "
-          "with --fidelity timing or analytic");
-    }
+  const bool stream_k = overrides.decomposition == Decomposition::kStreamK;
+  const int slices = overrides.split_k.value_or(1);
+  if (stream_k && slices > 1) {
+    throw InputError("a stream-K kernel cuts K by itself: leave split-k " + std::to_string(slices) +
+                     " out");
+  }
+  if (values && (stream_k || slices > 1)) {
+    throw InputError(
+        std::string(
+            "the simulated data path carries the values of kernels that do not cut K: use ") +
+        (stream_k ? "stream-K" : "split-k") + " with --fidelity timing or analytic");
   }
 }
 
@@ -66,9 +76,10 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const KernelTarget& target, bool values) {
   std::string reason;
   for (const TileCandidate& tile : target.library.tiles) {
-    const auto kernel = fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n},
-                                      overrides, target, reason);
-    if (kernel && kernel->cta_tile == *overrides.cta_tile && !(values && kernel->wgmma)) {
+    const auto kernel =
+        fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
+                      overrides, target, reason);
+    if (kernel && kernel->cta_tile == *overrides.cta_tile && !(values && kernel->async_mma)) {
       return kernel;
     }
   }
@@ -89,7 +100,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     kernel.split_k = overrides.split_k.value_or(1);
     kernel.decomposition = decomposition;
     kernel.issue_stretch =
-        kernel.wgmma ? 1 : issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+        kernel.async_mma ? 1 : issue_stretch(kernel, target.sm.tensor_core, target.numerics);
     return kernel;
   }
   std::optional<GemmKernel> best;
@@ -98,11 +109,11 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
   // A tile that is larger than the GEMM needs would only add padding.
-  const int widest_m = covering_extent(problem.shape.m, &TileCandidate::cta_m, target);
-  const int widest_n = covering_extent(problem.shape.n, &TileCandidate::cta_n, target);
+  const int widest_m = covering_extent(problem.shape.m, rows, target);
+  const int widest_n = covering_extent(problem.shape.n, columns, target);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const TileCandidate& tile = target.library.tiles[i];
-    if (tile.cta_m > widest_m || tile.cta_n > widest_n) {
+    if (rows(tile) > widest_m || columns(tile) > widest_n) {
       continue;
     }
     if (!candidates[i].kernel) {
@@ -110,7 +121,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       continue;
     }
     GemmKernel kernel = *candidates[i].kernel;
-    if (values && kernel.wgmma) {
+    if (values && kernel.async_mma) {
       continue;
     }
     kernel.problem = problem;
@@ -129,6 +140,14 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
         best_us = time_us;
       }
     }
+  }
+  if (!best && reason.empty()) {
+    // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose
+    // kernels run on every generation.
+    const int depth = 2 * kernel_instruction(problem, target).shape.k;
+    KernelOverrides of_registers = overrides;
+    of_registers.cta_tile = GemmShape{64, 64, depth};
+    return choose_kernel(problem, of_registers, target, values);
   }
   if (!best) {
     throw InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +

@@ -81,11 +81,12 @@ double dram_bytes_per_us(const KernelTarget& target) {
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
 double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
-  if (kernel.wgmma) {
-    // B once for the four warps of a warpgroup.
-    const std::int64_t groups = kernel.cta_tile.m / kernel.wgmma->shape.m;
-    return static_cast<double>(groups) * (bytes_of(traffic, Operand::kA, kernel.wgmma->shape.m, k) +
-                                          bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k));
+  if (kernel.async_mma) {
+    // B once for the four warps of a warpgroup, and in parts for CTAs that share instructions.
+    const std::int64_t groups = kernel.cta_tile.m / kernel.async_mma->shape.m;
+    return static_cast<double>(groups) *
+           (bytes_of(traffic, Operand::kA, kernel.async_mma->shape.m, k) +
+            bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
   }
   double of_warp = bytes_of(traffic, Operand::kA, kernel.warp_tile.m, k) +
                    bytes_of(traffic, Operand::kB, kernel.warp_tile.n, k);
@@ -138,7 +139,7 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
     return together * kernel.warps() < kEnoughWarps ? lone_warps : 1.0;
   };
   // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
-  const double full = kernel.wgmma ? 1.0 : rate(kernel.ctas_per_sm);
+  const double full = kernel.async_mma ? 1.0 : rate(kernel.ctas_per_sm);
   const double busiest =
       (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
   return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
@@ -158,7 +159,8 @@ double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
   const double most =
       kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kOtherTile;
   for (const TileCandidate& tile : library.tiles) {
-    if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n) {
+    if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n &&
+        tile.cta_group == kernel.cta_group) {
       const double of_tile = tile.main_loop_percent / 100;
       return kernel.instruction.sparse ? std::min(of_tile, most) : of_tile;
     }

@@ -11,6 +11,7 @@ struct TileCandidate {
   int cta_m = 0, cta_n = 0;
   int warp_m = 0, warp_n = 0;
   double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
+  int cta_group = 1;               ///< of tcgen05.mma: CTAs that share an instruction
 
   bool operator==(const TileCandidate&) const = default;
 };

@@ -3,7 +3,16 @@
 
 #include "models/base/shape.h"
 
+#include <algorithm>
+
 namespace sptc::sim {
+namespace {
+
+// Accumulators of a warp that are on their way from the tensor memory to D, 16 x 128 of them:
+// CUTLASS's epilogues of SM100 store in pieces.
+constexpr int kFragmentsFromTensorMemory = 16;
+
+}  // namespace
 
 RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m,
                                        int fragments_n)
@@ -27,7 +36,10 @@ RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, i
 }
 
 RegisterAllocation::RegisterAllocation(const GemmKernel& kernel)
-    : RegisterAllocation(kernel.instruction, kernel.fragments_m(), kernel.fragments_n()) {
+    : RegisterAllocation(kernel.instruction, kernel.tensor_memory() ? 1 : kernel.fragments_m(),
+                         kernel.tensor_memory()
+                             ? std::min(kernel.fragments_n(), kFragmentsFromTensorMemory)
+                             : kernel.fragments_n()) {
   if (!kernel.staged_in_registers()) {
     return;
   }
@@ -41,7 +53,8 @@ RegisterAllocation::RegisterAllocation(const GemmKernel& kernel)
 }
 
 RegisterRange RegisterAllocation::accumulator(int row, int col) const {
-  return {(row * fragments_n_ + col) * accumulator_registers_, accumulator_registers_};
+  // Those that come from the tensor memory take turns.
+  return {(row * fragments_n_ + col) * accumulator_registers_ % a_base_, accumulator_registers_};
 }
 
 RegisterRange RegisterAllocation::a(int buffer, int row) const {

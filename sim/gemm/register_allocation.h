@@ -9,9 +9,10 @@
 
 namespace sptc::sim {
 
-/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, two buffers of operand
-/// fragments, so that the loads of one k-step run under the matrix instructions of the step before,
-/// and, where tiles pass the registers, the thread's part of a k-tile.
+/// Registers of one thread of a GEMM kernel: accumulators of the warp tile, or the piece of them
+/// that a warp takes from the tensor memory at once, two buffers of operand fragments, so that the
+/// loads of one k-step run under the matrix instructions of the step before, and, where tiles pass
+/// the registers, the thread's part of a k-tile.
 class RegisterAllocation {
  public:
   /// ld.global and st.shared move 16 bytes per lane.
@@ -31,7 +32,7 @@ class RegisterAllocation {
   /// Fragment rows that share a metadata register, each with a selector of its own.
   int rows_per_metadata_register() const { return rows_per_metadata_register_; }
 
-  /// All accumulators of the warp tile.
+  /// All accumulators in registers.
   RegisterRange accumulators() const { return {0, a_base_}; }
   int accumulator_count() const { return a_base_; }
 

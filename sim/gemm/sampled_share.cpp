@@ -74,7 +74,8 @@ SampledShare::Wave SampledShare::look_at(std::int64_t wave, const ShareOfCta& sh
     if (kernel_.instruction.sparse) {
       a += static_cast<double>(traffic_.panel_bytes(Operand::kMetadata, tile.tile_m, tile.slice));
     }
-    const auto b = static_cast<double>(traffic_.panel_bytes(Operand::kB, tile.tile_n, tile.slice));
+    const auto b = static_cast<double>(traffic_.panel_bytes(Operand::kB, tile.tile_n, tile.slice)) /
+                   kernel_.cta_group;
     of_partition.bytes += a + b;
     of_partition.bytes_of[0] += a;
     of_partition.bytes_of[1] += b;

@@ -43,7 +43,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel) {
-  if (kernel.wgmma) {
+  if (kernel.async_mma) {
     return 0;
   }
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
@@ -57,7 +57,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
 }
 
 std::int64_t copied_bytes(const GemmKernel& kernel) {
-  return operand_bytes(kernel, kernel.tiles_m(), kernel.tiles_n());
+  return operand_bytes(kernel, kernel.tiles_m() / kernel.cta_group, kernel.tiles_n());
 }
 
 std::int64_t l2_read_bytes(const GemmKernel& kernel) {
@@ -65,7 +65,7 @@ std::int64_t l2_read_bytes(const GemmKernel& kernel) {
   const auto readers = [&](Operand operand, std::int64_t tiles) {
     return common == operand ? ceil_div(tiles, std::int64_t{kernel.cluster_ctas}) : tiles;
   };
-  return operand_bytes(kernel, readers(Operand::kB, kernel.tiles_m()),
+  return operand_bytes(kernel, readers(Operand::kB, kernel.tiles_m() / kernel.cta_group),
                        readers(Operand::kA, kernel.tiles_n()));
 }
 

@@ -10,13 +10,14 @@ namespace {
 
 /// Bytes that warpgroups multiply straight from shared memory: no warp loads them.
 double multiplied_from_shared_memory(const GemmKernel& kernel) {
-  if (!kernel.wgmma) {
+  if (!kernel.async_mma) {
     return 0;
   }
   const double instructions =
-      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.wgmma->macs());
+      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.async_mma->macs());
   return instructions *
-         static_cast<double>(WarpgroupUnit::operand_bytes(*kernel.wgmma, false).count());
+         static_cast<double>(
+             WarpgroupUnit::operand_bytes(*kernel.async_mma, false, kernel.cta_group).count());
 }
 
 }  // namespace

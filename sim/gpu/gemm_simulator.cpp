@@ -127,8 +127,10 @@ class GemmSimulator::Impl {
     /// `memory` and `map`: where values travel.
     KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory = nullptr,
                     const mma::RegisterMap* map = nullptr) const {
-      return {&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
-              ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
+      KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
+                          ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
+      launch.cta_group = kernel.cta_group;
+      return launch;
     }
     bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
   };

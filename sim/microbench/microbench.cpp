@@ -40,8 +40,9 @@ mma::StepContext context_of(const GpuSpec& spec, const BenchInstruction& bench) 
 
 void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
-  if (instruction.family == mma::MmaFamily::kTcgen05) {
-    throw InputError(instruction.ptx_name() + ": the time of tcgen05.mma is not modelled");
+  constexpr int kWholeTensorCores = 128;  // rows
+  if (instruction.family == mma::MmaFamily::kTcgen05 && instruction.shape.m != kWholeTensorCores) {
+    throw InputError(instruction.ptx_name() + ": the time of tcgen05.mma is modelled for 128 rows");
   }
   const mma::CatalogueEntry entry =
       mma::find_instruction(mma::find_target(spec.instruction_set), instruction);
@@ -60,6 +61,9 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   }
   if (instruction.family == mma::MmaFamily::kWgmma && spec.sm.wgmma_interval_cycles == 0) {
     throw InputError("'" + spec.name + "' has no wgmma");
+  }
+  if (instruction.family == mma::MmaFamily::kTcgen05 && spec.sm.tcgen05_interval_cycles == 0) {
+    throw InputError("'" + spec.name + "' has no tcgen05.mma");
   }
 }
 
@@ -145,7 +149,7 @@ class Microbench::Impl {
     if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
       const mma::MmaInstruction& instruction = matrix->instruction;
       const mma::MmaShape& shape = instruction.shape;
-      const bool warpgroup = instruction.family == mma::MmaFamily::kWgmma;
+      const bool warpgroup = runs_on_warpgroups(instruction);
       const double quarters = machine_instructions(instruction) > 1 ? 4 : warpgroup ? 0.25 : 1;
       result.sparse = instruction.sparse;
       result.selectors_in_turn = matrix->selectors_in_turn;
@@ -182,9 +186,11 @@ class Microbench::Impl {
       throw InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
                        spec_.name + "', not " + std::to_string(which.warps));
     }
-    if (matrix != nullptr && matrix->instruction.family == mma::MmaFamily::kWgmma &&
+    if (matrix != nullptr && runs_on_warpgroups(matrix->instruction) &&
         which.warps % WarpgroupUnit::kWarps != 0) {
-      throw InputError("wgmma runs on warpgroups: warps must be a multiple of 4, not " +
+      const bool wgmma = matrix->instruction.family == mma::MmaFamily::kWgmma;
+      throw InputError(std::string(wgmma ? "wgmma" : "tcgen05.mma") +
+                       " runs on warpgroups: warps must be a multiple of 4, not " +
                        std::to_string(which.warps));
     }
     if (which.ilp < 1) {

@@ -45,9 +45,7 @@ struct FragmentSizes {
 FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
   const mma::MmaShape& shape = instruction.shape;
   const bool quarters = machine_instructions(instruction) > 1;
-  const int rows = instruction.family == mma::MmaFamily::kWgmma ? shape.m / 4
-                   : quarters                                   ? shape.m * 4
-                                                                : shape.m;
+  const int rows = runs_on_warpgroups(instruction) ? shape.m / 4 : quarters ? shape.m * 4 : shape.m;
   const int columns = quarters ? shape.n * 4 : shape.n;
   return {registers_for(std::int64_t{rows} * instruction.compressed_k(), instruction.a_type),
           registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
@@ -77,6 +75,7 @@ void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
 }
 
 /// wgmma on the same accumulators need no wait between them; independent chains have their own.
+/// Those of tcgen05.mma are not in registers.
 void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
                std::vector<WarpInstruction>& code) {
   const FragmentSizes sizes = fragment_sizes(which.instruction);
@@ -84,7 +83,9 @@ void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
   for (int chain = 0; chain < ilp; ++chain) {
     WarpInstruction& wgmma = add(code, Opcode::kWgmma);
     wgmma.a = a;
-    wgmma.d = registers.take(sizes.accumulator);
+    if (which.instruction.family == mma::MmaFamily::kWgmma) {
+      wgmma.d = registers.take(sizes.accumulator);
+    }
   }
   add(code, Opcode::kWgmmaCommit);
   // Enough to hide the pipeline of the shortest instruction.
@@ -122,6 +123,11 @@ void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& c
 
 }  // namespace
 
+bool runs_on_warpgroups(const mma::MmaInstruction& instruction) {
+  return instruction.family == mma::MmaFamily::kWgmma ||
+         instruction.family == mma::MmaFamily::kTcgen05;
+}
+
 int machine_instructions(const mma::MmaInstruction& instruction) {
   if (instruction.shape == mma::MmaShape{8, 8, 4} &&
       instruction.a_type == numerics::DataType::kF16) {
@@ -136,7 +142,7 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
   program.iterations = iterations;
   Allocator registers(max_registers);
   if (const auto* matrix = std::get_if<MatrixInstruction>(&instruction)) {
-    if (matrix->instruction.family == mma::MmaFamily::kWgmma) {
+    if (runs_on_warpgroups(matrix->instruction)) {
       add_wgmma(*matrix, ilp, registers, program.loop);
     } else {
       add_mma(*matrix, ilp, registers, program.loop);

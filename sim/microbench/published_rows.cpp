@@ -128,6 +128,19 @@ void add_wgmma_cases(std::vector<MicrobenchCase>& cases) {
   }
 }
 
+// SemiAnalysis, Dissecting Nvidia Blackwell, 2026: the peak from 128 columns on, below it what 128
+// bytes of shared memory per cycle leave.
+void add_tcgen05_cases(std::vector<MicrobenchCase>& cases) {
+  for (const int n : {256, 128, 64, 32, 16}) {
+    const mma::MmaInstruction instruction{.shape = {128, n, 16},
+                                          .a_type = DataType::kF16,
+                                          .b_type = DataType::kF16,
+                                          .accumulator = DataType::kF32,
+                                          .family = mma::MmaFamily::kTcgen05};
+    cases.push_back({MatrixInstruction{instruction}, 4, 1});
+  }
+}
+
 void add_load_cases(std::vector<MicrobenchCase>& cases) {
   // Sun et al., Tables 9 and 10.
   constexpr std::array<std::pair<int, int>, 3> kBest{{{8, 4}, {4, 4}, {4, 2}}};
@@ -257,6 +270,9 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
   add_other_mma_cases(spec, target, cases);
   if (spec.sm.wgmma_interval_cycles > 0) {
     add_wgmma_cases(cases);
+  }
+  if (spec.sm.tcgen05_interval_cycles > 0) {
+    add_tcgen05_cases(cases);
   }
   add_load_cases(cases);
   if (spec.sm.l1_and_shared_memory > Bytes()) {

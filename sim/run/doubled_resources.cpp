@@ -75,7 +75,9 @@ void double_tensor_core(SmSpec& sm) {
         &core.register_bank_bytes_per_cycle, &core.selector_bytes_per_cycle}) {
     *rate *= 2;
   }
-  sm.wgmma_interval_cycles = (sm.wgmma_interval_cycles + 1) / 2;
+  for (int* const interval : {&sm.wgmma_interval_cycles, &sm.tcgen05_interval_cycles}) {
+    *interval = (*interval + 1) / 2;
+  }
 }
 
 }  // namespace

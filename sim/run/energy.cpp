@@ -165,7 +165,8 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                          static_cast<double>(op.batch);
-  const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma");
+  const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma") ||
+                         figures.kernel.instruction_name.starts_with("tcgen05");
   const double warps = warpgroup ? kWarpsPerGroup : 1;
   const double operand_a = instructions * m * compressed_k * element;
   const double operand_b = instructions * n * k * element;

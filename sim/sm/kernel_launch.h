@@ -73,6 +73,7 @@ struct KernelLaunch {
   Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
   TileObserver* observer = nullptr;     ///< absent: nobody wants to know
   TileObserver* recorder = nullptr;     ///< another one
+  int cta_group = 1;                    ///< SMs that run an instruction of tcgen05.mma together
 };
 
 }  // namespace sptc::sim

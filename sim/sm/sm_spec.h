@@ -39,6 +39,11 @@ struct SmSpec {
 
   /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.
   int wgmma_interval_cycles = 0;
+  /// The same of tcgen05.mma; no SM has both.
+  int tcgen05_interval_cycles = 0;
+  int async_mma_interval_cycles() const {
+    return wgmma_interval_cycles > 0 ? wgmma_interval_cycles : tcgen05_interval_cycles;
+  }
 
   Bytes shared_memory_bytes_per_cycle() const {
     return Bytes(std::int64_t{shared_memory_banks} * shared_memory_bank_bytes_per_cycle);

@@ -45,12 +45,13 @@ std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instructi
                   std::int64_t{spec.sub_partitions} * dot_units * spec.tensor_core.dot_width_bytes);
 }
 
-Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers) {
+Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
+                                   int cta_group) {
   const mma::MmaShape& shape = instruction.shape;
   const std::int64_t a =
       storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
   const std::int64_t b = storage_bytes(std::int64_t{shape.n} * shape.k, instruction.b_type);
-  return Bytes(b + (a_in_registers ? 0 : a));
+  return Bytes(b / cta_group + (a_in_registers ? 0 : a));
 }
 
 void WarpgroupUnit::on_event() {
@@ -68,7 +69,7 @@ void WarpgroupUnit::on_event() {
 }
 
 void WarpgroupUnit::take(const WgmmaRequest& request) {
-  ensure(spec_.wgmma_interval_cycles > 0, "wgmma on an SM that has none");
+  ensure(spec_.async_mma_interval_cycles() > 0, "wgmma or tcgen05.mma on an SM that has none");
   const WarpgroupName name{request.cta, request.warp / kWarps};
   Warpgroup& group = gathering_[name];
   group.issued[static_cast<std::size_t>(request.warp % kWarps)].push_back(request);
@@ -92,10 +93,11 @@ void WarpgroupUnit::begin_next() {
   waiting_.pop_front();
   const mma::MmaInstruction& instruction = warps[0].kernel->mma_context->instruction;
   const std::int64_t cycles = multiply_cycles(instruction, spec_);
-  const Bytes bytes = operand_bytes(instruction, warps[0].instruction->a.count > 0);
+  const Bytes bytes =
+      operand_bytes(instruction, warps[0].instruction->a.count > 0, warps[0].kernel->cta_group);
   const std::int64_t operands_there = shared_memory_.claim(bytes);
   const std::int64_t begin = std::max(now(), multiplied_);
-  const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.wgmma_interval_cycles);
+  const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.async_mma_interval_cycles());
   multiplied_ = std::max(begin + interval, operands_there);
   next_begin_ = begin;
   ++statistics_.instructions;

@@ -16,10 +16,11 @@
 namespace sptc::sim {
 
 /// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
-/// A, 16 per sub-partition. B, and A where it does not come from registers, are read from shared
-/// memory once for the whole warpgroup and take their part of its bandwidth; the operands of one
-/// instruction arrive while the one before it is multiplied. An instruction begins when its four
-/// warps have issued it, and instructions run in that order. Only time is simulated.
+/// A, 16 per sub-partition; or tcgen05.mma, of 128 rows for each SM that takes part. B, and A where
+/// it does not come from registers, are read from shared memory once for the whole warpgroup and
+/// take their part of its bandwidth; the operands of one instruction arrive while the one before it
+/// is multiplied. An instruction begins when its four warps have issued it, and instructions run in
+/// that order. Only time is simulated.
 ///
 /// The tensor cores are those of the sub-partitions; a kernel uses wgmma or mma.sync, not both at
 /// once.
@@ -44,8 +45,10 @@ class WarpgroupUnit : public Module {
 
   /// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
   static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
-  /// Bytes that `instruction` reads from shared memory.
-  static Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers);
+  /// Bytes that `instruction` reads from the shared memory of one SM. Of a `cta_group` of two SMs
+  /// each reads its part of B for both.
+  static Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
+                             int cta_group = 1);
 
  protected:
   void on_event() override;

@@ -151,6 +151,36 @@ TEST_F(WgmmaTiming, IsBoundByArithmeticOperandsOrTheLeastInterval) {
   EXPECT_EQ(interval(8, 4), 13);   // neither: the least interval
 }
 
+TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
+  mma::MmaInstruction instruction = wgmma(0);
+  instruction.family = mma::MmaFamily::kTcgen05;
+  instruction.shape.m = 128;
+  GpuSpec spec = load_architecture("b200").gpu;
+  spec.sms = 1;
+  SmHarness harness{"gpu", spec};
+  const auto interval = [&](int n, int cta_group) {
+    instruction.shape.n = n;
+    const auto context = mma::StepContext::timing_only(instruction, 32);
+    const auto cycles = [&](int count) {
+      std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
+                                        wgmma_step(Opcode::kWgmma));
+      code.push_back(wgmma_step(Opcode::kWgmmaCommit));
+      code.push_back(wgmma_step(Opcode::kWgmmaWait));
+      const WarpProgram program = program_of(code);
+      KernelLaunch launch{&program, &context, nullptr, 4, 1, 1, nullptr};
+      launch.cta_group = cta_group;
+      return harness.run(launch).cycles;
+    };
+    return (cycles(120) - cycles(20)) / 100;
+  };
+  EXPECT_EQ(interval(256, 1), 128);
+  EXPECT_EQ(interval(128, 1), 64);  // 32 cycles of A and 32 of B are as long
+  EXPECT_EQ(interval(64, 1), 48);   // 32 of A and 16 of B
+  EXPECT_EQ(interval(16, 1), 36);
+  EXPECT_EQ(interval(64, 2), 40);  // half of B
+  EXPECT_EQ(interval(256, 2), 128);
+}
+
 TEST_F(WgmmaTiming, TwoWarpgroupsShareTheTensorCores) {
   const std::int64_t one = cycles(256, 10, 4, 0);
   const std::int64_t two = cycles(256, 10, 8, 0);

@@ -109,7 +109,8 @@ const std::vector<Change>& changes() {
       {"sustained_knee_percent", 20, '>', kLoaded},
       {"sustained_exponent", 2, '>', kLoaded},
       {"cluster_ctas", 2, '<', "2048 2048 1024 --tile 128x256x64 --variants dense", "",
-       "h100-sxm5-80gb"}};
+       "h100-sxm5-80gb"},
+      {"tcgen05_interval_cycles", 400, '>', "2048 2048 1024 --variants dense", "", "b200"}};
   return all;
 }
 

@@ -133,6 +133,7 @@ const std::set<std::string> kCommon{"reserved_shared_memory_per_cta_bytes",
                                     "register_bank_bytes_per_cycle",
                                     "reuse_registers",
                                     "cluster_ctas",
+                                    "tcgen05_interval_cycles",
                                     "rows_per_pass",
                                     "selector_change_cycles"};
 
@@ -245,7 +246,7 @@ TEST(Architecture, RefusesClustersOfKernelsThatHaveNone) {
             {"value", 2}, {"evidence", "assumed"}, {"source", "a test"}};
         document["sm"]["wgmma_interval_cycles"]["value"] = 0;
       },
-      {"/kernels/cluster_ctas: has no effect without wgmma"});
+      {"/kernels/cluster_ctas: has no effect without wgmma or tcgen05"});
 }
 
 TEST(Architecture, RefusesFloat32UnitsThatDoNotDivideTheDotUnits) {

@@ -59,6 +59,11 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               }).find("main_loop_percent"),
               std::string::npos);
   }
+  for (const int group : {0, 2, 3}) {  // 2: of tiles 128 x N whose warps are 32 x N
+    EXPECT_NE(
+        error([&](json& l) { l["tiles"][0]["cta_group"] = group; }).find("/tiles/0/cta_group"),
+        std::string::npos);
+  }
   EXPECT_NE(error([](json& l) { l["tiles"][0]["speed"] = 1; }).find("speed"), std::string::npos);
   EXPECT_NE(error([](json& l) { l.erase("tiles"); }).find("tiles"), std::string::npos);
   EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);

@@ -125,6 +125,34 @@ TEST(ChooseKernel, BuildsOnTheInstructionThatTheGenerationHas) {
   }
 }
 
+TEST(ChooseKernel, RefusesToCarryTheValuesOfSlicesOfK) {
+  KernelOverrides sliced;
+  sliced.split_k = 2;
+  for (const bool forced : {false, true}) {
+    if (forced) {
+      sliced.cta_tile = GemmShape{64, 64, 64};
+    }
+    expect_input_error(
+        [&] { choose_kernel(problem(256, 256, 512), sliced, a100().kernel_target(), true); },
+        {"do not cut K: use split-k with --fidelity timing"});
+  }
+}
+
+TEST(ChooseKernel, TakesAKernelOfMmaSyncForValuesWhereTheLibraryHasNone) {
+  for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
+      for (const bool sparse : {false, true}) {
+        const GemmProblem of = problem(300, 200, 500, sparse, type);
+        EXPECT_TRUE(choose_kernel(of, {}, gpu.kernel_target(), false).async_mma) << name;
+        const GemmKernel kernel = choose_kernel(of, {}, gpu.kernel_target(), true);
+        EXPECT_FALSE(kernel.async_mma) << name;
+        EXPECT_EQ(kernel.instruction, mma::gemm_instruction(type, sparse)) << name;
+      }
+    }
+  }
+}
+
 TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
   for (const char* name : {"v100-sxm2-16gb", "t4", "a100-sxm4-80gb"}) {
     const GpuSpec gpu = load_architecture(name).gpu;

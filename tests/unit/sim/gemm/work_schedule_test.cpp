@@ -163,7 +163,7 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
     const GemmProblem problem{of.shape, 1, DataType::kF16, of.sparse};
     const GemmKernel kernel =
         choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
-    ASSERT_TRUE(kernel.wgmma);
+    ASSERT_TRUE(kernel.async_mma);
     const GemmBytes bytes(kernel);
     double total = 0;
     for (const Operand operand : {Operand::kA, Operand::kB, Operand::kMetadata}) {
@@ -180,6 +180,40 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
     }
     EXPECT_NEAR(total, static_cast<double>(l2_read_bytes(kernel)), 0.01);
     EXPECT_EQ(copied_bytes(kernel) > l2_read_bytes(kernel), kernel.multicast().has_value());
+  }
+}
+
+TEST(CtaGroups, CopyEachTileOfBOnceAndMayLieBeyondTheEdge) {
+  const GpuSpec gpu = load_architecture("b200").gpu;
+  for (const std::int64_t m : {100, 128, 129, 300, 512, 600, 1024}) {
+    for (const bool sparse : {false, true}) {
+      const GemmShape shape{m, 640, 256};
+      const GemmShape tile{128, 128, sparse ? 128 : 64};
+      const GemmKernel kernel = choose_kernel({shape, 1, DataType::kF16, sparse},
+                                              {tile, {}, {}, {}}, gpu.kernel_target(), false);
+      ASSERT_TRUE(kernel.tensor_memory());
+      ASSERT_EQ(kernel.cta_group, 2);
+      EXPECT_EQ(kernel.tiles_m(), 2 * ceil_div(m, 256));
+      const GemmBytes bytes(kernel);
+      const auto whole = [&](Operand operand) {
+        return static_cast<double>((operand == Operand::kB ? shape.n : shape.m) *
+                                   bytes.row_bytes(operand, shape.k));
+      };
+      // B for each pair of rows of tiles, A for each column.
+      EXPECT_EQ(read_by_l2(kernel, Operand::kB),
+                whole(Operand::kB) * static_cast<double>(ceil_div(m, 256)));
+      EXPECT_EQ(read_by_l2(kernel, Operand::kA), whole(Operand::kA) * 5);
+      const double metadata = sparse ? read_by_l2(kernel, Operand::kMetadata) : 0;
+      EXPECT_EQ(read_by_l2(kernel, Operand::kA) + read_by_l2(kernel, Operand::kB) + metadata,
+                static_cast<double>(copied_bytes(kernel)));
+      const GemmTraffic traffic(kernel);
+      for (const Operand operand : {Operand::kA, Operand::kB}) {
+        EXPECT_EQ(static_cast<double>(traffic.requested_bytes(operand, 0, kernel.ctas())),
+                  read_by_l2(kernel, operand))
+            << m;
+      }
+      EXPECT_EQ(kernel.issued_macs(), kernel.tiles_m() * 128 * 640 * 256 / (sparse ? 2 : 1));
+    }
   }
 }
 
