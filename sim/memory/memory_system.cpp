@@ -17,11 +17,9 @@ std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_pay
                                     std::int64_t now) {
   RequestInfo* info = nullptr;
   payload.get_extension(info);
-  return l2_and_dram_.access(port,
-                             {payload.get_address(), payload.get_data_length(),
-                              info == nullptr ? 1 : info->readers},
-                             payload.is_write(), now,
-                             info == nullptr ? Operand::kA : info->operand);
+  return l2_and_dram_.access(
+      port, {payload.get_address(), payload.get_data_length(), info == nullptr ? 1 : info->readers},
+      payload.is_write(), now, info == nullptr ? Operand::kA : info->operand);
 }
 
 }  // namespace sptc::sim
