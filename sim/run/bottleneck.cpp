@@ -78,19 +78,43 @@ double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) con
   return 1 - time_us(speeds) / launch_.time_us;
 }
 
+double Bottleneck::own_saving(Resource resource) const {
+  const double saved = saved_by_doubling({resource});
+  const CycleBudget& budget = launch_.budget;
+  const auto at_most_half = [&](double cycles) {
+    return std::min(saved, cycles / launch_.clock_mhz / launch_.time_us / 2);
+  };
+  if (!launch_.saved) {
+    return saved;
+  }
+  switch (resource) {
+    case Resource::kTensor:
+      return at_most_half(budget.tensor + budget.operand_fetch);
+    case Resource::kSharedMemory:
+      return at_most_half(budget.shared_memory);
+    case Resource::kL2:
+      return at_most_half(budget.l2);
+    case Resource::kDram:
+      return at_most_half(budget.dram);
+    default:
+      return saved;
+  }
+}
+
 Resource Bottleneck::bound() const {
   Resource best = kResources.front();
-  double most = saved_by_doubling({best});
+  double most = own_saving(best);
+  double by_chance = 0.01;
   for (const Resource resource : kResources) {
-    const double saved = saved_by_doubling({resource});
+    const double saved = own_saving(resource);
     if (saved > most) {
       best = resource;
       most = saved;
     }
+    by_chance = launch_.saved ? std::max(by_chance, -saved) : by_chance;
   }
   // Where nothing alone saves anything, several rates wait for each other: the one that works most.
-  constexpr double kNothing = 0.01;
-  if (most < kNothing) {
+  if (most < by_chance) {
     const auto slowest =
         std::max_element(kRates.begin(), kRates.end(), [this](const Term& left, const Term& right) {
           return launch_.form.*left.us < launch_.form.*right.us;

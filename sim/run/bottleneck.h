@@ -18,7 +18,10 @@ class Bottleneck {
   double time_us(const Speeds& speeds) const;
   /// Share of the time that goes if `resources` are twice as fast.
   double saved_by_doubling(const std::vector<Resource>& resources) const;
-  /// The resource that saves most; where none saves a hundredth, the one that works most.
+  /// The resource that saves most; where none saves a hundredth, the one that works most. What was
+  /// simulated to save also has other reasons, as CTAs come in another order: of a rate no more
+  /// counts than half of the time that it works, and nothing that is less than another resource
+  /// twice as fast loses.
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.
@@ -35,6 +38,8 @@ class Bottleneck {
   double in_form(double target_us) const;
 
   double in_sms_us(const KernelEstimate& form) const;
+  /// Of what `resource` saves if it is twice as fast, the part that it can be thanked for.
+  double own_saving(Resource resource) const;
 
   const VariantResult& launch_;
   double clock_ratio_ = 1;  ///< to the boost clock

@@ -96,6 +96,21 @@ TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
   EXPECT_TRUE(says(op, "dense is bound by nothing alone, soonest by the L2, at work"));
 }
 
+TEST(Explanation, ThanksNoResourceForWhatAnotherOrderOfCtasSaves) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 8192});
+  op.dense->saved.emplace();
+  op.dense->budget.tensor = 0.2 * op.dense->time_us * op.dense->clock_mhz;
+  op.dense->budget.operand_fetch = 0;
+  SavedTime& saved = *op.dense->saved;
+  saved[Resource::kTensor] = 0.3;
+  EXPECT_TRUE(says(op, "dense is bound by tensor cores, at work 20 % of the time"));
+  saved[Resource::kWaits] = 0.11;  // tensor cores at work 20 % of the time save at most 10
+  EXPECT_TRUE(says(op, "dense is bound by latency, barriers and pipeline fill"));
+  saved[Resource::kTensor] = 0.04;
+  saved[Resource::kSharedMemory] = -0.12;  // 11 % less of something says little
+  EXPECT_TRUE(says(op, "dense is bound by nothing alone"));
+}
+
 TEST(Explanation, NamesThePortsOfTheSmsWhereTheyWorkMost) {
   OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 8192});
   op.dense->saved.emplace();
