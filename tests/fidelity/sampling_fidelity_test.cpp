@@ -117,7 +117,7 @@ TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
 }
 
 TEST(Sampling, TheWorstOf162RandomLaunchesOfSixGpusAreNoFartherOffThanThis) {
-  // Mean of all 162: 1.9 %. Where a few CTAs are left for the last round, which of them waits
+  // Mean of all 162: 1.7 %. Where a few CTAs are left for the last round, which of them waits
   // longest for DRAM decides, and SMs with several CTAs finish those in an order of their own.
   struct Row {
     std::string arch;
@@ -135,10 +135,11 @@ TEST(Sampling, TheWorstOf162RandomLaunchesOfSixGpusAreNoFartherOffThanThis) {
       row("b200", {3520, 8576, 32}, true, 0.03),
       row("v100-sxm2-16gb", {2368, 30, 924}, false, 0.04),
       row("v100-sxm2-16gb", {4544, 832, 416}, false, 0.08),
-      row("t4", {1076, 6784, 32}, false, 0.09),
-      row("t4", {1600, 1109, 32}, false, 0.15),
+      row("t4", {1076, 6784, 32}, false, 0.09), row("t4", {1600, 1109, 32}, false, 0.15),
       row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.06, Decomposition::kStreamK),
-      row("b200", {2048, 256, 2880}, false, 0.18, Decomposition::kStreamK)};
+      row("b200", {2048, 256, 2880}, false, 0.03, Decomposition::kStreamK),
+      // Leaders at equal distances would all finish their output tiles.
+      row("a40", {384, 1664, 672}, false, 0.06, Decomposition::kStreamK)};
   for (const Row& of : rows) {
     KernelOverrides overrides;
     if (of.decomposition == Decomposition::kStreamK) {
