@@ -70,7 +70,8 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   }
 }
 
-/// The kernel of the library that has the tile of `overrides`, if one has.
+/// The kernel of the library that has the tile of `overrides`, if one has: of a group of CTAs where
+/// more than one has rows.
 std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const KernelOverrides& overrides,
                                          const KernelTarget& target, bool values) {
@@ -79,7 +80,9 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
     const auto kernel =
         fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
                       overrides, target, reason);
-    if (kernel && kernel->cta_tile == *overrides.cta_tile && !(values && kernel->async_mma)) {
+    const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
+    if (kernel && !in_vain && kernel->cta_tile == *overrides.cta_tile &&
+        !(values && kernel->async_mma)) {
       return kernel;
     }
   }
