@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, 2> kValidateOnly{"/kernels/sustained_zero
                                                         "/kernels/sustained_layer_percent"};
 
 constexpr std::string_view kWgmmaInterval = "/sm/wgmma_interval_cycles";
+constexpr std::string_view kTcgen05Interval = "/sm/tcgen05_interval_cycles";
 
 bool has_effect_by_being_there(const SweepAxis& axis) {
   return std::find(axis.values.begin(), axis.values.end(), 0) != axis.values.end();
@@ -63,12 +64,13 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
   return (found == spec.options.end() ? usual : found->second) == value;
 }
 
-bool may_have_warpgroups(const SweepSpec& spec) {
+/// Whether a library of the sweep has a tile of which `is_one` holds.
+bool may_have(const SweepSpec& spec, bool (*is_one)(const TileShape&)) {
   return std::any_of(
-      spec.architectures.begin(), spec.architectures.end(), [](const SweepArchitecture& given) {
+      spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
         const auto tiles = to_architecture(given.document, given.name).gpu.kernels.tiles;
-        return std::any_of(tiles.begin(), tiles.end(), [](const TileCandidate& tile) {
-          return is_warpgroup_tile({tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n});
+        return std::any_of(tiles.begin(), tiles.end(), [&](const TileCandidate& tile) {
+          return is_one({tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n});
         });
       });
 }
@@ -83,11 +85,15 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
     return "no GEMM kernel is made of instructions for f64 or types below 8 bits; 'sptcsim "
            "microbench' measures them";
   }
-  if (target == kWgmmaInterval && !may_have_warpgroups(spec)) {
+  if (target == kWgmmaInterval && !may_have(spec, is_warpgroup_tile)) {
     return "the GEMM library has no wgmma kernel";
   }
+  if (target == kTcgen05Interval && !may_have(spec, is_tensor_memory_tile)) {
+    return "the GEMM library has no tcgen05 kernel";
+  }
   if (!events && (contains(kEventsOnly, target) ||
-                  (target == kWgmmaInterval && !has_effect_by_being_there(axis)))) {
+                  ((target == kWgmmaInterval || target == kTcgen05Interval) &&
+                   !has_effect_by_being_there(axis)))) {
     return "the closed form of the fidelity analytic does not know it";
   }
   if (target == "/sm/tensor_core/metadata_port_bytes_per_cycle" &&
