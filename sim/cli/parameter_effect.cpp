@@ -64,13 +64,12 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
   return (found == spec.options.end() ? usual : found->second) == value;
 }
 
-/// Whether a library of the sweep has a tile of which `is_one` holds.
-bool may_have(const SweepSpec& spec, bool (*is_one)(const TileShape&)) {
+bool may_have_warpgroups(const SweepSpec& spec) {
   return std::any_of(
-      spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
+      spec.architectures.begin(), spec.architectures.end(), [](const SweepArchitecture& given) {
         const auto tiles = to_architecture(given.document, given.name).gpu.kernels.tiles;
-        return std::any_of(tiles.begin(), tiles.end(), [&](const TileCandidate& tile) {
-          return is_one({tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n});
+        return std::any_of(tiles.begin(), tiles.end(), [](const TileCandidate& tile) {
+          return is_warpgroup_tile({tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n});
         });
       });
 }
@@ -85,15 +84,12 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
     return "no GEMM kernel is made of instructions for f64 or types below 8 bits; 'sptcsim "
            "microbench' measures them";
   }
-  if (target == kWgmmaInterval && !may_have(spec, is_warpgroup_tile)) {
+  if (target == kWgmmaInterval && !may_have_warpgroups(spec)) {
     return "the GEMM library has no wgmma kernel";
   }
-  if (target == kTcgen05Interval && !may_have(spec, is_tensor_memory_tile)) {
-    return "the GEMM library has no tcgen05 kernel";
-  }
-  if (!events && (contains(kEventsOnly, target) ||
-                  ((target == kWgmmaInterval || target == kTcgen05Interval) &&
-                   !has_effect_by_being_there(axis)))) {
+  if (!events &&
+      (contains(kEventsOnly, target) || ((target == kWgmmaInterval || target == kTcgen05Interval) &&
+                                         !has_effect_by_being_there(axis)))) {
     return "the closed form of the fidelity analytic does not know it";
   }
   if (target == "/sm/tensor_core/metadata_port_bytes_per_cycle" &&
