@@ -35,7 +35,7 @@ launcher=()
 if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
-targets=(test_golden_numerics test_stages_properties test_gemm test_timing_sm test_timing_datapath sptcsim)
+targets=(test_golden_numerics test_stages_properties test_gemm test_timing_sm test_timing_datapath test_timing_energy sptcsim)
 build_all() { cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" >"$work/build.log" 2>&1; }
 
 # One column per check. Tests that build SystemC modules need a process each, so ctest runs them.
