@@ -159,8 +159,11 @@ std::int64_t GemmKernel::stage_bytes(Operand operand) const {
 }
 
 std::optional<Operand> GemmKernel::multicast() const {
+  if (cluster_ctas == 1) {  // asked for every copy
+    return std::nullopt;
+  }
   const bool along_m = tiles_m() > 1 && cta_group == 1, along_n = tiles_n() > 1;
-  if (cluster_ctas == 1 || !(along_m || along_n)) {
+  if (!along_m && !along_n) {
     return std::nullopt;
   }
   const bool larger_b = stage_bytes(Operand::kB) >= stage_bytes(Operand::kA);
