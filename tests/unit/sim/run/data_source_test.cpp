@@ -2,6 +2,7 @@
 #include "sim/run/data_source.h"
 
 #include "models/base/error.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -15,16 +16,14 @@ using numerics::Word;
 
 class Files : public testing::Test {
  protected:
-  std::filesystem::path directory =
-      std::filesystem::path(testing::TempDir()) / "sptc_data_source_test";
+  TemporaryDirectory temporary;
+  std::filesystem::path directory = temporary.path();
   Operation op;
 
   void SetUp() override {
-    std::filesystem::create_directories(directory);
     op.name = "fc";
     op.shape = {2, 2, 3};
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   static Tensor tensor(const std::string& name, std::vector<std::int64_t> shape) {
     std::size_t elements = 1;

@@ -5,6 +5,7 @@
 #include "models/base/random.h"
 #include "sim/run/im2col.h"
 #include "sim/run/run.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/sim/run/fake_gpu.h"
 
 #include <gtest/gtest.h>
@@ -123,8 +124,8 @@ TEST_F(Network, NoticesACorruptedLayer) {
 /// A network of one layer in a scratch directory.
 class SmallNetwork : public Network {
  protected:
-  std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / "sptc_small_network.safetensors";
+  TemporaryDirectory directory;
+  std::filesystem::path file = directory.path() / "small_network.safetensors";
   Workload workload;
 
   void SetUp() override {
@@ -137,7 +138,6 @@ class SmallNetwork : public Network {
     workload.network = NetworkData{file, "x", "y", 2};
     write({1, 2, 0, 0, 0, 0, 3, 4});
   }
-  void TearDown() override { std::filesystem::remove(file); }
 
   static Matrix<numerics::Word> words(std::size_t rows, std::size_t cols,
                                       const std::vector<double>& values, numerics::DataType type) {
