@@ -57,9 +57,21 @@ std::string prefix(const MmaInstruction& instruction) {
 
 }  // namespace
 
+std::string_view name(MmaFamily family) {
+  switch (family) {
+    case MmaFamily::kMma:
+      return "mma.sync";
+    case MmaFamily::kWgmma:
+      return "wgmma";
+    case MmaFamily::kTcgen05:
+      return "tcgen05.mma";
+  }
+  throw InternalError("no such family of matrix instructions");
+}
+
 std::string MmaInstruction::ptx_name() const {
   const auto type = [](DataType t) { return "." + std::string(numerics::name(t)); };
-  const bool is_warp_wide = family == MmaFamily::kMma;
+  const bool is_warp_wide = !is_asynchronous();
   std::string text = prefix(*this) + ".m" + std::to_string(shape.m) + "n" +
                      std::to_string(shape.n) + "k" + std::to_string(shape.k) +
                      (is_warp_wide ? ".row.col" : "") + (satfinite ? ".satfinite" : "") +

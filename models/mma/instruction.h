@@ -27,6 +27,12 @@ enum class MmaFamily {
   kTcgen05,  ///< tcgen05.mma (sm_100a): shape and types stand in its instruction descriptor
 };
 
+/// Warps that run an asynchronous instruction together.
+inline constexpr int kWarpsPerWarpgroup = 4;
+
+/// "mma.sync", "wgmma", "tcgen05.mma".
+std::string_view name(MmaFamily family);
+
 /// What b1 elements are combined with before their bits are counted.
 enum class BitOperation { kXor, kAnd };
 
@@ -48,6 +54,11 @@ struct MmaInstruction {
 
   bool operator==(const MmaInstruction&) const = default;
 
+  /// Whether it multiplies straight from shared memory, for warps that go on meanwhile: wgmma and
+  /// tcgen05.mma.
+  bool is_asynchronous() const { return family != MmaFamily::kMma; }
+  /// That run it together.
+  int warps() const { return is_asynchronous() ? kWarpsPerWarpgroup : 1; }
   numerics::DataType c_type() const { return addend.value_or(accumulator); }
   sparsity::Pattern sparse_pattern() const {
     return pattern.value_or(sparsity::hardware_pattern(a_type));

@@ -149,9 +149,9 @@ class TimeCheck {
     } catch (const InputError&) {
       return;  // "wgmma... rs"
     }
-    // One instruction is one warp's, but for wgmma and the quarters of m8n8k4.
+    // One instruction is one warp's, but for those of four warps and the quarters of m8n8k4.
     const mma::MmaShape& shape = instruction.shape;
-    if (instruction.family != mma::MmaFamily::kMma || shape.m < 16) {
+    if (instruction.is_asynchronous() || shape.m < 16) {
       return;
     }
     const double product = *row.latency_cycles * *row.fma_per_clk_per_sm;

@@ -23,7 +23,6 @@ constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
 constexpr int kWarpgroupRows = 64;
-constexpr int kWarpsPerGroup = 4;
 constexpr int kMaxStages = 4;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
@@ -48,16 +47,16 @@ std::int64_t stage_bytes(const GemmKernel& kernel) {
 }
 
 CtaResources resources(const GemmKernel& kernel) {
-  if (!kernel.async_mma) {
+  if (!kernel.executed.is_asynchronous()) {
     return {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread,
             kernel.shared_memory_per_cta};
   }
   // A warpgroup of producers beside the others: a launch gives every thread as many registers,
   // which setmaxnreg moves.
-  const int warps = kernel.warps() + kWarpsPerGroup;
+  const int warps = kernel.warps() + mma::kWarpsPerWarpgroup;
   const std::int64_t registers =
       kernel.warps() * round_up(kernel.registers_per_thread, kRegisterUnit) +
-      std::int64_t{kWarpsPerGroup} * kProducerRegisters;
+      std::int64_t{mma::kWarpsPerWarpgroup} * kProducerRegisters;
   return {warps * kThreadsPerWarp, static_cast<int>(ceil_div(registers, warps)),
           kernel.shared_memory_per_cta};
 }
@@ -68,7 +67,8 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   const RegisterAllocation registers(kernel);
   // Of wgmma nothing but the accumulators is in registers, of tcgen05.mma those that are stored.
   kernel.registers_per_thread =
-      kAddressRegisters + (kernel.async_mma ? registers.accumulator_count() : registers.count());
+      kAddressRegisters +
+      (kernel.executed.is_asynchronous() ? registers.accumulator_count() : registers.count());
   const std::int64_t available = kernel.tensor_memory()
                                      ? sm.shared_memory.count() / kAccumulatorsInTensorMemory -
                                            sm.reserved_shared_memory_per_cta.count()
@@ -117,6 +117,7 @@ GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& in
   GemmKernel kernel;
   kernel.problem = problem;
   kernel.instruction = instruction;
+  kernel.executed = instruction;
   kernel.cta_tile = {tile.cta_m, tile.cta_n, tile_k};
   kernel.warp_tile = {tile.warp_m, tile.warp_n, instruction.shape.k};
   return kernel;
@@ -141,7 +142,7 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
 
 bool is_explored(const mma::MmaInstruction& instruction) {
   constexpr std::array<std::string_view, 3> kShapes{"ampere", "turing", "volta"};
-  return instruction.family == mma::MmaFamily::kMma &&
+  return !instruction.is_asynchronous() &&
          std::none_of(kShapes.begin(), kShapes.end(), [&](std::string_view architecture) {
            return instruction ==
                   mma::gemm_instruction(architecture, instruction.a_type, instruction.sparse);
@@ -213,9 +214,7 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
 KernelResult GemmKernel::result(std::int64_t sms) const {
   return {cta_tile,
           warp_tile,
-          {executed().shape.m, executed().shape.n, executed().shape.k},
-          executed().ptx_name(),
-          executed().compressed_k(),
+          executed,
           mma::operand_registers(instruction).metadata,
           stages,
           split_k,
@@ -248,7 +247,7 @@ bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
 }  // namespace
 
 bool is_warpgroup_tile(const TileShape& tile) {
-  return tile.warp_m * kWarpsPerGroup == kWarpgroupRows && tile.warp_n == tile.cta_n &&
+  return tile.warp_m * mma::kWarpsPerWarpgroup == kWarpgroupRows && tile.warp_n == tile.cta_n &&
          tile.cta_m % kWarpgroupRows == 0;
 }
 
@@ -257,9 +256,9 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
                                         const KernelTarget& target, std::string& reason) {
   const SmSpec& sm = target.sm;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
-  const bool tensor_memory = sm.tcgen05_interval_cycles > 0 && is_tensor_memory_tile(tile);
+  const bool tensor_memory = sm.has(mma::MmaFamily::kTcgen05) && is_tensor_memory_tile(tile);
   const bool warpgroups =
-      tensor_memory || (sm.wgmma_interval_cycles > 0 && is_warpgroup_tile(tile));
+      tensor_memory || (sm.has(mma::MmaFamily::kWgmma) && is_warpgroup_tile(tile));
   const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!warpgroups && !divides(instruction, tile)) {
@@ -275,7 +274,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
   if (warpgroups) {
-    kernel.async_mma =
+    kernel.executed =
         asynchronous(kernel.instruction,
                      tensor_memory ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma, tile.cta_n);
     kernel.cta_group = tensor_memory ? tile.cta_group : 1;

@@ -26,13 +26,13 @@ struct CtaTile {
 /// SM has no asynchronous copies, its pipelined ones, which copy through registers.
 struct GemmKernel {
   GemmProblem problem;
-  /// With wgmma: the mma.sync of the same operands. m8n8k4 stands for a quarter of a warp's
-  /// instruction, which is one of the four HMMA.884 that it runs as.
-  mma::MmaInstruction instruction;
-  /// The instruction of a warpgroup of four warps, whose operands stay in shared memory, where TMA
-  /// copies them: wgmma of Hopper, or tcgen05.mma of Blackwell, whose accumulators lie in the
-  /// tensor memory. Only time is simulated.
-  std::optional<mma::MmaInstruction> async_mma;
+  /// The mma.sync of the operands. m8n8k4 stands for a quarter of a warp's instruction, which is
+  /// one of the four HMMA.884 that it runs as.
+  mma::MmaInstruction instruction{};
+  /// What the warps execute: `instruction`, or an asynchronous one on the same operands, which stay
+  /// in shared memory, where TMA copies them: wgmma of Hopper, or tcgen05.mma of Blackwell, whose
+  /// accumulators lie in the tensor memory. Of those two only time is simulated.
+  mma::MmaInstruction executed{};
   /// Of tcgen05.mma: CTAs that share an instruction, twice as high as the tile of each. Each copies
   /// its part of the columns of B, which the tensor cores of both read.
   int cta_group = 1;
@@ -61,22 +61,20 @@ struct GemmKernel {
   /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
   /// Kernels of warpgroups: a CTA fetches its next output tile while it stores the last.
-  bool persistent() const { return async_mma.has_value(); }
+  bool persistent() const { return executed.is_asynchronous(); }
   bool stream_k() const { return decomposition == Decomposition::kStreamK; }
 
   /// Volta's and Turing's kernels (CUTLASS's MmaPipelined): the next k-tile waits in registers.
-  bool staged_in_registers() const { return async_copy_bytes == 0 && !async_mma; }
+  bool staged_in_registers() const { return async_copy_bytes == 0 && !executed.is_asynchronous(); }
 
   int warps_m() const { return static_cast<int>(cta_tile.m / warp_tile.m); }
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }
   int warps() const { return warps_m() * warps_n(); }
-  /// What the warps execute.
-  const mma::MmaInstruction& executed() const { return async_mma ? *async_mma : instruction; }
   /// Elements of a row of A as stored, of `k` logical ones (whole instructions).
   std::int64_t compressed_k(std::int64_t k) const {
     return k / instruction.shape.k * instruction.compressed_k();
   }
-  bool tensor_memory() const { return async_mma && async_mma->family == mma::MmaFamily::kTcgen05; }
+  bool tensor_memory() const { return executed.family == mma::MmaFamily::kTcgen05; }
   /// Bytes that a k-tile of an operand occupies in the shared memory of a CTA.
   std::int64_t stage_bytes(Operand operand) const;
   /// What the CTAs of a cluster have in common: B of a cluster along M, A of one along N, whichever
@@ -84,7 +82,7 @@ struct GemmKernel {
   std::optional<Operand> multicast() const;
   /// CTAs that get the tile of an operand of the CTA at `where` with one read of the L2.
   int readers(Operand operand, const CtaTile& where) const;
-  int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed().shape.k); }
+  int k_steps_per_tile() const { return static_cast<int>(cta_tile.k / executed.shape.k); }
   /// Fragments of a warp tile, each as large as D of an instruction.
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }
   int fragments_n() const { return static_cast<int>(warp_tile.n) / instruction.shape.n; }

@@ -13,7 +13,7 @@ double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics) {
   const mma::MmaInstruction& instruction = kernel.instruction;
   const auto known = mma::find_step_rules(numerics, instruction);
-  if (kernel.async_mma || !known) {
+  if (kernel.executed.is_asynchronous() || !known) {
     return 1;
   }
   const mma::StepRules rules =

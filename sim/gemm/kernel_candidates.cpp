@@ -42,7 +42,7 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
     candidate.kernel =
         fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
                       overrides, target, candidate.misfit);
-    if (candidate.kernel && !candidate.kernel->async_mma) {
+    if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {
       if (!stretch) {
         stretch = issue_stretch(*candidate.kernel, target.sm.tensor_core, target.numerics);
       }

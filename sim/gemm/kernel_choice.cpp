@@ -82,7 +82,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                       overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
     if (kernel && !in_vain && kernel->cta_tile == *overrides.cta_tile &&
-        !(values && kernel->async_mma)) {
+        !(values && kernel->executed.is_asynchronous())) {
       return kernel;
     }
   }
@@ -102,8 +102,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     GemmKernel kernel = known ? *known : forced_kernel(problem, overrides, target);
     kernel.split_k = overrides.split_k.value_or(1);
     kernel.decomposition = decomposition;
-    kernel.issue_stretch =
-        kernel.async_mma ? 1 : issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+    kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
     return kernel;
   }
   std::optional<GemmKernel> best;
@@ -124,7 +123,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       continue;
     }
     GemmKernel kernel = *candidates[i].kernel;
-    if (values && kernel.async_mma) {
+    if (values && kernel.executed.is_asynchronous()) {
       continue;
     }
     kernel.problem = problem;

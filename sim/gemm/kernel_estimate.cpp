@@ -81,11 +81,11 @@ double dram_bytes_per_us(const KernelTarget& target) {
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
 double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
-  if (kernel.async_mma) {
+  if (kernel.executed.is_asynchronous()) {
     // B once for the four warps of a warpgroup, and in parts for CTAs that share instructions.
-    const std::int64_t groups = kernel.cta_tile.m / kernel.async_mma->shape.m;
+    const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
     return static_cast<double>(groups) *
-           (bytes_of(traffic, Operand::kA, kernel.async_mma->shape.m, k) +
+           (bytes_of(traffic, Operand::kA, kernel.executed.shape.m, k) +
             bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
   }
   double of_warp = bytes_of(traffic, Operand::kA, kernel.warp_tile.m, k) +
@@ -139,7 +139,7 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
     return together * kernel.warps() < kEnoughWarps ? lone_warps : 1.0;
   };
   // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
-  const double full = kernel.async_mma ? 1.0 : rate(kernel.ctas_per_sm);
+  const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
   const double busiest =
       (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
   return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};

@@ -3,9 +3,9 @@
 
 #include "models/base/shape.h"
 #include "models/base/units.h"
+#include "models/mma/instruction.h"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace sptc::sim {
@@ -14,10 +14,8 @@ namespace sptc::sim {
 struct KernelResult {
   GemmShape cta_tile;  ///< k is logical
   GemmShape warp_tile;
-  GemmShape instruction;
-  std::string instruction_name;  ///< PTX: mma.sp.sync.aligned.m16n8k32...
-  int compressed_k = 0;          ///< elements of A per row of the instruction
-  int metadata_registers = 0;    ///< that one instruction reads; 0: dense
+  mma::MmaInstruction instruction{};
+  int metadata_registers = 0;  ///< that one instruction reads; 0: dense
   int stages = 0;
   int split_k = 1;
   bool stream_k = false;

@@ -43,7 +43,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel) {
-  if (kernel.async_mma) {
+  if (kernel.executed.is_asynchronous()) {
     return 0;
   }
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);

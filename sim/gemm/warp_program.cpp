@@ -27,7 +27,7 @@ class ProgramBuilder {
   explicit ProgramBuilder(const GemmKernel& kernel) : kernel_(kernel), registers_(kernel) {}
 
   WarpProgram build(std::int64_t k_tiles) {
-    if (kernel_.async_mma) {
+    if (kernel_.executed.is_asynchronous()) {
       return build_warpgroup_program(k_tiles);
     }
     WarpProgram program;
@@ -291,7 +291,7 @@ class ProgramBuilder {
     }
     std::vector<WarpInstruction>& partial = program.partial_epilogue;
     std::vector<WarpInstruction>& fix_up = program.fix_up;
-    if (kernel_.async_mma) {
+    if (kernel_.executed.is_asynchronous()) {
       add_drain(partial, 0);
       add_drain(fix_up, 0);
     }

@@ -10,14 +10,14 @@ namespace {
 
 /// Bytes that warpgroups multiply straight from shared memory: no warp loads them.
 double multiplied_from_shared_memory(const GemmKernel& kernel) {
-  if (!kernel.async_mma) {
+  if (!kernel.executed.is_asynchronous()) {
     return 0;
   }
   const double instructions =
-      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.async_mma->macs());
+      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.executed.macs());
   return instructions *
          static_cast<double>(
-             WarpgroupUnit::operand_bytes(*kernel.async_mma, false, kernel.cta_group).count());
+             WarpgroupUnit::operand_bytes(kernel.executed, false, kernel.cta_group).count());
 }
 
 }  // namespace

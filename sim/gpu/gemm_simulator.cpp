@@ -168,7 +168,7 @@ class GemmSimulator::Impl {
   }
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
-    const mma::MmaInstruction& instruction = kernel.executed();
+    const mma::MmaInstruction& instruction = kernel.executed;
     if (is_explored(instruction)) {
       const mma::StepRules rules = spec_.step_rules(instruction);
       mma::StepContext context =
@@ -259,7 +259,7 @@ class GemmSimulator::Impl {
 
   /// Of the tensor cores.
   std::int64_t instructions_of_sm(const GemmKernel& kernel) const {
-    return ceil_div(kernel.issued_macs() / kernel.executed().macs(), active_sms(kernel));
+    return ceil_div(kernel.issued_macs() / kernel.executed.macs(), active_sms(kernel));
   }
 
   /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and

@@ -59,11 +59,8 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
     throw InputError("'" + spec.name + "' has no f64_multipliers: the time of " +
                      instruction.ptx_name() + " is not known");
   }
-  if (instruction.family == mma::MmaFamily::kWgmma && spec.sm.wgmma_interval_cycles == 0) {
-    throw InputError("'" + spec.name + "' has no wgmma");
-  }
-  if (instruction.family == mma::MmaFamily::kTcgen05 && spec.sm.tcgen05_interval_cycles == 0) {
-    throw InputError("'" + spec.name + "' has no tcgen05.mma");
+  if (!spec.sm.has(instruction.family)) {
+    throw InputError("'" + spec.name + "' has no " + std::string(mma::name(instruction.family)));
   }
 }
 
@@ -149,11 +146,11 @@ class Microbench::Impl {
     if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
       const mma::MmaInstruction& instruction = matrix->instruction;
       const mma::MmaShape& shape = instruction.shape;
-      const bool warpgroup = runs_on_warpgroups(instruction);
-      const double quarters = machine_instructions(instruction) > 1 ? 4 : warpgroup ? 0.25 : 1;
+      const double of_warp =
+          (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
       result.sparse = instruction.sparse;
       result.selectors_in_turn = matrix->selectors_in_turn;
-      result.fma_per_clk_per_sm = per_cycle * quarters * shape.m * shape.n * shape.k;
+      result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
     } else {
       const auto* copy = std::get_if<AsyncCopy>(&which.instruction);
       const int issuing = copy != nullptr && copy->bulk ? 1 : which.warps;  // one warp for all
@@ -186,11 +183,10 @@ class Microbench::Impl {
       throw InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
                        spec_.name + "', not " + std::to_string(which.warps));
     }
-    if (matrix != nullptr && runs_on_warpgroups(matrix->instruction) &&
-        which.warps % WarpgroupUnit::kWarps != 0) {
-      const bool wgmma = matrix->instruction.family == mma::MmaFamily::kWgmma;
-      throw InputError(std::string(wgmma ? "wgmma" : "tcgen05.mma") +
-                       " runs on warpgroups: warps must be a multiple of 4, not " +
+    if (matrix != nullptr && which.warps % matrix->instruction.warps() != 0) {
+      throw InputError(std::string(mma::name(matrix->instruction.family)) +
+                       " runs on warpgroups: warps must be a multiple of " +
+                       std::to_string(matrix->instruction.warps()) + ", not " +
                        std::to_string(which.warps));
     }
     if (which.ilp < 1) {

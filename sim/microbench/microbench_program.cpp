@@ -45,7 +45,7 @@ struct FragmentSizes {
 FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
   const mma::MmaShape& shape = instruction.shape;
   const bool quarters = machine_instructions(instruction) > 1;
-  const int rows = runs_on_warpgroups(instruction) ? shape.m / 4 : quarters ? shape.m * 4 : shape.m;
+  const int rows = (quarters ? shape.m * 4 : shape.m) / instruction.warps();
   const int columns = quarters ? shape.n * 4 : shape.n;
   return {registers_for(std::int64_t{rows} * instruction.compressed_k(), instruction.a_type),
           registers_for(std::int64_t{columns} * shape.k, instruction.b_type),
@@ -123,11 +123,6 @@ void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& c
 
 }  // namespace
 
-bool runs_on_warpgroups(const mma::MmaInstruction& instruction) {
-  return instruction.family == mma::MmaFamily::kWgmma ||
-         instruction.family == mma::MmaFamily::kTcgen05;
-}
-
 int machine_instructions(const mma::MmaInstruction& instruction) {
   if (instruction.shape == mma::MmaShape{8, 8, 4} &&
       instruction.a_type == numerics::DataType::kF16) {
@@ -142,7 +137,7 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
   program.iterations = iterations;
   Allocator registers(max_registers);
   if (const auto* matrix = std::get_if<MatrixInstruction>(&instruction)) {
-    if (runs_on_warpgroups(matrix->instruction)) {
+    if (matrix->instruction.is_asynchronous()) {
       add_wgmma(*matrix, ilp, registers, program.loop);
     } else {
       add_mma(*matrix, ilp, registers, program.loop);

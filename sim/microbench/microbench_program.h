@@ -6,9 +6,6 @@
 
 namespace sptc::sim {
 
-/// wgmma and tcgen05.mma: the tensor cores of an SM work together, for four warps.
-bool runs_on_warpgroups(const mma::MmaInstruction& instruction);
-
 /// The loop of a microbenchmark: `ilp` instructions on registers of their own, so that each
 /// continues the chain of the same place in the iteration before. Throws InputError where the
 /// chains need more than `max_registers` registers.

@@ -268,10 +268,10 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
   std::vector<MicrobenchCase> cases;
   add_mma_cases(target, cases);
   add_other_mma_cases(spec, target, cases);
-  if (spec.sm.wgmma_interval_cycles > 0) {
+  if (spec.sm.has(mma::MmaFamily::kWgmma)) {
     add_wgmma_cases(cases);
   }
-  if (spec.sm.tcgen05_interval_cycles > 0) {
+  if (spec.sm.has(mma::MmaFamily::kTcgen05)) {
     add_tcgen05_cases(cases);
   }
   add_load_cases(cases);

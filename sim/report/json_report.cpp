@@ -112,9 +112,10 @@ template <typename Visit>
 void visit_kernel(const KernelResult& kernel, const Visit& visit) {
   const std::string tile = extents(kernel.cta_tile);
   const std::string warp_tile = extents(kernel.warp_tile);
+  const std::string instruction = kernel.instruction.ptx_name();
   visit("kernel", "tile", std::string_view(tile));
   visit("kernel", "warp_tile", std::string_view(warp_tile));
-  visit("kernel", "instruction", std::string_view(kernel.instruction_name));
+  visit("kernel", "instruction", std::string_view(instruction));
   visit("kernel", "stages", std::int64_t{kernel.stages});
   visit("kernel", "split_k", std::int64_t{kernel.split_k});
   visit("kernel", "decomposition",

@@ -20,7 +20,6 @@ constexpr std::int64_t kSampledEdge = 8;
 constexpr double kWarpAccessBytes = 512;  // 16 bytes of each of 32 lanes
 constexpr double kWarpRegisterBytes = 128;
 constexpr double kLanes = 32;
-constexpr double kWarpsPerGroup = 4;
 constexpr double kMicrojoulesPerPicojoule = 1e-6;
 
 /// The elements of `column` that the metadata of row `row` picks, in the order of the values.
@@ -150,24 +149,22 @@ const Switching& SwitchingSource::of(const Operation& op, bool sparse,
 energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
                                   const Switching& switching, int dot_width_bytes) {
   ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
-  const GemmShape& shape = figures.kernel.instruction;  // k logical
+  const mma::MmaInstruction& instruction = figures.kernel.instruction;
   const double element = numerics::storage_bits(op.dtype) / 8.0;
   const double live = 1 - figures.padding;
   const double useful =
       static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * figures.executed_share;
   const double macs = useful / live;
-  const auto m = static_cast<double>(shape.m);
-  const auto n = static_cast<double>(shape.n);
-  const auto k = static_cast<double>(shape.k);
-  const auto compressed_k = static_cast<double>(figures.kernel.compressed_k);
+  const double m = instruction.shape.m;
+  const double n = instruction.shape.n;
+  const double k = instruction.shape.k;
+  const double compressed_k = instruction.compressed_k();
   const double instructions = macs / (m * n * compressed_k);
   const DesignCost& design = figures.design;
   const double accumulators = instructions * m * n * 4;
   const double outputs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                          static_cast<double>(op.batch);
-  const bool warpgroup = figures.kernel.instruction_name.starts_with("wgmma") ||
-                         figures.kernel.instruction_name.starts_with("tcgen05");
-  const double warps = warpgroup ? kWarpsPerGroup : 1;
+  const double warps = instruction.warps();
   const double operand_a = instructions * m * compressed_k * element;
   const double operand_b = instructions * n * k * element;
 
@@ -178,8 +175,9 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
              switching.accumulators * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_a * live);
   counts.add(Event::kOperandLatch, macs * element, switching.operand_b * live);
-  // wgmma takes both operands from shared memory, mma.sync from the register file.
-  const Event source = warpgroup ? Event::kSharedMemoryRead : Event::kRegisterRead;
+  // mma.sync takes both operands from the register file.
+  const Event source =
+      instruction.is_asynchronous() ? Event::kSharedMemoryRead : Event::kRegisterRead;
   counts.add(source, operand_a, switching.operand_a * live);
   counts.add(source, operand_b, switching.operand_b * live);
   counts.add(Event::kRegisterRead, accumulators, switching.accumulators * live);
@@ -194,8 +192,9 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
   counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
-  // The TMA copies the tiles of wgmma kernels without instructions to speak of.
-  const double copies = warpgroup ? 0 : static_cast<double>(figures.traffic.shared_memory());
+  // The TMA copies the tiles of asynchronous instructions without instructions to speak of.
+  const double copies =
+      instruction.is_asynchronous() ? 0 : static_cast<double>(figures.traffic.shared_memory());
   counts.add(Event::kInstructionIssue,
              instructions * warps + copies / kWarpAccessBytes + 2 * outputs / kLanes);
   return counts;

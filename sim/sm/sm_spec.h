@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/base/units.h"
+#include "models/mma/instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 
 namespace sptc::sim {
@@ -41,6 +42,11 @@ struct SmSpec {
   int wgmma_interval_cycles = 0;
   /// The same of tcgen05.mma; no SM has both.
   int tcgen05_interval_cycles = 0;
+  bool has(mma::MmaFamily family) const {
+    return family == mma::MmaFamily::kWgmma     ? wgmma_interval_cycles > 0
+           : family == mma::MmaFamily::kTcgen05 ? tcgen05_interval_cycles > 0
+                                                : true;
+  }
   int async_mma_interval_cycles() const {
     return wgmma_interval_cycles > 0 ? wgmma_interval_cycles : tcgen05_interval_cycles;
   }

@@ -26,7 +26,7 @@ namespace sptc::sim {
 /// once.
 class WarpgroupUnit : public Module {
  public:
-  static constexpr int kWarps = 4;  ///< of a warpgroup
+  static constexpr int kWarps = mma::kWarpsPerWarpgroup;
 
   struct Statistics {
     std::int64_t instructions = 0;

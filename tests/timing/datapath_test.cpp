@@ -93,7 +93,7 @@ TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles)
     const GemmProblem problem{shape, 1, DataType::kF16, false};
     const std::vector<GemmOperands> operands = random_gemm_operands(problem, 7);
     const GemmRun with_values = simulator.run(problem, {}, &operands);
-    EXPECT_EQ(with_values.kernel.instruction_name,
+    EXPECT_EQ(with_values.kernel.instruction.ptx_name(),
               "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
     EXPECT_EQ(with_values.cycles, simulator.run(problem, {}, nullptr).cycles);
     const Matrix<numerics::Word>& d = with_values.d.front();

@@ -148,7 +148,7 @@ struct OneCta {
       : kernel(choose_kernel({shape, 1, DataType::kF16, false}, {tile, {}, {}},
                              spec.kernel_target(), false)),
         context(
-            mma::StepContext::timing_only(kernel.executed(), spec.sm.tensor_core.dot_width_bytes)),
+            mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
         program(gemm_warp_program(kernel, kernel.k_tiles())),
         traffic(kernel) {}
 

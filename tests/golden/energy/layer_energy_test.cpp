@@ -52,11 +52,9 @@ void expect_breakdown(bool sparse, double time_us, const MemoryTraffic& traffic,
   Operation layer;
   layer.shape = {256, 128, 128};
   VariantResult figures;
-  figures.kernel.instruction = {16, 8, sparse ? 32 : 16};
-  figures.kernel.compressed_k = 16;
+  figures.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, sparse);
   figures.kernel.metadata_registers = 1;
   figures.executed_share = sparse ? 0.5 : 1;
-  figures.kernel.instruction_name = sparse ? "mma.sp" : "mma";
   figures.clock_mhz = 1000;
   figures.time_us = time_us;
   figures.traffic = traffic;

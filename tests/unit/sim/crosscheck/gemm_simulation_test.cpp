@@ -30,7 +30,7 @@ void require_same(const char* gpu, numerics::DataType type) {
   EXPECT_EQ(kernel.warps(), Tile::kWarps);
   EXPECT_EQ(kernel.stages, Tile::kStages);
   EXPECT_EQ(kernel.ctas_per_sm, 2);  // __launch_bounds__(128, 2)
-  EXPECT_FALSE(kernel.async_mma);
+  EXPECT_FALSE(kernel.executed.is_asynchronous());
 }
 
 TEST(OwnKernel, IsSimulatedWithTheTilesThatTheGpuRuns) {

@@ -144,9 +144,10 @@ TEST(ChooseKernel, TakesAKernelOfMmaSyncForValuesWhereTheLibraryHasNone) {
     for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
       for (const bool sparse : {false, true}) {
         const GemmProblem of = problem(300, 200, 500, sparse, type);
-        EXPECT_TRUE(choose_kernel(of, {}, gpu.kernel_target(), false).async_mma) << name;
+        const GemmKernel of_library = choose_kernel(of, {}, gpu.kernel_target(), false);
+        EXPECT_TRUE(of_library.executed.is_asynchronous()) << name;
         const GemmKernel kernel = choose_kernel(of, {}, gpu.kernel_target(), true);
-        EXPECT_FALSE(kernel.async_mma) << name;
+        EXPECT_FALSE(kernel.executed.is_asynchronous()) << name;
         EXPECT_EQ(kernel.instruction, mma::gemm_instruction(type, sparse)) << name;
       }
     }
@@ -224,7 +225,7 @@ TEST(ForcedTile, OfALibraryKernelNamesThatKernel) {
       const GemmKernel named = choose_kernel(what, {chosen.cta_tile, chosen.stages, chosen.split_k},
                                              gpu.kernel_target(), false);
       EXPECT_EQ(named.warp_tile, chosen.warp_tile) << name;
-      EXPECT_EQ(named.executed(), chosen.executed()) << name;
+      EXPECT_EQ(named.executed, chosen.executed) << name;
       EXPECT_EQ(named.ctas_per_sm, chosen.ctas_per_sm) << name;
       EXPECT_EQ(named.issue_stretch, chosen.issue_stretch) << name;
     }

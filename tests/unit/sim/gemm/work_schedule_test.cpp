@@ -163,7 +163,7 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
     const GemmProblem problem{of.shape, 1, DataType::kF16, of.sparse};
     const GemmKernel kernel =
         choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
-    ASSERT_TRUE(kernel.async_mma);
+    ASSERT_TRUE(kernel.executed.is_asynchronous());
     const GemmBytes bytes(kernel);
     double total = 0;
     for (const Operand operand : {Operand::kA, Operand::kB, Operand::kMetadata}) {

@@ -11,7 +11,7 @@ inline RunResult synthetic_result() {
   VariantResult dense;
   dense.kernel.cta_tile = {128, 128, 32};
   dense.kernel.warp_tile = {64, 64, 32};
-  dense.kernel.instruction_name = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  dense.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, false);
   dense.kernel.stages = 3;
   dense.kernel.ctas = 192;
   dense.kernel.ctas_per_sm = 2;
@@ -36,7 +36,7 @@ inline RunResult synthetic_result() {
   dense.check = check;
 
   VariantResult sparse = dense;
-  sparse.kernel.instruction_name = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
+  sparse.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, true);
   sparse.cycles = 70500;
   sparse.time_us = 50;
   sparse.tflops = 386.547;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy.h"
 
+#include "models/mma/catalogue.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/run/energy_totals.h"
@@ -28,8 +29,7 @@ Operation layer() {
 /// One launch of layer() as a simulator would report it: m16n8k16 (k32 sparse), 2 us at 1000 MHz.
 VariantResult figures(bool sparse = false) {
   VariantResult result;
-  result.kernel.instruction = {16, 8, sparse ? 32 : 16};
-  result.kernel.compressed_k = 16;
+  result.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, sparse);
   result.kernel.metadata_registers = sparse ? 1 : 0;
   result.executed_share = sparse ? 0.5 : 1;
   result.cycles = 2000;
@@ -96,8 +96,7 @@ TEST(LaunchEvents, TwoToFourHalvesTheMultiplicationsAndAddsSelectionAndMetadata)
 
 TEST(LaunchEvents, OfWgmmaTakeBothOperandsFromSharedMemory) {
   VariantResult hopper = figures(true);
-  hopper.kernel.instruction = {64, 128, 32};
-  hopper.kernel.instruction_name = "wgmma.mma_async.sp.sync.aligned.m64n128k32.f32.f16.f16";
+  hopper.kernel.instruction = mma::parse_instruction("wgmma.sp.m64n128k32.f32.f16.f16");
   hopper.traffic.shared_memory_read = 0;
   const energy::EventCounts counts = launch_events(layer(), true, hopper, {}, 32);
   constexpr double kMacs = 128 * 128 * 64 / 2;
