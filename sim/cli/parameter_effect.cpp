@@ -2,13 +2,14 @@
 #include "sim/cli/parameter_effect.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/kernel_library_spec.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -64,13 +65,13 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
   return (found == spec.options.end() ? usual : found->second) == value;
 }
 
-bool may_have_warpgroups(const SweepSpec& spec) {
+/// Whether a library of the sweep has a kernel that is made of `family`.
+bool may_have(const SweepSpec& spec, mma::MmaFamily family) {
   return std::any_of(
-      spec.architectures.begin(), spec.architectures.end(), [](const SweepArchitecture& given) {
+      spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
         const auto tiles = to_architecture(given.document, given.name).gpu.kernels.tiles;
-        return std::any_of(tiles.begin(), tiles.end(), [](const TileCandidate& tile) {
-          return is_warpgroup_tile({tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n});
-        });
+        return std::any_of(tiles.begin(), tiles.end(),
+                           [&](const TileCandidate& tile) { return tile.family == family; });
       });
 }
 
@@ -84,8 +85,11 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
     return "no GEMM kernel is made of instructions for f64 or types below 8 bits; 'sptcsim "
            "microbench' measures them";
   }
-  if (target == kWgmmaInterval && !may_have_warpgroups(spec)) {
-    return "the GEMM library has no wgmma kernel";
+  for (const auto& [interval, family] : {std::pair(kWgmmaInterval, mma::MmaFamily::kWgmma),
+                                         std::pair(kTcgen05Interval, mma::MmaFamily::kTcgen05)}) {
+    if (target == interval && !may_have(spec, family)) {
+      return fmt::format("the GEMM library has no {} kernel", mma::name(family));
+    }
   }
   if (!events &&
       (contains(kEventsOnly, target) || ((target == kWgmmaInterval || target == kTcgen05Interval) &&

@@ -6,7 +6,6 @@
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
-#include "sim/gemm/gemm_kernel.h"
 
 #include <fmt/format.h>
 
@@ -48,8 +47,43 @@ std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
   return {static_cast<int>(m), static_cast<int>(n)};
 }
 
+mma::MmaFamily family(const JsonObject& object) {
+  using mma::MmaFamily;
+  constexpr std::array kFamilies{MmaFamily::kMma, MmaFamily::kWgmma, MmaFamily::kTcgen05};
+  const std::string word = object.text_or("instruction", mma::name(MmaFamily::kMma));
+  std::vector<std::string_view> names;
+  for (const MmaFamily candidate : kFamilies) {
+    names.push_back(mma::name(candidate));
+    if (word == names.back()) {
+      return candidate;
+    }
+  }
+  (object.place() / "instruction")
+      .fail("unknown instruction " + unknown_name(printable(word), names));
+}
+
+/// Refuses tiles that the instruction does not make: each of its warps stores an equal part of the
+/// rows, with all columns.
+void check_family(const TileShape& tile, const JsonPlace& place) {
+  const bool of_tensor_memory = tile.family == mma::MmaFamily::kTcgen05;
+  if (tile.cta_group > 1 && !of_tensor_memory) {
+    (place / "cta_group").fail("is of tcgen05.mma");
+  }
+  if (tile.family == mma::MmaFamily::kMma) {
+    return;
+  }
+  const int rows = asynchronous_rows(tile.family);
+  const int of_warp = rows / mma::kWarpsPerWarpgroup;
+  const bool of_cta = of_tensor_memory ? tile.cta_m == rows : tile.cta_m % rows == 0;
+  if (!of_cta || tile.warp_m != of_warp || tile.warp_n != tile.cta_n) {
+    (place / "warp")
+        .fail(fmt::format("must be [{}, n] in a CTA tile of [{}{}, n]: of {}", of_warp,
+                          of_tensor_memory ? "" : "a multiple of ", rows, mma::name(tile.family)));
+  }
+}
+
 TileCandidate read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "cta_group",
+  constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
                                                      "main_loop_percent"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
@@ -58,15 +92,10 @@ TileCandidate read_tile(const JsonObject& object) {
     (object.place() / "warp")
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
-  TileCandidate candidate{cta_m, cta_n, warp_m, warp_n, percent(object, "main_loop_percent")};
-  candidate.cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  if (candidate.cta_group > 1 && !is_tensor_memory_tile({cta_m, cta_n, warp_m, warp_n})) {
-    (object.place() / "cta_group")
-        .fail(
-            "is of tcgen05.mma, whose tiles are 128 rows high, 32 of them and all columns a "
-            "warp's");
-  }
-  return candidate;
+  const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
+  const TileShape shape{cta_m, cta_n, warp_m, warp_n, family(object), cta_group};
+  check_family(shape, object.place());
+  return {shape, percent(object, "main_loop_percent")};
 }
 
 KernelLibrarySpec read_library(const json& document, const std::string& file) {

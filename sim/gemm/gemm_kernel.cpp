@@ -22,7 +22,6 @@ constexpr int kTileBytes = 64;
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
-constexpr int kWarpgroupRows = 64;
 constexpr int kMaxStages = 4;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
@@ -230,13 +229,16 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
 
 namespace {
 
-/// wgmma.m64nNk.. or tcgen05.mma.m128nNk.. with the operands of `instruction`.
-mma::MmaInstruction asynchronous(const mma::MmaInstruction& instruction, mma::MmaFamily family,
-                                 int n) {
+/// What the tile is made of, wgmma.m64nNk.. or tcgen05.mma.m128nNk.., with the operands of
+/// `instruction`; that one itself where it is of mma.sync or the SM has no other.
+mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstruction& instruction,
+                                  const SmSpec& sm) {
   mma::MmaInstruction result = instruction;
-  result.family = family;
-  result.shape.m = family == mma::MmaFamily::kTcgen05 ? kTensorMemoryRows : kWarpgroupRows;
-  result.shape.n = n;
+  if (tile.family != mma::MmaFamily::kMma && sm.has(tile.family)) {
+    result.family = tile.family;
+    result.shape.m = asynchronous_rows(tile.family);
+    result.shape.n = tile.cta_n;
+  }
   return result;
 }
 
@@ -246,22 +248,15 @@ bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
 
 }  // namespace
 
-bool is_warpgroup_tile(const TileShape& tile) {
-  return tile.warp_m * mma::kWarpsPerWarpgroup == kWarpgroupRows && tile.warp_n == tile.cta_n &&
-         tile.cta_m % kWarpgroupRows == 0;
-}
-
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, std::string& reason) {
-  const SmSpec& sm = target.sm;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
-  const bool tensor_memory = sm.has(mma::MmaFamily::kTcgen05) && is_tensor_memory_tile(tile);
-  const bool warpgroups =
-      tensor_memory || (sm.has(mma::MmaFamily::kWgmma) && is_warpgroup_tile(tile));
-  const std::int64_t depth = depth_of(warpgroups ? kWgmmaTileBytes : kTileBytes, instruction);
+  const mma::MmaInstruction executed = executed_with(tile, instruction, target.sm);
+  const bool asynchronous = executed.is_asynchronous();
+  const std::int64_t depth = depth_of(asynchronous ? kWgmmaTileBytes : kTileBytes, instruction);
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
-  if (!warpgroups && !divides(instruction, tile)) {
+  if (!asynchronous && !divides(instruction, tile)) {
     reason = "has warp tiles that no " + instruction.ptx_name() + " divides";
     return std::nullopt;
   }
@@ -270,18 +265,16 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
              std::to_string(problem.vector_rows) + " rows share their columns";
     return std::nullopt;
   }
-  if (!warpgroups && stage_bytes(kernel) <= kSmallStageBytes) {
+  if (!asynchronous && stage_bytes(kernel) <= kSmallStageBytes) {
     kernel = kernel_with(problem, instruction, tile, 2 * depth);
   }
-  if (warpgroups) {
-    kernel.executed =
-        asynchronous(kernel.instruction,
-                     tensor_memory ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma, tile.cta_n);
-    kernel.cta_group = tensor_memory ? tile.cta_group : 1;
+  if (asynchronous) {
+    kernel.executed = executed;
+    kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.library.cluster_ctas;
   }
   set_resources(kernel, overrides.stages, target);
-  if (const auto why = misfit(kernel, sm)) {
+  if (const auto why = misfit(kernel, target.sm)) {
     reason = *why;
     return std::nullopt;
   }

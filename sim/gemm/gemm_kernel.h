@@ -3,6 +3,7 @@
 
 #include "models/mma/instruction.h"
 #include "sim/gemm/gemm_problem.h"
+#include "sim/gemm/kernel_library_spec.h"
 #include "sim/gemm/kernel_result.h"
 #include "sim/gemm/kernel_target.h"
 #include "sim/isa/warp_instruction.h"
@@ -104,24 +105,6 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
 
 /// Whether no GPU has it: another pattern or shape than mma.sync of PTX for kernels.
 bool is_explored(const mma::MmaInstruction& instruction);
-
-/// Tiles of a kernel [elements of D]. A warp tile as wide as the CTA tile and 16 rows high makes a
-/// kernel of warpgroups where the SM has wgmma, one 32 rows high a kernel of tcgen05.mma.
-struct TileShape {
-  int cta_m = 0, cta_n = 0;
-  int warp_m = 0, warp_n = 0;
-  int cta_group = 1;
-};
-
-/// Whether warpgroups multiply a tile of this shape where the SM has wgmma: 64 rows each.
-bool is_warpgroup_tile(const TileShape& tile);
-/// Rows of D of a CTA in tensor memory (PTX ISA, tcgen05.mma).
-inline constexpr int kTensorMemoryRows = 128;
-/// Whether it is a tile for tcgen05.mma: all these rows, of which each of four warps stores a part.
-inline bool is_tensor_memory_tile(const TileShape& tile) {
-  return tile.cta_m == kTensorMemoryRows && 4 * tile.warp_m == kTensorMemoryRows &&
-         tile.warp_n == tile.cta_n;
-}
 
 /// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
 /// Nothing, and `reason` filled, where it does not fit.

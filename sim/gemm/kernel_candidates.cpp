@@ -36,12 +36,10 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   KernelOverrides overrides;
   overrides.stages = stages;
   std::vector<KernelCandidate> candidates;
-  std::optional<double> stretch;  // all tiles are made of one instruction
+  std::optional<double> stretch;  // all of mma.sync are made of one instruction
   for (const TileCandidate& tile : target.library.tiles) {
     KernelCandidate candidate;
-    candidate.kernel =
-        fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
-                      overrides, target, candidate.misfit);
+    candidate.kernel = fitted_kernel(problem, tile, overrides, target, candidate.misfit);
     if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {
       if (!stretch) {
         stretch = issue_stretch(*candidate.kernel, target.sm.tensor_core, target.numerics);

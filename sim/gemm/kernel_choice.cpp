@@ -77,9 +77,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const KernelTarget& target, bool values) {
   std::string reason;
   for (const TileCandidate& tile : target.library.tiles) {
-    const auto kernel =
-        fitted_kernel(problem, {tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n, tile.cta_group},
-                      overrides, target, reason);
+    const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
     if (kernel && !in_vain && kernel->cta_tile == *overrides.cta_tile &&
         !(values && kernel->executed.is_asynchronous())) {

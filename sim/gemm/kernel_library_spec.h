@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/instruction.h"
+
 #include <string>
 #include <vector>
 
 namespace sptc::sim {
 
-/// A kernel that the GEMM library has: its tiles, and how good its main loop is.
-struct TileCandidate {
+/// Rows of D of the asynchronous instructions of kernels: of wgmma 64, of tcgen05.mma the 128 of
+/// the tensor memory (PTX ISA).
+constexpr int asynchronous_rows(mma::MmaFamily family) {
+  return family == mma::MmaFamily::kTcgen05 ? 128 : 64;
+}
+
+/// Tiles of a kernel [elements of D], and what it is made of.
+struct TileShape {
   int cta_m = 0, cta_n = 0;
   int warp_m = 0, warp_n = 0;
+  mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
+  int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
+
+  bool operator==(const TileShape&) const = default;
+};
+
+/// A kernel that the GEMM library has, and how good its main loop is.
+struct TileCandidate : TileShape {
   double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
-  int cta_group = 1;               ///< of tcgen05.mma: CTAs that share an instruction
 
   bool operator==(const TileCandidate&) const = default;
 };

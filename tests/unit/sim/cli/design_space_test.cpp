@@ -336,6 +336,7 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused(sweep("f64_multipliers"), "no GEMM kernel is made of");
   expect_refused(sweep("sub_byte_extra_cycles", closed_form), "no GEMM kernel is made of");
   expect_refused(sweep("wgmma_interval_cycles"), "the GEMM library has no wgmma kernel");
+  expect_refused(sweep("tcgen05_interval_cycles"), "the GEMM library has no tcgen05.mma kernel");
   expect_refused(sweep("wgmma_interval_cycles", closed_form, "h800-pcie"), "does not know it");
   expect_refused(sweep("tcgen05_interval_cycles", closed_form, "b200"), "does not know it");
   expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),

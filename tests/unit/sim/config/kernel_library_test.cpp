@@ -29,8 +29,33 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   ASSERT_EQ(read.tiles.size(), 1U);
   EXPECT_EQ(read.tiles[0].cta_m, 128);
   EXPECT_EQ(read.tiles[0].warp_n, 32);
+  EXPECT_EQ(read.tiles[0].family, mma::MmaFamily::kMma);
+  EXPECT_EQ(read.tiles[0].cta_group, 1);
   EXPECT_EQ(read.tiles[0].main_loop_percent, 93.5);
   EXPECT_EQ(read.sparse_main_loop_percent, 77);
+}
+
+TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
+  const auto read = [](const json& cta, const json& warp, const char* instruction, int group = 1) {
+    json of_one = library();
+    of_one["tiles"][0].update({{"cta", cta}, {"warp", warp}, {"instruction", instruction}});
+    of_one["tiles"][0]["cta_group"] = group;
+    return parse_kernel_library(of_one.dump(), "l.json").tiles.at(0);
+  };
+  EXPECT_EQ(read({128, 32}, {32, 32}, "mma.sync").family, mma::MmaFamily::kMma);
+  EXPECT_EQ(read({128, 32}, {32, 32}, "tcgen05.mma", 2).family, mma::MmaFamily::kTcgen05);
+  EXPECT_EQ(read({128, 32}, {32, 32}, "tcgen05.mma", 2).cta_group, 2);
+  EXPECT_EQ(read({192, 32}, {16, 32}, "wgmma").family, mma::MmaFamily::kWgmma);
+  const auto refused = [&](const json& cta, const json& warp, const char* instruction, int group,
+                           const char* why) {
+    expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
+  };
+  refused({128, 32}, {32, 32}, "wgmma", 1, "/tiles/0/warp: must be [16, n]");
+  refused({96, 32}, {16, 32}, "wgmma", 1, "CTA tile of [a multiple of 64, n]");
+  refused({128, 64}, {16, 32}, "wgmma", 1, "/tiles/0/warp");
+  refused({256, 32}, {32, 32}, "tcgen05.mma", 1, "CTA tile of [128, n]");
+  refused({128, 32}, {16, 32}, "wgmma", 2, "/tiles/0/cta_group: is of tcgen05.mma");
+  refused({128, 32}, {32, 32}, "wgmm", 1, "unknown instruction 'wgmm' (nearest valid: 'wgmma'");
 }
 
 TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
@@ -59,7 +84,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               }).find("main_loop_percent"),
               std::string::npos);
   }
-  for (const int group : {0, 2, 3}) {  // 2: of tiles 128 x N whose warps are 32 x N
+  for (const int group : {0, 2, 3}) {  // 2: of tcgen05.mma
     EXPECT_NE(
         error([&](json& l) { l["tiles"][0]["cta_group"] = group; }).find("/tiles/0/cta_group"),
         std::string::npos);

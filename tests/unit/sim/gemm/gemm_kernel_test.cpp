@@ -154,6 +154,20 @@ TEST(ChooseKernel, TakesAKernelOfMmaSyncForValuesWhereTheLibraryHasNone) {
   }
 }
 
+TEST(ChooseKernel, IsMadeOfWhatTheTileSaysWhereTheSmHasIt) {
+  GpuSpec blackwell = load_architecture("b200").gpu;
+  const auto executed = [&](const GpuSpec& gpu) {
+    return choose_kernel(problem(300, 200, 500), {}, gpu.kernel_target(), false).executed;
+  };
+  blackwell.kernels.tiles = {{{128, 32, 32, 32, mma::MmaFamily::kTcgen05}, 95}};
+  EXPECT_EQ(executed(blackwell).family, mma::MmaFamily::kTcgen05);
+  GpuSpec without = blackwell;
+  without.sm.tcgen05_interval_cycles = 0;
+  EXPECT_EQ(executed(without), mma::gemm_instruction(DataType::kF16, false));
+  blackwell.kernels.tiles[0].family = mma::MmaFamily::kMma;
+  EXPECT_EQ(executed(blackwell), mma::gemm_instruction(DataType::kF16, false));
+}
+
 TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
   for (const char* name : {"v100-sxm2-16gb", "t4", "a100-sxm4-80gb"}) {
     const GpuSpec gpu = load_architecture(name).gpu;
