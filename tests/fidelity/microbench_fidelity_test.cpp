@@ -2,6 +2,7 @@
 // Simulated microbenchmarks against the published ones, row by row, with the deviation printed.
 #include "sim/config/architecture.h"
 #include "sim/microbench/microbench.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -223,12 +224,12 @@ struct Rates {
 
 /// On the A100 with `number` of its tensor core changed, in a file.
 Rates rates_with(const std::string& number, double value) {
-  const std::string file = testing::TempDir() + "/sparse_rate_" + number + ".json";
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / (number + ".json")).string();
   std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "narrow", "sm": {"tensor_core": {")"
                       << number << R"(": {"value": )" << value
                       << R"(, "evidence": "assumed", "source": "a test"}}}})";
   Microbench microbench(load_architecture(file).gpu);
-  std::remove(file.c_str());
   const auto rate = [&](const char* instruction) {
     return *microbench.run({parse_bench_instruction(instruction), 8, 2}).fma_per_clk_per_sm;
   };

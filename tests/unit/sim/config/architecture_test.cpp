@@ -5,6 +5,7 @@
 #include "sim/config/derivation.h"
 #include "sim/config/text_file.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
 
@@ -406,14 +407,13 @@ TEST(Architecture, NamesAFileThatIsNotThere) {
 }
 
 TEST(Architecture, LooksInTheDirectoryThatTheEnvironmentNames) {
-  const auto directory = std::filesystem::temp_directory_path() / "sptc_architecture_test";
-  std::filesystem::create_directories(directory);
-  write_file(directory / "mine.json", changed([](json& document) { document["name"] = "mine"; }));
-  ::setenv("SPTCSIM_CONFIG_DIR", directory.c_str(), 1);
+  const TemporaryDirectory directory;
+  write_file(directory.path() / "mine.json",
+             changed([](json& document) { document["name"] = "mine"; }));
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   EXPECT_EQ(architecture_names(), std::vector<std::string>{"mine"});
   EXPECT_EQ(load_architecture("mine").gpu.name, "mine");
   ::unsetenv("SPTCSIM_CONFIG_DIR");
-  std::filesystem::remove_all(directory);
 }
 
 // Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
