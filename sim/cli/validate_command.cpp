@@ -108,7 +108,8 @@ int validate(const Arguments& given) {
     }
   }
   const Architecture architecture = load_architecture(given.arch);
-  const std::vector<Measurement> measured = read_measurements(given.csv);
+  const std::vector<Measurement> measured =
+      read_measurements(given.csv, options.variants == Variants::kSparse);
   const std::vector<Comparison> rows =
       compare(measured, architecture.gpu, options, jobs, given.quiet);
   const Accuracy accuracy = measure_accuracy(rows);
@@ -148,7 +149,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("validate", "measured GEMM times against simulated ones: errors, plot");
-  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; f16")
+  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; f16, batch 1")
       ->type_name("FILE")
       ->required();
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")

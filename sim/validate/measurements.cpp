@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 namespace sptc::sim {
@@ -30,7 +31,7 @@ constexpr std::string_view kZerosInProfiles = "/mlp_down_proj";
 /// Where the columns are.
 struct Columns {
   std::size_t m = 0, n = 0, k = 0, time = 0;
-  std::optional<std::size_t> source, operands;
+  std::optional<std::size_t> source, operands, b, dtype, sparsity, batch;
 };
 
 Columns find_columns(const CsvRecord& header, const std::string& file) {
@@ -53,8 +54,8 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
     }
     return *column;
   };
-  return {require("m"),   require("n"),    require("k"), require("time_us_median"),
-          find("source"), find("operands")};
+  return {require("m"),     require("n"), require("k"),  require("time_us_median"), find("source"),
+          find("operands"), find("b"),    find("dtype"), find("sparsity"),          find("batch")};
 }
 
 template <typename Number>
@@ -65,6 +66,27 @@ std::optional<Number> parse(const std::string& text) {
     return std::nullopt;
   }
   return value;
+}
+
+/// Refuses a row of another launch than the one that is scored. An empty field says nothing.
+void require_scored(const CsvRecord& record, const Columns& columns, const std::string& file,
+                    bool sparse) {
+  const auto require = [&](std::optional<std::size_t> column, std::string_view name,
+                           std::initializer_list<std::string_view> scored, std::string_view what) {
+    const std::string_view text = column ? std::string_view(record.fields[*column]) : "";
+    if (!text.empty() && std::find(scored.begin(), scored.end(), text) == scored.end()) {
+      fail(file, record.line, fmt::format("{} is '{}', but {}", name, printable(text), what));
+    }
+  };
+  require(columns.dtype, "dtype", {"f16"}, "GEMMs of f16 are scored");
+  require(columns.batch, "batch", {"1"}, "single GEMMs are scored");
+  if (sparse) {
+    require(columns.sparsity, "sparsity", {"2:4"}, "2:4 launches are scored (--variants sparse)");
+  } else {
+    // As in a workload; 1:1 is how SCALE-Sim writes it.
+    require(columns.sparsity, "sparsity", {"dense", "1:1"},
+            "dense launches are scored (--variants dense)");
+  }
 }
 
 Measurement read_row(const CsvRecord& record, const Columns& columns, const std::string& file) {
@@ -100,12 +122,21 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
     }
     row.zeros = operands == "zeros";
   }
+  if (columns.b && !record.fields[*columns.b].empty()) {
+    const std::string& b = record.fields[*columns.b];
+    if (b != kZeroB) {
+      fail(file, record.line,
+           fmt::format("b must be '{}' or empty, not '{}'", kZeroB, printable(b)));
+    }
+    row.zeros = true;
+  }
   return row;
 }
 
 }  // namespace
 
-std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file) {
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
+                                            bool sparse) {
   const std::vector<CsvRecord> records = parse_csv(text, file);
   constexpr std::string_view kNothing =
       "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
@@ -124,13 +155,14 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
            fmt::format("{} fields, but the header has {}", records[i].fields.size(),
                        records.front().fields.size()));
     }
+    require_scored(records[i], columns, file, sparse);
     rows.push_back(read_row(records[i], columns, file));
   }
   return rows;
 }
 
-std::vector<Measurement> read_measurements(const std::filesystem::path& path) {
-  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()));
+std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse) {
+  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()), sparse);
 }
 
 }  // namespace sptc::sim

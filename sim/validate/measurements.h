@@ -22,10 +22,13 @@ struct Measurement {
 /// `source` and `operands` (random or zeros) may be, others are ignored. Without `operands` those
 /// of "model/mlp_down_proj" are zeros: so are they in Vidur's profiles, where weights of the order
 /// of 1e-3 make the product before it vanish in f16 (scripts/limited_clock_error.py --operands).
-/// Throws InputError "file:line: ...".
-std::vector<Measurement> read_measurements(const std::filesystem::path& path);
+/// Column `b` of a workload (zeros or nothing) is heeded too. What is scored is one f16 GEMM, dense
+/// or `sparse`: where the columns `dtype`, `sparsity` and `batch` of a workload are there, each row
+/// must say so or nothing. Throws InputError "file:line: ...".
+std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse = false);
 
 /// The same from text; `file` is for messages.
-std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file);
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
+                                            bool sparse = false);
 
 }  // namespace sptc::sim

@@ -65,6 +65,12 @@ TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
 
 TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + path("absent.csv"), "absent.csv");
+  std::ofstream(path("bytes.csv")) << "m,n,k,time_us_median,dtype,sparsity,batch\n"
+                                      "4096,4096,4096,600,s8,2:4,64\n";
+  expect_refused("validate " + path("bytes.csv"), "bytes.csv:2: dtype is 's8'");
+  std::ofstream(path("sparse.csv")) << "m,n,k,time_us_median,sparsity\n4096,4096,4096,400,2:4\n";
+  expect_refused("validate " + path("sparse.csv"), "--variants dense");
+  expect_output("validate " + path("sparse.csv") + " --variants sparse", "1 measured GEMM");
   expect_refused("validate " + csv() + " --fidelity datapath", "--fidelity");
   expect_refused("validate " + csv() + " --format csv", "text or json");
   expect_refused("validate " + csv() + " --jobs 0", "--jobs");

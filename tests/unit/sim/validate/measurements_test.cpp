@@ -34,6 +34,37 @@ TEST(Measurements, OperandsAreTakenFromTheirColumnOrFromHowVidurProfiles) {
               parse_measurements(header + ",operands\n1,1,1,1,,0\n", "f.csv");
             }).find("operands must be random or zeros"),
             std::string::npos);
+  const auto workload =
+      parse_measurements("m,n,k,time_us_median,b\n1,1,1,1,zeros\n1,1,1,1,\n", "f");
+  EXPECT_TRUE(workload[0].zeros);
+  EXPECT_FALSE(workload[1].zeros);
+  EXPECT_NE(input_error_of([&] {
+              parse_measurements("m,n,k,time_us_median,b\n1,1,1,1,64\n", "f.csv");
+            }).find("f.csv:2: b must be 'zeros' or empty, not '64'"),
+            std::string::npos);
+}
+
+TEST(Measurements, ARowOfAnotherLaunchThanTheScoredOneIsRefused) {
+  const std::string header = "m,n,k,time_us_median,dtype,sparsity,batch\n";
+  const auto error = [&](const std::string& row, bool sparse) {
+    return input_error_of([&] { parse_measurements(header + row + "\n", "f.csv", sparse); });
+  };
+  EXPECT_EQ(error("1,1,1,1,s8,2:4,64", false),
+            "f.csv:2: dtype is 's8', but GEMMs of f16 are scored");
+  EXPECT_EQ(error("1,1,1,1,,2:4,64", false), "f.csv:2: batch is '64', but single GEMMs are scored");
+  EXPECT_EQ(error("1,1,1,1,f16,2:4,1", false),
+            "f.csv:2: sparsity is '2:4', but dense launches are scored (--variants dense)");
+  EXPECT_EQ(error("1,1,1,1,f16,dense,1", true),
+            "f.csv:2: sparsity is 'dense', but 2:4 launches are scored (--variants sparse)");
+  for (const char* row : {"1,1,1,1,F16,,", "1,1,1,1,f16 ,,", "1,1,1,1,,1:2,", "1,1,1,1,,,1.0",
+                          "1,1,1,1,,,01", "1,1,1,1,,,-1", "1,1,1,1,\x01,,"}) {
+    EXPECT_TRUE(error(row, false).starts_with("f.csv:2: ")) << row;
+    EXPECT_TRUE(error(row, true).starts_with("f.csv:2: ")) << row;
+  }
+  for (const char* row : {"1,1,1,1,f16,dense,1", "1,1,1,1,,,", "1,1,1,1,,1:1,"}) {
+    EXPECT_EQ(parse_measurements(header + row + "\n", "f.csv").size(), 1U) << row;
+  }
+  EXPECT_EQ(parse_measurements(header + "1,1,1,1,,2:4,\n", "f.csv", true).size(), 1U);
 }
 
 TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
