@@ -208,7 +208,8 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     share.operands[static_cast<std::size_t>(Operand::kB)] = of(from_b, requested_b);
     share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
     share.burst_l2_bytes = static_cast<double>(traffic.largest_tile_l2_bytes());
-    const auto of_b_tile = static_cast<double>(traffic.tile_bytes(Operand::kB) / kernel.cta_group);
+    const double of_b_tile =
+        static_cast<double>(traffic.tile_bytes(Operand::kB)) / kernel.cta_group;
     share.burst_dram_bytes =
         of_a.from_dram * (static_cast<double>(traffic.largest_tile_bytes()) - of_b_tile) +
         share.operands[static_cast<std::size_t>(Operand::kB)].from_dram * of_b_tile;

@@ -47,9 +47,9 @@ class Gpu : public sc_core::sc_module {
   /// share of the memory.
   void set_followed(bool followed) { followed_ = followed; }
 
-  /// Runs `kernel` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`. Throws
+  /// Runs `launched` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`. Throws
   /// InternalError where the simulation gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& kernel, const std::vector<int>& parts = {0});
+  GridRun run(const KernelLaunch& launched, const std::vector<int>& parts = {0});
 
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;

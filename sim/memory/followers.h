@@ -127,17 +127,18 @@ class Followers : public TileObserver {
   /// Nothing is handed out, done or in the L2.
   void reset_memory();
   void assign_followers(const std::vector<int>& leaders);
-  void begin_cta(std::size_t place, std::int64_t cta, std::int64_t now);
-  void begin_segment(std::size_t place, std::int64_t now);
-  void end_segment(std::size_t place, std::int64_t now);
-  void repeat(std::size_t place, const Pending& what);
-  bool try_repeat(std::size_t place, const Pending& what, bool any);
+  // `index`: that of a place.
+  void begin_cta(std::size_t index, std::int64_t cta, std::int64_t now);
+  void begin_segment(std::size_t index, std::int64_t now);
+  void end_segment(std::size_t index, std::int64_t now);
+  void repeat(std::size_t index, const Pending& what);
+  bool try_repeat(std::size_t index, const Pending& what, bool any);
   void repeat_phase(LeaderLog::Phase& phase, const LeaderLog::Repeater& repeater);
-  void retry(std::size_t place, bool any = false);
+  void retry(std::size_t index, bool any = false);
   /// For all who repeat `phase`, the transactions from `first` on.
   void plan_latest(LeaderLog::Phase& phase, std::size_t first);
   void plan_repeat(LeaderLog::Phase& phase, std::size_t first, const LeaderLog::Repeater& repeater);
-  void plan_use(std::size_t place);
+  void plan_use(std::size_t index);
   bool is_there(Place& place, const LeaderLog::Tile* shown);
   std::int64_t use_cycle(Place& place, const LeaderLog::Tile* shown) const;
   void act_before(std::int64_t cycle, int sm);

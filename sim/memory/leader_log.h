@@ -95,8 +95,8 @@ class LeaderLog {
   /// Of segments with different ends.
   static int kind_of(const WorkSegment& work) { return work.finishes ? work.peers : -1; }
 
-  // What a leader does.
-  void begin_cta(std::size_t leader, std::size_t place, std::int64_t cta, std::int64_t now);
+  // What a leader does, in its place `number`.
+  void begin_cta(std::size_t leader, std::size_t number, std::int64_t cta, std::int64_t now);
   /// The phase that now ends a segment.
   Phase& end_cta(std::int64_t cta, std::int64_t now);
   /// Of a transaction: the phase whose segment it ends as the first one of the next segment, if
@@ -106,17 +106,17 @@ class LeaderLog {
   /// those that it has `before`.
   Phase& note(const RequestInfo& info, bool write, std::int64_t now, std::int64_t there,
               std::size_t& before);
-  /// A warp uses a k-tile. Whether it was the last warp.
-  bool note_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle);
+  /// A warp uses k-tile `number`. Whether it was the last warp.
+  bool note_used(std::int64_t cta, std::int64_t number, std::int64_t cycle);
   std::size_t leader_of(std::int64_t cta) const { return ctas_.at(cta).place->leader; }
 
   /// A segment of a leader, by its number in a place.
   struct Reference {
     std::size_t leader = 0, place = 0, segment = 0;
   };
-  /// The segment that stands beside segment `number` of a follower, or the latest one where the
-  /// leader has not come as far.
-  std::size_t reference(std::size_t leader, std::size_t place, std::size_t number) const;
+  /// The segment of place `number` that stands beside `segment` of a follower, or the latest one
+  /// where the leader has not come as far.
+  std::size_t reference(std::size_t leader, std::size_t number, std::size_t segment) const;
 
   /// Before all is repeated once more, now that all is known.
   void start_again();
