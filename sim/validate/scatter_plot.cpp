@@ -52,7 +52,7 @@ struct Axes {
   }
   /// Times to write at the axis: powers of ten, and what lies between where they are few.
   std::vector<double> ticks() const {
-    const std::vector<double> decades = multiples({1});
+    std::vector<double> decades = multiples({1});
     if (decades.size() > 2) {
       return decades;
     }
