@@ -206,7 +206,7 @@ TEST(StagedKernel, MultipliesATileWhileTheNextOneIsOnItsWayToTheRegisters) {
 /// Loads of one register of a line, one behind the other, then a matrix instruction on the last.
 class LoadChain {
  public:
-  explicit LoadChain(std::vector<int> lines) : parts_(instruction(DataType::kF16, 16)) {
+  explicit LoadChain(const std::vector<int>& lines) : parts_(instruction(DataType::kF16, 16)) {
     std::vector<WarpInstruction> code;
     for (const int line : lines) {
       WarpInstruction load;

@@ -26,7 +26,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kBlock = CacheTags::kBlockBytes;
 
 struct Bench {
-  explicit Bench(int sms, GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu)
+  explicit Bench(int sms, const GpuSpec& gpu = load_architecture("a100-sxm4-80gb").gpu)
       : clock(gpu.boost_clock_mhz), memory("memory", clock, gpu.memory, sms) {
     for (int sm = 0; sm < sms; ++sm) {
       readers.push_back(
@@ -152,7 +152,7 @@ TEST(MemorySystem, ThePortOfAnSmIsBusyForTheBytesOfATransactionAndNoOtherPort) {
   gpu.memory.l2_partitions = 1;
   gpu.memory.l2_bytes_per_cycle = 1 << 20;  // not in the way
   Bench bench(2, gpu);
-  const auto answers = [&](std::vector<std::size_t> readers) {
+  const auto answers = [&](const std::vector<std::size_t>& readers) {
     const std::int64_t start = bench.clock.now();
     for (const std::size_t reader : readers) {
       bench.readers[reader]->request(0, 1024);
