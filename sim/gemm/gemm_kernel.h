@@ -57,8 +57,10 @@ struct GemmKernel {
     return ceil_div(problem.shape.m, cta_tile.m * cta_group) * cta_group;
   }
   std::int64_t tiles_n() const { return ceil_div(problem.shape.n, cta_tile.n); }
-  /// Along K, of one slice; the last slice may have fewer.
-  std::int64_t k_tiles() const { return ceil_div(ceil_div(problem.shape.k, cta_tile.k), split_k); }
+  /// Along K, of all slices.
+  std::int64_t all_k_tiles() const { return ceil_div(problem.shape.k, cta_tile.k); }
+  /// Of one slice; the last slices may have fewer, or none.
+  std::int64_t k_tiles() const { return ceil_div(all_k_tiles(), split_k); }
   /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
   /// Kernels of warpgroups: a CTA fetches its next output tile while it stores the last.

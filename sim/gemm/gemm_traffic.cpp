@@ -116,20 +116,21 @@ std::int64_t GemmTraffic::slice_row_bytes(Operand operand, std::int64_t slice) c
 
 std::int64_t GemmTraffic::panel_bytes(Operand operand, std::int64_t tile,
                                       std::int64_t slice) const {
-  const bool is_b = operand == Operand::kB;
-  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
-  const std::int64_t length = is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m;
-  return std::clamp<std::int64_t>(length - tile * edge, 0, edge) * slice_row_bytes(operand, slice);
+  return panel_rows(operand).of(tile) * slice_row_bytes(operand, slice);
+}
+
+PanelRows GemmTraffic::panel_rows(Operand operand) const {
+  return operand == Operand::kB ? PanelRows{kernel_.problem.shape.n, kernel_.cta_tile.n}
+                                : PanelRows{kernel_.problem.shape.m, kernel_.cta_tile.m};
 }
 
 std::int64_t GemmTraffic::requested_bytes(Operand operand, std::int64_t begin,
                                           std::int64_t end) const {
   const bool is_b = operand == Operand::kB;
-  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
-  const std::int64_t length = is_b ? kernel_.problem.shape.n : kernel_.problem.shape.m;
+  const PanelRows rows = panel_rows(operand);
   const std::int64_t tiles = is_b ? kernel_.tiles_n() : kernel_.tiles_m();
   // Rows of a group of CTAs may lie beyond the edge as a whole.
-  const std::int64_t first_short = length / edge;
+  const std::int64_t first_short = rows.length / rows.edge;
   std::int64_t bytes = 0;
   for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
     std::int64_t missing = 0;
@@ -140,10 +141,10 @@ std::int64_t GemmTraffic::requested_bytes(Operand operand, std::int64_t begin,
       } else if (tile >= piece.first_n && tile < piece.first_n + piece.width) {
         at_edge = piece.ctas_in_column(tile - piece.first_n);
       }
-      missing += at_edge * std::min(edge, (tile + 1) * edge - length);
+      missing += at_edge * (rows.edge - rows.of(tile));
     }
-    bytes +=
-        (piece.count * edge - missing) * slice_row_bytes(operand, piece.slice % kernel_.split_k);
+    bytes += (piece.count * rows.edge - missing) *
+             slice_row_bytes(operand, piece.slice % kernel_.split_k);
   });
   return is_b ? bytes / kernel_.cta_group : bytes;
 }

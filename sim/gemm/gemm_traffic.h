@@ -4,6 +4,7 @@
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/sm/kernel_launch.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sptc::sim {
@@ -41,6 +42,16 @@ class GemmBytes {
   bool sparse_;
 };
 
+/// How many rows of A, or columns of B, the panels of an operand have: the last ones are shorter,
+/// and of a group of CTAs some may lie beyond the edge as a whole.
+struct PanelRows {
+  std::int64_t length, edge;
+
+  std::int64_t of(std::int64_t tile) const {
+    return std::clamp<std::int64_t>(length - tile * edge, 0, edge);
+  }
+};
+
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
 /// is the same bytes for every CTA that needs it, which is what the L2 has to see.
@@ -55,6 +66,9 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
   std::int64_t panel_bytes(Operand operand) const;
   /// Bytes of panel `tile` within slice `slice` of K, as copied: edges are shorter.
   std::int64_t panel_bytes(Operand operand, std::int64_t tile, std::int64_t slice) const;
+  PanelRows panel_rows(Operand operand) const;
+  /// Bytes of a row of an operand, or of a column of B, in a slice of K; none beyond the end of K.
+  std::int64_t slice_row_bytes(Operand operand, std::int64_t slice) const;
   /// Bytes of an operand that CTAs `begin` to `end` (exclusive) copy.
   std::int64_t requested_bytes(Operand operand, std::int64_t begin, std::int64_t end) const;
   /// Bytes of operands that one CTA away from the edges copies per full k-tile.
@@ -70,8 +84,6 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
   MemoryRange copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
                    std::int64_t tile) const;
   MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
-  /// Bytes of a row of an operand, or of a column of B, in a slice of K.
-  std::int64_t slice_row_bytes(Operand operand, std::int64_t slice) const;
 
   const GemmKernel kernel_;
   std::uint64_t first_[3] = {};  ///< address of A, B, metadata

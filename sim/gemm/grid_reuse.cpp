@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 
@@ -17,31 +18,37 @@ namespace {
 // them.
 constexpr std::int64_t kMaxWaves = 64;
 
-/// Bytes of the panels of some operands, by their number: that of the slice of K of a GEMM of the
-/// batch times the panels of each, and the place among those.
+/// Bytes of the panels of some operands that have their rows in common, as copied, by their number:
+/// that of the slice of K of a GEMM of the batch times the panels of each, and the place among
+/// those. At the edges panels are shorter; some lie beyond them as a whole.
 class PanelBytes {
  public:
   PanelBytes(const GemmTraffic& traffic, std::span<const Operand> operands, std::int64_t tiles,
              std::int64_t slices)
-      : tiles_(tiles), slices_(slices) {
-    for (const bool last_slice : {false, true}) {
-      for (const bool last_tile : {false, true}) {
-        for (const Operand operand : operands) {
-          bytes_[last_slice ? 1 : 0][last_tile ? 1 : 0] += static_cast<double>(
-              traffic.panel_bytes(operand, last_tile ? tiles - 1 : 0, last_slice ? slices - 1 : 0));
-        }
+      : rows_(traffic.panel_rows(operands.front())), tiles_(tiles) {
+    for (std::int64_t slice = 0; slice < slices; ++slice) {
+      std::int64_t bytes = 0;
+      for (const Operand operand : operands) {
+        bytes += traffic.slice_row_bytes(operand, slice);
       }
+      row_bytes_.push_back(static_cast<double>(bytes));
     }
   }
 
   double operator()(std::int64_t panel) const {
-    return bytes_[panel / tiles_ % slices_ == slices_ - 1 ? 1 : 0]
-                 [panel % tiles_ == tiles_ - 1 ? 1 : 0];
+    const auto slice = static_cast<std::size_t>(panel / tiles_) % row_bytes_.size();
+    return static_cast<double>(rows_.of(panel % tiles_)) * row_bytes_[slice];
+  }
+  /// Of all panels of one GEMM of the batch.
+  double all() const {
+    return static_cast<double>(rows_.length) *
+           std::accumulate(row_bytes_.begin(), row_bytes_.end(), 0.0);
   }
 
  private:
-  std::int64_t tiles_, slices_;
-  double bytes_[2][2] = {};  ///< of the last slice of K or not, of the last tile or not
+  PanelRows rows_;
+  std::int64_t tiles_;
+  std::vector<double> row_bytes_;  ///< by slice of K
 };
 
 /// Time as a partition of the L2 sees it, at the begin of a wave: bytes that were used and, of
@@ -237,6 +244,12 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
   }
   last_ = look_at(last_wave_);
   dram_bytes_ += from_dram;
+  if (last_wave_ > looked_at) {
+    // Those that were not looked at may be less like the others than the bounds of all.
+    const double once = a_bytes.all() + b_bytes.all() * kernel.problem.distinct_b;
+    dram_bytes_ = std::min(dram_bytes_, static_cast<double>(l2_read_bytes(kernel)));
+    dram_bytes_ = std::max(dram_bytes_, once * static_cast<double>(kernel.problem.batch));
+  }
 }
 
 const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {

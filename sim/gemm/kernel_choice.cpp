@@ -6,9 +6,12 @@
 #include "sim/gemm/kernel_candidates.h"
 #include "sim/gemm/kernel_estimate.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -70,6 +73,18 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   }
 }
 
+/// Throws where there are not as many k-tiles, `most`, as slices of K are asked for.
+void check_slices(const KernelOverrides& overrides, const GemmProblem& problem, std::int64_t most) {
+  if (overrides.split_k.value_or(1) > most) {
+    const GemmShape& shape = problem.shape;
+    throw InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
+                     std::to_string(most) + ": a slice of K has a k-tile at least, and " +
+                     std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                     std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
+                     " has no more");
+  }
+}
+
 /// The kernel of the library that has the tile of `overrides`, if one has: of a group of CTAs where
 /// more than one has rows.
 std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
@@ -98,6 +113,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   if (overrides.cta_tile) {
     const auto known = library_kernel(problem, overrides, target, values);
     GemmKernel kernel = known ? *known : forced_kernel(problem, overrides, target);
+    check_slices(overrides, problem, kernel.all_k_tiles());
     kernel.split_k = overrides.split_k.value_or(1);
     kernel.decomposition = decomposition;
     kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
@@ -105,6 +121,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   }
   std::optional<GemmKernel> best;
   double best_us = 0;
+  std::int64_t most_slices = 0;
   std::string reason;
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
@@ -126,9 +143,10 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     }
     kernel.problem = problem;
     kernel.decomposition = decomposition;
+    most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
-      if (((values || whole_k) && slices > 1) ||
+      if (((values || whole_k) && slices > 1) || slices > kernel.all_k_tiles() ||
           !(overrides.split_k || worth_trying(kernel, split, target))) {
         continue;
       }
@@ -140,6 +158,9 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
         best_us = time_us;
       }
     }
+  }
+  if (!best && most_slices > 0) {
+    check_slices(overrides, problem, most_slices);
   }
   if (!best && reason.empty()) {
     // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose

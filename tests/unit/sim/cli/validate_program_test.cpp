@@ -142,6 +142,7 @@ TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["operations"][0]["dense"]["kernel"]["split_k"], 8);
   expect_refused("gemm 256 256 16384 --split-k 0", "--split-k");
+  expect_refused("gemm 64 64 64 --split-k 64", "split-k 64 is not in 1..1");
   expect_refused("gemm 256 256 16384 --clock fast", "--clock");
 }
 

@@ -138,6 +138,31 @@ TEST(ChooseKernel, RefusesToCarryTheValuesOfSlicesOfK) {
   }
 }
 
+TEST(ChooseKernel, RefusesMoreSlicesOfKThanThereAreKTiles) {
+  const auto choose = [](const GemmProblem& what, const KernelOverrides& overrides) {
+    return choose_kernel(what, overrides, a100().kernel_target(), false);
+  };
+  expect_input_error(
+      [&] {
+        choose(problem(64, 64, 64), {{}, {}, 64});
+      },
+      {"split-k 64 is not in 1..1", "64 x 64 x 64, dense, has no more"});
+  expect_input_error(
+      [&] {
+        choose(problem(1024, 1024, 1024, true), {{}, {}, 33});
+      },
+      {"split-k 33 is not in 1..16", "sparse, has no more"});
+  // The least deep of the tiles that fit; those that are deeper are left out.
+  EXPECT_EQ(choose(problem(1024, 1024, 1024), {{}, {}, 32}).cta_tile.k, 32);
+  const GemmShape tile{128, 128, 64};
+  expect_input_error(
+      [&] {
+        choose(problem(256, 256, 1000), {tile, {}, 17});
+      },
+      {"split-k 17 is not in 1..16"});
+  EXPECT_EQ(choose(problem(256, 256, 1000), {tile, {}, 16}).split_k, 16);
+}
+
 TEST(ChooseKernel, TakesAKernelOfMmaSyncForValuesWhereTheLibraryHasNone) {
   for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
     const GpuSpec gpu = load_architecture(name).gpu;

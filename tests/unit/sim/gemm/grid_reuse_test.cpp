@@ -53,6 +53,24 @@ TEST(GridReuse, WindowsThatOverlapStillTravelFromTheL2ToTheSms) {
               reuse_apart.share_of(0).operands[b].waits_for_dram / 9, 1e-12);
 }
 
+TEST(GridReuse, SlicesBehindTheEndOfKFetchNothing) {
+  // 89 k-tiles in 16 slices of 6: the last slice but one has 5 and the last one none.
+  const GemmProblem problem{{31, 11, 5640}, 1, numerics::DataType::kF16, false};
+  const GemmKernel kernel =
+      choose_kernel(problem, {{{32, 32, 64}}, 3, 16}, a100().kernel_target(), false);
+  EXPECT_EQ(GridReuse(kernel, a100().memory, a100().sms).dram_bytes(), (31 + 11) * 2 * 5640);
+}
+
+TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
+  // Two groups of two CTAs: the third tile has 44 rows and the fourth one none.
+  const GpuSpec b200 = load_architecture("b200").gpu;
+  const GemmProblem problem{{300, 64, 512}, 1, numerics::DataType::kF16, false};
+  const GemmKernel kernel =
+      choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
+  ASSERT_EQ(kernel.cta_group, 2);
+  EXPECT_EQ(GridReuse(kernel, b200.memory, b200.sms).dram_bytes(), (300 + 64) * 2 * 512);
+}
+
 TEST(GridReuse, TheClosedFormWaitsLessForDramToo) {
   const KernelTarget target = a100().kernel_target();
   EXPECT_LT(estimate(kernel_of(convolution(1.0 / 9)), target).dram_us,

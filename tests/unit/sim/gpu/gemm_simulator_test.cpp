@@ -155,10 +155,14 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
 
 TEST(GemmSimulator, SlicesOfKWithoutAnythingInThemEnd) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
-  for (const GemmProblem& problem : {GemmProblem{{205, 6, 8}, 1, DataType::kF16, false},
-                                     GemmProblem{{53, 1909, 2}, 1, DataType::kF16, false},
-                                     GemmProblem{{4115, 72, 22}, 1, DataType::kF16, true}}) {
-    EXPECT_GT(simulator.run(problem, {{}, {}, 2}, nullptr).cycles, 0);
+  // Five k-tiles in slices of two: the fourth slice has none.
+  for (const GemmProblem& problem : {GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
+                                     GemmProblem{{53, 1909, 258}, 1, DataType::kF16, false},
+                                     GemmProblem{{4115, 72, 534}, 1, DataType::kF16, true}}) {
+    const GemmShape tile{64, 64, problem.sparse ? 128 : 64};
+    const GemmRun run = simulator.run(problem, {tile, {}, 4}, nullptr);
+    EXPECT_GT(run.cycles, 0);
+    EXPECT_EQ(run.kernel.split_k, 4);
   }
 }
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// DRAM delivers each operand of a launch at least once, and no more than the SMs ask the L2 for:
+// closed form, random shapes, with the library's kernels and with what a user may ask for instead.
+#include "models/base/error.h"
+#include "models/base/random.h"
+#include "sim/config/architecture.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/grid_reuse.h"
+#include "sim/gemm/kernel_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// Element after element of a stream.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : stream_(seed) {}
+  std::uint64_t below(std::uint64_t bound) { return stream_.below(next_++, bound); }
+  double uniform() { return static_cast<double>(below(1U << 24)) / (1U << 24); }
+
+ private:
+  RandomStream stream_;
+  std::uint64_t next_ = 0;
+};
+
+/// One of `values`.
+template <typename Value, std::size_t kCount>
+Value any_of(Random& random, const std::array<Value, kCount>& values) {
+  return values[random.below(kCount)];
+}
+
+/// Short and long extents alike.
+std::int64_t extent(Random& random, double most) {
+  return std::max<std::int64_t>(1, std::llround(std::exp(random.uniform() * std::log(most))));
+}
+
+GemmProblem random_problem(Random& random) {
+  constexpr std::array kTypes{numerics::DataType::kF16, numerics::DataType::kS8,
+                              numerics::DataType::kTf32};
+  GemmProblem problem;
+  problem.dtype = any_of(random, kTypes);
+  problem.sparse = random.below(2) == 1;
+  const std::int64_t k = extent(random, 30000);
+  problem.shape = {extent(random, 20000), extent(random, 20000), round_up(k, 8)};
+  problem.batch = random.below(3) == 0 ? extent(random, 40) : 1;
+  return problem;
+}
+
+KernelOverrides random_overrides(Random& random) {
+  constexpr std::array kEdges{16, 32, 64, 128, 192, 256};
+  KernelOverrides overrides;
+  if (random.below(2) == 1) {
+    overrides.split_k = static_cast<int>(extent(random, 64));
+  }
+  if (random.below(3) == 0) {
+    overrides.cta_tile = GemmShape{any_of(random, kEdges), any_of(random, kEdges),
+                                   any_of(random, std::array{32, 64, 128, 256})};
+  }
+  if (random.below(4) == 0) {
+    overrides.stages = static_cast<int>(2 + random.below(3));
+  }
+  return overrides;
+}
+
+std::int64_t compulsory_bytes(const GemmKernel& kernel) {
+  const GemmBytes bytes(kernel);
+  const GemmShape& shape = kernel.problem.shape;
+  std::int64_t of_a = bytes.row_bytes(Operand::kA, shape.k);
+  if (kernel.instruction.sparse) {
+    of_a += bytes.row_bytes(Operand::kMetadata, shape.k);
+  }
+  return kernel.problem.batch * (shape.m * of_a + shape.n * bytes.row_bytes(Operand::kB, shape.k));
+}
+
+std::string describe(const GemmKernel& kernel, const std::string& gpu) {
+  const GemmProblem& problem = kernel.problem;
+  const auto text = [](const GemmShape& shape) {
+    return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+  };
+  return gpu + " " + text(problem.shape) + " batch " + std::to_string(problem.batch) +
+         (problem.sparse ? " sparse" : " dense") + ", tile " + text(kernel.cta_tile) + " x " +
+         std::to_string(kernel.cta_group) + ", split-k " + std::to_string(kernel.split_k) +
+         ", clusters of " + std::to_string(kernel.cluster_ctas);
+}
+
+TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
+  Random random(20240811);
+  int launches = 0;
+  for (const char* name : {"a100-sxm4-80gb", "a40", "h100-sxm5-80gb", "b200", "t4"}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    for (int i = 0; i < 4000; ++i) {
+      const GemmProblem problem = random_problem(random);
+      const KernelOverrides overrides = random_overrides(random);
+      std::optional<GemmKernel> kernel;
+      try {
+        kernel = choose_kernel(problem, overrides, gpu.kernel_target(), false);
+      } catch (const InputError&) {
+        continue;  // more slices than k-tiles, a tile that does not fit
+      }
+      ++launches;
+      const MemoryTraffic traffic =
+          closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms));
+      SCOPED_TRACE(describe(*kernel, name));
+      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel));
+      EXPECT_LE(traffic.dram_read, traffic.l2_read);
+      EXPECT_GE(traffic.l2_hit_ratio(), 0);
+      EXPECT_LE(traffic.l2_hit_ratio(), 1);
+    }
+  }
+  EXPECT_GT(launches, 10000);
+}
+
+}  // namespace
+}  // namespace sptc::sim
