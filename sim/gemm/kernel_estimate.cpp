@@ -42,7 +42,7 @@ double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, st
 }
 
 /// Bytes that DRAM delivers and takes: every operand and D once, and again what a later wave of
-/// CTAs needs and the L2 has lost.
+/// CTAs needs and the L2 has lost; of partial sums what the L2 cannot keep.
 double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
   const GemmShape& shape = kernel.problem.shape;
   double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
@@ -67,7 +67,8 @@ double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const Kern
                      b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
   }
   return static_cast<double>(kernel.problem.batch) * (a + b + again) +
-         static_cast<double>(stored_bytes(kernel)) / kernel.split_k;
+         static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
+         static_cast<double>(reduction_bytes(kernel, target.memory).through_dram);
 }
 
 double output_elements(const GemmProblem& problem) {
@@ -228,11 +229,12 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   }
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
-    // The slices have just been written: they are read from the L2.
-    const double outputs = output_elements(kernel.problem);
-    const double bytes = outputs * (4.0 * kernel.split_k + output_bits(kernel.problem.dtype) / 8.0);
+    const ReductionBytes bytes = reduction_bytes(kernel, memory);
+    const double l2_us = static_cast<double>(bytes.partial_sums + bytes.written) /
+                         memory.l2_bytes_per_cycle / cycles_per_us;
+    const double dram_us = static_cast<double>(bytes.through_dram) / dram_bytes_per_us(target);
     result.launch_us += target.library.reduction_launch_us;
-    result.reduction_us = bytes / memory.l2_bytes_per_cycle / cycles_per_us;
+    result.reduction_us = std::max(l2_us, dram_us);
   }
   return result;
 }

@@ -3,10 +3,21 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/isa/warp_instruction.h"
+#include "sim/memory/memory_spec.h"
 
 #include <cstdint>
 
 namespace sptc::sim {
+
+/// What the second kernel of split-K moves, which sums the partial sums of the slices to D. The
+/// first one leaves them in the L2; what that cannot keep, DRAM takes and delivers again.
+struct ReductionBytes {
+  std::int64_t partial_sums = 0;
+  std::int64_t through_dram = 0;  ///< of those
+  std::int64_t written = 0;       ///< D
+};
+/// None where `kernel` does not cut K.
+ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory);
 
 /// Bytes of one launch at each level.
 struct MemoryTraffic {
@@ -20,6 +31,7 @@ struct MemoryTraffic {
   std::int64_t shared_memory() const { return shared_memory_read + shared_memory_written; }
   std::int64_t l2() const { return l2_read + l2_written; }
   std::int64_t dram() const { return dram_read + dram_written; }
+  void add(const ReductionBytes& reduction);
   /// Of the bytes that SMs read, those that DRAM did not deliver.
   double l2_hit_ratio() const {
     return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);

@@ -118,6 +118,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
   result.cycles = std::max<std::int64_t>(1, std::llround(in_sms * result.clock_mhz));
   result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms));
+  result.reduction = reduction_bytes(kernel, gpu.memory);
   result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, gpu);
   return result;
 }

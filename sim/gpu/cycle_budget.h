@@ -20,6 +20,7 @@ struct CycleBudget {
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;
   double dram = 0;
+  double reduction = 0;  ///< behind all those: the second kernel of split-K sums the slices
 };
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,

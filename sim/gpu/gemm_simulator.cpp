@@ -94,6 +94,7 @@ class GemmSimulator::Impl {
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
     result.traffic = traffic_of(kernel, reuse);
+    result.reduction = reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }

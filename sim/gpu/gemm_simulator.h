@@ -35,8 +35,10 @@ struct GemmRun {
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
-  /// Bytes of the whole launch: counted where all SMs were simulated, else in closed form.
+  /// Bytes of the launch: counted where all SMs were simulated, else in closed form; and those of
+  /// the second kernel of split-K, which is not simulated.
   MemoryTraffic traffic;
+  ReductionBytes reduction;
   CycleBudget budget;
   /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
   std::optional<Activity> activity;

@@ -108,10 +108,12 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
         continue;  // more slices than k-tiles, a tile that does not fit
       }
       ++launches;
-      const MemoryTraffic traffic =
-          closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms));
+      MemoryTraffic traffic = closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms));
+      const ReductionBytes reduction = reduction_bytes(*kernel, gpu.memory);
+      traffic.add(reduction);
       SCOPED_TRACE(describe(*kernel, name));
-      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel));
+      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel) + reduction.through_dram);
+      EXPECT_LE(reduction.through_dram, reduction.partial_sums);
       EXPECT_LE(traffic.dram_read, traffic.l2_read);
       EXPECT_GE(traffic.l2_hit_ratio(), 0);
       EXPECT_LE(traffic.l2_hit_ratio(), 1);

@@ -135,12 +135,31 @@ TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
               1 - all["time_us"].get<double>() / base["time_us"].get<double>(), 1e-9);
 }
 
+TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
+  for (const char* fidelity : {"analytic", "timing"}) {
+    const Outcome outcome =
+        run("gemm 4096 4096 4096 --split-k 16 --variants dense --check none "
+            "--format json --fidelity " +
+            std::string(fidelity));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto dense = nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+    const double partial_sums = 16.0 * 4 * 4096 * 4096;
+    EXPECT_GT(dense["bytes"]["hbm_read"], partial_sums);
+    EXPECT_LT(dense["bytes"]["hbm_read"], 1.2 * partial_sums);
+    const double reduction_us =
+        dense["busy_cycles"]["reduction"].get<double>() / dense["clock_mhz"].get<double>();
+    EXPECT_GT(reduction_us, 500);
+    EXPECT_GT(dense["launch_us"], reduction_us);
+  }
+}
+
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
   const Outcome outcome =
       run("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["operations"][0]["dense"]["kernel"]["split_k"], 8);
+  EXPECT_GT(json["operations"][0]["dense"]["busy_cycles"]["reduction"], 0);
   expect_refused("gemm 256 256 16384 --split-k 0", "--split-k");
   expect_refused("gemm 64 64 64 --split-k 64", "split-k 64 is not in 1..1");
   expect_refused("gemm 256 256 16384 --clock fast", "--clock");

@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
+#include "sim/gemm/traffic_counts.h"
 
 #include <gtest/gtest.h>
 
@@ -69,6 +70,31 @@ TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
       choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
   ASSERT_EQ(kernel.cta_group, 2);
   EXPECT_EQ(GridReuse(kernel, b200.memory, b200.sms).dram_bytes(), (300 + 64) * 2 * 512);
+}
+
+TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
+  const GemmProblem small{{512, 512, 4096}, 1, numerics::DataType::kF16, false};
+  const GemmProblem large{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
+  const auto kernel = [](const GemmProblem& problem, int slices) {
+    return choose_kernel(problem, {{{128, 128, 32}}, 3, slices}, a100().kernel_target(), false);
+  };
+  const MemorySpec& memory = a100().memory;
+  EXPECT_EQ(reduction_bytes(kernel(large, 1), memory).partial_sums, 0);
+  const ReductionBytes kept = reduction_bytes(kernel(small, 4), memory);
+  EXPECT_EQ(kept.partial_sums, 4 * 4 * 512 * 512);
+  EXPECT_EQ(kept.written, 2 * 512 * 512);
+  EXPECT_EQ(kept.through_dram, 0);
+  const ReductionBytes lost = reduction_bytes(kernel(large, 16), memory);
+  EXPECT_EQ(lost.partial_sums, std::int64_t{16} * 4 * 4096 * 4096);
+  EXPECT_EQ(lost.through_dram, lost.partial_sums - memory.l2_capacity.count());
+  // DRAM takes them behind the main loop and delivers them to the second kernel.
+  const double us = static_cast<double>(lost.through_dram) /
+                    (memory.dram_bytes_per_cycle(a100().boost_clock_mhz) * a100().boost_clock_mhz);
+  const KernelEstimate form = estimate(kernel(large, 16), a100().kernel_target());
+  EXPECT_DOUBLE_EQ(form.reduction_us, us);
+  EXPECT_GT(form.dram_us, us);
+  EXPECT_LT(estimate(kernel(small, 4), a100().kernel_target()).reduction_us,
+            static_cast<double>(kept.partial_sums) / 1e6);  // faster than a TB/s
 }
 
 TEST(GridReuse, TheClosedFormWaitsLessForDramToo) {
