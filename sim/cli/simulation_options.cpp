@@ -55,6 +55,7 @@ RunOptions checked(const SimulationOptions& given) {
   }
   if (!given.tile.empty()) {
     options.kernel.cta_tile = parse_tile(given.tile);
+    options.kernel.tile_of_pair = true;
   }
   if (!given.stages.empty()) {
     options.kernel.stages = static_cast<int>(parse_positive("--stages", given.stages, kMaxStages));

@@ -287,7 +287,7 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const std::string name =
       std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
-  const int depth = 2 * instruction.shape.k;
+  const std::int64_t depth = shortest_depth(instruction);
   if (tile.m <= 0 || tile.m % instruction.shape.m != 0 || tile.n <= 0 ||
       tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 || tile.m > 1024 ||
       tile.n > 1024 || tile.k > 1024) {

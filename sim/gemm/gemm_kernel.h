@@ -108,6 +108,12 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
 /// Whether no GPU has it: another pattern or shape than mma.sync of PTX for kernels.
 bool is_explored(const mma::MmaInstruction& instruction);
 
+/// Depth of the shortest k-tile of mma.sync kernels: two k-steps, one of which is multiplied while
+/// the fragments of the next one are loaded.
+constexpr std::int64_t shortest_depth(const mma::MmaInstruction& instruction) {
+  return 2 * std::int64_t{instruction.shape.k};
+}
+
 /// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
 /// Nothing, and `reason` filled, where it does not fit.
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,

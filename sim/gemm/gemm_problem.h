@@ -48,6 +48,9 @@ struct KernelOverrides {
   std::optional<int> stages;
   std::optional<int> split_k;
   std::optional<Decomposition> decomposition = std::nullopt;
+  /// Whether `cta_tile` stands for a pair of kernels, dense and sparse, that stage as many bytes of
+  /// A, and its k may be that of the other one.
+  bool tile_of_pair = false;
 };
 
 }  // namespace sptc::sim

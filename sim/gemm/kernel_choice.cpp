@@ -85,21 +85,60 @@ void check_slices(const KernelOverrides& overrides, const GemmProblem& problem, 
   }
 }
 
-/// The kernel of the library that has the tile of `overrides`, if one has: of a group of CTAs where
-/// more than one has rows.
+/// The kernel of the library that has these rows and columns, and `fits`, if one has: of a group of
+/// CTAs where more than one has rows.
+template <typename Fits>
 std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const KernelOverrides& overrides,
-                                         const KernelTarget& target, bool values) {
+                                         const KernelTarget& target, bool values,
+                                         const Fits& fits) {
   std::string reason;
   for (const TileCandidate& tile : target.library.tiles) {
+    if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n) {
+      continue;
+    }
     const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
-    if (kernel && !in_vain && kernel->cta_tile == *overrides.cta_tile &&
-        !(values && kernel->executed.is_asynchronous())) {
+    if (kernel && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous())) {
       return kernel;
     }
   }
   return std::nullopt;
+}
+
+/// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.
+GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& overrides,
+                           const KernelTarget& target, bool values) {
+  const auto known = library_kernel(
+      problem, overrides, target, values,
+      [&](const GemmKernel& kernel) { return kernel.cta_tile == *overrides.cta_tile; });
+  return known ? *known : forced_kernel(problem, overrides, target);
+}
+
+/// The same where the tile stands for a pair of kernels: its k may be that of the other one. An
+/// asynchronous kernel has one depth, which fills the swizzle of a copy; those of mma.sync take
+/// any depth that their instruction divides, and the sparse one is as deep as asked if it can.
+GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& overrides,
+                          const KernelTarget& target, bool values) {
+  const mma::MmaInstruction instruction = kernel_instruction(problem, target);
+  const std::int64_t asked = overrides.cta_tile->k;
+  const sparsity::Pattern pattern = instruction.sparse_pattern();
+  const auto paired =
+      library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
+        const std::int64_t k = kernel.cta_tile.k;
+        const bool is_other = problem.sparse ? kernel.compressed_k(k) == asked
+                                             : k * pattern.group == asked * pattern.kept;
+        return kernel.executed.is_asynchronous() && (k == asked || is_other);
+      });
+  if (paired) {
+    return *paired;
+  }
+  KernelOverrides deeper = overrides;
+  if (problem.sparse && asked % shortest_depth(instruction) != 0) {
+    deeper.cta_tile->k = asked * pattern.group / pattern.kept;
+  }
+  const bool divides = deeper.cta_tile->k % shortest_depth(instruction) == 0;
+  return kernel_as_asked(problem, divides ? deeper : overrides, target, values);
 }
 
 }  // namespace
@@ -111,8 +150,9 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       overrides.decomposition.value_or(Decomposition::kDataParallel);
   const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   if (overrides.cta_tile) {
-    const auto known = library_kernel(problem, overrides, target, values);
-    GemmKernel kernel = known ? *known : forced_kernel(problem, overrides, target);
+    GemmKernel kernel = overrides.tile_of_pair
+                            ? kernel_of_pair(problem, overrides, target, values)
+                            : kernel_as_asked(problem, overrides, target, values);
     check_slices(overrides, problem, kernel.all_k_tiles());
     kernel.split_k = overrides.split_k.value_or(1);
     kernel.decomposition = decomposition;
@@ -165,7 +205,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   if (!best && reason.empty()) {
     // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose
     // kernels run on every generation.
-    const int depth = 2 * kernel_instruction(problem, target).shape.k;
+    const std::int64_t depth = shortest_depth(kernel_instruction(problem, target));
     KernelOverrides of_registers = overrides;
     of_registers.cta_tile = GemmShape{64, 64, depth};
     return choose_kernel(problem, of_registers, target, values);

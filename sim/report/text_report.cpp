@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
 #include "sim/report/energy_explanation.h"
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace sptc::sim {
 namespace {
@@ -61,6 +64,43 @@ void append_variant(std::string& out, const std::string& first, const std::strin
        fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
 }
 
+/// "mma.sp.sync.m16n8k32": of the PTX name what tells one kernel from another.
+std::string short_name(const mma::MmaInstruction& instruction) {
+  constexpr std::string_view kMma = "mma";
+  std::string text(mma::name(instruction.family));
+  if (instruction.sparse) {
+    text.insert(text.find(kMma) + kMma.size(), ".sp");
+  }
+  return fmt::format("{}.m{}n{}k{}", text, instruction.shape.m, instruction.shape.n,
+                     instruction.shape.k);
+}
+
+std::string kernel_text(std::string_view variant, const KernelResult& kernel) {
+  const GemmShape& tile = kernel.cta_tile;
+  const std::string slices = kernel.split_k > 1 ? fmt::format(", split-k {}", kernel.split_k) : "";
+  return fmt::format("{} {}x{}x{}, {} stages{}{}, {}", variant, tile.m, tile.n, tile.k,
+                     kernel.stages, slices, kernel.stream_k ? ", stream-k" : "",
+                     short_name(kernel.instruction));
+}
+
+/// Which kernels ran, in a line where there is room.
+void append_kernels(std::string& out, const OperationResult& op) {
+  std::string text;
+  const auto append = [&](std::string_view variant, const std::optional<VariantResult>& figures) {
+    if (!figures) {
+      return;
+    }
+    const std::string kernel = kernel_text(variant, figures->kernel);
+    const bool fits = text.size() + kernel.size() + 4 <= kWidth;
+    text += text.empty() ? "    " + kernel : (fits ? "; " : "\n    ") + kernel;
+  };
+  append("dense", op.dense);
+  append(sparsity::hardware_pattern(op.dtype).name(), op.sparse);
+  if (!text.empty()) {
+    out += text + "\n";
+  }
+}
+
 void append_operation(std::string& out, const OperationResult& op) {
   const auto speedup = op.speedup();
   append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
@@ -68,6 +108,7 @@ void append_operation(std::string& out, const OperationResult& op) {
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
                  sparsity::hardware_pattern(op.dtype).name(), op.sparse,
                  speedup ? fmt::format("{:.2f}x", *speedup) : "");
+  append_kernels(out, op);
 }
 
 void append_total(std::string& out, const char* label, const char* variant,

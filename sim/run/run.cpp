@@ -217,6 +217,32 @@ std::vector<Operation> prepare(const Workload& workload, const RunOptions& optio
   return operations;
 }
 
+/// Says which launches the tile that the user asks for keeps from the instructions of their SM.
+void add_note_on_tile(const RunOptions& options, const SmSpec& sm, RunResult& result) {
+  const mma::MmaFamily own =
+      sm.has(mma::MmaFamily::kTcgen05) ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma;
+  if (!options.kernel.cta_tile || options.fidelity == Fidelity::kDatapath || !sm.has(own)) {
+    return;
+  }
+  const auto any_falls_back = [&](std::optional<VariantResult> OperationResult::*variant) {
+    return std::any_of(result.operations.begin(), result.operations.end(),
+                       [&](const OperationResult& op) {
+                         return op.*variant && !(op.*variant)->kernel.instruction.is_asynchronous();
+                       });
+  };
+  const bool dense = any_falls_back(&OperationResult::dense);
+  const bool sparse = any_falls_back(&OperationResult::sparse);
+  if (dense || sparse) {
+    result.notes.push_back(fmt::format(
+        "{} launches run as mma.sync, not {}: the library has no such kernel with this tile and "
+        "these stages",
+        dense && sparse ? "dense and sparse"
+        : dense         ? "dense"
+                        : "sparse",
+        mma::name(own)));
+  }
+}
+
 void add_notes(const Workload& workload, const RunOptions& options, std::string_view numerics,
                bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
@@ -368,6 +394,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
+  add_note_on_tile(options, architecture.gpu.sm, result);
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");

@@ -135,6 +135,19 @@ TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
               1 - all["time_us"].get<double>() / base["time_us"].get<double>(), 1e-9);
 }
 
+TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
+  const std::string gemm = "gemm 1024 1024 1024 --check none --fidelity analytic --tile ";
+  expect_output(gemm + "128x128x32",
+                "    dense 128x128x32, 4 stages, mma.sync.m16n8k16; "
+                "2:4 128x128x64, 4 stages, mma.sp.sync.m16n8k32\n");
+  expect_output(gemm + "128x128x128 --arch b200", "tcgen05.mma.m128n128k16; 2:4 128x128x128");
+  expect_output(gemm + "128x256x64 --arch h100-sxm5-80gb", "wgmma.sp.m64n256k32\n");
+  const std::string note = "dense and sparse launches run as mma.sync, not wgmma";
+  expect_output(gemm + "192x128x64 --arch h100-sxm5-80gb", note);
+  const Outcome own = run(gemm + "128x256x64 --arch h100-sxm5-80gb");
+  EXPECT_EQ(own.out.find("run as mma.sync"), std::string::npos) << own.out;
+}
+
 TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
   for (const char* fidelity : {"analytic", "timing"}) {
     const Outcome outcome =

@@ -271,6 +271,39 @@ TEST(ForcedTile, OfALibraryKernelNamesThatKernel) {
   }
 }
 
+TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
+  struct Case {
+    const char* gpu;
+    GemmShape tile;
+    std::int64_t dense_k, sparse_k;
+    mma::MmaFamily family;
+  };
+  // Both kernels of a pair stage as many bytes of A. mma.sync takes another depth as well.
+  for (const Case& c : {Case{"a100-sxm4-80gb", {128, 128, 32}, 32, 64, mma::MmaFamily::kMma},
+                        Case{"a100-sxm4-80gb", {128, 128, 64}, 64, 64, mma::MmaFamily::kMma},
+                        Case{"h100-sxm5-80gb", {128, 256, 64}, 64, 128, mma::MmaFamily::kWgmma},
+                        Case{"h100-sxm5-80gb", {128, 256, 128}, 64, 128, mma::MmaFamily::kWgmma},
+                        Case{"h100-sxm5-80gb", {128, 256, 32}, 32, 64, mma::MmaFamily::kMma},
+                        Case{"b200", {128, 256, 64}, 64, 128, mma::MmaFamily::kTcgen05},
+                        Case{"b200", {128, 128, 128}, 64, 128, mma::MmaFamily::kTcgen05}}) {
+    const GpuSpec gpu = load_architecture(c.gpu).gpu;
+    KernelOverrides overrides{c.tile, {}, {}};
+    overrides.tile_of_pair = true;
+    for (const bool sparse : {false, true}) {
+      const GemmKernel kernel =
+          choose_kernel(problem(4096, 1024, 8192, sparse), overrides, gpu.kernel_target(), false);
+      EXPECT_EQ(kernel.cta_tile, (GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k}))
+          << c.gpu;
+      EXPECT_EQ(kernel.executed.family, c.family) << c.gpu;
+      // What was chosen is found again by its own tile.
+      EXPECT_EQ(choose_kernel(kernel.problem, {kernel.cta_tile, kernel.stages, 1},
+                              gpu.kernel_target(), false)
+                    .executed,
+                kernel.executed);
+    }
+  }
+}
+
 TEST(ForcedTile, ThatNoKernelCanHaveIsRefusedWithTheReason) {
   const auto forced = [](GemmShape tile, std::optional<int> stages = std::nullopt) {
     return input_error_of([&] { kernel_for(problem(512, 512, 512), {tile, stages, {}}); });

@@ -40,8 +40,10 @@ TFLOP/s are effective: skipped zeros count. util = useful executed MACs.
 operation, m x n x k         batch*cnt type variant       cycles      time us  TFLOP/s util % pad % speed-up check
 ffn.intermediate                  1x24 f16  dense         141000      100.000    193.3   61.9   3.1          ok
   4096 x 3072 x 768                         2:4            70500       50.000    386.5   61.9   3.1    2.00x FAIL
+    dense 128x128x32, 3 stages, mma.sync.m16n8k16; 2:4 128x128x32, 3 stages, mma.sp.sync.m16n8k32
 attention scores, "softmax..    128x24 f16  dense         141000      100.000    193.3   61.9   3.1          -
   384 x 384 x 64                            2:4                -            -        -      -     -
+    dense 128x128x32, 3 stages, mma.sync.m16n8k16
 total, GEMMs only                           dense                    4800.000    190.5
                                             sparse                   3600.000    254.0                 1.33x FAIL
 Operations without a sparse variant enter the sparse total with their dense time.
@@ -71,6 +73,12 @@ TEST(TextReport, FitsIn120Columns) {
   op.dense->cycles = 999'999'999'999;
   op.dense->time_us = 12'345'678'901.5;
   op.dense->tflops = 12345.6;
+  op.dense->kernel.cta_tile = {1024, 1024, 1024};
+  op.dense->kernel.stages = 16;
+  op.dense->kernel.split_k = 64;
+  op.dense->kernel.instruction.family = mma::MmaFamily::kTcgen05;
+  op.dense->kernel.instruction.shape = {128, 256, 1024};
+  op.dense->kernel.instruction.sparse = true;
   op.sparse = op.dense;
   for (int i = 0; i < 50; ++i) {
     result.assumed.push_back("/a/parameter/with/a/name/" + std::to_string(i) + " = 1 cycles");
