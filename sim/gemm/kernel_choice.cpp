@@ -141,24 +141,27 @@ GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& ove
   return kernel_as_asked(problem, divides ? deeper : overrides, target, values);
 }
 
+/// The kernel that `overrides` names by its tile.
+GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                        const KernelTarget& target, bool values) {
+  GemmKernel kernel = overrides.tile_of_pair ? kernel_of_pair(problem, overrides, target, values)
+                                             : kernel_as_asked(problem, overrides, target, values);
+  check_slices(overrides, problem, kernel.all_k_tiles());
+  kernel.split_k = overrides.split_k.value_or(1);
+  kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+  return kernel;
+}
+
 }  // namespace
 
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values) {
   check_cut(overrides, values);
-  const Decomposition decomposition =
-      overrides.decomposition.value_or(Decomposition::kDataParallel);
-  const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   if (overrides.cta_tile) {
-    GemmKernel kernel = overrides.tile_of_pair
-                            ? kernel_of_pair(problem, overrides, target, values)
-                            : kernel_as_asked(problem, overrides, target, values);
-    check_slices(overrides, problem, kernel.all_k_tiles());
-    kernel.split_k = overrides.split_k.value_or(1);
-    kernel.decomposition = decomposition;
-    kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
-    return kernel;
+    return named_kernel(problem, overrides, target, values);
   }
+  const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   std::optional<GemmKernel> best;
   double best_us = 0;
   std::int64_t most_slices = 0;
@@ -182,7 +185,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       continue;
     }
     kernel.problem = problem;
-    kernel.decomposition = decomposition;
+    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
