@@ -219,16 +219,29 @@ energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& 
           std::clamp(fed, 0.01, 1.0)};
 }
 
+namespace {
+
+/// Cycles stay those of the model, calibration what is beside them.
+void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
+  const double stretch = (time_us - figures.launch_us) / (figures.time_us - figures.launch_us);
+  const double clocks = clock_mhz / figures.clock_mhz;
+  const auto cycles = static_cast<double>(figures.cycles);
+  figures.cycles = std::max<std::int64_t>(1, std::llround(cycles * stretch * clocks));
+  figures.calibration_us *= stretch;
+  figures.tflops *= figures.time_us / time_us;
+  figures.utilization *= cycles / static_cast<double>(figures.cycles);
+  figures.budget.cycles = static_cast<double>(figures.cycles);
+  figures.budget.dram *= clocks;  // DRAM keeps its own time
+  figures.clock_mhz = clock_mhz;
+  figures.time_us = time_us;
+}
+
+}  // namespace
+
 void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
                 const energy::PowerResult& result, VariantResult& figures) {
   if (result.limited) {
-    const double slower = result.seconds * 1e6 / figures.time_us;
-    const auto cycles = static_cast<double>(figures.cycles);
-    figures.clock_mhz = result.clock_mhz;
-    figures.time_us = result.seconds * 1e6;
-    figures.cycles = std::llround((figures.time_us - figures.launch_us) * figures.clock_mhz);
-    figures.tflops /= slower;
-    figures.utilization *= cycles / static_cast<double>(figures.cycles);
+    slow_down(result.clock_mhz, result.seconds * 1e6, figures);
   }
   EnergyResult energy;
   const energy::EnergyBreakdown& parts = result.energy;

@@ -194,6 +194,34 @@ TEST(AddEnergy, TheLimitedClockFeedsBackIntoTime) {
   EXPECT_NEAR(held.tflops * held.time_us, 2, 1e-9);
 }
 
+TEST(AddEnergy, TheLimitedClockLeavesCyclesThoseOfTheModel) {
+  energy::PowerSpec power = a100();
+  RunOptions options;
+  options.clock_limited = true;
+  const auto calibrated = [] {
+    VariantResult result = figures();
+    result.calibration_us = 0.25;
+    result.launch_us = 0.5;
+    result.time_us += 0.75;
+    return result;
+  };
+  VariantResult held = calibrated();
+  add_energy(layer(), false, power, {}, options, held);
+  power.power_limit_w = held.energy->power_w - 1;
+  held = calibrated();
+  add_energy(layer(), false, power, {}, options, held);
+  ASSERT_LT(held.clock_mhz, 1000);
+  EXPECT_EQ(held.cycles, 2000);  // the tensor cores', at any clock
+  EXPECT_DOUBLE_EQ(held.launch_us, 0.5);
+  EXPECT_NEAR(held.calibration_us, 0.25 * 1000 / held.clock_mhz, 1e-9);
+  EXPECT_NEAR(static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us +
+                  held.calibration_us,
+              held.time_us, 1e-9);
+  EXPECT_EQ(held.budget.cycles, 2000);
+  EXPECT_NEAR(held.budget.dram / held.clock_mhz, 1, 1e-9);  // us, as before
+  EXPECT_DOUBLE_EQ(held.utilization, 0.5);
+}
+
 TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 1000), 2e-6);
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 500), 4e-6);
