@@ -73,11 +73,13 @@ std::string_view words_for(Resource resource, const CycleBudget& budget) {
 }
 
 /// Two rows of the table: how long each resource works, and what goes if it is twice as fast. Tail:
-/// multiply cycles of the busiest SM that the mean SM does not have. Wait: not even the busiest
-/// resource works.
+/// multiply cycles of the busiest SM that the mean SM does not have. Wait: cycles in which not even
+/// the busiest resource works. Calibration: what is added to the cycles. The share of the busiest
+/// resource, wait, calibration and launch are the whole time.
 std::string rows(std::string_view variant, const VariantResult& result) {
   const CycleBudget& b = result.budget;
-  const double idle_us = result.time_us - result.launch_us - busiest(b) / result.clock_mhz;
+  const double idle_us = result.time_us - result.launch_us - result.calibration_us -
+                         busiest(b) / result.clock_mhz;
   const auto share = [&](double cycles) { return share_of_time(cycles, result); };
   const Bottleneck bottleneck(result);
   const auto saved = [&](Resource resource) {
@@ -85,16 +87,17 @@ std::string rows(std::string_view variant, const VariantResult& result) {
   };
   return fmt::format(
              "  {:<7} {:>9.1f} us {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} "
-             "{:>7.1f} {:>7.1f}\n",
+             "{:>7.1f} {:>7.1f} {:>7.1f}\n",
              variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
              share(b.operand_fetch), share(b.shared_memory), share(b.sm_port), share(b.l2),
              share(b.dram), percent(std::max(0.0, idle_us), result.time_us),
+             percent(result.calibration_us, result.time_us),
              percent(result.launch_us, result.time_us)) +
-         fmt::format(
-             "  {:<20} {:>7.1f} {:>7} {:>7} {:>7.1f} {:>7} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f}\n",
-             "  saved if 2x as fast", saved(Resource::kTensor), "", "",
-             saved(Resource::kSharedMemory), "", saved(Resource::kL2), saved(Resource::kDram),
-             saved(Resource::kWaits), saved(Resource::kLaunch));
+         fmt::format("  {:<20} {:>7.1f} {:>7} {:>7} {:>7.1f} {:>7} {:>7.1f} {:>7.1f} {:>7.1f} "
+                     "{:>7} {:>7.1f}\n",
+                     "  saved if 2x as fast", saved(Resource::kTensor), "", "",
+                     saved(Resource::kSharedMemory), "", saved(Resource::kL2),
+                     saved(Resource::kDram), saved(Resource::kWaits), "", saved(Resource::kLaunch));
 }
 
 /// The sparse launch with tensor cores, shared memory, L2 and DRAM twice as fast, over the dense.
@@ -242,10 +245,10 @@ std::string bottleneck_sentence(const OperationResult& operation) {
 
 std::string explain(const OperationResult& operation) {
   std::string out = fmt::format(
-      "{} ({} x {} x {})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
+      "{} ({} x {} x {})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
       fitted_name(operation.name, 60), operation.shape.m, operation.shape.n, operation.shape.k,
       "share %", "time", "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait",
-      "launch");
+      "calibr", "launch");
   if (operation.dense) {
     out += rows("dense", *operation.dense);
   }

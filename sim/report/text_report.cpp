@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,6 +129,60 @@ void append_totals(std::string& out, const Totals& totals) {
   if (totals.sparse) {
     out += "Operations without a sparse variant enter the sparse total with their dense time.\n";
   }
+}
+
+/// The time of a variant of the network by what it is made of, count-weighted.
+struct TimeParts {
+  double cycles_us = 0, launch_us = 0, calibration_us = 0;
+  double least_mhz = std::numeric_limits<double>::infinity(), most_mhz = 0;
+
+  void add(const VariantResult& figures, std::int64_t count) {
+    const auto launches = static_cast<double>(count);
+    cycles_us += launches * (figures.time_us - figures.launch_us - figures.calibration_us);
+    launch_us += launches * figures.launch_us;
+    calibration_us += launches * figures.calibration_us;
+    least_mhz = std::min(least_mhz, figures.clock_mhz);
+    most_mhz = std::max(most_mhz, figures.clock_mhz);
+  }
+  double time_us() const { return cycles_us + launch_us + calibration_us; }
+  std::string clock() const {
+    return most_mhz - least_mhz < 0.5 ? fmt::format("{:.0f} MHz", most_mhz)
+                                      : fmt::format("{:.0f} to {:.0f} MHz", least_mhz, most_mhz);
+  }
+};
+
+/// What stands between cycles and time, where calibration is more than a little of it.
+void append_time_parts(std::string& out, const RunResult& result) {
+  constexpr double kLittle = 0.02;
+  TimeParts dense;
+  TimeParts sparse;
+  for (const OperationResult& op : result.operations) {
+    if (op.dense) {
+      dense.add(*op.dense, op.count);
+    }
+    const VariantResult* in_sparse = op.in_sparse_network();
+    if (result.totals.sparse && in_sparse != nullptr) {
+      sparse.add(*in_sparse, op.count);
+    }
+  }
+  const auto is_much = [](const TimeParts& parts) {
+    return std::abs(parts.calibration_us) > kLittle * parts.time_us();
+  };
+  if (!is_much(dense) && !is_much(sparse)) {
+    return;
+  }
+  out +=
+      "time = cycles / clock + launches + calibration: what main loops and overlap of real kernels "
+      "change beyond the\nsimulated cycles, of which util % are; by closed forms\n";
+  const auto row = [&](const char* variant, const TimeParts& parts) {
+    if (parts.most_mhz > 0) {
+      line(out, "  {:<7} {} us of cycles at {} + {} of launches {} {} of calibration", variant,
+           time_text(parts.cycles_us), parts.clock(), time_text(parts.launch_us),
+           parts.calibration_us < 0 ? "-" : "+", time_text(std::abs(parts.calibration_us)));
+    }
+  };
+  row("dense", dense);
+  row("sparse", sparse);
 }
 
 /// Energies of the totals, dense beside sparse: parts of at least a thousandth of either.
@@ -278,19 +334,20 @@ std::string text_report(const RunResult& result) {
   append_list(out, "options:", options);
   out +=
       "TFLOP/s are effective: skipped zeros count. "
-      "util = useful executed MACs.\n\n";
+      "util = useful executed MACs, of the peak in these cycles.\n\n";
   line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
        "TFLOP/s", "util %", "pad %", "speed-up", "check");
   for (const OperationResult& op : result.operations) {
     append_operation(out, op);
   }
   append_totals(out, result.totals);
+  append_time_parts(out, result);
   append_energy(out, result.totals);
   if (result.explained) {
     out +=
         "\nwhy: share of a launch in which each resource works; what overlaps counts in each; "
-        "saved: "
-        "by the same kernel\n";
+        "saved: by the same kernel\nwait: cycles in which none works; calibr: what main loops and "
+        "overlap of real kernels add to the cycles, by closed forms\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

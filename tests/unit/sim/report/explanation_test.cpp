@@ -7,7 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -94,6 +97,35 @@ TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
   (*op.dense->saved)[Resource::kWaits] = 0;
   (*op.dense->saved)[Resource::kL2] = 0.03;
   EXPECT_TRUE(says(op, "dense is bound by nothing alone, soonest by the L2, at work"));
+}
+
+/// The cells of the row that begins with `variant`, in percent.
+std::vector<double> cells(const OperationResult& op, const std::string& variant) {
+  std::istringstream lines(explain(op));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first, us;
+    double time = 0;
+    if (words >> first && first == variant && words >> time >> us) {
+      return {std::istream_iterator<double>(words), {}};
+    }
+  }
+  return {};
+}
+
+TEST(Explanation, CallsCalibrationNoWait) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 128});
+  VariantResult& dense = *op.dense;
+  dense.time_us = 136.6;
+  dense.launch_us = 1.3;
+  dense.calibration_us = 54.7;
+  const double works = dense.budget.dram = 72.4 * dense.clock_mhz;
+  const std::vector<double> row = cells(op, "dense");
+  ASSERT_EQ(row.size(), 10u);
+  EXPECT_NEAR(row[7], 100 * (136.6 - 54.7 - 1.3 - 72.4) / 136.6, 0.06);
+  EXPECT_NEAR(row[8], 100 * 54.7 / 136.6, 0.06);
+  const double busiest = 100 * works / dense.clock_mhz / dense.time_us;
+  EXPECT_NEAR(busiest + row[7] + row[8] + row[9], 100, 0.2);
 }
 
 TEST(Explanation, ThanksNoResourceForWhatAnotherOrderOfCtasSaves) {

@@ -35,7 +35,7 @@ TEST(TextReport, LooksLikeThis) {
   const std::string expected =
       "sptcsim " + std::string(program_version()) + R"(: synthetic on test-gpu
 options: fidelity datapath, check eigen, seed 42
-TFLOP/s are effective: skipped zeros count. util = useful executed MACs.
+TFLOP/s are effective: skipped zeros count. util = useful executed MACs, of the peak in these cycles.
 
 operation, m x n x k         batch*cnt type variant       cycles      time us  TFLOP/s util % pad % speed-up check
 ffn.intermediate                  1x24 f16  dense         141000      100.000    193.3   61.9   3.1          ok
@@ -87,6 +87,30 @@ TEST(TextReport, FitsIn120Columns) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 120u) << line;
   }
+}
+
+TEST(TextReport, AddsCyclesLaunchAndCalibrationUpToTheTime) {
+  RunResult result = synthetic_result();
+  EXPECT_EQ(text_report(result).find("calibration"), std::string::npos);
+  result.operations.resize(1);
+  OperationResult& op = result.operations[0];
+  op.count = 2;
+  op.dense->time_us = 136.6;
+  op.dense->launch_us = 1.3;
+  op.dense->calibration_us = 54.6;
+  op.dense->clock_mhz = 1410;
+  op.sparse->launch_us = 1.25;
+  op.sparse->calibration_us = -0.5;
+  op.sparse->clock_mhz = 1300;
+  const std::string text = text_report(result);
+  EXPECT_NE(text.find("\n  dense   161.400 us of cycles at 1410 MHz + 2.600 of launches + 109.200 of "
+                      "calibration\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n  sparse  98.500 us of cycles at 1300 MHz + 2.500 of launches - 1.000 of "
+                      "calibration\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(TextReport, DoesNotPassControlCharactersOfNamesOn) {
