@@ -123,7 +123,8 @@ constexpr std::array kFields = {
                       store_sm<&SmSpec::tcgen05_interval_cycles>, true, 0},
 
     ArchitectureField{kTensorCore, "dot_units", true, kMaxUnits,
-                      "dot products that advance in a cycle", store_tc<&Tc::dot_units>},
+                      "dot products that advance in a cycle; selector_bytes_per_cycle feeds them",
+                      store_tc<&Tc::dot_units>},
     ArchitectureField{kTensorCore, "dot_width_bytes", true, kMaxUnits,
                       "bytes of operand A that one dot product takes in a cycle",
                       store_tc<&Tc::dot_width_bytes>},
@@ -158,7 +159,8 @@ constexpr std::array kFields = {
                       "registers of A, and of B, that are kept for the warp's next instruction",
                       store_tc<&Tc::reuse_registers>, true, 2},
     ArchitectureField{kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
-                      "bytes of operand B that the selector hands to the multipliers",
+                      "bytes of operand B that the selector hands to the multipliers, also for dense "
+                      "instructions: at least dot_units x dot_width_bytes for the peak rate",
                       store_tc<&Tc::selector_bytes_per_cycle>},
     ArchitectureField{kTensorCore, "selector_inputs", true, 64,
                       "candidates of one multiplier: M of the widest N:M pattern",

@@ -8,6 +8,22 @@
 #include <algorithm>
 
 namespace sptc::sim {
+namespace {
+
+/// Bytes of operands that the dot units take in a cycle.
+double peak_bytes(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  const bool to_f32 = kernel.instruction.accumulator == numerics::DataType::kF32;
+  const int units = to_f32 ? std::min(core.dot_units, core.f32_dot_units) : core.dot_units;
+  return double{1} * units * core.dot_width_bytes;
+}
+
+}  // namespace
+
+double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  return kernel.async_mma
+             ? 1
+             : std::max(1.0, peak_bytes(kernel, core) / core.selector_bytes_per_cycle);
+}
 
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics) {
@@ -27,13 +43,10 @@ double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
   issued.b = registers.b(0, 0);
   issued.c = registers.accumulator(0, 0);
   issued.metadata = registers.metadata(0, 0);
-  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
-  const double units = to_f32 ? std::min(core.dot_units, core.f32_dot_units) : core.dot_units;
   const double operands =
       static_cast<double>(instruction.macs()) * numerics::storage_bits(instruction.a_type) / 8;
-  const double alone = operands / (units * core.dot_width_bytes);
-  const double selected = operands / core.selector_bytes_per_cycle;
-  return std::max({1.0, issue_interval(core, context, issued) / alone, selected / alone});
+  const double alone = operands / peak_bytes(kernel, core);
+  return std::max(issue_interval(core, context, issued) / alone, selector_stretch(kernel, core));
 }
 
 }  // namespace sptc::sim

@@ -13,4 +13,8 @@ namespace sptc::sim {
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics);
 
+/// The part of that which the selector alone is the reason of: all operands of B pass it, those of
+/// dense instructions too.
+double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core);
+
 }  // namespace sptc::sim

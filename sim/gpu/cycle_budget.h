@@ -16,6 +16,7 @@ struct CycleBudget {
   double tensor = 0;         ///< multipliers, padding included
   double tensor_mean = 0;    ///< the same, of the mean SM: the rest of `tensor` is wave tail
   double operand_fetch = 0;  ///< beside `tensor`: narrow ports and the selector hold mma back
+  double selector = 0;       ///< the same, the selector alone
   double shared_memory = 0;  ///< fragments read and tiles written, at full width
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;
