@@ -158,10 +158,11 @@ constexpr std::array kFields = {
     ArchitectureField{kTensorCore, "reuse_registers", true, 16,
                       "registers of A, and of B, that are kept for the warp's next instruction",
                       store_tc<&Tc::reuse_registers>, true, 2},
-    ArchitectureField{kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
-                      "bytes of operand B that the selector hands to the multipliers, also for dense "
-                      "instructions: at least dot_units x dot_width_bytes for the peak rate",
-                      store_tc<&Tc::selector_bytes_per_cycle>},
+    ArchitectureField{
+        kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
+        "bytes of operand B that the selector hands to the multipliers, also for dense "
+        "instructions: at least dot_units x dot_width_bytes for the peak rate",
+        store_tc<&Tc::selector_bytes_per_cycle>},
     ArchitectureField{kTensorCore, "selector_inputs", true, 64,
                       "candidates of one multiplier: M of the widest N:M pattern",
                       store_tc<&Tc::selector_inputs>},

@@ -20,7 +20,7 @@ double peak_bytes(const GemmKernel& kernel, const TensorCoreSpec& core) {
 }  // namespace
 
 double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core) {
-  return kernel.async_mma
+  return kernel.executed.is_asynchronous()
              ? 1
              : std::max(1.0, peak_bytes(kernel, core) / core.selector_bytes_per_cycle);
 }

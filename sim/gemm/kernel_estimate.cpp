@@ -202,10 +202,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
                             cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
-  const double l2_cycles =
-      std::max((static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle,
-               (copied * ctas + stored) / at_ports);
-  result.l2_us = l2_cycles / cycles_per_us;
+  result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
+                 cycles_per_us;
+  result.sm_port_us = (copied * ctas + stored) / at_ports / cycles_per_us;
   result.dram_us = dram_bytes(kernel, traffic, target) / dram_bytes_per_us(target);
   const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
                         : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)
@@ -244,7 +243,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 double KernelEstimate::time_us(double ratio) const {
   const double data_path =
       power_mean({tensor_us / ratio, shared_memory_us / ratio}, kDataPathOverlap);
-  const double in_sms = power_mean({data_path, l2_us / ratio, latency_us}, sm_overlap);
+  const double from_l2 = std::max(l2_us, sm_port_us) / ratio;
+  const double in_sms = power_mean({data_path, from_l2, latency_us}, sm_overlap);
   // DRAM works on while CTAs wait for their first tiles and last results.
   return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
          outside_us();

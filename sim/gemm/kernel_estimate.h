@@ -13,6 +13,7 @@ struct KernelEstimate {
   double tensor_us = 0;         ///< main loop of the busiest SM
   double shared_memory_us = 0;  ///< of the busiest SM
   double l2_us = 0;
+  double sm_port_us = 0;  ///< the way from the L2 into the SMs and back, which passes with its work
   double dram_us = 0;
   double store_us = 0;    ///< DRAM takes what it can only take behind the multiplication
   double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages

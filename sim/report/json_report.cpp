@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
+#include "sim/report/bottleneck_sentence.h"
 #include "sim/report/energy_explanation.h"
-#include "sim/report/explanation.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
@@ -165,6 +165,29 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit_energy(variant.energy, visit);
 }
 
+/// As it was simulated, or in closed form: a design of these rates takes as much less.
+void explain(const VariantResult& variant, Json& json) {
+  const Bottleneck bottleneck(variant);
+  Json& saved = json["saved_if_twice_as_fast"];
+  for (const Resource resource : kResources) {
+    saved[std::string(report_name(resource))] = bottleneck.saved_by_doubling({resource});
+  }
+  saved[std::string(report_name(Resource::kRates))] =
+      bottleneck.saved_by_doubling({Resource::kRates});
+  if (const auto& pair = variant.pair) {
+    saved["two"] = Json{{"resources", {report_name(pair->busier), report_name(pair->other)}},
+                        {"saved", pair->saved}};
+  }
+  if (const auto& needed = variant.needed) {
+    Json& json_needed = json["needed_for_two"];
+    for (const Resource rate : kRates) {
+      json_needed["times_as_fast"][std::string(report_name(rate))] = needed->speeds[rate];
+    }
+    json_needed["speedup"] = needed->speedup;
+    json_needed["clock_mhz"] = needed->clock_mhz;
+  }
+}
+
 Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
@@ -172,13 +195,7 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   Json json = Json::object();
   visit_figures(*variant, setter_of(json));
   if (explained) {
-    const Bottleneck bottleneck(*variant);
-    for (const Resource resource : kResources) {
-      json["saved_if_twice_as_fast"][std::string(report_name(resource))] =
-          bottleneck.saved_by_doubling({resource});
-    }
-    json["saved_if_twice_as_fast"][std::string(report_name(Resource::kRates))] =
-        bottleneck.saved_by_doubling({Resource::kRates});
+    explain(*variant, json);
   }
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;

@@ -173,7 +173,7 @@ void append_time_parts(std::string& out, const RunResult& result) {
   }
   out +=
       "time = cycles / clock + launches + calibration: what main loops and overlap of real kernels "
-      "change beyond the\nsimulated cycles, of which util % are; by closed forms\n";
+      "change, a ratio\nof closed forms; util % are of the cycles, TFLOP/s of the time\n";
   const auto row = [&](const char* variant, const TimeParts& parts) {
     if (parts.most_mhz > 0) {
       line(out, "  {:<7} {} us of cycles at {} + {} of launches {} {} of calibration", variant,
@@ -345,9 +345,11 @@ std::string text_report(const RunResult& result) {
   append_energy(out, result.totals);
   if (result.explained) {
     out +=
-        "\nwhy: share of a launch in which each resource works; what overlaps counts in each; "
-        "saved: by the same kernel\nwait: cycles in which none works; calibr: what main loops and "
-        "overlap of real kernels add to the cycles, by closed forms\n";
+        "\nwhy: share of a launch in which each resource works; what overlaps counts in each. "
+        "wait: "
+        "cycles in which none works;\ncalibr: what main loops and overlap of real kernels change, "
+        "by closed forms. saved: by the same kernel, of a rate at most\nhalf of its share; chance: "
+        "no more than what a launch lost with a faster resource\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

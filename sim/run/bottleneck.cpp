@@ -13,8 +13,9 @@ struct Term {
   double KernelEstimate::*us;
 };
 /// What a faster resource shortens: not the waits, of which nothing is a rate.
-constexpr std::array<Term, 5> kRates{{{Resource::kTensor, &KernelEstimate::tensor_us},
+constexpr std::array<Term, 6> kTerms{{{Resource::kTensor, &KernelEstimate::tensor_us},
                                       {Resource::kSharedMemory, &KernelEstimate::shared_memory_us},
+                                      {Resource::kSmPort, &KernelEstimate::sm_port_us},
                                       {Resource::kL2, &KernelEstimate::l2_us},
                                       {Resource::kDram, &KernelEstimate::dram_us},
                                       {Resource::kDram, &KernelEstimate::store_us}}};
@@ -27,6 +28,8 @@ std::string_view report_name(Resource resource) {
       return "tensor";
     case Resource::kSharedMemory:
       return "smem";
+    case Resource::kSmPort:
+      return "sm_port";
     case Resource::kL2:
       return "l2";
     case Resource::kDram:
@@ -41,6 +44,31 @@ std::string_view report_name(Resource resource) {
   return "";
 }
 
+double busy_cycles(const CycleBudget& budget, Resource resource) {
+  switch (resource) {
+    case Resource::kTensor:
+      return budget.tensor + budget.operand_fetch;
+    case Resource::kSharedMemory:
+      return budget.shared_memory;
+    case Resource::kSmPort:
+      return budget.sm_port;
+    case Resource::kL2:
+      return budget.l2;
+    case Resource::kDram:
+      return budget.dram;
+    default:
+      return 0;
+  }
+}
+
+std::array<Resource, 3> busiest_rates(const CycleBudget& budget) {
+  std::array rates = kRates;
+  std::stable_sort(rates.begin(), rates.end(), [&](Resource left, Resource right) {
+    return busy_cycles(budget, left) > busy_cycles(budget, right);
+  });
+  return {rates[0], rates[1], rates[2]};
+}
+
 Bottleneck::Bottleneck(const VariantResult& launch)
     : launch_(launch), clock_ratio_(launch.clock_mhz / launch.clock_scaling.boost_clock_mhz) {
   scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.form);
@@ -53,7 +81,7 @@ double Bottleneck::in_sms_us(const KernelEstimate& form) const {
 double Bottleneck::time_us(const Speeds& speeds) const {
   const KernelEstimate& form = launch_.form;
   KernelEstimate faster = form;
-  for (const Term& term : kRates) {
+  for (const Term& term : kTerms) {
     faster.*term.us /= speeds[term.resource];
   }
   for (const auto wait :
@@ -71,52 +99,88 @@ double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) con
   Speeds speeds;
   for (const Resource resource : resources) {
     speeds[resource] = 2;
-    for (const Term& term : kRates) {
-      speeds[term.resource] = resource == Resource::kRates ? 2 : speeds[term.resource];
+    for (const Resource rate : kRates) {
+      speeds[rate] = resource == Resource::kRates ? 2 : speeds[rate];
     }
   }
   return 1 - time_us(speeds) / launch_.time_us;
 }
 
-double Bottleneck::own_saving(Resource resource) const {
-  const double saved = saved_by_doubling({resource});
-  const CycleBudget& budget = launch_.budget;
-  const auto at_most_half = [&](double cycles) {
-    return std::min(saved, cycles / launch_.clock_mhz / launch_.time_us / 2);
-  };
-  if (!launch_.saved) {
-    return saved;
+double Bottleneck::most_saved(const std::vector<Resource>& resources) const {
+  const double cycles = launch_.time_us * launch_.clock_mhz;
+  const double launch = launch_.launch_us / launch_.time_us;
+  double own = 0;
+  double busiest = 0;
+  for (const Resource rate : kRates) {
+    const double works = busy_cycles(launch_.budget, rate) / cycles;
+    const bool is_faster = std::find(resources.begin(), resources.end(), rate) != resources.end();
+    own += is_faster ? works / 2 : 0;
+    busiest = std::max(busiest, is_faster ? works / 2 : works);
   }
-  switch (resource) {
-    case Resource::kTensor:
-      return at_most_half(budget.tensor + budget.operand_fetch);
-    case Resource::kSharedMemory:
-      return at_most_half(budget.shared_memory);
-    case Resource::kL2:
-      return at_most_half(budget.l2);
-    case Resource::kDram:
-      return at_most_half(budget.dram);
-    default:
-      return saved;
+  const double of_rates = own > 0 ? own : (1 - launch) / 2;
+  return std::max(0.0, std::min(of_rates, 1 - launch - busiest));
+}
+
+double Bottleneck::own_saving(const std::vector<Resource>& resources) const {
+  const double saved = saved_by_doubling(resources);
+  const bool is_exact = !launch_.saved || resources.front() == Resource::kLaunch;
+  return is_exact ? saved : std::min(saved, most_saved(resources));
+}
+
+double Bottleneck::by_chance() const {
+  constexpr double kNextToNothing = 0.01;
+  double most_lost = 0;
+  for (const Resource resource : kResources) {
+    most_lost = std::max(most_lost, launch_.saved ? -saved_by_doubling({resource}) : 0.0);
   }
+  return most_lost > kNextToNothing ? most_lost : 0;
+}
+
+Resource Bottleneck::best_alone() const {
+  return *std::max_element(
+      kResources.begin(), kResources.end(),
+      [&](Resource left, Resource right) { return own_saving({left}) < own_saving({right}); });
+}
+
+bool Bottleneck::nothing_alone() const {
+  constexpr double kMuch = 0.15;
+  return own_saving({best_alone()}) < kMuch;
+}
+
+std::optional<SavedByPair> Bottleneck::together() const {
+  if (!nothing_alone()) {
+    return std::nullopt;
+  }
+  std::optional<SavedByPair> best;
+  if (launch_.saved && launch_.pair) {
+    best = launch_.pair;
+    best->saved = std::min(best->saved, most_saved({best->busier, best->other}));
+  }
+  for (auto first = kRates.begin(); !launch_.saved && first != kRates.end(); ++first) {
+    for (auto second = first + 1; second != kRates.end(); ++second) {
+      const double saved = saved_by_doubling({*first, *second});
+      if (!best || saved > best->saved) {
+        const bool in_order =
+            busy_cycles(launch_.budget, *first) >= busy_cycles(launch_.budget, *second);
+        best = {in_order ? *first : *second, in_order ? *second : *first, saved};
+      }
+    }
+  }
+  const double alone = std::max(0.0, own_saving({best_alone()}));
+  const bool is_more = best && best->saved > std::max({alone + 0.05, 1.5 * alone, by_chance()});
+  return is_more ? best : std::nullopt;
 }
 
 Resource Bottleneck::bound() const {
-  Resource best = kResources.front();
-  double most = own_saving(best);
-  double by_chance = 0.01;
-  for (const Resource resource : kResources) {
-    const double saved = own_saving(resource);
-    if (saved > most) {
-      best = resource;
-      most = saved;
-    }
-    by_chance = launch_.saved ? std::max(by_chance, -saved) : by_chance;
+  // In closed form what saves most is certain, however little it is.
+  if (const auto pair = launch_.saved ? together() : std::nullopt) {
+    return pair->busier;
   }
+  const Resource best = best_alone();
   // Where nothing alone saves anything, several rates wait for each other: the one that works most.
-  if (most < by_chance) {
+  if (own_saving({best}) < std::max(0.01, by_chance())) {
     const auto slowest =
-        std::max_element(kRates.begin(), kRates.end(), [this](const Term& left, const Term& right) {
+        std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
           return launch_.form.*left.us < launch_.form.*right.us;
         });
     return slowest->resource;
@@ -126,7 +190,7 @@ Resource Bottleneck::bound() const {
 
 Speeds Bottleneck::no_slower_than(double level_us) const {
   Speeds speeds;
-  for (const Term& term : kRates) {
+  for (const Term& term : kTerms) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
     speeds[term.resource] =
         std::max(speeds[term.resource], launch_.form.*term.us * stretch / level_us);
@@ -148,8 +212,8 @@ double Bottleneck::in_form(double target_us) const {
     return target_us;
   }
   Speeds twice;
-  for (const Term& term : kRates) {
-    twice[term.resource] = 2;
+  for (const Resource rate : kRates) {
+    twice[rate] = 2;
   }
   const double formed = std::log(time_us(twice) / launch_.time_us);
   const double simulated = std::log(1 - saved_by_doubling({Resource::kRates}));

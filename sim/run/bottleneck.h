@@ -4,10 +4,17 @@
 #include "sim/run/resource.h"
 #include "sim/run/run_result.h"
 
+#include <array>
 #include <optional>
 #include <vector>
 
 namespace sptc::sim {
+
+/// Cycles in which `resource` works; 0 where it is none of kRates.
+double busy_cycles(const CycleBudget& budget, Resource resource);
+
+/// Those of kRates that work most, the busiest first.
+std::array<Resource, 3> busiest_rates(const CycleBudget& budget);
 
 /// A launch whose kernel stays as it is while resources become faster: by its closed form, scaled
 /// to the time that was found, or, for one that is twice as fast, as simulated where it was.
@@ -18,10 +25,21 @@ class Bottleneck {
   double time_us(const Speeds& speeds) const;
   /// Share of the time that goes if `resources` are twice as fast.
   double saved_by_doubling(const std::vector<Resource>& resources) const;
-  /// The resource that saves most; where none saves a hundredth, the one that works most. What was
-  /// simulated to save also has other reasons, as CTAs come in another order: of a rate no more
-  /// counts than half of the time that it works, and nothing that is less than another resource
-  /// twice as fast loses.
+  /// Of what was simulated to go, the part that `resources` can be thanked for: calibration grows
+  /// with the cycles, and CTAs come in another order, so that a launch may gain more than half of
+  /// the time in which they work, or end before the others have done their work. No more counts.
+  double own_saving(const std::vector<Resource>& resources) const;
+  /// How much a launch changes by chance: what it was simulated to lose at most where a resource is
+  /// twice as fast. 0 where that is next to nothing.
+  double by_chance() const;
+  /// The resource that saves most by itself.
+  Resource best_alone() const;
+  /// Whether no resource alone saves much.
+  bool nothing_alone() const;
+  /// Where that is so and two rates save half as much again at least: these.
+  std::optional<SavedByPair> together() const;
+  /// What to name: the busier one of together(), where that was simulated; else best_alone(), where
+  /// it saves a hundredth and more than by_chance(); else the one that works most.
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.
@@ -38,8 +56,8 @@ class Bottleneck {
   double in_form(double target_us) const;
 
   double in_sms_us(const KernelEstimate& form) const;
-  /// Of what `resource` saves if it is twice as fast, the part that it can be thanked for.
-  double own_saving(Resource resource) const;
+  /// The most that can go if `resources` are twice as fast, by the time in which each works.
+  double most_saved(const std::vector<Resource>& resources) const;
 
   const VariantResult& launch_;
   double clock_ratio_ = 1;  ///< to the boost clock

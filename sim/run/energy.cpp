@@ -231,7 +231,8 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
   figures.tflops *= figures.time_us / time_us;
   figures.utilization *= cycles / static_cast<double>(figures.cycles);
   figures.budget.cycles = static_cast<double>(figures.cycles);
-  figures.budget.dram *= clocks;  // DRAM keeps its own time
+  figures.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
+  figures.budget.reduction *= clocks;
   figures.clock_mhz = clock_mhz;
   figures.time_us = time_us;
 }

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/doubled_resources.h"
+#include "sim/run/faster_designs.h"
 
 #include "models/base/error.h"
 #include "sim/gpu/shipped_design.h"
+#include "sim/run/bottleneck.h"
+#include "sim/run/faster_design.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/kernel_runner.h"
 
+#include <algorithm>
 #include <array>
-#include <memory>
-#include <string>
+#include <deque>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kL2,
-                                Resource::kDram,   Resource::kWaits,        Resource::kRates};
+using Launch = FasterDesigns::Launch;
+using Gains = FasterDesigns::Gains;
+
+constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort,
+                                Resource::kL2,     Resource::kDram,         Resource::kWaits,
+                                Resource::kRates};
 
 /// The kernel that `design` runs for `problem`, to be asked for on another one.
 KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& problem,
@@ -24,134 +30,248 @@ KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& proble
   return {kernel.cta_tile, kernel.stages, kernel.split_k, overrides.decomposition};
 }
 
-struct Times {
-  double us = 0;         ///< 0: not simulated
-  double launch_us = 0;  ///< of it
+/// What of a VariantResult its bottleneck depends on, as it travels between processes.
+struct Timed {
+  double us = 0;  ///< 0: not simulated
+  double launch_us = 0;
+  double calibration_us = 0;
+  double clock_mhz = 0;
+  double boost_clock_mhz = 0;
+  KernelEstimate form;
+  CycleBudget budget;
 };
 
-/// The times of all launches on `gpu`.
-std::vector<Times> times_on(const GpuSpec& gpu, const GpuSpec& base, RunOptions options,
-                            const std::vector<DoubledResources::Launch>& launches) {
-  const bool values = options.fidelity == Fidelity::kDatapath;
-  options.fidelity = Fidelity::kTiming;
-  options.sms = GemmSimulator::Sms::kSampled;
-  options.extrapolate = true;
-  GemmLauncher launcher(gpu, options);
-  const ShippedDesign design(base);
-  KernelRunner kernels(gpu, options,
-                       [&](const GemmProblem& problem, const KernelOverrides& overrides,
-                           const std::vector<GemmOperands>* operands) {
-                         return launcher(problem, kernel_on(design, problem, overrides, values),
-                                         operands);
-                       });
-  std::vector<Times> all;
-  for (const DoubledResources::Launch& launch : launches) {
-    Times times;
-    try {
-      const VariantResult result = kernels.time(launch.operation, launch.sparse);
-      times = {result.time_us, result.form.launch_us};
-    } catch (const InputError&) {
-      // The run itself says what is wrong.
+VariantResult result_of(const Timed& timed) {
+  VariantResult result;
+  result.time_us = timed.us;
+  result.launch_us = timed.launch_us;
+  result.calibration_us = timed.calibration_us;
+  result.clock_mhz = timed.clock_mhz;
+  result.clock_scaling.boost_clock_mhz = timed.boost_clock_mhz;
+  result.form = timed.form;
+  result.budget = timed.budget;
+  return result;
+}
+
+/// A design, and which launches are simulated on it.
+struct Trial {
+  Speeds speeds;
+  std::vector<std::size_t> launches;
+};
+
+/// Simulates launches of `gpu` on faster ones.
+class Laboratory {
+ public:
+  Laboratory(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
+      : launches_(launches), gpu_(gpu), options_(options), values_(uses_values(options)) {
+    options_.fidelity = Fidelity::kTiming;
+    options_.sms = GemmSimulator::Sms::kSampled;
+    options_.extrapolate = true;
+  }
+
+  /// The launches of each trial, several trials at a time.
+  std::vector<std::vector<Timed>> run(const std::vector<Trial>& trials) const {
+    std::vector<std::vector<Timed>> results;
+    std::deque<SeparateProcess> running;
+    for (std::size_t next = 0; results.size() < trials.size();) {
+      for (; next < trials.size() && running.size() < kAtOnce; ++next) {
+        const Trial& trial = trials[next];
+        running.emplace_back([&] { return bytes_of(times_on(trial)); });
+      }
+      results.push_back(rows_of<Timed>(running.front().result()));
+      ensure(results.back().size() == trials[results.size() - 1].launches.size(),
+             "a process timed not every launch");
+      running.pop_front();
     }
-    all.push_back(times);
+    return results;
   }
-  return all;
-}
 
-std::vector<Times> read_times(SeparateProcess& process, std::size_t count) {
-  std::vector<Times> times = rows_of<Times>(process.result());
-  ensure(times.size() == count, "a process timed not every launch");
-  return times;
-}
+  Speeds whole(const Speeds& speeds) const { return in_whole_units(gpu_, speeds); }
 
-void double_tensor_core(SmSpec& sm) {
-  TensorCoreSpec& core = sm.tensor_core;
-  for (int* const rate : {&core.dot_units, &core.f32_dot_units, &core.f64_multipliers}) {
-    *rate *= 2;
+ private:
+  static constexpr std::size_t kAtOnce = kSimulated.size() + 1;
+
+  static bool uses_values(const RunOptions& options) {
+    return options.fidelity == Fidelity::kDatapath;
   }
-  for (double* const rate :
-       {&core.operand_a_port_bytes_per_cycle, &core.operand_b_port_bytes_per_cycle,
-        &core.accumulator_port_bytes_per_cycle, &core.metadata_port_bytes_per_cycle,
-        &core.register_bank_bytes_per_cycle, &core.selector_bytes_per_cycle}) {
-    *rate *= 2;
+
+  std::vector<Timed> times_on(const Trial& trial) const {
+    // What is timed here on `gpu` itself is what the run times there.
+    const bool is_base = trial.speeds == Speeds();
+    const GpuSpec gpu = is_base ? gpu_ : faster(gpu_, trial.speeds);
+    GemmLauncher launcher(gpu, options_);
+    const ShippedDesign design(gpu_);
+    KernelRunner kernels(gpu, options_,
+                         [&](const GemmProblem& problem, const KernelOverrides& overrides,
+                             const std::vector<GemmOperands>* operands) {
+                           return launcher(problem, kernel_on(design, problem, overrides, values_),
+                                           operands);
+                         });
+    std::vector<Timed> all;
+    for (const std::size_t place : trial.launches) {
+      const Launch& launch = launches_[place];
+      Timed timed;
+      try {
+        const VariantResult result = kernels.time(launch.operation, launch.sparse);
+        timed = {result.time_us,      result.launch_us, result.calibration_us, result.clock_mhz,
+                 gpu.boost_clock_mhz, result.form,      result.budget};
+      } catch (const InputError&) {
+        // The run itself says what is wrong.
+      }
+      all.push_back(timed);
+    }
+    return all;
   }
-  for (int* const interval : {&sm.wgmma_interval_cycles, &sm.tcgen05_interval_cycles}) {
-    *interval = (*interval + 1) / 2;
+
+  const std::vector<Launch>& launches_;
+  const GpuSpec& gpu_;
+  RunOptions options_;
+  bool values_;
+};
+
+/// Each resource by itself, then what those results ask for.
+class Trials {
+ public:
+  Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
+      : launches_(launches), laboratory_(launches, gpu, options) {}
+
+  std::vector<std::optional<Gains>> gains() {
+    try_each_alone();
+    plan_pairs();
+    plan_needed();
+    const std::vector<std::vector<Timed>> times = laboratory_.run(planned_);
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+      for (std::size_t j = 0; j < planned_[i].launches.size(); ++j) {
+        if (times[i][j].us > 0) {
+          take(planned_[i].speeds, planned_[i].launches[j], times[i][j].us);
+        }
+      }
+    }
+    return std::move(gains_);
   }
-}
+
+ private:
+  void try_each_alone() {
+    std::vector<std::size_t> all(launches_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = i;
+    }
+    std::vector<Trial> trials{{{}, all}};
+    for (const Resource resource : kSimulated) {
+      trials.push_back({twice(resource), all});
+    }
+    const std::vector<std::vector<Timed>> times = laboratory_.run(trials);
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      const Timed& base = times.front()[i];
+      results_.push_back(result_of(base));
+      gains_.emplace_back();
+      if (std::any_of(times.begin(), times.end(),
+                      [i](const auto& row) { return row[i].us <= 0; })) {
+        continue;
+      }
+      SavedTime saved;
+      saved[Resource::kLaunch] = base.form.launch_us / 2 / base.us;
+      for (std::size_t j = 0; j < kSimulated.size(); ++j) {
+        saved[kSimulated[j]] = 1 - times[j + 1][i].us / base.us;
+      }
+      gains_[i].emplace();
+      gains_[i]->saved = saved;
+      results_[i].saved = saved;
+    }
+  }
+
+  /// Any two of the three busiest rates, where no resource alone is in the way.
+  void plan_pairs() {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      if (!gains_[i] || !Bottleneck(results_[i]).nothing_alone()) {
+        continue;
+      }
+      const std::array<Resource, 3> busiest = busiest_rates(results_[i].budget);
+      for (std::size_t first = 0; first < busiest.size(); ++first) {
+        for (std::size_t second = first + 1; second < busiest.size(); ++second) {
+          Speeds speeds;
+          speeds[busiest[first]] = speeds[busiest[second]] = 2;
+          plan(speeds, i);
+          pairs_.push_back({i, speeds, {busiest[first], busiest[second]}});
+        }
+      }
+    }
+  }
+
+  /// What the closed form asks for, where all rates twice as fast are enough.
+  void plan_needed() {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      const std::optional<std::size_t> dense = launches_[i].dense;
+      if (!gains_[i] || !dense || !gains_[*dense]) {
+        continue;
+      }
+      const double target_us = results_[*dense].time_us / 2;
+      const double least_us = results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]);
+      const auto speeds = Bottleneck(results_[i]).speeds_for(target_us);
+      if (speeds && least_us <= target_us && target_us < results_[i].time_us) {
+        needed_.push_back({i, laboratory_.whole(*speeds)});
+        plan(needed_.back().speeds, i);
+      }
+    }
+  }
+
+  void plan(const Speeds& speeds, std::size_t launch) {
+    auto trial = std::find_if(planned_.begin(), planned_.end(),
+                              [&](const Trial& known) { return known.speeds == speeds; });
+    if (trial == planned_.end()) {
+      trial = planned_.insert(planned_.end(), {speeds, {}});
+    }
+    trial->launches.push_back(launch);
+  }
+
+  /// `launch` took `us` at `speeds`: for whatever that was planned.
+  void take(const Speeds& speeds, std::size_t launch, double us) {
+    for (const PlannedPair& planned : pairs_) {
+      const double saved = 1 - us / results_[launch].time_us;
+      std::optional<SavedByPair>& best = gains_[launch]->pair;
+      if (planned.launch == launch && planned.speeds == speeds && (!best || saved > best->saved)) {
+        best = planned.pair;
+        best->saved = saved;
+      }
+    }
+    for (const PlannedNeed& planned : needed_) {
+      if (planned.launch == launch && planned.speeds == speeds) {
+        const double dense_us = results_[*launches_[launch].dense].time_us;
+        gains_[launch]->needed = {speeds, dense_us / us, results_[launch].clock_mhz};
+      }
+    }
+  }
+
+  struct PlannedPair {
+    std::size_t launch;
+    Speeds speeds;
+    SavedByPair pair;
+  };
+  struct PlannedNeed {
+    std::size_t launch;
+    Speeds speeds;
+  };
+
+  const std::vector<Launch>& launches_;
+  Laboratory laboratory_;
+  std::vector<VariantResult> results_;  ///< on the design as it is
+  std::vector<std::optional<Gains>> gains_;
+  std::vector<Trial> planned_;
+  std::vector<PlannedPair> pairs_;
+  std::vector<PlannedNeed> needed_;
+};
 
 }  // namespace
 
-GpuSpec doubled(GpuSpec gpu, Resource resource) {
-  if (!gpu.fitted_design) {
-    gpu.fitted_design = std::make_shared<const GpuSpec>(gpu);
-  }
-  switch (resource) {
-    case Resource::kTensor:
-      double_tensor_core(gpu.sm);
-      break;
-    case Resource::kSharedMemory:
-      gpu.sm.shared_memory_bank_bytes_per_cycle *= 2;
-      break;
-    case Resource::kL2:
-      gpu.memory.l2_bytes_per_cycle *= 2;
-      break;
-    case Resource::kDram:
-      gpu.memory.dram_gb_per_s *= 2;
-      break;
-    case Resource::kWaits:
-      for (int* const latency :
-           {&gpu.memory.l2_near_latency_cycles, &gpu.memory.l2_far_latency_cycles,
-            &gpu.memory.dram_access_latency_cycles, &gpu.sm.shared_memory_latency_cycles,
-            &gpu.sm.barrier_latency_cycles}) {
-        *latency = (*latency + 1) / 2;
-      }
-      break;
-    case Resource::kLaunch:
-      break;
-    case Resource::kRates:
-      for (const Resource rate :
-           {Resource::kTensor, Resource::kSharedMemory, Resource::kL2, Resource::kDram}) {
-        gpu = doubled(std::move(gpu), rate);
-      }
-      gpu.memory.sm_port_bytes_per_cycle *= 2;
-      break;
-  }
-  return gpu;
-}
-
-DoubledResources::DoubledResources(const std::vector<Launch>& launches, const GpuSpec& gpu,
-                                   const RunOptions& options)
+FasterDesigns::FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu,
+                             const RunOptions& options)
     : launches_(launches.size()),
-      base_([&] { return bytes_of(times_on(gpu, gpu, options, launches)); }) {
-  for (const Resource resource : kSimulated) {
-    changed_.emplace_back(
-        resource, SeparateProcess([&] {
-          return bytes_of(times_on(doubled(gpu, resource), gpu, options, launches));
-        }));
-  }
-}
+      process_([&] { return bytes_of(Trials(launches, gpu, options).gains()); }) {}
 
-std::vector<std::optional<SavedTime>> DoubledResources::results() {
-  std::vector<std::optional<SavedTime>> saved(launches_);
-  const std::vector<Times> base = read_times(base_, launches_);
-  for (std::size_t i = 0; i < launches_; ++i) {
-    if (base[i].us > 0) {
-      saved[i].emplace();
-      (*saved[i])[Resource::kLaunch] = base[i].launch_us / 2 / base[i].us;
-    }
-  }
-  for (auto& [resource, process] : changed_) {
-    const std::vector<Times> times = read_times(process, launches_);
-    for (std::size_t i = 0; i < launches_; ++i) {
-      if (saved[i] && times[i].us > 0) {
-        (*saved[i])[resource] = 1 - times[i].us / base[i].us;
-      } else {
-        saved[i].reset();
-      }
-    }
-  }
-  return saved;
+std::vector<std::optional<Gains>> FasterDesigns::results() {
+  std::vector<std::optional<Gains>> gains = rows_of<std::optional<Gains>>(process_.result());
+  ensure(gains.size() == launches_, "a process tried not every launch");
+  return gains;
 }
 
 }  // namespace sptc::sim

@@ -2,45 +2,44 @@
 #pragma once
 
 #include "sim/gpu/gpu_spec.h"
-#include "sim/run/bottleneck.h"
+#include "sim/run/resource.h"
 #include "sim/run/run_options.h"
 #include "sim/run/separate_process.h"
 #include "sim/trace/workload.h"
 
+#include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace sptc::sim {
 
-/// `gpu` with `resource` twice as fast: all rates of the tensor core and of what feeds it, one
-/// bandwidth, all of them (the ports of the SMs too), or half of the latencies outside the tensor
-/// cores. Not the launch.
-GpuSpec doubled(GpuSpec gpu, Resource resource);
-
-/// What every launch of a run gains where one resource is twice as fast and the kernel stays: found
-/// by simulating it, each resource in a process of its own beside the run (SystemC elaborates once
-/// per process).
-class DoubledResources {
+/// What every launch of a run gains on faster designs where the kernel stays: found by simulating
+/// it, each design in a process of its own beside the run (SystemC elaborates once per process).
+class FasterDesigns {
  public:
   struct Launch {
     Operation operation;
     bool sparse = false;
+    std::optional<std::size_t> dense = std::nullopt;  ///< place of the same operation's dense one
+  };
+
+  /// Of one launch, for the VariantResult members of the same names.
+  struct Gains {
+    SavedTime saved;
+    std::optional<SavedByPair> pair;
+    std::optional<NeededDesign> needed;
   };
 
   /// Begins; to be built before the run elaborates its GPU. `gpu` and `options` as of the run, one
   /// SM stands for all whatever they say.
-  DoubledResources(const std::vector<Launch>& launches, const GpuSpec& gpu,
-                   const RunOptions& options);
+  FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options);
 
-  /// Of each launch, in order, for VariantResult::saved; nothing for one that cannot be simulated.
-  /// Once.
-  std::vector<std::optional<SavedTime>> results();
+  /// Of each launch, in order; nothing for one that cannot be simulated. Once.
+  std::vector<std::optional<Gains>> results();
 
  private:
   std::size_t launches_;
-  SeparateProcess base_;
-  std::vector<std::pair<Resource, SeparateProcess>> changed_;
+  SeparateProcess process_;
 };
 
 }  // namespace sptc::sim

@@ -11,18 +11,22 @@ namespace sptc::sim {
 enum class Resource {
   kTensor,        ///< tensor cores and what feeds them operands
   kSharedMemory,  ///< bandwidth
+  kSmPort,        ///< bandwidth between each SM and the L2
   kL2,            ///< bandwidth
   kDram,          ///< bandwidth
   kWaits,         ///< latency of the memory, barriers, filling and emptying of the pipeline
   kLaunch,
-  kRates,  ///< the first four together
+  kRates,  ///< the first five together
 };
+/// What works at a rate.
+inline constexpr std::array kRates{Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort,
+                                   Resource::kL2, Resource::kDram};
 /// Each by itself.
-inline constexpr std::array kResources{Resource::kTensor, Resource::kSharedMemory,
-                                       Resource::kL2,     Resource::kDram,
-                                       Resource::kWaits,  Resource::kLaunch};
+inline constexpr std::array kResources{
+    Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort, Resource::kL2,
+    Resource::kDram,   Resource::kWaits,        Resource::kLaunch};
 
-/// As `bound_by` of reports names it: tensor, smem, l2, hbm, latency or launch; and rates.
+/// As `bound_by` of reports names it: tensor, smem, sm_port, l2, hbm, latency or launch; and rates.
 std::string_view report_name(Resource resource);
 
 /// One figure for each resource.
@@ -32,6 +36,7 @@ class OfResources {
   OfResources() { of_.fill(kInitial); }
   double& operator[](Resource resource) { return of_[static_cast<std::size_t>(resource)]; }
   double operator[](Resource resource) const { return of_[static_cast<std::size_t>(resource)]; }
+  bool operator==(const OfResources&) const = default;
 
  private:
   std::array<double, kResources.size() + 1> of_;
@@ -41,5 +46,19 @@ class OfResources {
 using Speeds = OfResources<1>;
 /// Shares of the time of a launch that go where the resource is twice as fast.
 using SavedTime = OfResources<0>;
+
+/// Two rates that are twice as fast at once, and the share of the time that goes then.
+struct SavedByPair {
+  Resource busier = Resource::kTensor, other = Resource::kTensor;
+  double saved = 0;
+};
+
+/// A design on which a sparse launch should take half of the dense one, and what it was simulated
+/// to take.
+struct NeededDesign {
+  Speeds speeds;
+  double speedup = 0;    ///< over the dense launch on the design as it is
+  double clock_mhz = 0;  ///< of the launches that were simulated
+};
 
 }  // namespace sptc::sim

@@ -3,9 +3,9 @@
 
 #include "models/base/error.h"
 #include "sim/run/check.h"
-#include "sim/run/doubled_resources.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
+#include "sim/run/faster_designs.h"
 #include "sim/run/network.h"
 #include "sim/trace/memory_guard.h"
 
@@ -29,29 +29,33 @@ bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
-std::vector<DoubledResources::Launch> launches_of(const std::vector<Operation>& operations,
-                                                  Variants variants) {
-  std::vector<DoubledResources::Launch> launches;
+std::vector<FasterDesigns::Launch> launches_of(const std::vector<Operation>& operations,
+                                               Variants variants) {
+  std::vector<FasterDesigns::Launch> launches;
   for (const Operation& op : operations) {
+    std::optional<std::size_t> dense;
     if (runs_dense(op, variants)) {
+      dense = launches.size();
       launches.push_back({op, false});
     }
     if (runs_sparse(op, variants)) {
-      launches.push_back({op, true});
+      launches.push_back({op, true, dense});
     }
   }
   return launches;
 }
 
-void set_saved(const std::vector<std::optional<SavedTime>>& saved,
+void set_gains(const std::vector<std::optional<FasterDesigns::Gains>>& gains,
                const std::vector<Operation>& operations, Variants variants,
                std::vector<OperationResult>& results) {
-  auto next = saved.begin();
+  auto next = gains.begin();
   const auto set = [&](bool was_run, std::optional<VariantResult>& variant) {
     if (was_run) {
-      const std::optional<SavedTime> of_launch = *next++;
-      if (variant) {
-        variant->saved = of_launch;
+      const std::optional<FasterDesigns::Gains>& of_launch = *next++;
+      if (variant && of_launch) {
+        variant->saved = of_launch->saved;
+        variant->pair = of_launch->pair;
+        variant->needed = of_launch->needed;
       }
     }
   };
@@ -345,9 +349,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   result.options = describe(options);
   result.seed = options.seed;
 
-  std::optional<DoubledResources> doubled;
+  std::optional<FasterDesigns> faster;
   if (options.explained && options.fidelity != Fidelity::kAnalytic) {
-    doubled.emplace(launches_of(operations, options.variants), architecture.gpu, options);
+    faster.emplace(launches_of(operations, options.variants), architecture.gpu, options);
   }
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);
@@ -383,8 +387,8 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     }
   }
   report_progress(operations.size());
-  if (doubled) {
-    set_saved(doubled->results(), operations, options.variants, result.operations);
+  if (faster) {
+    set_gains(faster->results(), operations, options.variants, result.operations);
   }
   SwitchingSource sampled(values);
   add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,

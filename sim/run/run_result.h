@@ -66,9 +66,11 @@ struct VariantResult {
   double calibration_us = 0;  ///< see GemmRun
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  KernelEstimate form;             ///< see GemmRun
-  std::optional<SavedTime> saved;  ///< simulated, where the user asks why: DoubledResources
-  double tflops = 0;               ///< effective: skipped zeros count
+  KernelEstimate form;                 ///< see GemmRun
+  std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
+  std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
+  std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach
+  double tflops = 0;                   ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
   MemoryTraffic traffic;   ///< bytes of one launch

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <exception>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -66,6 +67,8 @@ SeparateProcess::SeparateProcess(const std::function<std::string()>& work) {
   process_ = ::fork();
   ensure(process_ >= 0, "no process could be started");
   if (process_ == 0) {
+    // One that was started by another process of this kind ends with it.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
     write_all(ends[1], outcome_of(work));
     ::_exit(0);  // the buffers of the parent are not the child's to flush

@@ -166,6 +166,46 @@ TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
   }
 }
 
+TEST_F(ValidateProgram, SimulatesTheDesignThatItNamesForTwice) {
+  const auto sparse = [&](const std::string& arguments) {
+    const Outcome outcome =
+        run("gemm 4096 16 4096 --check none --format json --tile 64x32x64 --stages 4 --split-k 5" +
+            arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["operations"][0];
+  };
+  const auto base = sparse(" --explain");
+  const auto needed = base["sparse"]["needed_for_two"];
+  ASSERT_TRUE(needed.is_object()) << base["explanation"];
+  for (const char* const rate : {"tensor", "smem", "sm_port", "l2"}) {
+    ASSERT_EQ(needed["times_as_fast"][rate], 1) << rate;
+  }
+  const nlohmann::json named{{"base", "a100-sxm4-80gb"},
+                             {"name", "named"},
+                             {"memory",
+                              {{"dram_gb_per_s",
+                                {{"value", 2039 * needed["times_as_fast"]["hbm"].get<double>()},
+                                 {"evidence", "assumed"},
+                                 {"source", "as the sentence says"}}}}}};
+  std::ofstream(path("named.json")) << named;
+  const auto design = sparse(" --arch " + path("named.json"));
+  EXPECT_NEAR(needed["speedup"].get<double>(),
+              base["dense"]["time_us"].get<double>() / design["sparse"]["time_us"].get<double>(),
+              1e-6);
+}
+
+TEST_F(ValidateProgram, ExplainsWithTwoRatesWhereNothingAloneSavesMuch) {
+  const Outcome outcome =
+      run("gemm 10007 10007 101 --arch b200 --variants dense --check none --explain --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto op = nlohmann::json::parse(outcome.out)["operations"][0];
+  EXPECT_NE(op["explanation"].get<std::string>().find("nothing alone, but by the L2 and DRAM"),
+            std::string::npos)
+      << op["explanation"];
+  EXPECT_GT(op["dense"]["saved_if_twice_as_fast"]["two"]["saved"].get<double>(), 0.3);
+  EXPECT_EQ(op["dense"]["bound_by"], "l2");
+}
+
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {
   const Outcome outcome =
       run("gemm 256 256 16384 --variants dense --check none --format json --split-k 8");

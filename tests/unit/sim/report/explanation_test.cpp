@@ -2,12 +2,15 @@
 #include "sim/report/explanation.h"
 
 #include "sim/config/architecture.h"
+#include "sim/report/bottleneck_sentence.h"
 #include "sim/run/bottleneck.h"
 #include "sim/run/gemm_launcher.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -78,6 +81,22 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
   EXPECT_TRUE(says(saved_by_rates(0.1), "all twice as fast 2:4 would gain 1.85x"));
   EXPECT_TRUE(says(saved_by_rates(0.4), "for 2x it would need, in closed form, "));
   EXPECT_TRUE(says(saved_by_rates(0.4), "(simulated, all rates twice as fast: 2.78x)"));
+  // The design that the closed form names was simulated too.
+  op.sparse->needed.emplace();
+  op.sparse->needed->clock_mhz = op.sparse->clock_mhz;
+  op.sparse->needed->speedup = 1.66;
+  op.sparse->needed->speeds[Resource::kSharedMemory] = 1.46875;
+  op.sparse->needed->speeds[Resource::kSmPort] = 1.5;
+  EXPECT_TRUE(says(saved_by_rates(0.4),
+                   "for 2x it would need, in closed form, shared memory (shared_memory_banks) 1.47 "
+                   "times as fast and the SMs' ports to the L2 1.50 times as fast (simulated, that "
+                   "comes to 1.66x only; all rates twice as fast: 2.78x)"));
+  op.sparse->needed->speedup = 1.99;
+  EXPECT_TRUE(says(saved_by_rates(0.4), "(simulated: 1.99x; all rates"));
+  op.sparse->needed->clock_mhz += 100;
+  EXPECT_TRUE(says(saved_by_rates(0.4), fmt::format("(simulated at {:.0f} MHz: 1.99x; all rates",
+                                                    op.sparse->needed->clock_mhz)));
+  op.sparse->needed.reset();
   // What saves more when doubled needs to be less fast.
   const auto speed = [&](double share) {
     return (*Bottleneck(*saved_by_rates(share).sparse).speeds_for(250))[Resource::kTensor];
@@ -89,6 +108,7 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
 TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   OperationResult op = timed(gpu, {8192, 8192, 8192});
+  op.dense->budget.tensor *= 0.75;  // what others save leaves the tensor cores their time
   op.dense->saved.emplace();
   (*op.dense->saved)[Resource::kWaits] = 0.2;
   EXPECT_TRUE(says(op, "pipeline fill (half as long: -20 %), beside tensor cores, at work"));
@@ -126,6 +146,89 @@ TEST(Explanation, CallsCalibrationNoWait) {
   EXPECT_NEAR(row[8], 100 * 54.7 / 136.6, 0.06);
   const double busiest = 100 * works / dense.clock_mhz / dense.time_us;
   EXPECT_NEAR(busiest + row[7] + row[8] + row[9], 100, 0.2);
+}
+
+/// A dense launch whose resources work for these shares of its time, all else idle.
+OperationResult working(const std::map<Resource, double>& shares, double launch = 0) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 8192});
+  op.sparse.reset();
+  op.dense->saved.emplace();
+  CycleBudget& budget = op.dense->budget;
+  const std::map<Resource, double*> cycles{{Resource::kTensor, &budget.tensor},
+                                           {Resource::kSharedMemory, &budget.shared_memory},
+                                           {Resource::kSmPort, &budget.sm_port},
+                                           {Resource::kL2, &budget.l2},
+                                           {Resource::kDram, &budget.dram}};
+  budget.operand_fetch = 0;
+  op.dense->launch_us = launch * op.dense->time_us;
+  for (const auto& [resource, of_resource] : cycles) {
+    const auto share = shares.find(resource);
+    *of_resource =
+        share == shares.end() ? 0 : share->second * op.dense->time_us * op.dense->clock_mhz;
+  }
+  return op;
+}
+
+TEST(Explanation, NamesTwoResourcesWhereEachWaitsForTheOther) {
+  OperationResult op =
+      working({{Resource::kL2, 0.78}, {Resource::kDram, 0.74}, {Resource::kTensor, 0.37}}, 0.14);
+  SavedTime& saved = *op.dense->saved;
+  saved[Resource::kLaunch] = 0.07;
+  saved[Resource::kL2] = 0.046;
+  saved[Resource::kRates] = 0.42;
+  EXPECT_TRUE(says(op,
+                   "dense is bound by nothing alone, soonest by its launch, 14 % of the time (all "
+                   "rates twice as fast: -42 %)."));
+  op.dense->pair = SavedByPair{Resource::kL2, Resource::kDram, 0.38};
+  EXPECT_TRUE(says(op,
+                   "dense is bound by nothing alone, but by the L2 and DRAM together, at work 78 "
+                   "and 74 % of the time (both twice as fast: -38 %; its launch alone: -7 %)."));
+  EXPECT_EQ(Bottleneck(*op.dense).bound(), Resource::kL2);
+  // A launch that is long is one, whatever others do together.
+  op.dense->launch_us = 0.4 * op.dense->time_us;
+  saved[Resource::kLaunch] = 0.2;
+  EXPECT_TRUE(says(op, "dense is bound by its launch, 40 % of the time."));
+}
+
+TEST(Explanation, SavesNoMoreThanTheTimeInWhichAResourceWorks) {
+  OperationResult op = working({{Resource::kDram, 0.7}, {Resource::kL2, 0.2}});
+  (*op.dense->saved)[Resource::kDram] = 0.42;
+  EXPECT_TRUE(says(op, "by DRAM, at work 70 % of the time (twice as fast: -35 %)"));
+  // Half of the tensor cores' time is 46 %, but the L2 works 60 % of the old one.
+  op = working({{Resource::kTensor, 0.93}, {Resource::kL2, 0.6}});
+  (*op.dense->saved)[Resource::kTensor] = 0.48;
+  EXPECT_TRUE(says(op, "by tensor cores, at work 93 % of the time (twice as fast: -40 %)"));
+}
+
+TEST(Explanation, SaysWhatIsWithinChance) {
+  OperationResult op = working({{Resource::kTensor, 0.6}, {Resource::kL2, 0.41}});
+  (*op.dense->saved)[Resource::kTensor] = 0.109;
+  EXPECT_EQ(explain(op).find("chance"), std::string::npos);
+  (*op.dense->saved)[Resource::kL2] = -0.134;
+  (*op.dense->saved)[Resource::kLaunch] = 0.01;
+  EXPECT_TRUE(says(op,
+                   "by nothing alone that rises above chance (13 %: CTAs in another order), "
+                   "soonest by tensor cores, at work 60 % of the time (twice as fast: -11 %)"));
+  // Six cells are no more than chance; the launch is known.
+  std::string cells = explain(op);
+  int by_chance = 0;
+  for (std::size_t at = cells.find(" chance "); at != std::string::npos;
+       at = cells.find(" chance ", at + 1)) {
+    ++by_chance;
+  }
+  EXPECT_EQ(by_chance, 6 + 1) << cells;  // and the sentence
+  EXPECT_NE(cells.find("     1.0\n"), std::string::npos) << cells;
+}
+
+TEST(Explanation, NamesTheSelectorWhereMoreDotUnitsWaitForIt) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu.sm.tensor_core.dot_units *= 2;
+  gpu.sm.tensor_core.f32_dot_units *= 2;
+  EXPECT_TRUE(
+      says(timed(gpu, {4096, 4096, 4096}),
+           "dense is bound by the selector of the tensor cores (selector_bytes_per_cycle)"));
+  gpu.sm.tensor_core.selector_bytes_per_cycle *= 2;
+  EXPECT_FALSE(says(timed(gpu, {4096, 4096, 4096}), "selector"));
 }
 
 TEST(Explanation, ThanksNoResourceForWhatAnotherOrderOfCtasSaves) {

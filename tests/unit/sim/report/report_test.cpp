@@ -103,9 +103,10 @@ TEST(TextReport, AddsCyclesLaunchAndCalibrationUpToTheTime) {
   op.sparse->calibration_us = -0.5;
   op.sparse->clock_mhz = 1300;
   const std::string text = text_report(result);
-  EXPECT_NE(text.find("\n  dense   161.400 us of cycles at 1410 MHz + 2.600 of launches + 109.200 of "
-                      "calibration\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\n  dense   161.400 us of cycles at 1410 MHz + 2.600 of launches + 109.200 of "
+                "calibration\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("\n  sparse  98.500 us of cycles at 1300 MHz + 2.500 of launches - 1.000 of "
                       "calibration\n"),

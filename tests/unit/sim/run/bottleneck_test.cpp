@@ -5,6 +5,7 @@
 #include "sim/run/bottleneck.h"
 
 #include "sim/config/architecture.h"
+#include "sim/run/faster_design.h"
 #include "sim/run/gemm_launcher.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ VariantResult timed(const GpuSpec& gpu, const GemmShape& shape, bool sparse,
 }
 
 /// `gpu` with the rates that a closed form knows multiplied.
-GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
+GpuSpec faster_in_form(GpuSpec gpu, const Speeds& speeds) {
   // The share of the multiply rate that main loops reach stands for the rate: it need be no whole
   // number of dot units.
   for (TileCandidate& tile : gpu.kernels.tiles) {
@@ -46,15 +47,15 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   gpu.sm.shared_memory_bank_bytes_per_cycle = static_cast<int>(std::ceil(
       gpu.sm.shared_memory_bank_bytes_per_cycle * speeds[Resource::kSharedMemory] * (1 - 1e-9)));
   gpu.memory.l2_bytes_per_cycle *= speeds[Resource::kL2];
-  gpu.memory.sm_port_bytes_per_cycle *= speeds[Resource::kL2];
+  gpu.memory.sm_port_bytes_per_cycle *= speeds[Resource::kSmPort];
   gpu.memory.dram_gb_per_s *= speeds[Resource::kDram];
   gpu.kernels.launch_us /= speeds[Resource::kLaunch];
   gpu.kernels.reduction_launch_us /= speeds[Resource::kLaunch];
   return gpu;
 }
 
-/// The ports of the SMs count as L2 here; what they need for the first tiles and for D is waiting:
-/// time [us] of `changed` with the waits of `base`.
+/// What the ports of the SMs need for the first tiles and for D is waiting: time [us] of `changed`
+/// with the waits of `base`.
 double time_with_waits_us(const VariantResult& changed, const VariantResult& base) {
   const double ratio = changed.clock_mhz / changed.clock_scaling.boost_clock_mhz;
   KernelEstimate form = changed.clock_scaling.form;
@@ -89,7 +90,8 @@ TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
       }
       Speeds twice;
       twice[resource] = 2;
-      const VariantResult changed = timed(faster(gpu, twice), shape, sparse, same(base.kernel));
+      const VariantResult changed =
+          timed(faster_in_form(gpu, twice), shape, sparse, same(base.kernel));
       const double saved = 1 - time_with_waits_us(changed, base) / base.time_us;
       EXPECT_NEAR(bottleneck.saved_by_doubling({resource}), saved, 2e-3) << report_name(resource);
       EXPECT_LE(saved, named + 2e-3) << report_name(resource);
@@ -104,6 +106,46 @@ TEST(Bottleneck, IsWhatWorksMostWhereNothingAloneSavesAnything) {
   EXPECT_EQ(Bottleneck(launch).bound(), Resource::kTensor);
   (*launch.saved)[Resource::kLaunch] = 0.02;
   EXPECT_EQ(Bottleneck(launch).bound(), Resource::kLaunch);
+}
+
+TEST(Bottleneck, ThePortsOfTheSmsAreAResourceOfTheirOwn) {
+  const GpuSpec b200 = load_architecture("b200").gpu;
+  const VariantResult dense = timed(b200, {8192, 8192, 8192}, false);
+  const VariantResult sparse = timed(b200, {8192, 8192, 8192}, true);
+  const auto speeds = Bottleneck(sparse).speeds_for(dense.time_us / 2);
+  ASSERT_TRUE(speeds);
+  // At work in more than half of the dense time, the ports must be faster for 2x.
+  ASSERT_GT(sparse.budget.sm_port / sparse.clock_mhz, dense.time_us / 2);
+  EXPECT_GT((*speeds)[Resource::kSmPort], 1.05);
+  GpuSpec narrow = b200;
+  narrow.memory.sm_port_bytes_per_cycle /= 4;
+  EXPECT_EQ(Bottleneck(timed(narrow, {8192, 8192, 8192}, false)).bound(), Resource::kSmPort);
+}
+
+TEST(FasterDesign, HasWholeDotUnitsAndBanks) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  Speeds speeds;
+  speeds[Resource::kTensor] = 1.3;
+  speeds[Resource::kSharedMemory] = 1.46;
+  speeds[Resource::kSmPort] = 1.5;
+  const Speeds whole = in_whole_units(gpu, speeds);
+  EXPECT_DOUBLE_EQ(whole[Resource::kTensor], 42.0 / 32);
+  EXPECT_DOUBLE_EQ(whole[Resource::kSharedMemory], 47.0 / 32);
+  EXPECT_DOUBLE_EQ(whole[Resource::kSmPort], 1.5);
+  const GpuSpec design = faster(gpu, whole);
+  EXPECT_EQ(design.sm.tensor_core.dot_units, 42);
+  EXPECT_EQ(design.sm.tensor_core.f32_dot_units, 42);
+  EXPECT_EQ(design.sm.shared_memory_bytes_per_cycle().count(), 47 * 4);
+  EXPECT_DOUBLE_EQ(design.memory.sm_port_bytes_per_cycle, 1.5 * gpu.memory.sm_port_bytes_per_cycle);
+  EXPECT_EQ(design.memory.l2_bytes_per_cycle, gpu.memory.l2_bytes_per_cycle);
+  const GpuSpec all = faster(gpu, twice(Resource::kRates));
+  EXPECT_EQ(all.sm.shared_memory_bytes_per_cycle().count(), 256);
+  EXPECT_EQ(all.memory.sm_port_bytes_per_cycle, 2 * gpu.memory.sm_port_bytes_per_cycle);
+  EXPECT_EQ(faster(gpu, twice(Resource::kSmPort)).memory.l2_bytes_per_cycle,
+            gpu.memory.l2_bytes_per_cycle);
+  const GpuSpec near = faster(gpu, twice(Resource::kWaits));
+  EXPECT_EQ(near.sm.barrier_latency_cycles, 2);
+  EXPECT_EQ(near.memory.dram_gb_per_s, gpu.memory.dram_gb_per_s);
 }
 
 TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
@@ -121,7 +163,8 @@ TEST(Bottleneck, HalfTheDenseTimeIsReachedWithTheSpeedsThatItNames) {
       return;
     }
     ++reached;
-    const VariantResult changed = timed(faster(gpu, *speeds), shape, true, same(base.kernel));
+    const VariantResult changed =
+        timed(faster_in_form(gpu, *speeds), shape, true, same(base.kernel));
     const double us = time_with_waits_us(changed, base);
     EXPECT_LT(us, half_us * 1.005);
     if ((*speeds)[Resource::kSharedMemory] == 1 && base.time_us > half_us) {

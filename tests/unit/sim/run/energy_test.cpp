@@ -214,9 +214,9 @@ TEST(AddEnergy, TheLimitedClockLeavesCyclesThoseOfTheModel) {
   EXPECT_EQ(held.cycles, 2000);  // the tensor cores', at any clock
   EXPECT_DOUBLE_EQ(held.launch_us, 0.5);
   EXPECT_NEAR(held.calibration_us, 0.25 * 1000 / held.clock_mhz, 1e-9);
-  EXPECT_NEAR(static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us +
-                  held.calibration_us,
-              held.time_us, 1e-9);
+  EXPECT_NEAR(
+      static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us + held.calibration_us,
+      held.time_us, 1e-9);
   EXPECT_EQ(held.budget.cycles, 2000);
   EXPECT_NEAR(held.budget.dram / held.clock_mhz, 1, 1e-9);  // us, as before
   EXPECT_DOUBLE_EQ(held.utilization, 0.5);

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/bottleneck_sentence.h"
+
+#include "sim/run/bottleneck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr double kLittle = 0.05;  // of a time
+
+/// In percent of the time of a launch, how long `resource` works.
+double at_work(Resource resource, const VariantResult& result) {
+  return 100 * busy_cycles(result.budget, resource) / result.clock_mhz / result.time_us;
+}
+
+std::string_view words_for(Resource resource, const CycleBudget& budget) {
+  // Held back by their ports for more than this share of the time that they multiply.
+  constexpr double kFetchShare = 0.02;
+  constexpr double kLastBits = 1e-9;
+  switch (resource) {
+    case Resource::kTensor:
+      return budget.operand_fetch <= kFetchShare * budget.tensor ? "tensor cores"
+             : budget.selector >= budget.operand_fetch * (1 - kLastBits)
+                 ? "the selector of the tensor cores (selector_bytes_per_cycle)"
+                 : "operand fetch of the tensor cores";
+    case Resource::kSharedMemory:
+      return "shared memory";
+    case Resource::kSmPort:
+      return "the SMs' ports to the L2";
+    case Resource::kL2:
+      return "the L2";
+    case Resource::kDram:
+      return "DRAM";
+    case Resource::kWaits:
+      return "latency, barriers and pipeline fill";
+    case Resource::kLaunch:
+      return "its launch";
+    case Resource::kRates:
+      return "tensor cores, shared memory, the SMs' ports, the L2 and DRAM";
+  }
+  return "";
+}
+
+/// The sparse launch with all rates twice as fast, over the dense.
+double speedup_at_twice_the_rates(const VariantResult& dense, const VariantResult& sparse) {
+  const double saved = Bottleneck(sparse).saved_by_doubling({Resource::kRates});
+  return dense.time_us / (sparse.time_us * (1 - saved));
+}
+
+std::string why_not_two(const VariantResult& dense, const VariantResult& sparse) {
+  if (sparse.saved) {
+    return fmt::format(
+        "2x is out of reach: with {} all twice as fast 2:4 would gain {:.2f}x, for launch, "
+        "latency, barriers and pipeline fill stay",
+        words_for(Resource::kRates, sparse.budget), speedup_at_twice_the_rates(dense, sparse));
+  }
+  return fmt::format(
+      "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us, and "
+      "half of the dense time is {:.1f} us",
+      Bottleneck(sparse).waits_us(), dense.time_us / 2);
+}
+
+/// "A 1.20 times as fast, B 1.40 times as fast and C 1.10 times as fast"; "" where nothing is.
+std::string list(const Speeds& speeds, const CycleBudget& budget) {
+  std::vector<std::string> needs;
+  for (const Resource resource : kResources) {
+    if (speeds[resource] >= 1.005) {
+      // Bytes per cycle of a bank are a whole number, which is too coarse.
+      const bool by_banks = resource == Resource::kSharedMemory;
+      needs.push_back(fmt::format("{}{} {:.2f} times as fast", words_for(resource, budget),
+                                  by_banks ? " (shared_memory_banks)" : "", speeds[resource]));
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == needs.size() ? " and " : ", ") + needs[i];
+  }
+  return text;
+}
+
+/// What the needed design and all rates twice as fast were simulated to give.
+std::string simulated_words(const VariantResult& dense, const VariantResult& sparse) {
+  constexpr double kAsGoodAsTwo = 1.95;
+  std::string text = " (simulated";
+  if (const auto& needed = sparse.needed) {
+    text += std::abs(needed->clock_mhz - sparse.clock_mhz) > 0.5
+                ? fmt::format(" at {:.0f} MHz", needed->clock_mhz)
+                : "";
+    text += needed->speedup < kAsGoodAsTwo
+                ? fmt::format(", that comes to {:.2f}x only;", needed->speedup)
+                : fmt::format(": {:.2f}x;", needed->speedup);
+  } else {
+    text += ",";
+  }
+  return text + fmt::format(" all rates twice as fast: {:.2f}x)",
+                            speedup_at_twice_the_rates(dense, sparse));
+}
+
+/// What the sparse launch would need to take half of the dense one.
+std::string needs_for_two(const VariantResult& dense, const VariantResult& sparse) {
+  const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
+                                    : Bottleneck(sparse).speeds_for(dense.time_us / 2);
+  const bool in_reach = !sparse.saved || speedup_at_twice_the_rates(dense, sparse) >= 2;
+  if (!speeds || !in_reach) {
+    return why_not_two(dense, sparse);
+  }
+  const std::string needs = list(*speeds, sparse.budget);
+  if (needs.empty()) {
+    return "that is 2x";
+  }
+  return sparse.saved
+             ? "for 2x it would need, in closed form, " + needs + simulated_words(dense, sparse)
+             : "for 2x it would need " + needs;
+}
+
+/// What stands right behind `first`: the resource whose doubling saves nearly as much, or that with
+/// which a doubled `first` saves a lot more, or nothing.
+std::string right_behind(const VariantResult& result, Resource first) {
+  constexpr double kNearly = 0.5;
+  constexpr double kALot = 0.1;  // of the time
+  const Bottleneck bottleneck(result);
+  const double alone = bottleneck.own_saving({first});
+  std::string text;
+  double most = std::max({kNearly * alone, bottleneck.by_chance(), 0.005});
+  double most_together = 2 * alone + kALot;
+  for (const Resource second : kRates) {
+    if (second == first) {
+      continue;
+    }
+    const double too = bottleneck.own_saving({second});
+    // Two at once are simulated where neither saves much alone: Bottleneck::together().
+    const double together = result.saved ? 0 : bottleneck.saved_by_doubling({first, second});
+    if (together > most_together) {
+      most_together = together;
+      most = 1;
+      text =
+          fmt::format("; {} as well: -{:.0f} %", words_for(second, result.budget), 100 * together);
+    } else if (too > most) {
+      most = too;
+      text = fmt::format("; {}: -{:.0f} %", words_for(second, result.budget), 100 * too);
+    }
+  }
+  return text;
+}
+
+/// "beside DRAM, at work 70 % of the time", or that nothing works for long.
+std::string busiest_words(const VariantResult& result) {
+  constexpr double kMost = 50;  // percent
+  const Resource busiest = busiest_rates(result.budget).front();
+  const double percent = at_work(busiest, result);
+  if (percent > kMost) {
+    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(busiest, result.budget),
+                       percent);
+  }
+  return fmt::format("no resource works more than {:.0f} % of the time", percent);
+}
+
+std::string bound_by_two(const VariantResult& result, const SavedByPair& pair) {
+  const CycleBudget& budget = result.budget;
+  const Bottleneck bottleneck(result);
+  const Resource alone = bottleneck.best_alone();
+  return fmt::format(
+      "by nothing alone, but by {} and {} together, at work {:.0f} and {:.0f} % of the time (both "
+      "twice as fast: -{:.0f} %; {} alone: -{:.0f} %)",
+      words_for(pair.busier, budget), words_for(pair.other, budget), at_work(pair.busier, result),
+      at_work(pair.other, result), 100 * pair.saved, words_for(alone, budget),
+      100 * std::max(0.0, bottleneck.own_saving({alone})));
+}
+
+/// What all rates twice as fast save, where that is much more than `saved`; else 0.
+double saved_by_rates(const Bottleneck& bottleneck, double saved) {
+  const double rates = bottleneck.saved_by_doubling({Resource::kRates});
+  return bottleneck.nothing_alone() && rates > 2 * saved + kLittle ? rates : 0;
+}
+
+/// "nothing alone, soonest by ", where `saved` is little, no more than chance, or little beside
+/// what all `rates` save.
+std::string soonest(double saved, double by_chance, double rates) {
+  if (saved < by_chance) {
+    return fmt::format(
+        "nothing alone that rises above chance ({:.0f} %: CTAs in another order), soonest by ",
+        100 * by_chance);
+  }
+  return saved < kLittle || rates > 0 ? "nothing alone, soonest by " : "";
+}
+
+std::string bound(const VariantResult& result) {
+  const Bottleneck bottleneck(result);
+  if (const auto pair = bottleneck.together()) {
+    return bound_by_two(result, *pair);
+  }
+  const Resource first = bottleneck.bound();
+  const double saved = std::max(0.0, bottleneck.own_saving({first}));
+  const double by_chance = first == Resource::kLaunch ? 0 : bottleneck.by_chance();
+  const double rates = saved_by_rates(bottleneck, saved);
+  const std::string text =
+      "by " + soonest(saved, by_chance, rates) + std::string(words_for(first, result.budget));
+  const std::string all =
+      rates > 0 ? fmt::format("; all rates twice as fast: -{:.0f} %", 100 * rates) : "";
+  if (first == Resource::kLaunch) {
+    return text + fmt::format(", {:.0f} % of the time{}", 100 * result.launch_us / result.time_us,
+                              all.empty() ? "" : " (" + all.substr(2) + ")");
+  }
+  if (first == Resource::kWaits) {
+    return text +
+           fmt::format(" (half as long: -{:.0f} %{}), {}", 100 * saved, all, busiest_words(result));
+  }
+  return text + fmt::format(", at work {:.0f} % of the time (twice as fast: -{:.0f} %{}{})",
+                            at_work(first, result), 100 * saved, right_behind(result, first), all);
+}
+
+}  // namespace
+
+std::string bottleneck_sentence(const OperationResult& operation) {
+  const auto& dense = operation.dense;
+  const auto& sparse = operation.sparse;
+  if (!dense && !sparse) {
+    return "";
+  }
+  if (!dense || !sparse) {
+    return fmt::format("{} is bound {}.", dense ? "dense" : "2:4", bound(dense ? *dense : *sparse));
+  }
+  const double speedup = *operation.speedup();
+  std::string text = fmt::format("dense is bound {}; 2:4 {} {:.2f}x, bound {}", bound(*dense),
+                                 speedup >= 1 ? "gains" : "loses:", speedup, bound(*sparse));
+  return text + "; " + needs_for_two(*dense, *sparse) + ".";
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <string>
+
+namespace sptc::sim {
+
+/// What bounds a launch, and what 2:4 would need here to be twice as fast; empty where nothing was
+/// simulated.
+std::string bottleneck_sentence(const OperationResult& operation);
+
+}  // namespace sptc::sim
