@@ -67,6 +67,17 @@ class Throughput {
     return rest > 0 ? (next_free_ + rate_ - 1) / rate_ : now;
   }
 
+  /// Work that is left behind `cycle`; a unit that has as much left there does the same from then
+  /// on. Not of a unit that reserve_arrived() is asked of.
+  std::int64_t left_behind(std::int64_t cycle) const {
+    return std::max<std::int64_t>(0, next_free_ - cycle * rate_);
+  }
+  void set_left_behind(std::int64_t cycle, std::int64_t left) { next_free_ = cycle * rate_ + left; }
+  /// Whole cycles that `left` takes.
+  std::int64_t cycles_of(std::int64_t left) const { return (left + rate_ - 1) / rate_; }
+  /// `items` were let through that nobody showed to the unit.
+  void count(std::int64_t items) { busy_ += items * kScale; }
+
   /// Cycles of work done so far.
   double busy_cycles() const { return static_cast<double>(busy_) / static_cast<double>(rate_); }
 

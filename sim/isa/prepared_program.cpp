@@ -48,6 +48,19 @@ void divide_registers(WarpProgram& program) {
   program.register_parts = std::max(1, static_cast<int>(begins.size()));
 }
 
+void mark_single_parts(std::vector<WarpInstruction>& code) {
+  for (WarpInstruction& instruction : code) {
+    const auto single = [](const RegisterRange& range) { return range.parts == 1; };
+    RegisterRange& metadata = instruction.metadata;
+    instruction.in_single_parts = instruction.opcode == Opcode::kMma && single(instruction.d) &&
+                                  single(instruction.a) && single(instruction.b) &&
+                                  single(instruction.c) && metadata.parts <= 1;
+    if (instruction.in_single_parts && metadata.parts == 0) {
+      metadata.first_part = instruction.a.first_part;
+    }
+  }
+}
+
 void count_runs(std::vector<WarpInstruction>& code) {
   for (std::size_t i = code.size(); i-- > 0;) {
     const bool goes_on = i + 1 < code.size() && code[i].is_like(code[i + 1]);
@@ -62,6 +75,7 @@ WarpProgram prepared(const WarpProgram& program) {
   divide_registers(result);
   for (std::vector<WarpInstruction>* code : sections(result)) {
     count_runs(*code);
+    mark_single_parts(*code);
   }
   if (program.producer != nullptr) {
     result.producer = std::make_shared<const WarpProgram>(prepared(*program.producer));

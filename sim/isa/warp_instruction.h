@@ -71,6 +71,9 @@ struct WarpInstruction {
   /// kMma, of a prepared program: matrix instructions alike that follow each other in the code from
   /// this one on.
   int run = 0;
+  /// kMma, of a prepared program: each operand is one register part; without metadata, theirs is
+  /// that of A.
+  bool in_single_parts = false;
 
   /// Whether `other` takes as much of the register ports.
   bool is_like(const WarpInstruction& other) const {

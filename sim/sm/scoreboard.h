@@ -64,6 +64,16 @@ class Scoreboard {
   /// `instruction` will have read its sources by the cycle `sources_read`, and its result is there
   /// from the cycle `written` on.
   void pass(const WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written) {
+    last_written_ = std::max(last_written_, written);
+    if (instruction.in_single_parts) {
+      for (const RegisterRange* range : sources(instruction)) {
+        Part& part = first_of(*range);
+        part.read = std::max(part.read, sources_read);
+      }
+      Part& result = first_of(instruction.d);
+      result.written = std::max(result.written, written);
+      return;
+    }
     for (const RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
         part.read = std::max(part.read, sources_read);
@@ -72,12 +82,18 @@ class Scoreboard {
     for (Part& part : of(instruction.d)) {
       part.written = std::max(part.written, written);
     }
-    last_written_ = std::max(last_written_, written);
   }
 
   /// First cycle in which `instruction` may issue, or one that has passed; or kUnknown.
   std::int64_t ready_at(const WarpInstruction& instruction) const {
     std::int64_t ready = 0;
+    if (instruction.in_single_parts) {
+      for (const RegisterRange* range : sources(instruction)) {
+        ready = std::max(ready, first_of(*range).written);
+      }
+      const Part& result = first_of(instruction.d);
+      return std::max({ready, result.written, result.read_by()});
+    }
     for (const RegisterRange* range : sources(instruction)) {
       for (const Part& part : of(*range)) {
         ready = std::max(ready, part.written);
@@ -85,7 +101,7 @@ class Scoreboard {
     }
     // D may be the C of the same instruction: its own read has not been entered yet.
     for (const Part& part : of(instruction.d)) {
-      ready = std::max({ready, part.written, part.pending_reads > 0 ? kUnknown : part.read});
+      ready = std::max({ready, part.written, part.read_by()});
     }
     return ready;
   }
@@ -98,6 +114,8 @@ class Scoreboard {
     std::int64_t written = 0;  ///< cycle from which on its latest value is there
     std::int64_t read = 0;     ///< cycle by which all have read it whose cycle is known
     int pending_reads = 0;     ///< that will be reported
+
+    std::int64_t read_by() const { return pending_reads > 0 ? kUnknown : read; }
   };
 
   static std::array<const RegisterRange*, 4> sources(const WarpInstruction& instruction) {
@@ -105,6 +123,12 @@ class Scoreboard {
   }
   static bool counts(const WarpInstruction& instruction) {
     return instruction.d.count > 0 || instruction.opcode == Opcode::kStoreShared;
+  }
+  const Part& first_of(const RegisterRange& range) const {
+    return parts_[static_cast<std::size_t>(range.first_part)];
+  }
+  Part& first_of(const RegisterRange& range) {
+    return parts_[static_cast<std::size_t>(range.first_part)];
   }
   std::span<const Part> of(const RegisterRange& range) const {
     return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};

@@ -64,7 +64,8 @@ Activity Sm::activity() const {
   sum.multiplier_busy_cycles =
       static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
   for (const auto& partition : sub_partitions) {
-    const TensorCore& core = partition->tensor_core;
+    TensorCore& core = partition->tensor_core;
+    core.catch_up();
     const OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
     const MetadataSelector::Statistics selector = core.metadata_selector.statistics();
     const MultiplyStage::Statistics multipliers = core.multiply.statistics();

@@ -158,6 +158,9 @@ void SubPartition::launch(const WarpCommand& command) {
   *free = ResidentWarp{};
   free->resident = true;
   free->elided = command.launch.kernel->memory == nullptr && !tapped();
+  if (!free->elided) {
+    tensor_core.expect_tokens();
+  }
   free->name = command.warp;
   free->launch = command.launch;
   const KernelLaunch& kernel = *command.launch.kernel;
@@ -325,7 +328,7 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   ++statistics_.mma_issued;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
-    tensor_core.expect(*kernel.mma_context);
+    tensor_core.expect(*kernel.mma_context, instruction);
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
     warp.other_selector_interval =
         same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
@@ -344,7 +347,7 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
     return;
   }
   // On the wires to the tensor core and back each message is a cycle under way.
-  const TensorCore::Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
+  const Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
   std::copy(operands_read_at_.begin() + 1, operands_read_at_.end(), operands_read_at_.begin());
   operands_read_at_.back() = passage.operands_read + 1;
   warp.scoreboard.pass(instruction, passage.operands_read + 1, passage.done);
@@ -387,6 +390,9 @@ void SubPartition::exit_if_done(int slot) {
       last_warp_ = -1;  // the next warp in this slot is another one
     }
     report_out->write({WarpReport::Kind::kExited, warp.name, 0});
+    if (by_age_.empty()) {
+      tensor_core.catch_up();
+    }
   }
 }
 

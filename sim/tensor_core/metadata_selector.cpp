@@ -34,7 +34,7 @@ SelectedToken MetadataSelector::select_next_step() {
   FetchedToken& source = waiting_.front();
   const mma::StepContext& context = *source.issue.context;
   const StepWork work = step_work(spec_, context);
-  count(work);
+  count(work, 1);
   output_.take(now(), work.operand_bytes);
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {

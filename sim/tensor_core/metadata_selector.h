@@ -38,18 +38,28 @@ class MetadataSelector : public Module {
   /// Cycle in which a step is handed on that is there from cycle `arrival` on, behind all that came
   /// before; without tokens.
   std::int64_t pass(const StepWork& work, std::int64_t arrival) {
-    count(work);
+    count(work, 1);
     return output_.start(arrival, work.operand_bytes);
+  }
+
+  /// `steps` have come by that nobody showed to the stage.
+  void skipped(const StepWork& work, std::int64_t steps) {
+    count(work, steps);
+    output_.count(steps * work.operand_bytes);
+  }
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    visitor.unit(output_);
   }
 
  protected:
   void on_event() override;
 
  private:
-  void count(const StepWork& work) {
-    ++statistics_.steps;
-    statistics_.selected += work.operands;
-    statistics_.by_metadata += work.by_metadata;
+  void count(const StepWork& work, std::int64_t steps) {
+    statistics_.steps += steps;
+    statistics_.selected += steps * work.operands;
+    statistics_.by_metadata += steps * work.by_metadata;
   }
   SelectedToken select_next_step();
 

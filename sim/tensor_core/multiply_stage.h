@@ -38,12 +38,21 @@ class MultiplyStage : public Module {
   /// Cycle in which the multipliers take a step that is there from cycle `arrival` on, behind all
   /// that came before; without tokens.
   std::int64_t pass(const StepWork& work, int step, std::int64_t arrival) {
-    count(work);
+    count(work, 1);
     return dot_units_.start(arrival, array_bytes(work, step));
   }
   /// Cycles that the latest step, which they took in cycle `start`, keeps them.
   std::int64_t occupied_since(std::int64_t start) const {
     return dot_units_.ready_at(start) - start;
+  }
+  /// `instructions` have come by that nobody showed to the stage.
+  void skipped(const StepWork& work, std::int64_t instructions) {
+    count(work, instructions * work.steps);
+    dot_units_.count(instructions * (work.steps * work.array_bytes + work.extra_bytes_of_last));
+  }
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    visitor.unit(dot_units_);
   }
 
  protected:
@@ -57,9 +66,9 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
-  void count(const StepWork& work) {
-    ++statistics_.steps;
-    statistics_.macs += work.macs;
+  void count(const StepWork& work, std::int64_t steps) {
+    statistics_.steps += steps;
+    statistics_.macs += steps * work.macs;
   }
   static std::int64_t array_bytes(const StepWork& work, int step) {
     return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);

@@ -53,8 +53,7 @@ void OperandFetch::take_credits(std::int64_t cycle) {
   }
 }
 
-std::int64_t OperandFetch::pass(int warp_slot, const WarpInstruction& instruction,
-                                std::int64_t arrival) {
+std::int64_t OperandFetch::pass(const RegisterBanks::Demand& demand, std::int64_t arrival) {
   std::int64_t start = std::max(arrival, passed_);
   take_credits(start);
   if (credits_ == 0) {
@@ -63,7 +62,6 @@ std::int64_t OperandFetch::pass(int warp_slot, const WarpInstruction& instructio
     take_credits(start);
   }
   --credits_;
-  const RegisterBanks::Demand demand = banks_.demand(warp_slot, instruction);
   start = ports_ready_at(demand, start);
   occupy_ports(demand, start);
   passed_ = start;
@@ -90,11 +88,15 @@ void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_
   if (instruction.metadata.count > 0) {
     metadata_port_.take(cycle, register_bytes(instruction.metadata));
   }
-  ++statistics_.instructions;
-  statistics_.a_bytes += register_bytes(instruction.a);
-  statistics_.b_bytes += register_bytes(instruction.b);
-  statistics_.accumulator_bytes += register_bytes(instruction.c);
-  statistics_.metadata_bytes += register_bytes(instruction.metadata);
+  count(instruction, 1);
+}
+
+void OperandFetch::count(const WarpInstruction& instruction, std::int64_t count) {
+  statistics_.instructions += count;
+  statistics_.a_bytes += count * register_bytes(instruction.a);
+  statistics_.b_bytes += count * register_bytes(instruction.b);
+  statistics_.accumulator_bytes += count * register_bytes(instruction.c);
+  statistics_.metadata_bytes += count * register_bytes(instruction.metadata);
 }
 
 Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {

@@ -35,11 +35,30 @@ class OperandFetch : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
-  /// Cycle in which the operands of `instruction` of the warp in `warp_slot` are read, which
-  /// arrives in cycle `arrival`, behind all that came before; without tokens. The multipliers say
-  /// when they have room again.
-  std::int64_t pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
+  /// What the next instruction takes of the register banks.
+  RegisterBanks::Demand demand(int warp_slot, const WarpInstruction& instruction) const {
+    return banks_.demand(warp_slot, instruction);
+  }
+  /// Cycle in which the operands of an instruction are read, which arrives in cycle `arrival`,
+  /// behind all that came before; without tokens. The multipliers say when they have room again.
+  std::int64_t pass(const RegisterBanks::Demand& demand, std::int64_t arrival);
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
+  /// An instruction whose passage is known comes by.
+  void skip(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
+  /// `instructions` like `kind` have come by that nobody showed to the ports.
+  void skipped(const WarpInstruction& kind, std::int64_t instructions) {
+    count(kind, instructions);
+  }
+
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    for (Throughput* port : {&a_port_, &b_port_, &accumulator_port_, &metadata_port_}) {
+      visitor.unit(*port);
+    }
+    banks_.visit_backlog(visitor);
+    visitor.cycle(passed_);
+    visitor.credits(credits_, credit_cycles_);
+  }
 
  protected:
   void on_event() override;
@@ -48,6 +67,7 @@ class OperandFetch : public Module {
   void take_credits(std::int64_t cycle);
   std::int64_t ports_ready_at(const RegisterBanks::Demand& demand, std::int64_t cycle) const;
   void occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle);
+  void count(const WarpInstruction& instruction, std::int64_t count);
   Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;

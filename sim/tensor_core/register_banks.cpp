@@ -19,30 +19,31 @@ RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
   ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
 }
 
-RegisterRange RegisterBanks::missing(const Kept& kept, int slot, const RegisterRange& range) const {
+int RegisterBanks::kept(const Kept& port, int slot, const RegisterRange& range) const {
   const bool same =
-      kept.slot == slot && kept.registers.base == range.base && kept.registers.count == range.count;
-  const int there = same ? std::min(reuse_registers_, range.count) : 0;
-  return {range.base + there, range.count - there};
+      port.slot == slot && port.registers.base == range.base && port.registers.count == range.count;
+  return same ? std::min(reuse_registers_, range.count) : 0;
 }
 
 RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& instruction) const {
-  const std::array<RegisterRange, kOperands> ranges{missing(a_, slot, instruction.a),
-                                                    missing(b_, slot, instruction.b), instruction.c,
-                                                    instruction.metadata};
   Demand demand;
   demand.slot = slot;
   demand.instruction = &instruction;
   int whole = 0;  // registers of which every bank has as many
-  for (const RegisterRange& range : ranges) {
-    demand.registers += range.count;
-    const int others = others_of(range.count);
+  const auto add = [&](const RegisterRange& range, int there) {
+    const int count = range.count - there;
+    const int others = others_of(count);
     for (int i = 0; i < others; ++i) {
       demand.bank_of_other[static_cast<std::size_t>(demand.others++)] =
-          static_cast<std::uint8_t>(bank_of(range.base + i));
+          static_cast<std::uint8_t>(bank_of(range.base + there + i));
     }
-    whole += range.count - others;
-  }
+    demand.registers += count;
+    whole += count - others;
+  };
+  add(instruction.a, kept(a_, slot, instruction.a));
+  add(instruction.b, kept(b_, slot, instruction.b));
+  add(instruction.c, 0);
+  add(instruction.metadata, 0);
   demand.of_each = whole / static_cast<int>(banks_.size());
   return demand;
 }
@@ -72,6 +73,10 @@ void RegisterBanks::read(std::int64_t now, const Demand& demand) {
   for (int i = 0; i < demand.others; ++i) {
     banks_[demand.bank_of_other[static_cast<std::size_t>(i)]].reserve(now, kRegisterBytes);
   }
+  keep(demand);
+}
+
+void RegisterBanks::keep(const Demand& demand) {
   const WarpInstruction& instruction = *demand.instruction;
   const int wanted =
       instruction.a.count + instruction.b.count + instruction.c.count + instruction.metadata.count;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sptc::sim {
@@ -30,6 +31,20 @@ class RegisterBanks {
     int of_each = 0;  ///< registers of every bank,
     int others = 0;   ///< and single ones, of these banks
     std::array<std::uint8_t, kOperands * kMostBanks> bank_of_other;
+
+    /// The same for demands that take as much of every bank; none for one of too many banks.
+    std::optional<std::uint64_t> code() const {
+      constexpr int kMostOthers = 8;
+      constexpr std::uint64_t kCodes = kMostBanks + 1;
+      if (others > kMostOthers || of_each > 255) {
+        return std::nullopt;
+      }
+      std::uint64_t code = 0;
+      for (int i = 0; i < others; ++i) {
+        code = code * kCodes + bank_of_other[static_cast<std::size_t>(i)] + 1;
+      }
+      return code << 8 | static_cast<std::uint64_t>(of_each);
+    }
   };
 
   /// Of `instruction`, if it is the next one to read.
@@ -38,6 +53,16 @@ class RegisterBanks {
   std::int64_t ready_at(std::int64_t now, const Demand& demand) const;
   /// Reads `demand` from cycle `now` on.
   void read(std::int64_t now, const Demand& demand);
+  /// What is left of that when the banks need not be kept busy: counts it, and the operand ports
+  /// keep its registers.
+  void keep(const Demand& demand);
+
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    for (Throughput& bank : banks_) {
+      visitor.unit(bank);
+    }
+  }
 
   /// Registers that came from the banks, and that did not have to.
   std::int64_t registers_read() const { return read_; }
@@ -50,8 +75,8 @@ class RegisterBanks {
     RegisterRange registers;
   };
 
-  /// Registers of `range` that have to be read, from the first one on that is not kept.
-  RegisterRange missing(const Kept& kept, int slot, const RegisterRange& range) const;
+  /// The first registers of `range`, so many, need not be read.
+  int kept(const Kept& port, int slot, const RegisterRange& range) const;
 
   /// Register `r` lies in bank r mod banks.
   std::size_t bank_of(int r) const {

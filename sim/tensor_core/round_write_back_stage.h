@@ -28,6 +28,12 @@ class RoundWriteBackStage : public Module {
   /// Cycle in which D is complete, of an instruction whose last sums come in cycle `arrival` and
   /// that kept the multipliers for `occupied` cycles with its last step; without tokens.
   std::int64_t pass(std::int64_t occupied, std::int64_t arrival);
+  /// `instructions` have come by that nobody showed to the stage.
+  void skipped(std::int64_t instructions) { statistics_.instructions += instructions; }
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    visitor.cycle(passed_);
+  }
 
  protected:
   void on_event() override;

@@ -19,6 +19,8 @@ struct StepWork {
   // Of operand A, that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;
   std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
+
+  bool operator==(const StepWork&) const = default;
 };
 
 StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context);

@@ -2,6 +2,8 @@
 #include "sim/tensor_core/tensor_core.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -38,15 +40,58 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
   round_write_back.done_out(done_out);
 }
 
-void TensorCore::expect(const mma::StepContext& context) {
+void TensorCore::expect(const mma::StepContext& context, const WarpInstruction& instruction) {
   metadata_selector.require_inputs(context.instruction);
-  work_ = step_work(spec_, context);
+  const StepWork work = step_work(spec_, context);
+  if (work != work_ || !instruction.is_like(kind_)) {
+    expect_tokens();
+    memo_.clear();
+    work_ = work;
+    kind_ = instruction;
+  }
 }
 
-TensorCore::Passage TensorCore::pass(int warp_slot, const WarpInstruction& instruction,
-                                     std::int64_t arrival) {
+void TensorCore::expect_tokens() {
+  catch_up();
+  memo_.lose_track();
+}
+
+Passage TensorCore::pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival) {
+  const RegisterBanks::Demand demand = operand_fetch.demand(warp_slot, instruction);
+  const std::optional<std::uint64_t> code = demand.code();
+  if (const Passage* known = code ? memo_.find(arrival, *code) : nullptr; known != nullptr) {
+    operand_fetch.skip(demand);
+    ++skipped_;
+    return *known;
+  }
+  catch_up();
+  const Passage passage = compute(demand, arrival);
+  if (code) {
+    SaveBacklog left(passage.operands_read);
+    visit_backlog(left);
+    memo_.learn(passage, std::move(left).backlog());
+  } else {
+    memo_.lose_track();
+  }
+  return passage;
+}
+
+void TensorCore::catch_up() {
+  if (skipped_ == 0) {
+    return;
+  }
+  operand_fetch.skipped(kind_, skipped_);
+  metadata_selector.skipped(work_, skipped_ * work_.steps);
+  multiply.skipped(work_, skipped_);
+  round_write_back.skipped(skipped_);
+  skipped_ = 0;
+  LoadBacklog left(*memo_.backlog(), memo_.latest());
+  visit_backlog(left);
+}
+
+Passage TensorCore::compute(const RegisterBanks::Demand& demand, std::int64_t arrival) {
   Passage passage;
-  passage.operands_read = operand_fetch.pass(warp_slot, instruction, arrival);
+  passage.operands_read = operand_fetch.pass(demand, arrival);
   const std::int64_t fetched_at = passage.operands_read + spec_.operand_fetch_latency_cycles - 1;
   const int to_sums = spec_.multiply_latency_cycles + spec_.align_add_latency_cycles;
   std::int64_t multiplied_at = 0, sent = 0;

@@ -6,6 +6,7 @@
 #include "sim/tensor_core/metadata_selector.h"
 #include "sim/tensor_core/multiply_stage.h"
 #include "sim/tensor_core/operand_fetch.h"
+#include "sim/tensor_core/passage_memo.h"
 #include "sim/tensor_core/round_write_back_stage.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
@@ -23,7 +24,7 @@ namespace sptc::sim {
 /// wire behind it. Wires are public so that a waveform or a test can tap them.
 ///
 /// Where no values travel and no wire is tapped, nothing happens between the stages that only they
-/// know: pass() computes at once what the tokens would do, with the same limiters.
+/// know: pass() computes at once what the tokens would do, with the same limiters, or knows it.
 class TensorCore : public sc_core::sc_module {
  public:
   sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
@@ -33,17 +34,16 @@ class TensorCore : public sc_core::sc_module {
   TensorCore(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
              const OperandRegisters& registers);
 
-  /// Cycles of an instruction in the tensor core.
-  struct Passage {
-    std::int64_t operands_read = 0;  ///< its source registers are free
-    std::int64_t done = 0;           ///< D is complete
-  };
-  /// What is passed from here on are instructions of `context`.
-  void expect(const mma::StepContext& context);
+  /// What is passed from here on are instructions of `context` that are like `instruction`.
+  void expect(const mma::StepContext& context, const WarpInstruction& instruction);
+  /// What comes from here on may come with tokens.
+  void expect_tokens();
   /// The way of `instruction` of the warp in `warp_slot` through the stages, which reaches the
   /// operand fetch in cycle `arrival`. All instructions that are inside at once must be of one
   /// kernel.
   Passage pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
+  /// Shows the stages all passages: their statistics are right then.
+  void catch_up();
   /// Whether somebody looks at the wires.
   bool tapped() const;
 
@@ -61,8 +61,21 @@ class TensorCore : public sc_core::sc_module {
   RoundWriteBackStage round_write_back;
 
  private:
+  Passage compute(const RegisterBanks::Demand& demand, std::int64_t arrival);
+  template <typename Visitor>
+  void visit_backlog(Visitor& visitor) {
+    metadata_selector.visit_backlog(visitor);
+    multiply.visit_backlog(visitor);
+    round_write_back.visit_backlog(visitor);
+    operand_fetch.visit_backlog(visitor);
+  }
+
   const TensorCoreSpec spec_;
-  StepWork work_;  ///< of the expected instructions
+  // Of the expected instructions.
+  StepWork work_;
+  WarpInstruction kind_;
+  PassageMemo memo_;
+  std::int64_t skipped_ = 0;  ///< passages that the stages have not seen
 };
 
 }  // namespace sptc::sim

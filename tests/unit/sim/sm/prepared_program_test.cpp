@@ -28,7 +28,9 @@ TEST(PreparedProgram, ARangeIsDividedWhereAnotherInstructionNamesSomeOfIt) {
   EXPECT_TRUE(same(divided.loop[0].a, 2, 1));
   EXPECT_TRUE(same(divided.loop[0].b, 3, 1));
   EXPECT_TRUE(same(divided.prologue[0].d, 2, 2));
-  EXPECT_TRUE(same(divided.loop[0].metadata, 0, 0));
+  EXPECT_TRUE(same(divided.loop[0].metadata, 2, 0)) << "without any: that of A";
+  EXPECT_TRUE(divided.loop[0].in_single_parts);
+  EXPECT_FALSE(divided.prologue[0].in_single_parts);
   EXPECT_GE(divided.register_parts, 4);
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/timing/elided_test.cpp holds that nothing is remembered wrong.
+#include "sim/tensor_core/passage_memo.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::uint64_t kDemand = 3;
+
+Backlog left(std::int64_t work, std::int64_t cycles) {
+  return {{work}, cycles};
+}
+
+/// Has learnt a passage of 2 and 20 cycles, three cycles behind one that leaves 5 to do for 10
+/// cycles, and that leaves as much; the latest one began in cycle 17.
+PassageMemo learnt() {
+  PassageMemo memo;
+  EXPECT_EQ(memo.find(10, kDemand), nullptr);
+  memo.learn({12, 30}, left(5, 10));
+  EXPECT_EQ(memo.find(15, kDemand), nullptr);
+  memo.learn({17, 35}, left(5, 10));
+  return memo;
+}
+
+TEST(PassageMemo, KnowsThePassageThatMeetsWhatAnotherOneMet) {
+  PassageMemo memo = learnt();
+  for (std::int64_t arrival = 20; arrival < 1000; arrival += 5) {
+    const Passage* const known = memo.find(arrival, kDemand);
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(known->operands_read, arrival + 2);
+    EXPECT_EQ(known->done, arrival + 20);
+    EXPECT_EQ(memo.latest(), arrival + 2);
+    EXPECT_EQ(memo.backlog()->left, left(5, 10).left);
+  }
+}
+
+TEST(PassageMemo, DoesNotKnowWhatComesAtAnotherTimeOrAsksForSomethingElse) {
+  EXPECT_EQ(learnt().find(21, kDemand), nullptr);
+  EXPECT_EQ(learnt().find(20, kDemand + 1), nullptr);
+}
+
+TEST(PassageMemo, NothingMattersAnyMoreWhenNothingIsLeft) {
+  PassageMemo memo = learnt();
+  EXPECT_EQ(memo.find(17 + 10, kDemand), nullptr);
+  memo.learn({28, 40}, left(7, 4));
+  const Passage* const known = memo.find(28 + 500, kDemand);
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->operands_read, 28 + 500 + 1);
+}
+
+TEST(PassageMemo, OfOneThatComesBeforeTheLatestBeganTheWayBeginsThere) {
+  PassageMemo memo = learnt();
+  EXPECT_EQ(memo.find(11, kDemand), nullptr);
+  memo.learn({19, 36}, left(5, 10));
+  const Passage* const known = memo.find(12, kDemand);
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->operands_read, 21);
+}
+
+TEST(PassageMemo, KnowsNothingWhenItHasLostTrackOrInstructionsAreOfAnotherKind) {
+  PassageMemo memo = learnt();
+  memo.lose_track();
+  EXPECT_EQ(memo.backlog(), nullptr);
+  EXPECT_EQ(memo.find(20, kDemand), nullptr);
+  memo.learn({22, 40}, left(5, 10));
+  EXPECT_NE(memo.find(25, kDemand), nullptr) << "what it has learnt it still knows";
+  memo.clear();
+  EXPECT_EQ(memo.backlog(), nullptr);
+  EXPECT_EQ(memo.find(30, kDemand), nullptr);
+}
+
+TEST(PassageMemo, StartsAnewWhenThereIsTooMuchToRemember) {
+  PassageMemo memo = learnt();
+  std::int64_t latest = 17;
+  for (std::int64_t work = 6; work < 10'000; ++work) {
+    EXPECT_EQ(memo.find(latest + 1, kDemand), nullptr);
+    latest += 2;
+    memo.learn({latest, latest + 9}, left(work, work));
+    EXPECT_EQ(memo.latest(), latest);
+    EXPECT_EQ(memo.backlog()->left, left(work, work).left);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
