@@ -122,14 +122,30 @@ GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
           std::min(1.0, ctas / sms)};
 }
 
-/// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
-std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
-                                        const GridOnGpu& grid, double lone_warps) {
+/// Of one CTA, at the peak rate.
+double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
   const double macs_per_cycle =
       target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
                                kernel.instruction.accumulator == numerics::DataType::kF32);
-  const double of_cta = static_cast<double>(kernel.issued_macs()) /
-                        static_cast<double>(kernel.ctas()) / macs_per_cycle * kernel.issue_stretch;
+  return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) /
+         macs_per_cycle * kernel.issue_stretch;
+}
+
+/// Of one CTA.
+double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
+                                   const GemmBytes& traffic) {
+  const double copied =
+      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
+  const double written = kernel.staged_in_registers() ? 2 * copied : copied;
+  return (fragment_bytes_of_cta(kernel, traffic) + written) /
+         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+}
+
+/// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
+std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
+                                        const GridOnGpu& grid, double lone_warps) {
+  const double of_cta = tensor_cycles_of_cta(kernel, target);
   if (!target.library.whole_tiles || kernel.stream_k()) {
     const double divided = grid.most * of_cta;
     return {divided, divided};
@@ -195,11 +211,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.mean_tensor_us = mean / cycles_per_us;
   const double copied =
       static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
-  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
-  const double written = kernel.staged_in_registers() ? 2 * copied : copied;
-  result.shared_memory_us = most * (fragment_bytes_of_cta(kernel, traffic) + written) /
-                            static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) /
-                            cycles_per_us;
+  result.shared_memory_us =
+      most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
   result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
@@ -275,6 +288,12 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
   KernelEstimate result = estimate_with(kSimulator, kernel, target);
   result.dram_overlap = kSimulator.sm_overlap;
   return result;
+}
+
+double k_tile_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+  return std::max(tensor_cycles_of_cta(kernel, target),
+                  shared_memory_cycles_of_cta(kernel, target, GemmBytes(kernel))) /
+         static_cast<double>(kernel.k_tiles());
 }
 
 double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library) {

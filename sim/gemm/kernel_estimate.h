@@ -40,6 +40,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 /// the library: follows it within 7 % on average (configs/CALIBRATION.md).
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
 
+/// Cycles of an SM for one k-tile of one CTA, at the least: tensor cores at their peak rate, or
+/// operands on their way through shared memory.
+double k_tile_cycles(const GemmKernel& kernel, const KernelTarget& target);
+
 /// SM clock under sustained load, as a share of the boost clock: 1 up to the knee, then
 /// (knee / utilization) ^ exponent.
 double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library);

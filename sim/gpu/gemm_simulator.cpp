@@ -61,7 +61,8 @@ class GemmSimulator::Impl {
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
-    const Launch launch{kernel, context, traffic};
+    const Launch launch{kernel, context, traffic,
+                        static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
@@ -95,7 +96,7 @@ class GemmSimulator::Impl {
     result.clock_scaling = {times, spec_.boost_clock_mhz};
     result.traffic = traffic_of(kernel, reuse);
     result.reduction = reduction_bytes(kernel, spec_.memory);
-    if (options_.sms == Sms::kSampled) {
+    if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
@@ -124,6 +125,7 @@ class GemmSimulator::Impl {
     const GemmKernel& kernel;
     const mma::StepContext& context;
     const GemmTraffic& traffic;
+    std::int64_t k_tile_cycles;
 
     /// `memory` and `map`: where values travel.
     KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory = nullptr,
@@ -131,13 +133,15 @@ class GemmSimulator::Impl {
       KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
                           ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
       launch.cta_group = kernel.cta_group;
+      launch.k_tile_cycles = k_tile_cycles;
       return launch;
     }
     bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
   };
 
-  /// What DRAM or tensor cores need for all of a launch. A line through short grids, whose stores
-  /// the L2 still takes in and whose first CTAs wait for DRAM more than the rest, can lead below.
+  /// What one resource needs for all of a launch at the least, of SMs the busiest one. A line
+  /// through short grids, whose stores the L2 still takes in and whose first CTAs wait for DRAM
+  /// more than the rest, can lead below.
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
     MemoryTraffic least = run.traffic;
     least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
@@ -147,7 +151,10 @@ class GemmSimulator::Impl {
       least.dram_written = std::max<std::int64_t>(0, least.dram_written - kept);
     }
     const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
-    return static_cast<std::int64_t>(std::ceil(std::max(bounds.dram, bounds.tensor_mean)));
+    // Stream-K divides its work evenly; what the L1 has the L2 is not asked for.
+    const double tensor = kernel.stream_k() ? bounds.tensor_mean : bounds.tensor;
+    const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
+    return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, tensor, l2})));
   }
 
   /// Of the tensor cores at the boost clock. The time of a derived design is that of `form`, as the

@@ -283,7 +283,9 @@ std::int64_t Followers::use_cycle(Place& place, const LeaderLog::Tile* shown) co
   const std::int64_t usable =
       arrival.tile == place.tiles_used ? log_.usable(arrival.there, shown) : kNever;
   const std::int64_t least = log_.step(place.in_segment() == 0);
-  const std::int64_t step = shown != nullptr ? log_.step(*shown) : least == kUnknown ? 0 : least;
+  const std::int64_t step = shown != nullptr    ? log_.step(*shown)
+                            : least == kUnknown ? kernel_->k_tile_cycles
+                                                : least;
   return std::max(place.used == kNever ? kNever : place.used + step, usable);
 }
 

@@ -283,6 +283,11 @@ void LeaderLog::classify(Tile& tile) {
   tile.waited = gap <= kSoon;
   if (tile.since > 0) {
     const std::int64_t least = step(tile.first);
+    if (least != kUnknown && tile.gap > least) {
+      // Longer than a k-tile takes: it waited for its turn, behind other CTAs of the SM.
+      tile.waited = false;
+      return;
+    }
     const std::int64_t more = least == kUnknown ? 0 : tile.since - least;
     tile.waited = tile.waited || (least == kUnknown ? comes_late(tile)
                                                     : more > kStepSpread && gap <= more + kSoon);
@@ -327,7 +332,9 @@ std::int64_t LeaderLog::offset(const Phase& phase, const Transaction& transactio
 
 std::int64_t LeaderLog::step(const Tile& tile) const {
   const std::int64_t least = step(tile.first);
-  return !tile.waited ? tile.since : least == kUnknown ? 0 : std::min(least, tile.since);
+  return !tile.waited        ? tile.since
+         : least == kUnknown ? std::min(kernel_->k_tile_cycles, tile.since)
+                             : std::min(least, tile.since);
 }
 
 void LeaderLog::start_again() {

@@ -4,6 +4,7 @@
 #include "sim/sm/kernel_launch.h"
 #include "sim/sm/memory_request.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -158,7 +159,9 @@ class LeaderLog {
   /// one; kUnknown at first.
   std::int64_t usable(const OfOperands& there, const Tile* shown) const;
   /// Least cycles from use to use, the later one the first of a segment or not; kUnknown at first.
-  std::int64_t step(bool first) const { return step_[first ? 0 : 1]; }
+  std::int64_t step(bool first) const {
+    return std::max(step_[first ? 0 : 1], kernel_->k_tile_cycles);
+  }
   /// What `tile` took at least.
   std::int64_t step(const Tile& tile) const;
 

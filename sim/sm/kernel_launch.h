@@ -71,9 +71,11 @@ struct KernelLaunch {
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
   Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
-  TileObserver* observer = nullptr;     ///< absent: nobody wants to know
-  TileObserver* recorder = nullptr;     ///< another one
-  int cta_group = 1;                    ///< SMs that run an instruction of tcgen05.mma together
+  /// Of an SM's tensor cores or shared memory, for a k-tile of one CTA, at least.
+  std::int64_t k_tile_cycles = 0;
+  TileObserver* observer = nullptr;  ///< absent: nobody wants to know
+  TileObserver* recorder = nullptr;  ///< another one
+  int cta_group = 1;                 ///< SMs that run an instruction of tcgen05.mma together
 };
 
 }  // namespace sptc::sim

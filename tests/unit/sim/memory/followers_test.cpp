@@ -75,6 +75,14 @@ struct Bench {
                             instruction.opcode == Opcode::kStoreGlobal, info, now);
   }
 
+  /// The leader asks for `tile`, and uses it so long after `tile_before`: the cycle.
+  std::int64_t next_tile(std::int64_t tile, std::int64_t before, std::int64_t asked_after,
+                         std::int64_t used_after) {
+    access(tile == 0 ? first_copy : copy, tile, before + asked_after);
+    followers.tile_used(0, tile, before + used_after);
+    return before + used_after;
+  }
+
   /// The leader's CTA `cta` of one k-tile, which is asked for at `asked` and stored at `*stored`.
   /// The next one.
   std::int64_t run(std::int64_t cta, std::int64_t asked, std::int64_t* stored) {
@@ -141,6 +149,33 @@ TEST(Followers, ComputeAsLongAsTheirLeaderWhereItWaitsForNothing) {
   bench.access(bench.store, 1, stored);
   // It began a tile's time of DRAM later, and the rest takes it as long.
   EXPECT_EQ(bench.followers.finish(), stored + kBytes + 1 + kLatency);
+}
+
+TEST(Followers, TakeNoKTileFasterThanTensorCoresCan) {
+  Bench bench(3, 4, 3);
+  constexpr std::int64_t kTensor = 15'000;
+  bench.kernel.k_tile_cycles = kTensor;
+  bench.begin();
+  const std::int64_t first = bench.next_tile(0, 0, 10, 5000);
+  // Nothing was multiplied yet when the first tile was there: the second one follows soon. That the
+  // third one came late in its step does not mean that it was waited for.
+  std::int64_t used = bench.next_tile(1, first, 3, 8000);
+  used = bench.next_tile(2, used, 9000, kTensor);
+  used = bench.next_tile(3, used, 3, kTensor);
+  bench.access(bench.store, 3, used + 500);
+  bench.followers.finish();
+  EXPECT_GE(bench.followers.replay(), first + 8000 + 2 * kTensor);
+}
+
+TEST(Followers, DoNotTakeWaitingForATurnForWaitingForData) {
+  Bench bench(2, 4, 2);
+  std::int64_t used = bench.next_tile(0, 0, 10, 2300);
+  used = bench.next_tile(1, used, 1500, 3900);
+  used = bench.next_tile(2, used, 5000, 50'000);  // other CTAs of the SM came first
+  used = bench.next_tile(3, used, 3, 4000);
+  bench.access(bench.store, 3, used + 500);
+  // The follower waits for its turn as long as its leader, and not for the tile behind it too.
+  EXPECT_LT(bench.followers.finish(), used + 5000);
 }
 
 TEST(Followers, StartAnewWithEachGrid) {
