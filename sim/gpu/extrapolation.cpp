@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -146,16 +150,73 @@ class Extrapolation {
     std::int64_t tiles;
     std::size_t first, window;
 
-    double cycles_of(const CtaTimes& cta) const {
-      ensure(cta.tiles.size() > first + window, "a CTA did not tell of its k-tiles");
-      return static_cast<double>(tiles * (cta.tiles[first + window] - cta.tiles[first])) /
-             static_cast<double>(window);
+    std::int64_t begin(const CtaTimes* cta) const { return cta->tiles.at(first); }
+    std::int64_t end(const CtaTimes* cta) const { return cta->tiles.at(first + window); }
+
+    /// Of CTAs that share their SM: what their mean takes.
+    double side_by_side(std::span<const CtaTimes* const> ctas) const {
+      Mean mean;
+      for (const CtaTimes* const cta : ctas) {
+        mean.add(static_cast<double>(end(cta) - begin(cta)));
+      }
+      return mean.value() * static_cast<double>(tiles) / static_cast<double>(window);
+    }
+    /// The same where the turn of some may come when others are through: those come on top.
+    double in_turns(std::vector<const CtaTimes*> ctas) const {
+      std::sort(ctas.begin(), ctas.end(), [&](const CtaTimes* left, const CtaTimes* right) {
+        return begin(left) < begin(right);
+      });
+      double sum = 0;
+      for (auto cta = ctas.begin(); cta != ctas.end();) {
+        const auto others = std::find_if(cta, ctas.end(), [&](const CtaTimes* other) {
+          return begin(other) > (*cta)->tiles.back();
+        });
+        sum += side_by_side({cta, others});
+        cta = others;
+      }
+      return sum;
     }
   };
 
-  /// What all fills leave out, each what its mean CTA does. Where there is more than one or two,
-  /// SMs with less to do get more CTAs; else the CTAs count that have most to do, those not at the
-  /// edge.
+  /// CTAs of an SM in its fill number `fill`, those that copy at least `bytes`. Where all SMs are
+  /// there, one may get more CTAs than its share.
+  std::vector<const CtaTimes*> of_fill(const std::vector<CtaTimes>& ctas, std::int64_t fill,
+                                       std::int64_t bytes) const {
+    std::vector<const CtaTimes*> result;
+    for (std::size_t i = 0; i < ctas.size(); ++i) {
+      const std::int64_t at = std::min(static_cast<std::int64_t>(i) / fill_, fills() - 1);
+      if (at == fill && ctas[i].bytes >= bytes) {
+        result.push_back(&ctas[i]);
+      }
+    }
+    return result;
+  }
+
+  std::int64_t fills() const { return ceil_div(ctas_.second, fill_); }
+
+  /// What the SMs leave out in a fill: the mean. Where there are only one or two fills, the SMs
+  /// count that have most CTAs of at least `bytes` in it.
+  std::optional<double> of_one_fill(const GridTimes& grid, const LeftOut& left_out,
+                                    std::int64_t fill, std::int64_t bytes) const {
+    std::size_t most = 1;
+    Mean mean;
+    for (const std::vector<CtaTimes>& ctas : grid.ctas) {
+      std::vector<const CtaTimes*> of_sm = of_fill(ctas, fill, bytes);
+      if (of_sm.size() > most && !several_fills_) {
+        most = of_sm.size();
+        mean = {};
+      }
+      if (of_sm.size() >= most) {
+        // Of many fills each has CTAs of others beside its own.
+        mean.add(several_fills_ ? left_out.side_by_side(of_sm)
+                                : left_out.in_turns(std::move(of_sm)));
+      }
+    }
+    return mean.count > 0 ? std::optional(mean.value()) : std::nullopt;
+  }
+
+  /// What all fills leave out. Where there is more than one or two, SMs with less to do get more
+  /// CTAs; else those CTAs count that are not at the edge.
   double of_every_fill(const GridTimes& grid, const LeftOut& left_out) const {
     std::int64_t most = 0;
     for (const std::vector<CtaTimes>& ctas : grid.ctas) {
@@ -163,27 +224,15 @@ class Extrapolation {
         most = several_fills_ ? most : std::max(most, cta.bytes);
       }
     }
-    std::vector<Mean> all(static_cast<std::size_t>(ceil_div(ctas_.second, fill_)));
-    std::vector<Mean> heaviest(all.size());
-    for (const std::vector<CtaTimes>& ctas : grid.ctas) {
-      for (std::size_t i = 0; i < ctas.size(); ++i) {
-        // Where all SMs are there, one may get more CTAs than its share.
-        const std::size_t fill = std::min(i / static_cast<std::size_t>(fill_), all.size() - 1);
-        const double cycles = left_out.cycles_of(ctas[i]);
-        all[fill].add(cycles);
-        if (ctas[i].bytes >= most) {
-          heaviest[fill].add(cycles);
-        }
-      }
+    std::vector<double> cycles;
+    for (std::int64_t fill = 0; fill < fills(); ++fill) {
+      const std::optional<double> heaviest = of_one_fill(grid, left_out, fill, most);
+      cycles.push_back(heaviest ? *heaviest : of_one_fill(grid, left_out, fill, 0).value_or(0));
     }
-    double sum = 0;
-    for (std::size_t fill = 0; fill < all.size(); ++fill) {
-      const Mean& mean = (heaviest[fill].count > 0 ? heaviest : all)[fill];
-      sum += mean.count > 0 ? mean.value() : 0;
-    }
+    double sum = std::accumulate(cycles.begin(), cycles.end(), 0.0);
     if (ctas_.repeats > 0) {  // those are like the one behind the warm-up
       sum += static_cast<double>(ctas_.repeats) *
-             all.at(static_cast<std::size_t>(warm_up_ / fill_)).value();
+             cycles.at(static_cast<std::size_t>(warm_up_ / fill_));
     }
     return sum;
   }

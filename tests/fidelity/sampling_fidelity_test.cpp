@@ -137,7 +137,12 @@ TEST(Sampling, TheWorstOf162RandomLaunchesOfSixGpusAreNoFartherOffThanThis) {
       row("v100-sxm2-16gb", {4544, 832, 416}, false, 0.08),
       row("t4", {1076, 6784, 32}, false, 0.09), row("t4", {1600, 1109, 32}, false, 0.15),
       row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.06, Decomposition::kStreamK),
-      row("b200", {2048, 256, 2880}, false, 0.03, Decomposition::kStreamK),
+      row("b200", {2048, 256, 2880}, false, 0.05, Decomposition::kStreamK),
+      // One round of CTAs. The second k-tile of each comes sooner than the others can.
+      row("a40", {1536, 1024, 2048}, true, 0.01),
+      row("h100-sxm5-80gb", {640, 3856, 2752}, true, 0.02),
+      // The third CTA of an SM waits for its turn, and the L1 has what it wants of A.
+      row("v100-sxm2-16gb", {5120, 264, 1280}, false, 0.02),
       // Leaders at equal distances would all finish their output tiles.
       row("a40", {384, 1664, 672}, false, 0.06, Decomposition::kStreamK)};
   for (const Row& of : rows) {

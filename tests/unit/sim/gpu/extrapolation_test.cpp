@@ -112,6 +112,36 @@ TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheCtasThatAreNotAtItsEdge) {
   EXPECT_EQ(extrapolate_cycles({1, 1000, 1}, simulate).cycles, 100000);
 }
 
+TEST(ExtrapolateCycles, CtasOfAnSmThatRunOneAfterTheOtherAddUp) {
+  // Two share an SM; the third one, whose warps are younger, gets its turn when they are through.
+  const auto simulate = [](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    for (const std::int64_t start : {0, 50}) {
+      times.ctas[0].push_back(
+          cta_from(start, grid.k_tiles, [](std::int64_t k) { return 200 * k; }));
+    }
+    times.ctas[0].push_back(
+        cta_from(times.ctas[0].back().end, grid.k_tiles, [](std::int64_t k) { return 120 * k; }));
+    times.cycles = times.ctas[0].back().end;
+    return times;
+  };
+  const GridExtent extent{3, 1000, 3};
+  EXPECT_EQ(extrapolate_cycles(extent, simulate).cycles, whole(extent, simulate));
+}
+
+TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheSmsThatHaveMostCtas) {
+  const auto two = grid(2, 0, [](std::int64_t k) { return 200 * k; });
+  const auto one = grid(2, 0, [](std::int64_t k) { return 110 * k; });
+  const auto simulate = [&](const ShortGrid& short_grid) {
+    GridTimes both = two(short_grid);
+    ShortGrid less = short_grid;
+    less.ctas -= 1;
+    both.ctas.push_back(one(less).ctas[0]);
+    return both;
+  };
+  EXPECT_EQ(extrapolate_cycles({2, 1000, 2}, simulate).cycles, 200'000);
+}
+
 TEST(ExtrapolateCycles, AnSmMayHaveMoreCtasThanItsShareAndAnotherOneFewer) {
   const auto simulate = [](const ShortGrid& short_grid) {
     const Round round = [](std::int64_t k) { return 100 * k; };
