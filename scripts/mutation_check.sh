@@ -117,8 +117,7 @@ fault 'accumulator not fed back' sim/tensor_core/multiply_stage.cpp \
 fault 'metadata selectors swapped' sim/gemm/warp_program.cpp \
   'row % registers_.rows_per_metadata_register()' '(row + 1) % registers_.rows_per_metadata_register()'
 fault 'no write-after-read check' sim/sm/scoreboard.h \
-  'ready = std::max({ready, part.written, part.pending_reads > 0 ? kUnknown : part.read});' \
-  'ready = std::max(ready, part.written);'
+  'return pending_reads > 0 ? kUnknown : read;' 'return 0;'
 fault 'tile edge off by one' sim/gemm/packed_gemm.cpp \
   'const bool inside = row < static_cast' 'const bool inside = row + 1 < static_cast'
 fault 'column of tiles computed twice' sim/gemm/gemm_kernel.cpp \
