@@ -270,7 +270,7 @@ void Followers::plan_use(std::size_t index) {
   // needs to go ahead of it.
   const bool behind_stores = place.in_segment() == 0 && place.used != kNever;
   if (!is_there(place, shown) || log_.usable({}, nullptr) == kUnknown ||
-      (shown == nullptr && behind_stores && log_.step(true) == kUnknown)) {
+      (shown == nullptr && behind_stores && !log_.knows_step(true))) {
     return;
   }
   place.use_planned = true;
@@ -282,10 +282,8 @@ std::int64_t Followers::use_cycle(Place& place, const LeaderLog::Tile* shown) co
   const Arrival& arrival = place.arrival(place.tiles_used);
   const std::int64_t usable =
       arrival.tile == place.tiles_used ? log_.usable(arrival.there, shown) : kNever;
-  const std::int64_t least = log_.step(place.in_segment() == 0);
-  const std::int64_t step = shown != nullptr    ? log_.step(*shown)
-                            : least == kUnknown ? kernel_->k_tile_cycles
-                                                : least;
+  const std::int64_t step =
+      shown != nullptr ? log_.step(*shown) : log_.step(place.in_segment() == 0);
   return std::max(place.used == kNever ? kNever : place.used + step, usable);
 }
 

@@ -282,15 +282,16 @@ void LeaderLog::classify(Tile& tile) {
   const std::int64_t gap = tile.gap - of_last.least;  // beyond what it takes at least
   tile.waited = gap <= kSoon;
   if (tile.since > 0) {
+    const bool known = knows_step(tile.first);
     const std::int64_t least = step(tile.first);
-    if (least != kUnknown && tile.gap > least) {
+    if (known && tile.gap > least) {
       // Longer than a k-tile takes: it waited for its turn, behind other CTAs of the SM.
       tile.waited = false;
       return;
     }
-    const std::int64_t more = least == kUnknown ? 0 : tile.since - least;
-    tile.waited = tile.waited || (least == kUnknown ? comes_late(tile)
-                                                    : more > kStepSpread && gap <= more + kSoon);
+    const std::int64_t more = tile.since - least;
+    tile.waited =
+        tile.waited || (known ? more > kStepSpread && gap <= more + kSoon : comes_late(tile));
   }
   if (tile.waited) {
     of_last.sum += tile.gap;
@@ -331,10 +332,7 @@ std::int64_t LeaderLog::offset(const Phase& phase, const Transaction& transactio
 }
 
 std::int64_t LeaderLog::step(const Tile& tile) const {
-  const std::int64_t least = step(tile.first);
-  return !tile.waited        ? tile.since
-         : least == kUnknown ? std::min(kernel_->k_tile_cycles, tile.since)
-                             : std::min(least, tile.since);
+  return tile.waited ? std::min(step(tile.first), tile.since) : tile.since;
 }
 
 void LeaderLog::start_again() {

@@ -158,9 +158,12 @@ class LeaderLog {
   /// First cycle in which a k-tile that is `there` is used, as `shown` was or, if none, the mean
   /// one; kUnknown at first.
   std::int64_t usable(const OfOperands& there, const Tile* shown) const;
-  /// Least cycles from use to use, the later one the first of a segment or not; kUnknown at first.
+  /// Whether some leader has shown a step from use to use, the later one the first of a segment or
+  /// not, that waited for nothing.
+  bool knows_step(bool first) const { return step_[first ? 0 : 1] != kUnknown; }
+  /// Least cycles of such a step: the least that was shown, and no less than an SM needs.
   std::int64_t step(bool first) const {
-    return std::max(step_[first ? 0 : 1], kernel_->k_tile_cycles);
+    return std::max(knows_step(first) ? step_[first ? 0 : 1] : 0, kernel_->k_tile_cycles);
   }
   /// What `tile` took at least.
   std::int64_t step(const Tile& tile) const;
