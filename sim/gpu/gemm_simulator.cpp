@@ -144,7 +144,7 @@ class GemmSimulator::Impl {
   /// more than the rest, can lead below.
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
     MemoryTraffic least = run.traffic;
-    least.dram_written /= kernel.split_k;  // slices of K are summed in the L2
+    least.dram_written /= kernel.split_k;  // the L2 may keep slices of K until they are summed
     if (followed(kernel)) {
       // The launch ends before the L2 has written what it may keep.
       const auto kept = static_cast<std::int64_t>(spec_.memory.dirty_bytes());

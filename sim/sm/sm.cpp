@@ -64,8 +64,7 @@ Activity Sm::activity() const {
   sum.multiplier_busy_cycles =
       static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
   for (const auto& partition : sub_partitions) {
-    TensorCore& core = partition->tensor_core;
-    core.catch_up();
+    const TensorCore& core = partition->tensor_core;
     const OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
     const MetadataSelector::Statistics selector = core.metadata_selector.statistics();
     const MultiplyStage::Statistics multipliers = core.multiply.statistics();

@@ -43,8 +43,8 @@ class OperandFetch : public Module {
   /// behind all that came before; without tokens. The multipliers say when they have room again.
   std::int64_t pass(const RegisterBanks::Demand& demand, std::int64_t arrival);
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
-  /// An instruction whose passage is known comes by.
-  void skip(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
+  /// An instruction whose passage is known comes by, and leaves its registers at the ports.
+  void keep(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
   /// `instructions` like `kind` have come by that nobody showed to the ports.
   void skipped(const WarpInstruction& kind, std::int64_t instructions) {
     count(kind, instructions);

@@ -35,8 +35,9 @@ class PassageMemo {
   }
   std::int64_t latest() const { return latest_; }
 
-  /// From here on instructions are of another kind, or the limiters are used by somebody else.
+  /// From here on instructions are of another kind: forgets all.
   void clear();
+  /// Somebody else uses the limiters.
   void lose_track() { state_ = kUnknown; }
 
  private:

@@ -60,7 +60,7 @@ Passage TensorCore::pass(int warp_slot, const WarpInstruction& instruction, std:
   const RegisterBanks::Demand demand = operand_fetch.demand(warp_slot, instruction);
   const std::optional<std::uint64_t> code = demand.code();
   if (const Passage* known = code ? memo_.find(arrival, *code) : nullptr; known != nullptr) {
-    operand_fetch.skip(demand);
+    operand_fetch.keep(demand);
     ++skipped_;
     return *known;
   }

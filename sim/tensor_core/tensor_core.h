@@ -42,7 +42,8 @@ class TensorCore : public sc_core::sc_module {
   /// operand fetch in cycle `arrival`. All instructions that are inside at once must be of one
   /// kernel.
   Passage pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
-  /// Shows the stages all passages: their statistics are right then.
+  /// Shows the stages all passages: their statistics are right then. To be called when the last
+  /// instruction is through.
   void catch_up();
   /// Whether somebody looks at the wires.
   bool tapped() const;
