@@ -28,7 +28,7 @@ struct FormConstants {
 // The launch cost, overlap and library of a GPU are fitted to measured times with these.
 constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{6, 0.96, 1.53, 0, 0.45, 216};
+constexpr FormConstants kSimulator{5.8, 0.97, 1.67, 0, 0, 172};
 // Exponent with which tensor cores and shared memory work side by side.
 constexpr double kDataPathOverlap = 16;
 // Main loop of a tile that the library of a GPU does not have, as a share of the rate.
@@ -256,8 +256,14 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 double KernelEstimate::time_us(double ratio) const {
   const double data_path =
       power_mean({tensor_us / ratio, shared_memory_us / ratio}, kDataPathOverlap);
-  const double from_l2 = std::max(l2_us, sm_port_us) / ratio;
-  const double in_sms = power_mean({data_path, from_l2, latency_us}, sm_overlap);
+  // `of_sm`: share of the busiest SM's CTAs; `of_grid`: of all.
+  const auto in_phase = [&](double of_sm, double of_grid) {
+    const double from_l2 = std::max(l2_us * of_grid, sm_port_us * of_sm) / ratio;
+    return power_mean({data_path * of_sm, from_l2, latency_us * of_sm}, sm_overlap);
+  };
+  // The last CTA of the busiest SM has the L2 with fewer SMs.
+  double in_sms = last_share < 1 ? in_phase(1 - last_share, 1 - last_of_grid) : 0;
+  in_sms += last_share > 0 ? in_phase(last_share, last_of_grid) : 0;
   // DRAM works on while CTAs wait for their first tiles and last results.
   return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
          outside_us();
@@ -287,6 +293,21 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kSimulator, kernel, target);
   result.dram_overlap = kSimulator.sm_overlap;
+  const auto ctas = static_cast<double>(kernel.ctas());
+  // What the L2 may keep of D is written after the launch. Of what the CTAs of the last round store
+  // together, the rest is waited for.
+  const auto stored = static_cast<double>(stored_bytes(kernel));
+  const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
+  const double last = stored * std::min(1.0, resident / ctas);
+  const double kept = std::min(stored, target.memory.dirty_bytes());
+  result.store_us = std::max(0.0, last - kept) / dram_bytes_per_us(target);
+  const double in_dram_us = stored / kernel.split_k / dram_bytes_per_us(target);
+  result.dram_us -= std::min(in_dram_us, kept / dram_bytes_per_us(target) + result.store_us);
+  if (target.library.whole_tiles && !kernel.stream_k()) {
+    const auto ragged = static_cast<double>(kernel.ctas() % target.sms);
+    result.last_share = ragged > 0 ? 1 / grid_on_gpu(kernel, target).most : 0;
+    result.last_of_grid = ragged / ctas;
+  }
   return result;
 }
 

@@ -22,8 +22,11 @@ struct KernelEstimate {
   double launch_us = 0;       ///< of one kernel or, with split-K, of two
   double reduction_us = 0;    ///< summing the slices of split-K
   double mean_tensor_us = 0;  ///< tensor cores of the mean SM at their peak rate
-  double sm_overlap = 1;      ///< exponents of overlap: L2 and latencies beside the data path,
-  double dram_overlap = 1;    ///< and DRAM beside them
+  /// Where not every SM has as many CTAs as the busiest one: what part the last CTA is of its SM's
+  /// work, and of the grid those that run then, which have the L2 to themselves.
+  double last_share = 0, last_of_grid = 0;
+  double sm_overlap = 1;    ///< exponents of overlap: L2 and latencies beside the data path,
+  double dram_overlap = 1;  ///< and DRAM beside them
 
   /// At a clock that is `ratio` of the boost clock.
   double time_us(double ratio) const;

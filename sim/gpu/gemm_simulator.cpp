@@ -145,11 +145,6 @@ class GemmSimulator::Impl {
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
     MemoryTraffic least = run.traffic;
     least.dram_written /= kernel.split_k;  // the L2 may keep slices of K until they are summed
-    if (followed(kernel)) {
-      // The launch ends before the L2 has written what it may keep.
-      const auto kept = static_cast<std::int64_t>(spec_.memory.dirty_bytes());
-      least.dram_written = std::max<std::int64_t>(0, least.dram_written - kept);
-    }
     const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
     // Stream-K divides its work evenly; what the L1 has the L2 is not asked for.
     const double tensor = kernel.stream_k() ? bounds.tensor_mean : bounds.tensor;

@@ -47,7 +47,7 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
     const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
     // A write is done when the L2 has it.
     if (transfer.write) {
-      write_back(now, dram_bytes);
+      end = std::max(end, write_back(now, dram_bytes));
     } else {
       write_back(now, 0);
       dram_end_ = dram_.reserve(now - transfer.dram_ahead, dram_bytes);
@@ -61,16 +61,18 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   return {end + transfer.latency, end - own_end};
 }
 
-void TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
+std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
   // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_end_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
   dram_end_ = std::max(dram_end_, now);
   const double excess = dirty_ - spec_.dirty_bytes();
-  if (excess >= 1) {
-    dram_end_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
-    dirty_ -= std::floor(excess);
+  if (excess < 1) {
+    return now;
   }
+  dram_end_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
+  dirty_ -= std::floor(excess);
+  return dram_end_;
 }
 
 MemoryCounters TransferLimits::counters() const {

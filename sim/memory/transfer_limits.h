@@ -48,7 +48,8 @@ class TransferLimits {
   MemoryCounters counters() const;
 
  private:
-  void write_back(std::int64_t now, std::int64_t bytes);
+  /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more.
+  std::int64_t write_back(std::int64_t now, std::int64_t bytes);
 
   const MemorySpec spec_;
   std::vector<Throughput> read_ports_, write_ports_;

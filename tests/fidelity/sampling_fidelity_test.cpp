@@ -138,6 +138,8 @@ TEST(Sampling, TheWorstOf162RandomLaunchesOfSixGpusAreNoFartherOffThanThis) {
       row("t4", {1076, 6784, 32}, false, 0.09), row("t4", {1600, 1109, 32}, false, 0.15),
       row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.06, Decomposition::kStreamK),
       row("b200", {2048, 256, 2880}, false, 0.05, Decomposition::kStreamK),
+      // D is more than the L2 may keep, and all of it comes at once.
+      row("t4", {256, 5248, 32}, false, 0.02), row("a40", {1792, 1920, 64}, true, 0.02),
       // One round of CTAs. The second k-tile of each comes sooner than the others can.
       row("a40", {1536, 1024, 2048}, true, 0.01),
       row("h100-sxm5-80gb", {640, 3856, 2752}, true, 0.02),

@@ -255,5 +255,23 @@ TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   EXPECT_EQ(counters.dram_read_bytes, 0);
 }
 
+// What an L2 may keep of D costs nothing; what it may not is waited for until DRAM has taken it.
+TEST(L2AndDram, AWriteBeyondWhatTheL2MayKeepIsDoneWhenDramHasTakenTheExcessAndNotACycleEarlier) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  spec.l2_capacity = Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
+  spec.sm_port_bytes_per_cycle = 1e9;
+  spec.l2_bytes_per_cycle = 1e9;
+  const auto done = [&](std::int64_t beyond) {
+    L2AndDram memory(spec, 1410, 1);
+    const std::int64_t bytes = kMiB + beyond;
+    return memory.access(0, {0, bytes, 1}, true, 0) - spec.l2_near_latency_cycles;
+  };
+  EXPECT_EQ(done(0), 1);  // in which it passes the port
+  constexpr std::int64_t kExcess = 8 * kMiB;
+  const double of_dram = static_cast<double>(kExcess) / spec.dram_bytes_per_cycle(1410);
+  EXPECT_EQ(done(kExcess), static_cast<std::int64_t>(std::ceil(of_dram)));
+}
+
 }  // namespace
 }  // namespace sptc::sim
