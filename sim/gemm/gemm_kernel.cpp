@@ -22,7 +22,6 @@ constexpr int kTileBytes = 64;
 constexpr std::int64_t kSmallStageBytes = 8192;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
-constexpr int kMaxStages = 4;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
 // of an SM take turns.
@@ -73,7 +72,11 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
                                            sm.reserved_shared_memory_per_cta.count()
                                      : sm.max_shared_memory_per_cta.count();
   const std::int64_t fitting = available / stage_bytes(kernel);
-  const int most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMaxStages;
+  std::int64_t most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMostStages;
+  if (!kernel.persistent()) {
+    // More than there are k-tiles would only take the place of another CTA.
+    most = std::clamp<std::int64_t>(kernel.all_k_tiles(), kLeastStages, most);
+  }
   kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);
   const Occupancy held = occupancy(resources(kernel), sm);

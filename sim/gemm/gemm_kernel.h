@@ -102,6 +102,9 @@ struct GemmKernel {
   KernelResult result(std::int64_t sms) const;
 };
 
+/// Fewest and most stages of a library's kernels with asynchronous copies.
+constexpr int kLeastStages = 2, kMostStages = 4;
+
 /// The mma instruction that a kernel for `problem` is made of.
 mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelTarget& target);
 

@@ -20,6 +20,8 @@ struct CandidatesOf {
   std::string instruction_set, numerics;
   std::vector<TileCandidate> tiles;
   int cluster_ctas;
+  std::int64_t k;       ///< of the problem
+  std::int64_t long_k;  ///< from which on there are as many k-tiles as stages, or more
 
   bool are(const GemmProblem& problem, std::optional<int> asked_stages,
            const KernelTarget& target) const {
@@ -27,7 +29,8 @@ struct CandidatesOf {
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
            sm == target.sm && tiles == target.library.tiles &&
-           cluster_ctas == target.library.cluster_ctas;
+           cluster_ctas == target.library.cluster_ctas &&
+           std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
 };
 
@@ -51,13 +54,21 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   return candidates;
 }
 
+std::int64_t long_k(const std::vector<KernelCandidate>& candidates) {
+  std::int64_t deepest = 1;
+  for (const KernelCandidate& candidate : candidates) {
+    deepest = std::max(deepest, candidate.kernel ? candidate.kernel->cta_tile.k : 1);
+  }
+  return kMostStages * deepest;
+}
+
 }  // namespace
 
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
                                                       std::optional<int> stages,
                                                       const KernelTarget& target) {
   using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
-  constexpr std::size_t kMostKept = 8;  // dense and sparse weights of a few types
+  constexpr std::size_t kMostKept = 16;  // dense and sparse weights of a few types, a few short K
   thread_local std::vector<Kept> kept;
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
     return known.first.are(problem, stages, target);
@@ -78,7 +89,9 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         std::string(target.instruction_set),
                         std::string(target.numerics),
                         target.library.tiles,
-                        target.library.cluster_ctas};
+                        target.library.cluster_ctas,
+                        problem.shape.k,
+                        long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));
   return kept.back().second;
 }

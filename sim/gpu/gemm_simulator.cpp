@@ -101,7 +101,8 @@ class GemmSimulator::Impl {
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const double factor = calibrated.calibration_factor(result.clock_mhz / spec_.boost_clock_mhz);
-    result.calibration_us = calibrated_cycles(result.budget, factor) / result.clock_mhz;
+    result.calibration_us =
+        calibrated_cycles(result.budget, factor, calibrated.main_loop_stretch()) / result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();
@@ -163,11 +164,14 @@ class GemmSimulator::Impl {
     return times.mean_tensor_us / (in_sms + times.outside_us());
   }
 
-  /// What calibration adds to the cycles of a launch; it leaves the busiest resource its time.
-  static double calibrated_cycles(const CycleBudget& budget, double factor) {
+  /// What calibration adds to the cycles of a launch. It leaves the busiest resource its time, and
+  /// the tensor cores that of the library's main loop.
+  static double calibrated_cycles(const CycleBudget& budget, double factor, double main_loop) {
     const double least =
         std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2, budget.dram});
-    return std::max(budget.cycles * factor, std::min(least, budget.cycles)) - budget.cycles;
+    return std::max({budget.cycles * factor, std::min(least, budget.cycles),
+                     budget.tensor_mean * main_loop}) -
+           budget.cycles;
   }
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {

@@ -11,6 +11,16 @@ namespace {
 // design runs the best one.
 constexpr double kRetuningGain = 1.1;
 
+/// Names the kernel.
+KernelOverrides as_overrides(const GemmKernel& kernel) {
+  return {kernel.cta_tile, kernel.stages, kernel.split_k, kernel.decomposition};
+}
+
+bool is_same(const GemmKernel& left, const GemmKernel& right) {
+  return left.cta_tile == right.cta_tile && left.stages == right.stages &&
+         left.split_k == right.split_k && left.decomposition == right.decomposition;
+}
+
 }  // namespace
 
 double CalibratedKernel::calibration_factor(double clock_ratio) const {
@@ -48,9 +58,7 @@ GemmKernel ShippedDesign::kept(const GemmKernel& shipped, const GemmKernel& best
                                const GemmProblem& problem, bool values) const {
   const KernelTarget target = gpu_.kernel_target();
   try {
-    const GemmKernel kept = choose_kernel(
-        problem, {shipped.cta_tile, shipped.stages, shipped.split_k, shipped.decomposition}, target,
-        values);
+    const GemmKernel kept = choose_kernel(problem, as_overrides(shipped), target, values);
     const double least_us = estimate(best, target).time_us(1);
     return estimate(kept, target).time_us(1) < kRetuningGain * least_us ? kept : best;
   } catch (const InputError&) {
@@ -67,9 +75,14 @@ CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelO
     return {best, std::nullopt};
   }
   const KernelTarget target = (shipped_ ? *shipped_ : gpu_).kernel_target();
-  return {
-      shipped_ ? kept(*shipped, best, problem, values) : best,
-      CalibratedKernel::Forms{estimate(*shipped, target), simulated_estimate(*shipped, target)}};
+  const GemmKernel runs = shipped_ ? kept(*shipped, best, problem, values) : best;
+  // A kernel has one ratio, whether it was chosen or named.
+  const GemmKernel compared =
+      !shipped_ || problem.pattern || is_same(runs, *shipped)
+          ? *shipped
+          : shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped);
+  return {runs,
+          CalibratedKernel::Forms{estimate(compared, target), simulated_estimate(compared, target)}};
 }
 
 }  // namespace sptc::sim

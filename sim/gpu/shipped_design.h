@@ -19,13 +19,18 @@ struct CalibratedKernel {
   };
 
   GemmKernel kernel;
-  /// Of the kernel that the shipped design runs; none where it can run none. What a changed
-  /// parameter does to the time is what it does to the cycles.
+  /// Of this kernel on the shipped design or, where that cannot run it, of the one that it runs
+  /// instead; none where it can run none. What a changed parameter does to the time of a kernel is
+  /// what it does to the cycles.
   std::optional<Forms> shipped;
 
   /// Ratio of the two forms at `clock_ratio` of the boost clock, without what is outside the SMs;
   /// 1 where there are none.
   double calibration_factor(double clock_ratio) const;
+  /// Time of the main loop on the GPU over that at the peak rate; 1 where there are no forms.
+  double main_loop_stretch() const {
+    return shipped ? shipped->on_gpu.tensor_us / shipped->simulated.tensor_us : 1;
+  }
 };
 
 /// A GPU, and the one that it was derived from, or that it is: what the SystemC model takes from

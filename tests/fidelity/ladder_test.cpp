@@ -104,7 +104,7 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   // The stated error of the closed form. With fewer k-tiles than there are stages, or where K is
   // all there is, it was never fitted to anything.
   EXPECT_LE(worst, 0.15);
-  EXPECT_LE(worst_short, 0.35);
+  EXPECT_LE(worst_short, 0.4);
   // However large the GEMM.
   EXPECT_LE(most_simulated, 250000);
 }

@@ -108,6 +108,18 @@ TEST(ShippedKernel, GivesWayToOneThatGainsMoreOrFits) {
   EXPECT_NE(kernel(quarter_l2, problem).cta_tile, shipped.cta_tile);
 }
 
+// A kernel takes as long whether the library picked it for a derived design or the user named it.
+TEST(CalibrationFactor, IsThatOfTheKernelThatRunsChosenOrNamed) {
+  const GpuSpec quarter_l2 = derived(
+      R"("memory": {"l2_bytes_per_cycle": {"value": 900, "evidence": "assumed", "source": "x"}})");
+  const GemmProblem problem{{2048, 2048, 512}, 1, numerics::DataType::kF16, false};
+  const GemmKernel chosen = kernel(quarter_l2, problem);
+  const KernelOverrides named{chosen.cta_tile, chosen.stages, {}};
+  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  EXPECT_NE(factor(shipped, problem), factor(shipped, problem, named));
+  EXPECT_EQ(factor(quarter_l2, problem), factor(quarter_l2, problem, named));
+}
+
 TEST(ShippedKernel, IsWhatTheOverridesSay) {
   const KernelOverrides tile{GemmShape{64, 64, 32}, {}, {}};
   EXPECT_EQ(kernel(derived(R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})"),
