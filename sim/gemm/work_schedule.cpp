@@ -28,9 +28,8 @@ WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
   const std::int64_t streamed = rest == 0                  ? 0
                                 : output_tiles <= resident ? output_tiles
                                                            : rest + resident;
-  const std::int64_t most = std::max<std::int64_t>(1, streamed * k_tiles / kShortestStretch);
-  work_.resize(
-      static_cast<std::size_t>(streamed == output_tiles ? std::min(resident, most) : resident));
+  work_.resize(static_cast<std::size_t>(
+      streamed == output_tiles ? std::min(resident, most_stretches(streamed, k_tiles)) : resident));
   if (streamed > 0) {
     add_stream(streamed, k_tiles);
     count_peers();
@@ -38,6 +37,10 @@ WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
   for (std::int64_t tile = streamed; tile < output_tiles; ++tile) {
     work_[static_cast<std::size_t>((tile - streamed) % ctas())].push_back({tile, 0, k_tiles});
   }
+}
+
+std::int64_t WorkSchedule::most_stretches(std::int64_t tiles, std::int64_t k_tiles) {
+  return std::max<std::int64_t>(1, tiles * k_tiles / kShortestStretch);
 }
 
 void WorkSchedule::add_stream(std::int64_t tiles, std::int64_t k_tiles) {

@@ -26,6 +26,9 @@ class WorkSchedule : public CtaWork {
   WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
                std::int64_t sms);
 
+  /// Of `tiles` output tiles, `k_tiles` deep, laid end to end: as many as are worth a CTA.
+  static std::int64_t most_stretches(std::int64_t tiles, std::int64_t k_tiles);
+
   std::int64_t ctas() const { return static_cast<std::int64_t>(work_.size()); }
   std::span<const WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];

@@ -2,6 +2,7 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include "sim/gemm/issue_stretch.h"
+#include "sim/gemm/work_schedule.h"
 #include "sim/sm/warpgroup_unit.h"
 
 #include <algorithm>
@@ -21,6 +22,17 @@ double multiplied_from_shared_memory(const GemmKernel& kernel) {
              WarpgroupUnit::operand_bytes(kernel.executed, false, kernel.cta_group).count());
 }
 
+/// Work of the busiest SM, in CTAs with an output tile each. Stream-K cuts its work into equal
+/// stretches.
+double ctas_of_busiest_sm(const GemmKernel& kernel, std::int64_t sms) {
+  if (!kernel.stream_k()) {
+    return static_cast<double>(ceil_div(kernel.ctas(), sms));
+  }
+  const std::int64_t active =
+      std::min(sms, WorkSchedule::most_stretches(kernel.ctas(), kernel.k_tiles()));
+  return static_cast<double>(kernel.ctas()) / static_cast<double>(active);
+}
+
 }  // namespace
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
@@ -29,7 +41,7 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
       gpu.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
                             kernel.instruction.accumulator == numerics::DataType::kF32);
   const auto ctas = static_cast<double>(kernel.ctas());
-  const auto busiest = static_cast<double>(ceil_div(kernel.ctas(), std::int64_t{gpu.sms}));
+  const double busiest = ctas_of_busiest_sm(kernel, gpu.sms);
   const double macs_per_cta = static_cast<double>(kernel.issued_macs()) / ctas;
   CycleBudget budget;
   budget.cycles = static_cast<double>(cycles);

@@ -147,10 +147,9 @@ class GemmSimulator::Impl {
     MemoryTraffic least = run.traffic;
     least.dram_written /= kernel.split_k;  // the L2 may keep slices of K until they are summed
     const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
-    // Stream-K divides its work evenly; what the L1 has the L2 is not asked for.
-    const double tensor = kernel.stream_k() ? bounds.tensor_mean : bounds.tensor;
+    // What the L1 has the L2 is not asked for.
     const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
-    return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, tensor, l2})));
+    return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));
   }
 
   /// Of the tensor cores at the boost clock. The time of a derived design is that of `form`, as the

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -142,6 +143,34 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
   EXPECT_LT(cycles(9, 6, kStreamK), 0.75 * cycles(9, 6, kDataParallel));
   // 108 tiles: nothing to even out.
   EXPECT_EQ(cycles(12, 9, kStreamK), cycles(12, 9, kDataParallel));
+}
+
+TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
+  struct Launch {
+    const char* gpu;
+    GemmShape shape;
+  };
+  for (const auto& [gpu, shape] :
+       {Launch{"a100-sxm4-80gb", {2048, 2048, 2048}}, Launch{"a40", {1024, 1024, 8192}},
+        Launch{"h100-sxm5-80gb", {2304, 2048, 4096}}, Launch{"a100-sxm4-80gb", {64, 64, 64}}}) {
+    const auto budgets = in_child<CycleBudget>(2, [&] {
+      GemmSimulator simulator(load_architecture(gpu).gpu, {});
+      std::vector<CycleBudget> of_variants;
+      for (const bool sparse : {false, true}) {
+        of_variants.push_back(simulator
+                                  .run({shape, 1, DataType::kF16, sparse},
+                                       {{}, {}, {}, Decomposition::kStreamK}, nullptr)
+                                  .budget);
+      }
+      return of_variants;
+    });
+    for (const CycleBudget& budget : budgets) {
+      const double work = std::max({budget.tensor + budget.operand_fetch, budget.shared_memory,
+                                    budget.sm_port, budget.l2, budget.dram});
+      EXPECT_GT(work, 0);
+      EXPECT_LE(work, budget.cycles) << gpu << ' ' << shape.m << ' ' << shape.k;
+    }
+  }
 }
 
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
