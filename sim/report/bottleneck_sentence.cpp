@@ -19,7 +19,18 @@ constexpr double kLittle = 0.05;  // of a time
 
 /// In percent of the time of a launch, how long `resource` works.
 double at_work(Resource resource, const VariantResult& result) {
-  return 100 * busy_cycles(result.budget, resource) / result.clock_mhz / result.time_us;
+  return 100 * Bottleneck(result).share(resource);
+}
+
+/// "-47 %", what goes where `resource` is twice as fast; where less would without another order of
+/// CTAs, "-47 %, of which busy cycles explain 10 %".
+std::string saved_words(const Bottleneck& bottleneck, Resource resource) {
+  const std::string text =
+      fmt::format("-{:.0f} %", 100 * std::max(0.0, bottleneck.saved_by_doubling({resource})));
+  return bottleneck.saves_more_than_its_own(resource)
+             ? text + fmt::format(", of which busy cycles explain {:.0f} %",
+                                  100 * bottleneck.own_saving({resource}))
+             : text;
 }
 
 std::string_view words_for(Resource resource, const CycleBudget& budget) {
@@ -146,7 +157,8 @@ std::string right_behind(const VariantResult& result, Resource first) {
           fmt::format("; {} as well: -{:.0f} %", words_for(second, result.budget), 100 * together);
     } else if (too > most) {
       most = too;
-      text = fmt::format("; {}: -{:.0f} %", words_for(second, result.budget), 100 * too);
+      text = fmt::format("; {}: {}", words_for(second, result.budget),
+                         saved_words(bottleneck, second));
     }
   }
   return text;
@@ -170,10 +182,10 @@ std::string bound_by_two(const VariantResult& result, const SavedByPair& pair) {
   const Resource alone = bottleneck.best_alone();
   return fmt::format(
       "by nothing alone, but by {} and {} together, at work {:.0f} and {:.0f} % of the time (both "
-      "twice as fast: -{:.0f} %; {} alone: -{:.0f} %)",
+      "twice as fast: -{:.0f} %; {} alone: {})",
       words_for(pair.busier, budget), words_for(pair.other, budget), at_work(pair.busier, result),
       at_work(pair.other, result), 100 * pair.saved, words_for(alone, budget),
-      100 * std::max(0.0, bottleneck.own_saving({alone})));
+      saved_words(bottleneck, alone));
 }
 
 /// What all rates twice as fast save, where that is much more than `saved`; else 0.
@@ -201,7 +213,7 @@ std::string bound(const VariantResult& result) {
   const Resource first = bottleneck.bound();
   const double saved = std::max(0.0, bottleneck.own_saving({first}));
   const double by_chance = first == Resource::kLaunch ? 0 : bottleneck.by_chance();
-  const double rates = saved_by_rates(bottleneck, saved);
+  const double rates = saved_by_rates(bottleneck, bottleneck.saved_by_doubling({first}));
   const std::string text =
       "by " + soonest(saved, by_chance, rates) + std::string(words_for(first, result.budget));
   const std::string all =
@@ -211,11 +223,12 @@ std::string bound(const VariantResult& result) {
                               all.empty() ? "" : " (" + all.substr(2) + ")");
   }
   if (first == Resource::kWaits) {
-    return text +
-           fmt::format(" (half as long: -{:.0f} %{}), {}", 100 * saved, all, busiest_words(result));
+    return text + fmt::format(" (half as long: {}{}), {}", saved_words(bottleneck, first), all,
+                              busiest_words(result));
   }
-  return text + fmt::format(", at work {:.0f} % of the time (twice as fast: -{:.0f} %{}{})",
-                            at_work(first, result), 100 * saved, right_behind(result, first), all);
+  return text + fmt::format(", at work {:.0f} % of the time (twice as fast: {}{}{})",
+                            at_work(first, result), saved_words(bottleneck, first),
+                            right_behind(result, first), all);
 }
 
 }  // namespace

@@ -18,36 +18,32 @@ double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-/// `cycles` of a launch, in percent of its time.
-double share_of_time(double cycles, const VariantResult& result) {
-  return percent(cycles / result.clock_mhz, result.time_us);
-}
-
-/// What goes where `resource` is twice as fast, in percent; "chance" where a launch changes as much
-/// without a reason.
+/// What goes where `resource` is twice as fast, in percent, with a star where that is more than
+/// busy cycles explain; "chance" where a launch changes as much without a reason.
 std::string saved_cell(const Bottleneck& bottleneck, Resource resource) {
-  const double saved = bottleneck.own_saving({resource});
   const double chance = resource == Resource::kLaunch ? 0 : bottleneck.by_chance();
-  return chance > 0 && std::abs(saved) <= chance ? "chance" : fmt::format("{:.1f}", 100 * saved);
+  return chance > 0 && std::abs(bottleneck.own_saving({resource})) <= chance
+             ? "chance"
+             : fmt::format("{:.1f}{}", 100 * bottleneck.saved_by_doubling({resource}),
+                           bottleneck.saves_more_than_its_own(resource) ? "*" : "");
 }
 
 /// Two rows of the table: how long each resource works, and what goes if it is twice as fast. Tail:
 /// multiply cycles of the busiest SM that the mean SM does not have. Wait: cycles in which not even
-/// the busiest resource works. Calibration: what is added to the cycles. The share of the busiest
-/// resource, wait, calibration and launch are the whole time.
+/// the busiest resource works. The share of the busiest resource, wait and launch are the whole
+/// time. Calibration: what it is of that, part of the work and of the wait.
 std::string rows(std::string_view variant, const VariantResult& result) {
   const CycleBudget& b = result.budget;
-  const double idle_us = result.time_us - result.launch_us - result.calibration_us -
-                         busy_cycles(b, busiest_rates(b).front()) / result.clock_mhz;
-  const auto share = [&](double cycles) { return share_of_time(cycles, result); };
   const Bottleneck bottleneck(result);
+  const auto share = [&](double cycles) { return 100 * bottleneck.share_of_cycles(cycles); };
+  const double idle = b.cycles - busy_cycles(b, busiest_rates(b).front());
   const auto saved = [&](Resource resource) { return saved_cell(bottleneck, resource); };
   return fmt::format(
              "  {:<7} {:>9.1f} us {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} "
              "{:>7.1f} {:>7.1f} {:>7.1f}\n",
              variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
              share(b.operand_fetch), share(b.shared_memory), share(b.sm_port), share(b.l2),
-             share(b.dram), percent(std::max(0.0, idle_us), result.time_us),
+             share(b.dram), share(std::max(0.0, idle)),
              percent(result.calibration_us, result.time_us),
              percent(result.launch_us, result.time_us)) +
          fmt::format("  {:<20} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",

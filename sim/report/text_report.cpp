@@ -348,8 +348,9 @@ std::string text_report(const RunResult& result) {
         "\nwhy: share of a launch in which each resource works; what overlaps counts in each. "
         "wait: "
         "cycles in which none works;\ncalibr: what main loops and overlap of real kernels change, "
-        "by closed forms. saved: by the same kernel, of a rate at most\nhalf of its share; chance: "
-        "no more than what a launch lost with a faster resource\n";
+        "by closed forms, part of the other shares. saved: by the\nsame kernel; *: more than busy "
+        "cycles explain, for CTAs come in another order; chance: no more than what a launch lost "
+        "with a\nfaster resource\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

@@ -106,13 +106,21 @@ double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) con
   return 1 - time_us(speeds) / launch_.time_us;
 }
 
+double Bottleneck::share_of_cycles(double cycles) const {
+  const double in_sms = 1 - launch_.launch_us / launch_.time_us;
+  return launch_.budget.cycles > 0 ? in_sms * cycles / launch_.budget.cycles : 0;
+}
+
+double Bottleneck::share(Resource resource) const {
+  return share_of_cycles(busy_cycles(launch_.budget, resource));
+}
+
 double Bottleneck::most_saved(const std::vector<Resource>& resources) const {
-  const double cycles = launch_.time_us * launch_.clock_mhz;
   const double launch = launch_.launch_us / launch_.time_us;
   double own = 0;
   double busiest = 0;
   for (const Resource rate : kRates) {
-    const double works = busy_cycles(launch_.budget, rate) / cycles;
+    const double works = share(rate);
     const bool is_faster = std::find(resources.begin(), resources.end(), rate) != resources.end();
     own += is_faster ? works / 2 : 0;
     busiest = std::max(busiest, is_faster ? works / 2 : works);
@@ -125,6 +133,11 @@ double Bottleneck::own_saving(const std::vector<Resource>& resources) const {
   const double saved = saved_by_doubling(resources);
   const bool is_exact = !launch_.saved || resources.front() == Resource::kLaunch;
   return is_exact ? saved : std::min(saved, most_saved(resources));
+}
+
+bool Bottleneck::saves_more_than_its_own(Resource resource) const {
+  constexpr double kNoticeable = 0.015;
+  return saved_by_doubling({resource}) > own_saving({resource}) + kNoticeable;
 }
 
 double Bottleneck::by_chance() const {
@@ -154,7 +167,6 @@ std::optional<SavedByPair> Bottleneck::together() const {
   std::optional<SavedByPair> best;
   if (launch_.saved && launch_.pair) {
     best = launch_.pair;
-    best->saved = std::min(best->saved, most_saved({best->busier, best->other}));
   }
   for (auto first = kRates.begin(); !launch_.saved && first != kRates.end(); ++first) {
     for (auto second = first + 1; second != kRates.end(); ++second) {
@@ -166,9 +178,14 @@ std::optional<SavedByPair> Bottleneck::together() const {
       }
     }
   }
+  constexpr double kMore = 0.05;
   const double alone = std::max(0.0, own_saving({best_alone()}));
-  const bool is_more = best && best->saved > std::max({alone + 0.05, 1.5 * alone, by_chance()});
-  return is_more ? best : std::nullopt;
+  if (!best || best->saved < saved_by_doubling({best_alone()}) + kMore) {
+    return std::nullopt;
+  }
+  const double own =
+      launch_.saved ? std::min(best->saved, most_saved({best->busier, best->other})) : best->saved;
+  return own > std::max({alone + kMore, 1.5 * alone, by_chance()}) ? best : std::nullopt;
 }
 
 Resource Bottleneck::bound() const {

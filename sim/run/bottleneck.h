@@ -23,12 +23,19 @@ class Bottleneck {
   explicit Bottleneck(const VariantResult& launch);
 
   double time_us(const Speeds& speeds) const;
+  /// Share of the time that `cycles` of the launch stand for: calibration stretches all of them
+  /// alike, and what is outside the SMs has none.
+  double share_of_cycles(double cycles) const;
+  /// Share of the time in which `resource`, one of kRates, works.
+  double share(Resource resource) const;
   /// Share of the time that goes if `resources` are twice as fast.
   double saved_by_doubling(const std::vector<Resource>& resources) const;
-  /// Of what was simulated to go, the part that `resources` can be thanked for: calibration grows
-  /// with the cycles, and CTAs come in another order, so that a launch may gain more than half of
-  /// the time in which they work, or end before the others have done their work. No more counts.
+  /// Of what was simulated to go, the part that `resources` can be thanked for: CTAs come in
+  /// another order, so that a launch may gain more than half of the time in which they work, or end
+  /// before the others have done their work. No more counts for what bounds the launch.
   double own_saving(const std::vector<Resource>& resources) const;
+  /// Whether noticeably more than that went.
+  bool saves_more_than_its_own(Resource resource) const;
   /// How much a launch changes by chance: what it was simulated to lose at most where a resource is
   /// twice as fast. 0 where that is next to nothing.
   double by_chance() const;
@@ -56,7 +63,7 @@ class Bottleneck {
   double in_form(double target_us) const;
 
   double in_sms_us(const KernelEstimate& form) const;
-  /// The most that can go if `resources` are twice as fast, by the time in which each works.
+  /// The most that can go if `resources` are twice as fast, by the cycles in which each works.
   double most_saved(const std::vector<Resource>& resources) const;
 
   const VariantResult& launch_;

@@ -4,6 +4,7 @@
 // meets them.
 #include "tests/support/program_fixture.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -133,6 +134,28 @@ TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
   const auto all = dense(" --arch " + path("rates.json"));
   EXPECT_NEAR(base["saved_if_twice_as_fast"]["rates"].get<double>(),
               1 - all["time_us"].get<double>() / base["time_us"].get<double>(), 1e-9);
+}
+
+TEST_F(ValidateProgram, SaysOfACalibratedGemmWhatADesignTwiceAsFastTakes) {
+  std::ofstream(path("dram.json")) << R"({"base": "t4", "name": "dram", "memory":
+      {"dram_gb_per_s": {"value": 640, "evidence": "assumed", "source": "twice"}}})";
+  const auto operation = [&](const std::string& arguments) {
+    const Outcome outcome =
+        run("gemm 8192 2048 32 --dtype s8 --check none --format json" + arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["operations"][0];
+  };
+  const auto base = operation(" --arch t4 --explain");
+  const auto faster = operation(" --arch " + path("dram.json"));
+  const double us = base["dense"]["time_us"].get<double>();
+  EXPECT_GT(base["dense"]["calibration_us"].get<double>(), 0.2 * us);
+  const double saved = 1 - faster["dense"]["time_us"].get<double>() / us;
+  EXPECT_GT(saved, 0.45);
+  EXPECT_NEAR(base["dense"]["saved_if_twice_as_fast"]["hbm"].get<double>(), saved, 1e-9);
+  EXPECT_NE(base["explanation"].get<std::string>().find(
+                fmt::format("(twice as fast: -{:.0f} %)", 100 * saved)),
+            std::string::npos)
+      << base["explanation"];
 }
 
 TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {

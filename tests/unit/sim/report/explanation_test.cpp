@@ -139,13 +139,29 @@ TEST(Explanation, CallsCalibrationNoWait) {
   dense.time_us = 136.6;
   dense.launch_us = 1.3;
   dense.calibration_us = 54.7;
-  const double works = dense.budget.dram = 72.4 * dense.clock_mhz;
+  dense.budget.cycles = (136.6 - 54.7 - 1.3) * dense.clock_mhz;
+  dense.budget.dram = 72.4 * dense.clock_mhz;
   const std::vector<double> row = cells(op, "dense");
   ASSERT_EQ(row.size(), 10u);
-  EXPECT_NEAR(row[7], 100 * (136.6 - 54.7 - 1.3 - 72.4) / 136.6, 0.06);
+  // It makes every cycle longer, those in which DRAM works and those in which nothing does.
+  EXPECT_NEAR(row[7], 100 * (80.6 - 72.4) / 80.6 * 135.3 / 136.6, 0.06);
   EXPECT_NEAR(row[8], 100 * 54.7 / 136.6, 0.06);
-  const double busiest = 100 * works / dense.clock_mhz / dense.time_us;
-  EXPECT_NEAR(busiest + row[7] + row[8] + row[9], 100, 0.2);
+  EXPECT_NEAR(row[6] + row[7] + row[9], 100, 0.2);
+}
+
+TEST(Explanation, HalvesWhatACalibratedLaunchIsBoundBy) {
+  // DRAM works in all cycles, which calibration makes longer by a half.
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 128});
+  op.sparse.reset();
+  VariantResult& dense = *op.dense;
+  dense.launch_us = 2;
+  dense.budget.dram = dense.budget.cycles = 200 * dense.clock_mhz;
+  dense.calibration_us = 100;
+  dense.time_us = 302;
+  dense.saved.emplace();
+  (*dense.saved)[Resource::kDram] = 0.495;
+  EXPECT_NEAR(Bottleneck(dense).own_saving({Resource::kDram}), 0.495, 1e-12);
+  EXPECT_TRUE(says(op, "bound by DRAM, at work 99 % of the time (twice as fast: -50 %)"));
 }
 
 /// A dense launch whose resources work for these shares of its time, all else idle.
@@ -161,6 +177,7 @@ OperationResult working(const std::map<Resource, double>& shares, double launch 
                                            {Resource::kDram, &budget.dram}};
   budget.operand_fetch = 0;
   op.dense->launch_us = launch * op.dense->time_us;
+  budget.cycles = (1 - launch) * op.dense->time_us * op.dense->clock_mhz;
   for (const auto& [resource, of_resource] : cycles) {
     const auto share = shares.find(resource);
     *of_resource =
@@ -184,20 +201,35 @@ TEST(Explanation, NamesTwoResourcesWhereEachWaitsForTheOther) {
                    "dense is bound by nothing alone, but by the L2 and DRAM together, at work 78 "
                    "and 74 % of the time (both twice as fast: -38 %; its launch alone: -7 %)."));
   EXPECT_EQ(Bottleneck(*op.dense).bound(), Resource::kL2);
+  // DRAM alone does as much, if not by its work.
+  saved[Resource::kDram] = 0.37;
+  op.dense->budget.dram *= 0.2 / 0.74;
+  EXPECT_TRUE(says(op,
+                   "dense is bound by DRAM, at work 20 % of the time (twice as fast: -37 %, of "
+                   "which busy cycles explain 8 %; the L2: -5 %)"));
+  saved[Resource::kDram] = 0;
+  op.dense->budget.dram *= 0.74 / 0.2;
   // A launch that is long is one, whatever others do together.
   op.dense->launch_us = 0.4 * op.dense->time_us;
   saved[Resource::kLaunch] = 0.2;
   EXPECT_TRUE(says(op, "dense is bound by its launch, 40 % of the time."));
 }
 
-TEST(Explanation, SavesNoMoreThanTheTimeInWhichAResourceWorks) {
+TEST(Explanation, SaysWhatNeitherAResourceNorTheOthersCanBeThankedFor) {
   OperationResult op = working({{Resource::kDram, 0.7}, {Resource::kL2, 0.2}});
+  (*op.dense->saved)[Resource::kDram] = 0.355;
+  EXPECT_TRUE(says(op, "by DRAM, at work 70 % of the time (twice as fast: -36 %)"));
   (*op.dense->saved)[Resource::kDram] = 0.42;
-  EXPECT_TRUE(says(op, "by DRAM, at work 70 % of the time (twice as fast: -35 %)"));
+  EXPECT_TRUE(says(op,
+                   "by DRAM, at work 70 % of the time (twice as fast: -42 %, of which busy cycles "
+                   "explain 35 %)"));
+  EXPECT_NE(explain(op).find(" 42.0* "), std::string::npos) << explain(op);
   // Half of the tensor cores' time is 46 %, but the L2 works 60 % of the old one.
   op = working({{Resource::kTensor, 0.93}, {Resource::kL2, 0.6}});
   (*op.dense->saved)[Resource::kTensor] = 0.48;
-  EXPECT_TRUE(says(op, "by tensor cores, at work 93 % of the time (twice as fast: -40 %)"));
+  EXPECT_TRUE(says(op,
+                   "by tensor cores, at work 93 % of the time (twice as fast: -48 %, of which busy "
+                   "cycles explain 40 %)"));
 }
 
 TEST(Explanation, SaysWhatIsWithinChance) {
