@@ -171,18 +171,22 @@ double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
   return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
 }
 
-/// Share of the multiply rate that the main loop of the library's kernel reaches.
-double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
-  const double most =
-      kernel.instruction.sparse ? library.sparse_main_loop_percent / 100 : kOtherTile;
+/// Share of the multiply rate that the main loop of the library's dense kernel reaches.
+double dense_main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
   for (const TileCandidate& tile : library.tiles) {
     if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n &&
         tile.cta_group == kernel.cta_group) {
-      const double of_tile = tile.main_loop_percent / 100;
-      return kernel.instruction.sparse ? std::min(of_tile, most) : of_tile;
+      return tile.main_loop_percent / 100;
     }
   }
-  return most;
+  return kOtherTile;
+}
+
+/// The same of the kernel.
+double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
+  const double dense = dense_main_loop(kernel, library);
+  return kernel.instruction.sparse ? std::min(dense, library.sparse_main_loop_percent / 100)
+                                   : dense;
 }
 
 /// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
@@ -208,7 +212,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.sm_overlap = constants.sm_overlap;
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
-  result.mean_tensor_us = mean / cycles_per_us;
+  result.load_us = mean / cycles_per_us;
   const double copied =
       static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
   result.shared_memory_us =
@@ -258,25 +262,27 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 }  // namespace
 
 double KernelEstimate::time_us(double ratio) const {
-  const double data_path =
-      power_mean({tensor_us / ratio, shared_memory_us / ratio}, kDataPathOverlap);
+  const double data_path = power_mean({tensor_us, shared_memory_us}, kDataPathOverlap);
   // `of_sm`: share of the busiest SM's CTAs; `of_grid`: of all.
   const auto in_phase = [&](double of_sm, double of_grid) {
-    const double from_l2 = std::max(l2_us * of_grid, sm_port_us * of_sm) / ratio;
+    const double from_l2 = std::max(l2_us * of_grid, sm_port_us * of_sm);
     return power_mean({data_path * of_sm, from_l2, latency_us * of_sm}, sm_overlap);
   };
   // The last CTA of the busiest SM has the L2 with fewer SMs.
   double in_sms = last_share < 1 ? in_phase(1 - last_share, 1 - last_of_grid) : 0;
   in_sms += last_share > 0 ? in_phase(last_share, last_of_grid) : 0;
-  // DRAM works on while CTAs wait for their first tiles and last results.
-  return power_mean({in_sms + next_fills_us, dram_us}, dram_overlap) + store_us + fill_us +
-         outside_us();
+  // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
+  return power_mean({(in_sms + next_fills_us) / ratio, dram_us}, dram_overlap) + store_us +
+         fill_us / ratio + outside_us();
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kGpu, kernel, target);
   const double waves = share_of_waves(kernel, target);
   result.tensor_us *= waves / main_loop(kernel, target.library);
+  // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM of an A100 takes more
+  // than a dense one at the same clock, though its tensor cores multiply for a smaller share.
+  result.load_us *= dense_main_loop(kernel, target.library) / main_loop(kernel, target.library);
   result.shared_memory_us *= waves;
   result.dram_overlap = target.library.overlap_exponent;
   result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *

@@ -18,10 +18,12 @@ struct KernelEstimate {
   double store_us = 0;    ///< DRAM takes what it can only take behind the multiplication
   double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages
   double fill_us = 0;     ///< the first tiles arrive, the last results leave
-  double next_fills_us = 0;   ///< the same for the rounds of CTAs between
-  double launch_us = 0;       ///< of one kernel or, with split-K, of two
-  double reduction_us = 0;    ///< summing the slices of split-K
-  double mean_tensor_us = 0;  ///< tensor cores of the mean SM at their peak rate
+  double next_fills_us = 0;  ///< the same for the rounds of CTAs between
+  double launch_us = 0;      ///< of one kernel or, with split-K, of two
+  double reduction_us = 0;   ///< summing the slices of split-K
+  /// Tensor cores of the mean SM at their peak rate, which the clock follows; of a sparse kernel
+  /// with what its main loop waits for operands longer than a dense one.
+  double load_us = 0;
   /// Where not every SM has as many CTAs as the busiest one: what part the last CTA is of its SM's
   /// work, and of the grid those that run then, which have the L2 to themselves.
   double last_share = 0, last_of_grid = 0;
@@ -32,8 +34,8 @@ struct KernelEstimate {
   double time_us(double ratio) const;
   /// What the SMs have no part in.
   double outside_us() const { return launch_us + reduction_us; }
-  /// Share of the launch in which the mean tensor core multiplies, at the boost clock.
-  double utilization() const { return mean_tensor_us / time_us(1); }
+  /// Share of the launch in which the mean tensor core is loaded, at the boost clock.
+  double utilization() const { return load_us / time_us(1); }
 };
 
 /// A launch on the GPU, by its library.

@@ -69,7 +69,9 @@ class GemmSimulator::Impl {
     GemmRun result;
     result.form = simulated_estimate(kernel, target);
     result.clock_mhz = clock_mhz(
-        options_.clock, utilization(times, result.form, calibrated.calibration_factor(1)), spec_);
+        options_.clock,
+        utilization(times, result.form, calibrated.calibration_factor(spec_.boost_clock_mhz)),
+        spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -100,7 +102,7 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double factor = calibrated.calibration_factor(result.clock_mhz / spec_.boost_clock_mhz);
+    const double factor = calibrated.calibration_factor(result.clock_mhz);
     result.calibration_us =
         calibrated_cycles(result.budget, factor, calibrated.main_loop_stretch()) / result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
@@ -160,7 +162,7 @@ class GemmSimulator::Impl {
       return times.utilization();
     }
     const double in_sms = (form.time_us(1) - form.outside_us()) * factor;
-    return times.mean_tensor_us / (in_sms + times.outside_us());
+    return times.load_us / (in_sms + times.outside_us());
   }
 
   /// What calibration adds to the cycles of a launch. It leaves the busiest resource its time, and

@@ -23,12 +23,13 @@ bool is_same(const GemmKernel& left, const GemmKernel& right) {
 
 }  // namespace
 
-double CalibratedKernel::calibration_factor(double clock_ratio) const {
+double CalibratedKernel::calibration_factor(double clock_mhz) const {
   if (!shipped) {
     return 1;
   }
-  const auto in_sms = [clock_ratio](const KernelEstimate& form) {
-    return form.time_us(clock_ratio) - form.outside_us();
+  const double ratio = clock_mhz / shipped->boost_clock_mhz;
+  const auto in_sms = [ratio](const KernelEstimate& form) {
+    return form.time_us(ratio) - form.outside_us();
   };
   return in_sms(shipped->on_gpu) / in_sms(shipped->simulated);
 }
@@ -82,7 +83,8 @@ CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelO
           ? *shipped
           : shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped);
   return {runs,
-          CalibratedKernel::Forms{estimate(compared, target), simulated_estimate(compared, target)}};
+          CalibratedKernel::Forms{estimate(compared, target), simulated_estimate(compared, target),
+                                  target.boost_clock_mhz}};
 }
 
 }  // namespace sptc::sim

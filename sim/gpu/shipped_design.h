@@ -16,6 +16,7 @@ struct CalibratedKernel {
   /// Both closed forms of a kernel.
   struct Forms {
     KernelEstimate on_gpu, simulated;
+    double boost_clock_mhz = 0;  ///< that they stand for
   };
 
   GemmKernel kernel;
@@ -24,9 +25,9 @@ struct CalibratedKernel {
   /// what it does to the cycles.
   std::optional<Forms> shipped;
 
-  /// Ratio of the two forms at `clock_ratio` of the boost clock, without what is outside the SMs;
-  /// 1 where there are none.
-  double calibration_factor(double clock_ratio) const;
+  /// Ratio of the two forms at an SM clock, without what is outside the SMs; 1 where there are
+  /// none.
+  double calibration_factor(double clock_mhz) const;
   /// Time of the main loop on the GPU over that at the peak rate; 1 where there are no forms.
   double main_loop_stretch() const {
     return shipped ? shipped->on_gpu.tensor_us / shipped->simulated.tensor_us : 1;

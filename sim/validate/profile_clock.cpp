@@ -49,7 +49,7 @@ void follow_profile(std::span<const Measurement> rows, const KernelLibrarySpec& 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const KernelEstimate& form = launches[i].scaling.form;
     const double share = rows[i].zeros ? library.sustained_zeros_percent / 100 : 1;
-    multiplying_us.push_back(share * form.mean_tensor_us);
+    multiplying_us.push_back(share * form.load_us);
     load.push_back(multiplying_us.back() / form.time_us(1));
   }
   const double of_layer = library.sustained_layer_percent / 100;

@@ -24,7 +24,9 @@ GpuSpec derived(const std::string& change) {
 
 double factor(const GpuSpec& spec, const GemmProblem& problem = kProblem,
               const KernelOverrides& overrides = {}) {
-  return ShippedDesign(spec).kernel(problem, overrides, false).calibration_factor(1);
+  return ShippedDesign(spec)
+      .kernel(problem, overrides, false)
+      .calibration_factor(spec.boost_clock_mhz);
 }
 
 TEST(CalibrationFactor, IsTheRatioOfTheTwoClosedFormsOfTheShippedDesign) {
@@ -118,6 +120,17 @@ TEST(CalibrationFactor, IsThatOfTheKernelThatRunsChosenOrNamed) {
   const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
   EXPECT_NE(factor(shipped, problem), factor(shipped, problem, named));
   EXPECT_EQ(factor(quarter_l2, problem), factor(quarter_l2, problem, named));
+}
+
+// The same clock, as an option or as the boost clock of a design.
+TEST(CalibrationFactor, OfAClockIsThatOfADesignWithThatBoostClock) {
+  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec fast =
+      derived(R"("boost_clock_mhz": {"value": 2820, "evidence": "assumed", "source": "x"})");
+  const double as_option =
+      ShippedDesign(shipped).kernel(kProblem, {}, false).calibration_factor(2820);
+  EXPECT_EQ(factor(fast), as_option);
+  EXPECT_NE(factor(shipped), as_option);
 }
 
 TEST(ShippedKernel, IsWhatTheOverridesSay) {

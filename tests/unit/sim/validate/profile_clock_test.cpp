@@ -20,7 +20,7 @@ Prediction launch(double busy_us) {
   Prediction result;
   result.scaling.boost_clock_mhz = kBoostMhz;
   result.scaling.form.tensor_us = 100;
-  result.scaling.form.mean_tensor_us = busy_us;
+  result.scaling.form.load_us = busy_us;
   result.time_us = 100;
   result.clock_mhz = kBoostMhz;
   return result;
