@@ -13,9 +13,9 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
+#include "sim/gpu/sampling_plan.h"
 #include "sim/gpu/shipped_design.h"
 #include "sim/gpu/tile_times.h"
-#include "sim/memory/owning_partition.h"
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
 
@@ -34,7 +34,7 @@ class GemmSimulator::Impl {
         options_(options),
         shipped_(spec),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, sms_built(spec, options.sms)) {
+        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec, options.sms)) {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
@@ -61,7 +61,8 @@ class GemmSimulator::Impl {
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
-    const Launch launch{kernel, context, traffic,
+    const SamplingPlan plan(kernel, spec_, options_);
+    const Launch launch{kernel, plan, context, traffic,
                         static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
@@ -77,9 +78,9 @@ class GemmSimulator::Impl {
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated = options_.sms == Sms::kSampled
-                                        ? static_cast<int>(sampled_sms(kernel).size())
+                                        ? static_cast<int>(plan.sms().size())
                                         : std::min<std::int64_t>(spec_.sms, kernel.ctas());
-    gpu_.set_followed(followed(kernel));
+    gpu_.set_followed(plan.followed());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       context.require_values();
@@ -114,18 +115,10 @@ class GemmSimulator::Impl {
   }
 
  private:
-  static constexpr int kMostSampled = 8;
-  // A millisecond or two of the host; as many again where others follow.
-  static constexpr std::int64_t kSampledInstructions = 8192;
-  static constexpr std::int64_t kFollowedInstructions = 8192;
-  // Of a grid that is followed through several rounds: k-tiles, some ten milliseconds of the host,
-  // and instructions of one SM, some twenty.
-  static constexpr std::int64_t kFollowedTiles = 5000;
-  static constexpr std::int64_t kFollowedRounds = 80000;
-
   /// What all launches of a kernel share.
   struct Launch {
     const GemmKernel& kernel;
+    const SamplingPlan& plan;
     const mma::StepContext& context;
     const GemmTraffic& traffic;
     std::int64_t k_tile_cycles;
@@ -216,113 +209,6 @@ class GemmSimulator::Impl {
     }
   }
 
-  static int sms_built(const GpuSpec& spec, Sms sms) {
-    return sms == Sms::kAll      ? spec.sms
-           : sms == Sms::kInTurn ? 1
-                                 : std::clamp(spec.sms - 1, 1, kMostSampled);
-  }
-
-  /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
-  /// and else where that is not too much work for a whole grid. Not where columns of B are windows
-  /// of one image: addresses do not say that DRAM delivers it once.
-  bool followed(const GemmKernel& kernel) const {
-    return options_.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-           (at_once(kernel) ||
-            (!few_behind_others(kernel) && kernel.ctas() * kernel.k_tiles() <= kFollowedTiles &&
-             instructions_of_sm(kernel) <= kFollowedRounds));
-  }
-
-  /// CTAs that the GPU holds.
-  std::int64_t resident(const GemmKernel& kernel) const { return spec_.sms * kernel.ctas_per_sm; }
-
-  /// Whether all CTAs are resident at once, each with output tiles of its own.
-  bool at_once(const GemmKernel& kernel) const {
-    return kernel.ctas() <= resident(kernel) && !shares_tiles(kernel);
-  }
-
-  /// Whether a few CTAs follow one round of several per SM. Which SMs get them, and whether one or
-  /// two, decides how long they take, and nobody can show that.
-  bool few_behind_others(const GemmKernel& kernel) const {
-    constexpr double kFew = 0.4;  // of a round
-    const auto round = static_cast<double>(resident(kernel));
-    const double behind = static_cast<double>(kernel.ctas()) - round;
-    return kernel.ctas_per_sm > 1 && behind > 0 && behind < kFew * round;
-  }
-
-  /// Of a grid whose CTAs are not resident at once no other one is like it.
-  bool whole(const GemmKernel& kernel) const {
-    return !options_.extrapolate || (followed(kernel) && !at_once(kernel));
-  }
-
-  bool shares_tiles(const GemmKernel& kernel) const {
-    return kernel.stream_k() && kernel.ctas() % resident(kernel) != 0;
-  }
-
-  /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
-  std::int64_t active_sms(const GemmKernel& kernel) const {
-    const std::int64_t ctas =
-        shares_tiles(kernel) ? ceil_div(kernel.ctas() * kernel.k_tiles(), 2) : kernel.ctas();
-    return std::min<std::int64_t>(spec_.sms, ctas);
-  }
-
-  /// Of the tensor cores.
-  std::int64_t instructions_of_sm(const GemmKernel& kernel) const {
-    return ceil_div(kernel.issued_macs() / kernel.executed.macs(), active_sms(kernel));
-  }
-
-  /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
-  /// more where it is not: SMs that share a memory drift apart, and the last one counts.
-  int sampled_count(const GemmKernel& kernel) const {
-    if (active_sms(kernel) <= kMostSampled) {
-      return kMostSampled;  // as good as all
-    }
-    const std::int64_t of_sm = instructions_of_sm(kernel);
-    const std::int64_t most = followed(kernel) ? kFollowedInstructions : kSampledInstructions;
-    const auto count = static_cast<int>(
-        std::clamp<std::int64_t>(most / std::max<std::int64_t>(1, of_sm), 2, kMostSampled));
-    return count - count % 2;
-  }
-
-  /// The SMs that are simulated instead of all: the first one, which has as many CTAs as any, and
-  /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
-  /// tiles, the first one, which only hands on partial sums, is none of them.
-  std::vector<int> sampled_sms(const GemmKernel& kernel) const {
-    const auto active = static_cast<int>(active_sms(kernel));
-    const int partitions = spec_.memory.l2_partitions;
-    int count = std::min({sms_built(spec_, options_.sms), sampled_count(kernel), active});
-    count -= count > partitions ? count % partitions : 0;
-    if (followed(kernel)) {
-      return leaders(count, active, shares_tiles(kernel) ? std::max(partitions, 2) : partitions);
-    }
-    const int first = shares_tiles(kernel) ? active / 2 : 0;
-    std::vector<int> parts;
-    for (int i = 0; i < count; ++i) {
-      int sm = (first + i * active / count) % active;
-      while (partition_of_sm(sm, partitions) != i % partitions ||
-             std::find(parts.begin(), parts.end(), sm) != parts.end()) {
-        sm = (sm + 1) % active;
-      }
-      parts.push_back(sm);
-    }
-    return parts;
-  }
-
-  /// As many of the `active` SMs at equal distances, `beside` of them beside each other: of each
-  /// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
-  /// that does not. An SM has no more CTAs than the one before, which it can follow.
-  static std::vector<int> leaders(int count, int active, int beside) {
-    const int groups = count / beside;
-    if (groups == 0) {
-      return {0};
-    }
-    std::vector<int> result;
-    for (int i = 0; i < groups * beside; ++i) {
-      const int first = i / beside * active / groups / beside * beside;
-      result.push_back(first + i % beside);
-    }
-    return result;
-  }
-
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
                     const std::vector<int>& parts, TileObserver* recorder = nullptr) {
@@ -367,7 +253,7 @@ class GemmSimulator::Impl {
   /// Cycles of the whole grid, of which `run` runs the CTAs of some SMs.
   std::int64_t run_grid(const Launch& launch, const GridReuse& reuse,
                         const std::function<GridRun(const std::vector<int>& parts)>& run) {
-    std::vector<std::vector<int>> turns{sampled_sms(launch.kernel)};
+    std::vector<std::vector<int>> turns{launch.plan.sms()};
     for (int sm = 1; options_.sms == Sms::kInTurn &&
                      sm < std::min<std::int64_t>(spec_.sms, launch.kernel.ctas());
          ++sm) {
@@ -386,19 +272,19 @@ class GemmSimulator::Impl {
 
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
-    if (whole(kernel)) {
+    if (launch.plan.whole()) {
       result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
         return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts);
       });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    const std::vector<int> parts = sampled_sms(kernel);
+    const std::vector<int> parts = launch.plan.sms();
     SampledShare share(kernel, reuse, spec_.memory, spec_.sms, parts);
     gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
       return share.share_of(port, cta);
     });
-    const bool shared = shares_tiles(kernel);
+    const bool shared = launch.plan.shares_tiles();
     const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
@@ -410,7 +296,7 @@ class GemmSimulator::Impl {
       TileTimes tile_times;
       const GridRun run =
           run_tiles(launch, total, grid.k_tiles, parts, shared ? nullptr : &tile_times);
-      const std::int64_t ctas = launch.scheduled() ? resident(kernel) : total;
+      const std::int64_t ctas = launch.scheduled() ? launch.plan.resident() : total;
       return shared ? GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
     };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/sampling_plan.h"
+
+#include "sim/memory/owning_partition.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+using Sms = GemmSimulator::Sms;
+
+constexpr int kMostSampled = 8;
+// Instructions of the tensor cores of all simulated SMs, a few milliseconds of the host; where
+// others follow through several rounds, in which who gets which CTA decides, some twenty.
+constexpr std::int64_t kInstructions = 8192;
+constexpr std::int64_t kInstructionsOfRounds = 40000;
+// Of a grid that is followed through several rounds: k-tiles, and instructions of one SM, each some
+// twenty milliseconds of the host.
+constexpr std::int64_t kFollowedTiles = 5000;
+constexpr std::int64_t kFollowedInstructions = 80000;
+// More than these together, in units of the first and of half of the second. It does not pay for
+// persistent kernels, which have no rounds that drift apart, nor where tiles pass the L1, which
+// followers do not have. It pays most where CTAs share output tiles: what the L2 keeps of a shorter
+// grid says little of the whole one.
+constexpr double kMoreWork = 2.4, kMoreWorkOfStreamK = 4;
+
+/// As many of the `active` SMs at equal distances, `beside` of them beside each other: of each
+/// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
+/// that does not. An SM has no more CTAs than the one before, which it can follow.
+std::vector<int> leaders(int count, int active, int beside) {
+  const int groups = count / beside;
+  if (groups == 0) {
+    return {0};
+  }
+  std::vector<int> result;
+  for (int i = 0; i < groups * beside; ++i) {
+    const int first = i / beside * active / groups / beside * beside;
+    result.push_back(first + i % beside);
+  }
+  return result;
+}
+
+}  // namespace
+
+SamplingPlan::SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu,
+                           const GemmSimulator::Options& options)
+    : kernel_(kernel),
+      gpu_(gpu),
+      options_(options),
+      followed_(options.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
+                (at_once() || few_enough_to_follow())) {}
+
+int SamplingPlan::sms_built(const GpuSpec& gpu, Sms sms) {
+  return sms == Sms::kAll      ? gpu.sms
+         : sms == Sms::kInTurn ? 1
+                               : std::clamp(gpu.sms - 1, 1, kMostSampled);
+}
+
+bool SamplingPlan::few_enough_to_follow() const {
+  const std::int64_t tiles = kernel_.ctas() * kernel_.k_tiles();
+  const std::int64_t instructions = instructions_of_sm();
+  if (tiles <= kFollowedTiles && instructions <= kFollowedInstructions) {
+    return true;
+  }
+  if (!kernel_.stream_k() && (kernel_.persistent() || kernel_.staged_in_registers())) {
+    return false;
+  }
+  const double work = static_cast<double>(tiles) / kFollowedTiles +
+                      static_cast<double>(instructions) / (kFollowedInstructions / 2);
+  return work <= (kernel_.stream_k() ? kMoreWorkOfStreamK : kMoreWork);
+}
+
+/// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
+std::int64_t SamplingPlan::active_sms() const {
+  const std::int64_t ctas =
+      shares_tiles() ? ceil_div(kernel_.ctas() * kernel_.k_tiles(), 2) : kernel_.ctas();
+  return std::min<std::int64_t>(gpu_.sms, ctas);
+}
+
+/// Of the tensor cores.
+std::int64_t SamplingPlan::instructions_of_sm() const {
+  return ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), active_sms());
+}
+
+/// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
+/// more where it is not: SMs that share a memory drift apart, and the last one counts.
+int SamplingPlan::count() const {
+  if (active_sms() <= kMostSampled) {
+    return kMostSampled;  // as good as all
+  }
+  const std::int64_t most = followed_ && !at_once() ? kInstructionsOfRounds : kInstructions;
+  const std::int64_t of_sm = std::max<std::int64_t>(1, instructions_of_sm());
+  const auto count = static_cast<int>(std::clamp<std::int64_t>(most / of_sm, 2, kMostSampled));
+  return count - count % 2;
+}
+
+std::vector<int> SamplingPlan::sms() const {
+  const auto active = static_cast<int>(active_sms());
+  const int partitions = gpu_.memory.l2_partitions;
+  int simulated = std::min({sms_built(gpu_, options_.sms), count(), active});
+  simulated -= simulated > partitions ? simulated % partitions : 0;
+  if (followed_) {
+    return leaders(simulated, active, shares_tiles() ? std::max(partitions, 2) : partitions);
+  }
+  const int first = shares_tiles() ? active / 2 : 0;
+  std::vector<int> parts;
+  for (int i = 0; i < simulated; ++i) {
+    int sm = (first + i * active / simulated) % active;
+    while (partition_of_sm(sm, partitions) != i % partitions ||
+           std::find(parts.begin(), parts.end(), sm) != parts.end()) {
+      sm = (sm + 1) % active;
+    }
+    parts.push_back(sm);
+  }
+  return parts;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gpu_spec.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Which SMs are simulated for a launch, how the others come in, and whether its grid is shortened.
+/// A sampled launch takes some ten milliseconds of the host whatever its size, at most about fifty.
+class SamplingPlan {
+ public:
+  /// `kernel` must outlive the plan.
+  SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu, const GemmSimulator::Options& options);
+
+  static int sms_built(const GpuSpec& gpu, GemmSimulator::Sms sms);
+
+  /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
+  /// and else where that is not too much work for a whole grid. Not where columns of B are windows
+  /// of one image: addresses do not say that DRAM delivers it once.
+  bool followed() const { return followed_; }
+
+  /// Whether all of the grid is simulated: of one whose CTAs are not resident at once no other one
+  /// is like it.
+  bool whole() const { return !options_.extrapolate || (followed_ && !at_once()); }
+
+  /// CTAs that the GPU holds.
+  std::int64_t resident() const { return std::int64_t{gpu_.sms} * kernel_.ctas_per_sm; }
+
+  /// Of stream-K: whether CTAs have parts of output tiles.
+  bool shares_tiles() const { return kernel_.stream_k() && kernel_.ctas() % resident() != 0; }
+
+  /// The SMs that are simulated instead of all: the first one, which has as many CTAs as any, and
+  /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
+  /// tiles, the first one, which only hands on partial sums, is none of them.
+  std::vector<int> sms() const;
+
+ private:
+  bool at_once() const { return kernel_.ctas() <= resident() && !shares_tiles(); }
+  bool few_enough_to_follow() const;
+  std::int64_t active_sms() const;
+  std::int64_t instructions_of_sm() const;
+  int count() const;
+
+  const GemmKernel& kernel_;
+  const GpuSpec& gpu_;
+  const GemmSimulator::Options& options_;
+  bool followed_;
+};
+
+}  // namespace sptc::sim
