@@ -6,6 +6,8 @@
 #include "sim/tensor_core/issue_interval.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -17,12 +19,48 @@ double peak_bytes(const GemmKernel& kernel, const TensorCoreSpec& core) {
   return double{1} * units * core.dot_width_bytes;
 }
 
+/// How much longer the selector takes than the multipliers.
+double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
+}
+
+WarpInstruction issued_by(const GemmKernel& kernel) {
+  const RegisterAllocation registers(kernel.instruction, 1, 1);
+  WarpInstruction issued;
+  issued.a = registers.a(0, 0);
+  issued.b = registers.b(0, 0);
+  issued.c = registers.accumulator(0, 0);
+  issued.metadata = registers.metadata(0, 0);
+  return issued;
+}
+
+/// Cycles of an instruction of `kernel` that its products need at the peak rate.
+double peak_cycles(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  const mma::MmaInstruction& instruction = kernel.instruction;
+  const double operands =
+      static_cast<double>(instruction.macs()) * numerics::storage_bits(instruction.a_type) / 8;
+  return operands / peak_bytes(kernel, core);
+}
+
 }  // namespace
 
-double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core) {
-  return kernel.executed.is_asynchronous()
-             ? 1
-             : std::max(1.0, peak_bytes(kernel, core) / core.selector_bytes_per_cycle);
+OperandFeed slowest_feed(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  if (kernel.executed.is_asynchronous()) {
+    return OperandFeed::kMultipliers;
+  }
+  const double alone = peak_cycles(kernel, core);
+  const PortCycles ports = port_cycles(core, issued_by(kernel));
+  const std::array<std::pair<double, OperandFeed>, 6> feeds{
+      {{alone, OperandFeed::kMultipliers},
+       {alone * selector_stretch(kernel, core), OperandFeed::kSelector},
+       {ports.metadata, OperandFeed::kMetadata},
+       {ports.accumulator, OperandFeed::kAccumulator},
+       {ports.a, OperandFeed::kOperandA},
+       {ports.b, OperandFeed::kOperandB}}};
+  return std::max_element(
+             feeds.begin(), feeds.end(),
+             [](const auto& left, const auto& right) { return left.first < right.first; })
+      ->second;
 }
 
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
@@ -37,16 +75,8 @@ double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
   mma::StepContext context =
       mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
   context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
-  const RegisterAllocation registers(instruction, 1, 1);
-  WarpInstruction issued;
-  issued.a = registers.a(0, 0);
-  issued.b = registers.b(0, 0);
-  issued.c = registers.accumulator(0, 0);
-  issued.metadata = registers.metadata(0, 0);
-  const double operands =
-      static_cast<double>(instruction.macs()) * numerics::storage_bits(instruction.a_type) / 8;
-  const double alone = operands / peak_bytes(kernel, core);
-  return std::max(issue_interval(core, context, issued) / alone, selector_stretch(kernel, core));
+  return std::max({1.0, selector_stretch(kernel, core),
+                   issue_interval(core, context, issued_by(kernel)) / peak_cycles(kernel, core)});
 }
 
 }  // namespace sptc::sim

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/cycle_budget.h"
 
-#include "sim/gemm/issue_stretch.h"
 #include "sim/gemm/work_schedule.h"
 #include "sim/sm/warpgroup_unit.h"
 
@@ -48,7 +47,7 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.tensor = busiest * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
-  budget.selector = budget.tensor * (selector_stretch(kernel, gpu.sm.tensor_core) - 1);
+  budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
   const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_read : 0;
   const double shared = static_cast<double>(traffic.shared_memory() + through_l1) +

@@ -33,16 +33,37 @@ std::string saved_words(const Bottleneck& bottleneck, Resource resource) {
              : text;
 }
 
-std::string_view words_for(Resource resource, const CycleBudget& budget) {
-  // Held back by their ports for more than this share of the time that they multiply.
+/// What the tensor cores of a launch wait for, with the parameter of the architecture file.
+std::string_view words_for_tensor_cores(const VariantResult& result) {
+  // Held back by what feeds them for more than this share of the time that they multiply.
   constexpr double kFetchShare = 0.02;
-  constexpr double kLastBits = 1e-9;
+  if (Bottleneck(result).waits_for_register_banks()) {
+    return "the register banks of the tensor cores (register_bank_bytes_per_cycle)";
+  }
+  if (result.budget.operand_fetch <= kFetchShare * result.budget.tensor) {
+    return "tensor cores";
+  }
+  switch (result.budget.feed) {
+    case OperandFeed::kMultipliers:
+      return "tensor cores, whose steps leave dot units idle";
+    case OperandFeed::kOperandA:
+      return "the port of the tensor cores for A (operand_a_port_bytes_per_cycle)";
+    case OperandFeed::kOperandB:
+      return "the port of the tensor cores for B (operand_b_port_bytes_per_cycle)";
+    case OperandFeed::kAccumulator:
+      return "the accumulator port of the tensor cores (accumulator_port_bytes_per_cycle)";
+    case OperandFeed::kMetadata:
+      return "the metadata port of the tensor cores (metadata_port_bytes_per_cycle)";
+    case OperandFeed::kSelector:
+      return "the selector of the tensor cores (selector_bytes_per_cycle)";
+  }
+  return "";
+}
+
+std::string_view words_for(Resource resource, const VariantResult& result) {
   switch (resource) {
     case Resource::kTensor:
-      return budget.operand_fetch <= kFetchShare * budget.tensor ? "tensor cores"
-             : budget.selector >= budget.operand_fetch * (1 - kLastBits)
-                 ? "the selector of the tensor cores (selector_bytes_per_cycle)"
-                 : "operand fetch of the tensor cores";
+      return words_for_tensor_cores(result);
     case Resource::kSharedMemory:
       return "shared memory";
     case Resource::kSmPort:
@@ -55,6 +76,8 @@ std::string_view words_for(Resource resource, const CycleBudget& budget) {
       return "latency, barriers and pipeline fill";
     case Resource::kLaunch:
       return "its launch";
+    case Resource::kRegisterBanks:
+      return "register banks";
     case Resource::kRates:
       return "tensor cores, shared memory, the SMs' ports, the L2 and DRAM";
   }
@@ -67,28 +90,41 @@ double speedup_at_twice_the_rates(const VariantResult& dense, const VariantResul
   return dense.time_us / (sparse.time_us * (1 - saved));
 }
 
+/// What is left of the sparse launch where no rate takes time.
+double least_us(const VariantResult& sparse) {
+  return sparse.without_rates_us.value_or(Bottleneck(sparse).waits_us());
+}
+
+/// Where half of the dense time is less than that.
 std::string why_not_two(const VariantResult& dense, const VariantResult& sparse) {
-  if (sparse.saved) {
-    return fmt::format(
-        "2x is out of reach: with {} all twice as fast 2:4 would gain {:.2f}x, for launch, "
-        "latency, barriers and pipeline fill stay",
-        words_for(Resource::kRates, sparse.budget), speedup_at_twice_the_rates(dense, sparse));
-  }
   return fmt::format(
-      "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us, and "
+      "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us{}, and "
       "half of the dense time is {:.1f} us",
-      Bottleneck(sparse).waits_us(), dense.time_us / 2);
+      least_us(sparse),
+      sparse.without_rates_us
+          ? fmt::format(" (simulated: all rates {:.0f} times as fast)", kBeyondAllRates)
+          : "",
+      dense.time_us / 2);
+}
+
+/// What becomes faster: of tensor cores all rates, what feeds them too; of shared memory the number
+/// of banks, for bytes per cycle of a bank are a whole number, which is too coarse.
+std::string_view words_for_need(Resource resource, const VariantResult& result) {
+  if (resource == Resource::kTensor) {
+    return words_for(resource, result) == "tensor cores" ? "tensor cores"
+                                                         : "tensor cores and what feeds them";
+  }
+  return resource == Resource::kSharedMemory ? "shared memory (shared_memory_banks)"
+                                             : words_for(resource, result);
 }
 
 /// "A 1.20 times as fast, B 1.40 times as fast and C 1.10 times as fast"; "" where nothing is.
-std::string list(const Speeds& speeds, const CycleBudget& budget) {
+std::string list(const Speeds& speeds, const VariantResult& result) {
   std::vector<std::string> needs;
   for (const Resource resource : kResources) {
     if (speeds[resource] >= 1.005) {
-      // Bytes per cycle of a bank are a whole number, which is too coarse.
-      const bool by_banks = resource == Resource::kSharedMemory;
-      needs.push_back(fmt::format("{}{} {:.2f} times as fast", words_for(resource, budget),
-                                  by_banks ? " (shared_memory_banks)" : "", speeds[resource]));
+      needs.push_back(fmt::format("{} {:.2f} times as fast", words_for_need(resource, result),
+                                  speeds[resource]));
     }
   }
   std::string text;
@@ -116,15 +152,32 @@ std::string simulated_words(const VariantResult& dense, const VariantResult& spa
                             speedup_at_twice_the_rates(dense, sparse));
 }
 
+/// What is known of the rates that 2x needs where the closed form names none.
+std::string some_rates(const VariantResult& dense, const VariantResult& sparse) {
+  const double at_twice = speedup_at_twice_the_rates(dense, sparse);
+  if (at_twice >= 2) {
+    return fmt::format("no more than all rates twice as fast (simulated: {:.2f}x)", at_twice);
+  }
+  const std::string faster = sparse.without_rates_us
+                                 ? fmt::format("; {:.0f} times: {:.2f}x", kBeyondAllRates,
+                                               dense.time_us / *sparse.without_rates_us)
+                                 : "";
+  return fmt::format("more than all rates twice as fast (simulated: {:.2f}x{})", at_twice, faster);
+}
+
 /// What the sparse launch would need to take half of the dense one.
 std::string needs_for_two(const VariantResult& dense, const VariantResult& sparse) {
-  const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
-                                    : Bottleneck(sparse).speeds_for(dense.time_us / 2);
-  const bool in_reach = !sparse.saved || speedup_at_twice_the_rates(dense, sparse) >= 2;
-  if (!speeds || !in_reach) {
+  const bool by_twice = !sparse.saved || speedup_at_twice_the_rates(dense, sparse) >= 2;
+  if (!by_twice && least_us(sparse) > dense.time_us / 2) {
     return why_not_two(dense, sparse);
   }
-  const std::string needs = list(*speeds, sparse.budget);
+  const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
+                                    : Bottleneck(sparse).speeds_for(dense.time_us / 2);
+  if (!speeds || (sparse.saved && speeds->most() > kBeyondAllRates)) {
+    return sparse.saved ? "for 2x it would need " + some_rates(dense, sparse)
+                        : why_not_two(dense, sparse);
+  }
+  const std::string needs = list(*speeds, sparse);
   if (needs.empty()) {
     return "that is 2x";
   }
@@ -153,15 +206,22 @@ std::string right_behind(const VariantResult& result, Resource first) {
     if (together > most_together) {
       most_together = together;
       most = 1;
-      text =
-          fmt::format("; {} as well: -{:.0f} %", words_for(second, result.budget), 100 * together);
+      text = fmt::format("; {} as well: -{:.0f} %", words_for(second, result), 100 * together);
     } else if (too > most) {
       most = too;
-      text = fmt::format("; {}: {}", words_for(second, result.budget),
-                         saved_words(bottleneck, second));
+      text = fmt::format("; {}: {}", words_for(second, result), saved_words(bottleneck, second));
     }
   }
   return text;
+}
+
+/// What of the saving of tensor cores is that of their register banks, where it is some.
+std::string register_banks_alone(const VariantResult& result, Resource first) {
+  const Bottleneck bottleneck(result);
+  const double banks = bottleneck.saved_by_doubling({Resource::kRegisterBanks});
+  return first == Resource::kTensor && banks > std::max(kLittle, bottleneck.by_chance())
+             ? fmt::format("; their register banks alone: -{:.0f} %", 100 * banks)
+             : "";
 }
 
 /// "beside DRAM, at work 70 % of the time", or that nothing works for long.
@@ -170,21 +230,20 @@ std::string busiest_words(const VariantResult& result) {
   const Resource busiest = busiest_rates(result.budget).front();
   const double percent = at_work(busiest, result);
   if (percent > kMost) {
-    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(busiest, result.budget),
+    return fmt::format("beside {}, at work {:.0f} % of the time", words_for(busiest, result),
                        percent);
   }
   return fmt::format("no resource works more than {:.0f} % of the time", percent);
 }
 
 std::string bound_by_two(const VariantResult& result, const SavedByPair& pair) {
-  const CycleBudget& budget = result.budget;
   const Bottleneck bottleneck(result);
   const Resource alone = bottleneck.best_alone();
   return fmt::format(
       "by nothing alone, but by {} and {} together, at work {:.0f} and {:.0f} % of the time (both "
       "twice as fast: -{:.0f} %; {} alone: {})",
-      words_for(pair.busier, budget), words_for(pair.other, budget), at_work(pair.busier, result),
-      at_work(pair.other, result), 100 * pair.saved, words_for(alone, budget),
+      words_for(pair.busier, result), words_for(pair.other, result), at_work(pair.busier, result),
+      at_work(pair.other, result), 100 * pair.saved, words_for(alone, result),
       saved_words(bottleneck, alone));
 }
 
@@ -215,7 +274,7 @@ std::string bound(const VariantResult& result) {
   const double by_chance = first == Resource::kLaunch ? 0 : bottleneck.by_chance();
   const double rates = saved_by_rates(bottleneck, bottleneck.saved_by_doubling({first}));
   const std::string text =
-      "by " + soonest(saved, by_chance, rates) + std::string(words_for(first, result.budget));
+      "by " + soonest(saved, by_chance, rates) + std::string(words_for(first, result));
   const std::string all =
       rates > 0 ? fmt::format("; all rates twice as fast: -{:.0f} %", 100 * rates) : "";
   if (first == Resource::kLaunch) {
@@ -226,9 +285,16 @@ std::string bound(const VariantResult& result) {
     return text + fmt::format(" (half as long: {}{}), {}", saved_words(bottleneck, first), all,
                               busiest_words(result));
   }
-  return text + fmt::format(", at work {:.0f} % of the time (twice as fast: {}{}{})",
+  if (first == Resource::kTensor && bottleneck.waits_for_register_banks()) {
+    return text + fmt::format(
+                      ", beside multipliers at work {:.0f} % of the time (twice as fast: "
+                      "{}{}{})",
+                      at_work(first, result), saved_words(bottleneck, Resource::kRegisterBanks),
+                      right_behind(result, first), all);
+  }
+  return text + fmt::format(", at work {:.0f} % of the time (twice as fast: {}{}{}{})",
                             at_work(first, result), saved_words(bottleneck, first),
-                            right_behind(result, first), all);
+                            register_banks_alone(result, first), right_behind(result, first), all);
 }
 
 }  // namespace

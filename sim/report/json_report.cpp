@@ -174,9 +174,16 @@ void explain(const VariantResult& variant, Json& json) {
   }
   saved[std::string(report_name(Resource::kRates))] =
       bottleneck.saved_by_doubling({Resource::kRates});
+  if (variant.saved) {
+    saved[std::string(report_name(Resource::kRegisterBanks))] =
+        (*variant.saved)[Resource::kRegisterBanks];
+  }
   if (const auto& pair = variant.pair) {
     saved["two"] = Json{{"resources", {report_name(pair->busier), report_name(pair->other)}},
                         {"saved", pair->saved}};
+  }
+  if (variant.without_rates_us) {
+    json["without_rates_us"] = *variant.without_rates_us;
   }
   if (const auto& needed = variant.needed) {
     Json& json_needed = json["needed_for_two"];

@@ -40,6 +40,8 @@ std::string_view report_name(Resource resource) {
       return "launch";
     case Resource::kRates:
       return "rates";
+    case Resource::kRegisterBanks:
+      return "register_banks";
   }
   return "";
 }
@@ -147,6 +149,15 @@ double Bottleneck::by_chance() const {
     most_lost = std::max(most_lost, launch_.saved ? -saved_by_doubling({resource}) : 0.0);
   }
   return most_lost > kNextToNothing ? most_lost : 0;
+}
+
+bool Bottleneck::waits_for_register_banks() const {
+  constexpr double kNoticeable = 0.02;
+  if (!launch_.saved) {
+    return false;
+  }
+  const double banks = (*launch_.saved)[Resource::kRegisterBanks];
+  return banks > std::max({kNoticeable, by_chance(), (*launch_.saved)[Resource::kTensor] / 2});
 }
 
 Resource Bottleneck::best_alone() const {

@@ -39,6 +39,9 @@ class Bottleneck {
   /// How much a launch changes by chance: what it was simulated to lose at most where a resource is
   /// twice as fast. 0 where that is next to nothing.
   double by_chance() const;
+  /// Whether tensor cores that are twice as fast owe most of what that saves to their register
+  /// banks. Only where that was simulated.
+  bool waits_for_register_banks() const;
   /// The resource that saves most by itself.
   Resource best_alone() const;
   /// Whether no resource alone saves much.

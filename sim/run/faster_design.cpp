@@ -47,6 +47,7 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
     gpu.fitted_design = std::make_shared<const GpuSpec>(gpu);
   }
   speed_up_tensor_core(gpu.sm, speeds[Resource::kTensor]);
+  gpu.sm.tensor_core.register_bank_bytes_per_cycle *= speeds[Resource::kRegisterBanks];
   gpu.sm.shared_memory_banks = whole(gpu.sm.shared_memory_banks * speeds[Resource::kSharedMemory]);
   gpu.memory.sm_port_bytes_per_cycle *= speeds[Resource::kSmPort];
   gpu.memory.l2_bytes_per_cycle *= speeds[Resource::kL2];
@@ -60,16 +61,29 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   return gpu;
 }
 
-Speeds twice(Resource resource) {
+namespace {
+
+Speeds all_rates(double speed) {
   Speeds speeds;
-  if (resource != Resource::kRates) {
-    speeds[resource] = 2;
-    return speeds;
-  }
   for (const Resource rate : kRates) {
-    speeds[rate] = 2;
+    speeds[rate] = speed;
   }
   return speeds;
+}
+
+}  // namespace
+
+Speeds twice(Resource resource) {
+  if (resource == Resource::kRates) {
+    return all_rates(2);
+  }
+  Speeds speeds;
+  speeds[resource] = 2;
+  return speeds;
+}
+
+Speeds beyond_all_rates() {
+  return all_rates(kBeyondAllRates);
 }
 
 }  // namespace sptc::sim

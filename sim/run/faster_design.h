@@ -9,12 +9,15 @@ namespace sptc::sim {
 /// `speeds`, rounded up to what a design can have: dot units and banks of shared memory are whole.
 Speeds in_whole_units(const GpuSpec& gpu, Speeds speeds);
 
-/// `gpu` at `speeds`: all rates of the tensor core and of what feeds it, banks of shared memory, a
-/// bandwidth, or latencies outside the tensor cores. Not the launch. For the SystemC model, whose
-/// kernels and calibration stay those of `gpu`.
+/// `gpu` at `speeds`: all rates of the tensor core and of what feeds it, of that the register banks
+/// alone, banks of shared memory, a bandwidth, or latencies outside the tensor cores. Not the
+/// launch. For the SystemC model, whose kernels and calibration stay those of `gpu`.
 GpuSpec faster(GpuSpec gpu, const Speeds& speeds);
 
 /// `resource`, or each of `kRates` for Resource::kRates, twice as fast.
 Speeds twice(Resource resource);
+
+/// Each of `kRates` kBeyondAllRates times as fast.
+Speeds beyond_all_rates();
 
 }  // namespace sptc::sim

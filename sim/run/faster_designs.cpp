@@ -21,7 +21,7 @@ using Gains = FasterDesigns::Gains;
 
 constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort,
                                 Resource::kL2,     Resource::kDram,         Resource::kWaits,
-                                Resource::kRates};
+                                Resource::kRates,  Resource::kRegisterBanks};
 
 /// The kernel that `design` runs for `problem`, to be asked for on another one.
 KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& problem,
@@ -147,6 +147,7 @@ class Trials {
         }
       }
     }
+    forget_what_is_out_of_reach();
     return std::move(gains_);
   }
 
@@ -198,21 +199,28 @@ class Trials {
     }
   }
 
-  /// What the closed form asks for, where all rates twice as fast are enough.
+  /// What the closed form asks for; and, where all rates twice as fast are not enough, whether any
+  /// rates are.
   void plan_needed() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       const std::optional<std::size_t> dense = launches_[i].dense;
-      if (!gains_[i] || !dense || !gains_[*dense]) {
+      if (!gains_[i] || !dense || !gains_[*dense] || target_us(i) >= results_[i].time_us) {
         continue;
       }
-      const double target_us = results_[*dense].time_us / 2;
-      const double least_us = results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]);
-      const auto speeds = Bottleneck(results_[i]).speeds_for(target_us);
-      if (speeds && least_us <= target_us && target_us < results_[i].time_us) {
+      const auto speeds = Bottleneck(results_[i]).speeds_for(target_us(i));
+      if (speeds && speeds->most() <= kBeyondAllRates) {
         needed_.push_back({i, laboratory_.whole(*speeds)});
         plan(needed_.back().speeds, i);
       }
+      if (results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]) > target_us(i)) {
+        plan(beyond_all_rates(), i);
+      }
     }
+  }
+
+  /// Half of the dense time.
+  double target_us(std::size_t sparse) const {
+    return results_[*launches_[sparse].dense].time_us / 2;
   }
 
   void plan(const Speeds& speeds, std::size_t launch) {
@@ -236,8 +244,18 @@ class Trials {
     }
     for (const PlannedNeed& planned : needed_) {
       if (planned.launch == launch && planned.speeds == speeds) {
-        const double dense_us = results_[*launches_[launch].dense].time_us;
-        gains_[launch]->needed = {speeds, dense_us / us, results_[launch].clock_mhz};
+        gains_[launch]->needed = {speeds, 2 * target_us(launch) / us, results_[launch].clock_mhz};
+      }
+    }
+    if (speeds == beyond_all_rates()) {
+      gains_[launch]->without_rates_us = us;
+    }
+  }
+
+  void forget_what_is_out_of_reach() {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      if (gains_[i] && gains_[i]->without_rates_us && *gains_[i]->without_rates_us > target_us(i)) {
+        gains_[i]->needed.reset();
       }
     }
   }

@@ -28,6 +28,7 @@ class FasterDesigns {
     SavedTime saved;
     std::optional<SavedByPair> pair;
     std::optional<NeededDesign> needed;
+    std::optional<double> without_rates_us;
   };
 
   /// Begins; to be built before the run elaborates its GPU. `gpu` and `options` as of the run, one

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -16,7 +17,8 @@ enum class Resource {
   kDram,          ///< bandwidth
   kWaits,         ///< latency of the memory, barriers, filling and emptying of the pipeline
   kLaunch,
-  kRates,  ///< the first five together
+  kRates,          ///< the first five together
+  kRegisterBanks,  ///< bandwidth, a part of kTensor: see faster()
 };
 /// What works at a rate.
 inline constexpr std::array kRates{Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort,
@@ -26,7 +28,8 @@ inline constexpr std::array kResources{
     Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort, Resource::kL2,
     Resource::kDram,   Resource::kWaits,        Resource::kLaunch};
 
-/// As `bound_by` of reports names it: tensor, smem, sm_port, l2, hbm, latency or launch; and rates.
+/// As `bound_by` of reports names it: tensor, smem, sm_port, l2, hbm, latency or launch; and rates,
+/// register_banks.
 std::string_view report_name(Resource resource);
 
 /// One figure for each resource.
@@ -36,14 +39,17 @@ class OfResources {
   OfResources() { of_.fill(kInitial); }
   double& operator[](Resource resource) { return of_[static_cast<std::size_t>(resource)]; }
   double operator[](Resource resource) const { return of_[static_cast<std::size_t>(resource)]; }
+  double most() const { return *std::max_element(of_.begin(), of_.end()); }
   bool operator==(const OfResources&) const = default;
 
  private:
-  std::array<double, kResources.size() + 1> of_;
+  std::array<double, kResources.size() + 2> of_;
 };
 
 /// Rates, as multiples of what they are.
 using Speeds = OfResources<1>;
+/// As a multiple of all rates: next to no time is left at their work.
+inline constexpr double kBeyondAllRates = 64;
 /// Shares of the time of a launch that go where the resource is twice as fast.
 using SavedTime = OfResources<0>;
 

@@ -56,6 +56,7 @@ void set_gains(const std::vector<std::optional<FasterDesigns::Gains>>& gains,
         variant->saved = of_launch->saved;
         variant->pair = of_launch->pair;
         variant->needed = of_launch->needed;
+        variant->without_rates_us = of_launch->without_rates_us;
       }
     }
   };

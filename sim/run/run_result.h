@@ -70,7 +70,10 @@ struct VariantResult {
   std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
   std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
   std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach
-  double tflops = 0;                   ///< effective: skipped zeros count
+  /// The same with all rates kBeyondAllRates times as fast, where twice as fast is not enough for
+  /// 2x: what nothing but the launch and latencies leaves.
+  std::optional<double> without_rates_us;
+  double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
   MemoryTraffic traffic;   ///< bytes of one launch

@@ -33,19 +33,24 @@ int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instructi
   return std::max(1, rules.products_per_step * bits / 8);
 }
 
-double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
-                      const WarpInstruction& instruction, int metadata_wait) {
+PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction) {
   const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
     return static_cast<double>(register_bytes(range)) / bytes_per_cycle;
   };
+  return {cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
+          cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
+          cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
+          cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)};
+}
+
+double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
+                      const WarpInstruction& instruction, int metadata_wait) {
   const double multipliers =
       static_cast<double>(context.steps * occupied_bytes(spec, context)) /
       static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+  const PortCycles ports = port_cycles(spec, instruction);
   return std::max(
-      {multipliers, cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
-       cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
-       cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
-       metadata_wait + cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)});
+      {multipliers, ports.a, ports.b, ports.accumulator, metadata_wait + ports.metadata});
 }
 
 }  // namespace sptc::sim

@@ -22,6 +22,12 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
 /// Bytes of operand A per row that one step of `rules` takes.
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction);
 
+/// Cycles that each register-file port is busy with an instruction.
+struct PortCycles {
+  double a = 0, b = 0, accumulator = 0, metadata = 0;
+};
+PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction);
+
 /// Cycles between two instructions like this one where nothing else is in their way: the slowest
 /// of the multipliers and the register-file ports, where the metadata take `metadata_wait` cycles
 /// longer.

@@ -158,6 +158,36 @@ TEST_F(ValidateProgram, SaysOfACalibratedGemmWhatADesignTwiceAsFastTakes) {
       << base["explanation"];
 }
 
+TEST_F(ValidateProgram, SaysThatMoreThanTwiceTheRatesAreNeededWhereTheyAre) {
+  // DRAM bounds both, and twice as fast it is not quite enough: that is no latency.
+  const Outcome dram = run("gemm 64 100352 576 --check none --explain --format json");
+  ASSERT_EQ(dram.exit_code, 0) << dram.err;
+  const auto op = nlohmann::json::parse(dram.out)["operations"][0];
+  const std::string sentence = op["explanation"];
+  EXPECT_EQ(sentence.find("out of reach"), std::string::npos) << sentence;
+  EXPECT_GT(op["sparse"]["needed_for_two"]["times_as_fast"]["hbm"].get<double>(), 2);
+  EXPECT_GT(op["sparse"]["needed_for_two"]["speedup"].get<double>(), 1.6);
+  EXPECT_LT(op["sparse"]["without_rates_us"].get<double>(),
+            op["dense"]["time_us"].get<double>() / 2);
+  expect_output("gemm 64 64 64 --check none --explain", "2x is out of reach: launch, latency");
+}
+
+TEST_F(ValidateProgram, NamesRegisterBanksThatAreTooNarrow) {
+  std::ofstream(path("banks.json")) << R"({"base": "a100-sxm4-80gb", "name": "banks", "sm":
+      {"tensor_core": {"register_bank_bytes_per_cycle":
+      {"value": 64, "evidence": "assumed", "source": "a quarter"}}}})";
+  const Outcome outcome =
+      run("gemm 4096 4096 4096 --check none --explain --variants sparse --format json --arch " +
+          path("banks.json"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto op = nlohmann::json::parse(outcome.out)["operations"][0];
+  EXPECT_NE(op["explanation"].get<std::string>().find(
+                "bound by the register banks of the tensor cores (register_bank_bytes_per_cycle)"),
+            std::string::npos)
+      << op["explanation"];
+  EXPECT_GT(op["sparse"]["saved_if_twice_as_fast"]["register_banks"].get<double>(), 0.25);
+}
+
 TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
   const std::string gemm = "gemm 1024 1024 1024 --check none --fidelity analytic --tile ";
   expect_output(gemm + "128x128x32",

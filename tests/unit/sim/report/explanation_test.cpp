@@ -37,12 +37,43 @@ testing::AssertionResult says(const OperationResult& op, const std::string& word
                                                    : testing::AssertionFailure() << sentence;
 }
 
-TEST(Explanation, NamesOperandFetchWhereAPortHoldsMmaBack) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}), "2:4 gains"));
-  EXPECT_FALSE(says(timed(gpu, {4096, 4096, 4096}), "operand fetch"));
+TEST(Explanation, NamesThePortThatHoldsMmaBack) {
+  const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
+  EXPECT_TRUE(says(timed(a100, {4096, 4096, 4096}), "2:4 gains"));
+  EXPECT_FALSE(says(timed(a100, {4096, 4096, 4096}), "port of"));
+  EXPECT_FALSE(says(timed(a100, {4096, 4096, 4096}), "what feeds them"));
+  GpuSpec gpu = a100;
   gpu.sm.tensor_core.metadata_port_bytes_per_cycle = 5;
-  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}), "bound by operand fetch of the tensor cores"));
+  EXPECT_TRUE(
+      says(timed(gpu, {4096, 4096, 4096}),
+           "bound by the metadata port of the tensor cores (metadata_port_bytes_per_cycle), "
+           "at work"));
+  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}),
+                   "for 2x it would need tensor cores and what feeds them"));
+  gpu = a100;
+  gpu.sm.tensor_core.accumulator_port_bytes_per_cycle /= 4;
+  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}),
+                   "dense is bound by the accumulator port of the tensor cores "
+                   "(accumulator_port_bytes_per_cycle)"));
+  gpu = a100;
+  gpu.sm.tensor_core.operand_a_port_bytes_per_cycle /= 4;
+  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}), "(operand_a_port_bytes_per_cycle)"));
+}
+
+TEST(Explanation, NamesRegisterBanksThatTheTensorCoresWaitFor) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 8192});
+  op.sparse.reset();
+  op.dense->budget.tensor *= 0.7;
+  op.dense->saved.emplace();
+  SavedTime& saved = *op.dense->saved;
+  saved[Resource::kTensor] = saved[Resource::kRegisterBanks] = 0.27;
+  EXPECT_TRUE(says(op,
+                   "bound by the register banks of the tensor cores "
+                   "(register_bank_bytes_per_cycle), beside multipliers at work"));
+  EXPECT_TRUE(says(op, "% of the time (twice as fast: -27 %)"));
+  saved[Resource::kRegisterBanks] = 0.11;
+  EXPECT_TRUE(says(op, "bound by tensor cores, at work"));
+  EXPECT_TRUE(says(op, "(twice as fast: -27 %; their register banks alone: -11 %)"));
 }
 
 TEST(Explanation, PrintsNoControlCharactersOfANameAndCutsNoLetter) {
@@ -77,8 +108,21 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
     (*op.sparse->saved)[Resource::kRates] = share;
     return op;
   };
-  EXPECT_TRUE(says(saved_by_rates(0), "2x is out of reach"));
-  EXPECT_TRUE(says(saved_by_rates(0.1), "all twice as fast 2:4 would gain 1.85x"));
+  EXPECT_TRUE(says(saved_by_rates(0),
+                   "for 2x it would need more than all rates twice as fast (simulated: 1.67x)"));
+  EXPECT_TRUE(says(saved_by_rates(0.1), "(simulated, all rates twice as fast: 1.85x)"));
+  op.sparse->without_rates_us = 260;
+  EXPECT_TRUE(
+      says(saved_by_rates(0.1),
+           "2x is out of reach: launch, latency, barriers and pipeline fill alone take "
+           "260.0 us (simulated: all rates 64 times as fast), and half of the dense time is "
+           "250.0 us"));
+  op.sparse->without_rates_us = 100;
+  EXPECT_TRUE(says(saved_by_rates(0),
+                   "for 2x it would need more than all rates twice as fast (simulated: 1.67x; 64 "
+                   "times: 5.00x)"));
+  EXPECT_TRUE(says(saved_by_rates(0.1), "(simulated, all rates twice as fast: 1.85x)"));
+  op.sparse->without_rates_us.reset();
   EXPECT_TRUE(says(saved_by_rates(0.4), "for 2x it would need, in closed form, "));
   EXPECT_TRUE(says(saved_by_rates(0.4), "(simulated, all rates twice as fast: 2.78x)"));
   // The design that the closed form names was simulated too.

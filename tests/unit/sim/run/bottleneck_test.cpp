@@ -143,6 +143,9 @@ TEST(FasterDesign, HasWholeDotUnitsAndBanks) {
   EXPECT_EQ(all.memory.sm_port_bytes_per_cycle, 2 * gpu.memory.sm_port_bytes_per_cycle);
   EXPECT_EQ(faster(gpu, twice(Resource::kSmPort)).memory.l2_bytes_per_cycle,
             gpu.memory.l2_bytes_per_cycle);
+  const GpuSpec banks = faster(gpu, twice(Resource::kRegisterBanks));
+  EXPECT_EQ(banks.sm.tensor_core.register_bank_bytes_per_cycle, 512);
+  EXPECT_EQ(banks.sm.tensor_core.dot_units, gpu.sm.tensor_core.dot_units);
   const GpuSpec near = faster(gpu, twice(Resource::kWaits));
   EXPECT_EQ(near.sm.barrier_latency_cycles, 2);
   EXPECT_EQ(near.memory.dram_gb_per_s, gpu.memory.dram_gb_per_s);
