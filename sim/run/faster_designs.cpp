@@ -139,19 +139,26 @@ class Trials {
     try_each_alone();
     plan_pairs();
     plan_needed();
-    const std::vector<std::vector<Timed>> times = laboratory_.run(planned_);
-    for (std::size_t i = 0; i < planned_.size(); ++i) {
-      for (std::size_t j = 0; j < planned_[i].launches.size(); ++j) {
-        if (times[i][j].us > 0) {
-          take(planned_[i].speeds, planned_[i].launches[j], times[i][j].us);
-        }
-      }
-    }
+    run_planned();
     forget_what_is_out_of_reach();
+    plan_where_too_little_was_asked_for();
+    run_planned();
     return std::move(gains_);
   }
 
  private:
+  void run_planned() {
+    const std::vector<Trial> trials = std::exchange(planned_, {});
+    const std::vector<std::vector<Timed>> times = laboratory_.run(trials);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      for (std::size_t j = 0; j < trials[i].launches.size(); ++j) {
+        if (times[i][j].us > 0) {
+          take(trials[i].speeds, trials[i].launches[j], times[i][j].us);
+        }
+      }
+    }
+  }
+
   void try_each_alone() {
     std::vector<std::size_t> all(launches_.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -207,14 +214,29 @@ class Trials {
       if (!gains_[i] || !dense || !gains_[*dense] || target_us(i) >= results_[i].time_us) {
         continue;
       }
-      const auto speeds = Bottleneck(results_[i]).speeds_for(target_us(i));
-      if (speeds && speeds->most() <= kBeyondAllRates) {
-        needed_.push_back({i, laboratory_.whole(*speeds)});
-        plan(needed_.back().speeds, i);
-      }
+      plan_design_for(target_us(i), i);
       if (results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]) > target_us(i)) {
         plan(beyond_all_rates(), i);
       }
+    }
+  }
+
+  /// The closed form shares out, and may ask for too little: once more, for as much less time.
+  void plan_where_too_little_was_asked_for() {
+    constexpr double kAsGoodAsTwo = 1.95;
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      if (gains_[i] && gains_[i]->needed && gains_[i]->needed->speedup < kAsGoodAsTwo) {
+        plan_design_for(target_us(i) * gains_[i]->needed->speedup / 2, i);
+      }
+    }
+  }
+
+  /// What should take `us`, by the closed form.
+  void plan_design_for(double us, std::size_t launch) {
+    const auto speeds = Bottleneck(results_[launch]).speeds_for(us);
+    if (speeds && speeds->most() <= kBeyondAllRates) {
+      needed_.push_back({launch, laboratory_.whole(*speeds)});
+      plan(needed_.back().speeds, launch);
     }
   }
 
@@ -244,7 +266,10 @@ class Trials {
     }
     for (const PlannedNeed& planned : needed_) {
       if (planned.launch == launch && planned.speeds == speeds) {
-        gains_[launch]->needed = {speeds, 2 * target_us(launch) / us, results_[launch].clock_mhz};
+        const double speedup = 2 * target_us(launch) / us;
+        if (const auto& known = gains_[launch]->needed; !known || speedup > known->speedup) {
+          gains_[launch]->needed = {speeds, speedup, results_[launch].clock_mhz};
+        }
       }
     }
     if (speeds == beyond_all_rates()) {
