@@ -2,6 +2,7 @@
 #include "sim/report/bottleneck_sentence.h"
 
 #include "sim/run/bottleneck.h"
+#include "sim/run/faster_design.h"
 
 #include <fmt/format.h>
 
@@ -120,6 +121,9 @@ std::string_view words_for_need(Resource resource, const VariantResult& result) 
 
 /// "A 1.20 times as fast, B 1.40 times as fast and C 1.10 times as fast"; "" where nothing is.
 std::string list(const Speeds& speeds, const VariantResult& result) {
+  if (speeds == all_rates(speeds[Resource::kTensor]) && speeds != Speeds()) {
+    return fmt::format("all rates {:.2f} times as fast", speeds[Resource::kTensor]);
+  }
   std::vector<std::string> needs;
   for (const Resource resource : kResources) {
     if (speeds[resource] >= 1.005) {
@@ -181,9 +185,12 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
   if (needs.empty()) {
     return "that is 2x";
   }
-  return sparse.saved
-             ? "for 2x it would need, in closed form, " + needs + simulated_words(dense, sparse)
-             : "for 2x it would need " + needs;
+  if (!sparse.saved) {
+    return "for 2x it would need " + needs;
+  }
+  const bool by_form = !needs.starts_with("all rates");
+  return fmt::format("for 2x it would need{} {}{}", by_form ? ", in closed form," : "", needs,
+                     simulated_words(dense, sparse));
 }
 
 /// What stands right behind `first`: the resource whose doubling saves nearly as much, or that with

@@ -61,8 +61,6 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds) {
   return gpu;
 }
 
-namespace {
-
 Speeds all_rates(double speed) {
   Speeds speeds;
   for (const Resource rate : kRates) {
@@ -71,8 +69,6 @@ Speeds all_rates(double speed) {
   return speeds;
 }
 
-}  // namespace
-
 Speeds twice(Resource resource) {
   if (resource == Resource::kRates) {
     return all_rates(2);
@@ -80,10 +76,6 @@ Speeds twice(Resource resource) {
   Speeds speeds;
   speeds[resource] = 2;
   return speeds;
-}
-
-Speeds beyond_all_rates() {
-  return all_rates(kBeyondAllRates);
 }
 
 }  // namespace sptc::sim

@@ -17,7 +17,7 @@ GpuSpec faster(GpuSpec gpu, const Speeds& speeds);
 /// `resource`, or each of `kRates` for Resource::kRates, twice as fast.
 Speeds twice(Resource resource);
 
-/// Each of `kRates` kBeyondAllRates times as fast.
-Speeds beyond_all_rates();
+/// Each of `kRates`.
+Speeds all_rates(double speed);
 
 }  // namespace sptc::sim

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <utility>
 
@@ -131,6 +132,10 @@ class Laboratory {
 
 /// Each resource by itself, then what those results ask for.
 class Trials {
+  static constexpr double kAsGoodAsTwo = 1.95;
+  // All rates alike: a little more than needed, in steps that whole dot units and banks allow.
+  static constexpr double kMargin = 1.02, kSteps = 16;
+
  public:
   Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
       : launches_(launches), laboratory_(launches, gpu, options) {}
@@ -216,26 +221,47 @@ class Trials {
       }
       plan_design_for(target_us(i), i);
       if (results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]) > target_us(i)) {
-        plan(beyond_all_rates(), i);
+        plan(all_rates(kBeyondAllRates), i);
       }
     }
   }
 
-  /// The closed form shares out, and may ask for too little: once more, for as much less time.
+  bool in_reach(std::size_t sparse) const {
+    const std::optional<std::size_t> dense = launches_[sparse].dense;
+    return gains_[sparse] && dense && gains_[*dense] &&
+           gains_[sparse]->without_rates_us.value_or(0) <= target_us(sparse) &&
+           target_us(sparse) < results_[sparse].time_us;
+  }
+
+  /// The closed form shares out, and may ask for too little: once more, for as much less time; and
+  /// for all rates alike, which is what was simulated with twice as fast ones.
   void plan_where_too_little_was_asked_for() {
-    constexpr double kAsGoodAsTwo = 1.95;
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      if (gains_[i] && gains_[i]->needed && gains_[i]->needed->speedup < kAsGoodAsTwo) {
+      if (!in_reach(i) || (gains_[i]->needed && gains_[i]->needed->speedup >= kAsGoodAsTwo)) {
+        continue;
+      }
+      if (gains_[i]->needed) {
         plan_design_for(target_us(i) * gains_[i]->needed->speedup / 2, i);
+      }
+      const double saved = gains_[i]->saved[Resource::kRates];
+      if (saved > 0) {
+        const double times =
+            std::exp2(std::log(target_us(i) / results_[i].time_us) / std::log(1 - saved));
+        plan_design_at(all_rates(std::ceil(times * kMargin * kSteps) / kSteps), i);
       }
     }
   }
 
   /// What should take `us`, by the closed form.
   void plan_design_for(double us, std::size_t launch) {
-    const auto speeds = Bottleneck(results_[launch]).speeds_for(us);
-    if (speeds && speeds->most() <= kBeyondAllRates) {
-      needed_.push_back({launch, laboratory_.whole(*speeds)});
+    if (const auto speeds = Bottleneck(results_[launch]).speeds_for(us)) {
+      plan_design_at(*speeds, launch);
+    }
+  }
+
+  void plan_design_at(const Speeds& speeds, std::size_t launch) {
+    if (speeds.most() <= kBeyondAllRates) {
+      needed_.push_back({launch, laboratory_.whole(speeds)});
       plan(needed_.back().speeds, launch);
     }
   }
@@ -267,12 +293,13 @@ class Trials {
     for (const PlannedNeed& planned : needed_) {
       if (planned.launch == launch && planned.speeds == speeds) {
         const double speedup = 2 * target_us(launch) / us;
-        if (const auto& known = gains_[launch]->needed; !known || speedup > known->speedup) {
+        const auto& known = gains_[launch]->needed;
+        if (!known || (known->speedup < kAsGoodAsTwo && speedup > known->speedup)) {
           gains_[launch]->needed = {speeds, speedup, results_[launch].clock_mhz};
         }
       }
     }
-    if (speeds == beyond_all_rates()) {
+    if (speeds == all_rates(kBeyondAllRates)) {
       gains_[launch]->without_rates_us = us;
     }
   }

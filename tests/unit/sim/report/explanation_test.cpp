@@ -140,6 +140,10 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
   op.sparse->needed->clock_mhz += 100;
   EXPECT_TRUE(says(saved_by_rates(0.4), fmt::format("(simulated at {:.0f} MHz: 1.99x; all rates",
                                                     op.sparse->needed->clock_mhz)));
+  for (const Resource rate : kRates) {
+    op.sparse->needed->speeds[rate] = 2.125;
+  }
+  EXPECT_TRUE(says(saved_by_rates(0.1), "for 2x it would need all rates 2.12 times as fast"));
   op.sparse->needed.reset();
   // What saves more when doubled needs to be less fast.
   const auto speed = [&](double share) {
