@@ -2,6 +2,7 @@
 #include "sim/memory/followers.h"
 
 #include "models/base/error.h"
+#include "models/base/shape.h"
 #include "sim/memory/owning_partition.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ Followers::Followers(const MemorySpec& spec, double clock_mhz, int sms, Bytes wr
     : l2_and_dram_(spec, clock_mhz, sms),
       partitions_(spec.l2_partitions),
       sms_(sms),
-      written_per_cycle_(static_cast<double>(written_per_cycle.count())) {}
+      written_per_cycle_(static_cast<double>(written_per_cycle.count())),
+      ctas_of_sm_(static_cast<std::size_t>(sms)) {}
 
 void Followers::start(double clock_mhz, const KernelLaunch& kernel,
                       const std::vector<int>& leaders) {
@@ -45,6 +47,10 @@ void Followers::reset_memory() {
   order_ = 0;
   now_ = end_ = ended_ = 0;
   handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
+  for (std::int64_t sm = 0; sm < sms_; ++sm) {
+    ctas_of_sm_[static_cast<std::size_t>(sm)] =
+        ceil_div(std::max<std::int64_t>(0, handed_out_ - sm), std::int64_t{sms_});
+  }
 }
 
 void Followers::assign_followers(const std::vector<int>& leaders) {
@@ -92,7 +98,7 @@ std::int64_t Followers::next_cta(std::size_t leader, std::int64_t ended, std::in
     resident_.erase(place);
     Phase& finish = log_.end_cta(ended, now);
     plan_latest(finish, finish.transactions.size() - 1);
-    cta = handed_out_ < kernel_->ctas ? handed_out_++ : -1;
+    cta = take_cta(leaders_[leader]);
   }
   if (cta >= 0) {
     resident_.emplace_back(cta, number);
@@ -147,6 +153,15 @@ void Followers::tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycl
 
 // --- what the followers do
 
+std::int64_t Followers::take_cta(int sm) {
+  std::int64_t& taken = ctas_of_sm_[static_cast<std::size_t>(sm)];
+  if (handed_out_ == kernel_->ctas || taken == ceil_div(kernel_->ctas, std::int64_t{sms_})) {
+    return -1;
+  }
+  ++taken;
+  return handed_out_++;
+}
+
 void Followers::begin_cta(std::size_t index, std::int64_t cta, std::int64_t now) {
   Place& place = places_[index];
   place.cta = cta;
@@ -192,8 +207,8 @@ void Followers::end_segment(std::size_t index, std::int64_t now) {
   end_ = std::max(end_, now);
   place.segments += place.work.size();
   place.cta = -1;
-  if (handed_out_ < kernel_->ctas) {
-    begin_cta(index, handed_out_++, now);
+  if (const std::int64_t cta = take_cta(place.sm); cta >= 0) {
+    begin_cta(index, cta, now);
   }
 }
 

@@ -127,6 +127,10 @@ class Followers : public TileObserver {
   /// Nothing is handed out, done or in the L2.
   void reset_memory();
   void assign_followers(const std::vector<int>& leaders);
+  /// The next CTA for an SM where one of its CTAs ended, or -1: none is left, or the SM has had as
+  /// many as any will have, were they handed out evenly. Followers lag behind their leaders, who
+  /// would take what is left of a grid at its end.
+  std::int64_t take_cta(int sm);
   // `index`: that of a place.
   void begin_cta(std::size_t index, std::int64_t cta, std::int64_t now);
   void begin_segment(std::size_t index, std::int64_t now);
@@ -162,6 +166,7 @@ class Followers : public TileObserver {
   std::priority_queue<Action, std::vector<Action>, std::greater<>> actions_;
   std::uint64_t order_ = 0;
   std::int64_t handed_out_ = 0, ended_ = 0;
+  std::vector<std::int64_t> ctas_of_sm_;                        ///< handed out
   std::vector<std::size_t> places_taken_;                       ///< of each leader
   std::vector<std::pair<std::int64_t, std::size_t>> resident_;  ///< CTA of a leader and its place
   std::int64_t now_ = 0;
