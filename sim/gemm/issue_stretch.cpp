@@ -4,6 +4,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/gemm/register_allocation.h"
 #include "sim/tensor_core/issue_interval.h"
+#include "sim/tensor_core/register_banks.h"
 
 #include <algorithm>
 #include <array>
@@ -24,14 +25,26 @@ double selector_stretch(const GemmKernel& kernel, const TensorCoreSpec& core) {
   return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
 }
 
-WarpInstruction issued_by(const GemmKernel& kernel) {
-  const RegisterAllocation registers(kernel.instruction, 1, 1);
+/// On the fragment of A in the first row of a warp tile, and that of B in column `col` of two.
+WarpInstruction issued_by(const GemmKernel& kernel, int col) {
+  const RegisterAllocation registers(kernel.instruction, 1, 2);
   WarpInstruction issued;
   issued.a = registers.a(0, 0);
-  issued.b = registers.b(0, 0);
-  issued.c = registers.accumulator(0, 0);
+  issued.b = registers.b(0, col);
+  issued.c = registers.accumulator(0, col);
   issued.metadata = registers.metadata(0, 0);
   return issued;
+}
+
+/// Cycles in which the busiest register bank reads an instruction at the least: behind one of the
+/// same warp on the same fragment of A. How often another warp comes between only the model knows.
+double bank_cycles(const GemmKernel& kernel, const TensorCoreSpec& core) {
+  RegisterBanks banks(core);
+  const WarpInstruction before = issued_by(kernel, 0);
+  banks.keep(banks.demand(0, before));
+  const WarpInstruction issued = issued_by(kernel, 1);
+  return static_cast<double>(banks.demand(0, issued).most_of_a_bank()) *
+         static_cast<double>(RegisterBanks::kRegisterBytes) / core.register_bank_bytes_per_cycle;
 }
 
 /// Cycles of an instruction of `kernel` that its products need at the peak rate.
@@ -49,14 +62,15 @@ OperandFeed slowest_feed(const GemmKernel& kernel, const TensorCoreSpec& core) {
     return OperandFeed::kMultipliers;
   }
   const double alone = peak_cycles(kernel, core);
-  const PortCycles ports = port_cycles(core, issued_by(kernel));
-  const std::array<std::pair<double, OperandFeed>, 6> feeds{
+  const PortCycles ports = port_cycles(core, issued_by(kernel, 0));
+  const std::array<std::pair<double, OperandFeed>, 7> feeds{
       {{alone, OperandFeed::kMultipliers},
        {alone * selector_stretch(kernel, core), OperandFeed::kSelector},
        {ports.metadata, OperandFeed::kMetadata},
        {ports.accumulator, OperandFeed::kAccumulator},
        {ports.a, OperandFeed::kOperandA},
-       {ports.b, OperandFeed::kOperandB}}};
+       {ports.b, OperandFeed::kOperandB},
+       {bank_cycles(kernel, core), OperandFeed::kRegisterBanks}}};
   return std::max_element(
              feeds.begin(), feeds.end(),
              [](const auto& left, const auto& right) { return left.first < right.first; })
@@ -75,8 +89,9 @@ double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
   mma::StepContext context =
       mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
   context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
-  return std::max({1.0, selector_stretch(kernel, core),
-                   issue_interval(core, context, issued_by(kernel)) / peak_cycles(kernel, core)});
+  const double interval =
+      std::max(issue_interval(core, context, issued_by(kernel, 0)), bank_cycles(kernel, core));
+  return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
 }
 
 }  // namespace sptc::sim

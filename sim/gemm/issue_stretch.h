@@ -8,8 +8,8 @@
 namespace sptc::sim {
 
 /// How much longer a tensor core takes for the instructions of `kernel` than their products need at
-/// the peak rate: 1, or more where a register-file port, the metadata, the selector or the width of
-/// a rounding step is in the way. Warpgroups read shared memory, not the ports: 1.
+/// the peak rate: 1, or more where a register-file port or bank, the metadata, the selector or the
+/// width of a rounding step is in the way. Warpgroups read shared memory, not the ports: 1.
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics);
 
@@ -20,6 +20,7 @@ enum class OperandFeed {
   kOperandB,
   kAccumulator,
   kMetadata,
+  kRegisterBanks,
   kSelector,  ///< all operands of B pass it, those of dense instructions too
 };
 

@@ -38,8 +38,10 @@ std::string saved_words(const Bottleneck& bottleneck, Resource resource) {
 std::string_view words_for_tensor_cores(const VariantResult& result) {
   // Held back by what feeds them for more than this share of the time that they multiply.
   constexpr double kFetchShare = 0.02;
+  constexpr std::string_view kBanks =
+      "the register banks of the tensor cores (register_bank_bytes_per_cycle)";
   if (Bottleneck(result).waits_for_register_banks()) {
-    return "the register banks of the tensor cores (register_bank_bytes_per_cycle)";
+    return kBanks;
   }
   if (result.budget.operand_fetch <= kFetchShare * result.budget.tensor) {
     return "tensor cores";
@@ -55,6 +57,8 @@ std::string_view words_for_tensor_cores(const VariantResult& result) {
       return "the accumulator port of the tensor cores (accumulator_port_bytes_per_cycle)";
     case OperandFeed::kMetadata:
       return "the metadata port of the tensor cores (metadata_port_bytes_per_cycle)";
+    case OperandFeed::kRegisterBanks:
+      return kBanks;
     case OperandFeed::kSelector:
       return "the selector of the tensor cores (selector_bytes_per_cycle)";
   }
@@ -293,11 +297,9 @@ std::string bound(const VariantResult& result) {
                               busiest_words(result));
   }
   if (first == Resource::kTensor && bottleneck.waits_for_register_banks()) {
-    return text + fmt::format(
-                      ", beside multipliers at work {:.0f} % of the time (twice as fast: "
-                      "{}{}{})",
-                      at_work(first, result), saved_words(bottleneck, Resource::kRegisterBanks),
-                      right_behind(result, first), all);
+    const double banks = bottleneck.saved_by_doubling({Resource::kRegisterBanks});
+    return text + fmt::format(", twice as fast: -{:.0f} %{}{}", 100 * banks,
+                              right_behind(result, first), all);
   }
   return text + fmt::format(", at work {:.0f} % of the time (twice as fast: {}{}{}{})",
                             at_work(first, result), saved_words(bottleneck, first),

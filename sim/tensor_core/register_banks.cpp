@@ -2,7 +2,6 @@
 #include "sim/tensor_core/register_banks.h"
 
 #include "models/base/error.h"
-#include "models/mma/fragment_layout.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +16,15 @@ RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
       banks_(static_cast<std::size_t>(spec.register_banks),
              Throughput(spec.register_bank_bytes_per_cycle)) {
   ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
+}
+
+int RegisterBanks::Demand::most_of_a_bank() const {
+  std::array<int, kMostBanks> of_bank{};
+  int most = 0;
+  for (int i = 0; i < others; ++i) {
+    most = std::max(most, ++of_bank[bank_of_other[static_cast<std::size_t>(i)]]);
+  }
+  return of_each + most;
 }
 
 int RegisterBanks::kept(const Kept& port, int slot, const RegisterRange& range) const {
@@ -64,7 +72,6 @@ std::int64_t RegisterBanks::ready_at(std::int64_t now, const Demand& demand) con
 }
 
 void RegisterBanks::read(std::int64_t now, const Demand& demand) {
-  constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
   if (demand.of_each > 0) {
     for (Throughput& bank : banks_) {
       bank.reserve(now, demand.of_each * kRegisterBytes);

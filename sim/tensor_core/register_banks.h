@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/fragment_layout.h"
 #include "sim/base/throughput.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
@@ -22,6 +23,7 @@ class RegisterBanks {
 
   static constexpr std::size_t kMostBanks = 64;
   static constexpr std::size_t kOperands = 4;
+  static constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
 
   /// Registers that an instruction of the warp in `slot` needs from the banks.
   struct Demand {
@@ -31,6 +33,9 @@ class RegisterBanks {
     int of_each = 0;  ///< registers of every bank,
     int others = 0;   ///< and single ones, of these banks
     std::array<std::uint8_t, kOperands * kMostBanks> bank_of_other;
+
+    /// Registers that the busiest bank reads.
+    int most_of_a_bank() const;
 
     /// The same for demands that take as much of every bank; none for one of too many banks.
     std::optional<std::uint64_t> code() const {

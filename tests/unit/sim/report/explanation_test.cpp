@@ -58,6 +58,11 @@ TEST(Explanation, NamesThePortThatHoldsMmaBack) {
   gpu = a100;
   gpu.sm.tensor_core.operand_a_port_bytes_per_cycle /= 4;
   EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}), "(operand_a_port_bytes_per_cycle)"));
+  gpu = a100;
+  gpu.sm.tensor_core.register_bank_bytes_per_cycle /= 4;
+  EXPECT_TRUE(says(timed(gpu, {4096, 4096, 4096}),
+                   "x, bound by the register banks of the tensor cores "
+                   "(register_bank_bytes_per_cycle)"));
 }
 
 TEST(Explanation, NamesRegisterBanksThatTheTensorCoresWaitFor) {
@@ -69,8 +74,7 @@ TEST(Explanation, NamesRegisterBanksThatTheTensorCoresWaitFor) {
   saved[Resource::kTensor] = saved[Resource::kRegisterBanks] = 0.27;
   EXPECT_TRUE(says(op,
                    "bound by the register banks of the tensor cores "
-                   "(register_bank_bytes_per_cycle), beside multipliers at work"));
-  EXPECT_TRUE(says(op, "% of the time (twice as fast: -27 %)"));
+                   "(register_bank_bytes_per_cycle), twice as fast: -27 %."));
   saved[Resource::kRegisterBanks] = 0.11;
   EXPECT_TRUE(says(op, "bound by tensor cores, at work"));
   EXPECT_TRUE(says(op, "(twice as fast: -27 %; their register banks alone: -11 %)"));
