@@ -146,7 +146,9 @@ class Trials {
     plan_needed();
     run_planned();
     forget_what_is_out_of_reach();
-    plan_where_too_little_was_asked_for();
+    plan_for_less_time();
+    run_planned();
+    plan_all_rates_alike();
     run_planned();
     return std::move(gains_);
   }
@@ -226,27 +228,30 @@ class Trials {
     }
   }
 
-  bool in_reach(std::size_t sparse) const {
+  /// Whether 2x is in reach of `sparse`, and no design was found that comes to it.
+  bool is_open(std::size_t sparse) const {
     const std::optional<std::size_t> dense = launches_[sparse].dense;
-    return gains_[sparse] && dense && gains_[*dense] &&
-           gains_[sparse]->without_rates_us.value_or(0) <= target_us(sparse) &&
-           target_us(sparse) < results_[sparse].time_us;
+    const auto& gains = gains_[sparse];
+    return gains && dense && gains_[*dense] && target_us(sparse) < results_[sparse].time_us &&
+           gains->without_rates_us.value_or(0) <= target_us(sparse) &&
+           !(gains->needed && gains->needed->speedup >= kAsGoodAsTwo);
   }
 
-  /// The closed form shares out, and may ask for too little: once more, for as much less time; and
-  /// for all rates alike, which is what was simulated with twice as fast ones.
-  void plan_where_too_little_was_asked_for() {
+  /// The closed form shares out, and may ask for too little: once more.
+  void plan_for_less_time() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      if (!in_reach(i) || (gains_[i]->needed && gains_[i]->needed->speedup >= kAsGoodAsTwo)) {
-        continue;
-      }
-      if (gains_[i]->needed) {
+      if (is_open(i) && gains_[i]->needed) {
         plan_design_for(target_us(i) * gains_[i]->needed->speedup / 2, i);
       }
-      const double saved = gains_[i]->saved[Resource::kRates];
-      if (saved > 0) {
-        const double times =
-            std::exp2(std::log(target_us(i) / results_[i].time_us) / std::log(1 - saved));
+    }
+  }
+
+  /// By what was simulated with all of them twice as fast.
+  void plan_all_rates_alike() {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      if (is_open(i) && gains_[i]->saved[Resource::kRates] > 0) {
+        const double times = std::exp2(std::log(target_us(i) / results_[i].time_us) /
+                                       std::log(1 - gains_[i]->saved[Resource::kRates]));
         plan_design_at(all_rates(std::ceil(times * kMargin * kSteps) / kSteps), i);
       }
     }
