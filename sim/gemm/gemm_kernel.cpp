@@ -74,8 +74,9 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   const std::int64_t fitting = available / stage_bytes(kernel);
   std::int64_t most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMostStages;
   if (!kernel.persistent()) {
-    // More than there are k-tiles would only take the place of another CTA.
-    most = std::clamp<std::int64_t>(kernel.all_k_tiles(), kLeastStages, most);
+    // One k-tile less than there are stages is under way at once. More stages than that takes for
+    // all k-tiles would only take the place of another CTA.
+    most = std::clamp<std::int64_t>(kernel.all_k_tiles() + 1, kLeastStages, most);
   }
   kernel.stages = stages.value_or(static_cast<int>(std::clamp<std::int64_t>(fitting, 1, most)));
   kernel.shared_memory_per_cta = Bytes(stage_bytes(kernel) * kernel.stages);

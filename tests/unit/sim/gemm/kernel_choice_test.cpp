@@ -249,5 +249,18 @@ TEST(ChooseKernel, HasAtMostTwoStagesWhereTilesPassTheRegisters) {
       {"without asynchronous copies there are at most 2"});
 }
 
+// One more than there are k-tiles has them all under way; the next one would cost another CTA its
+// place. In any order: kernels are remembered.
+TEST(ChooseKernel, HasNoMoreStagesThanItsKTilesFill) {
+  for (const bool sparse : {false, true}) {
+    for (const std::int64_t k : {4096, 32, 128, 4096, 200, 64, 1024, 32}) {
+      const GemmKernel kernel = kernel_for(problem(11008, 333, k, sparse));
+      EXPECT_LE(kernel.stages, kernel.all_k_tiles() + 1) << k;
+      EXPECT_GE(kernel.stages, 2) << k;
+    }
+    EXPECT_EQ(kernel_for(problem(11008, 333, 4096, sparse)).stages, 4);
+  }
+}
+
 }  // namespace
 }  // namespace sptc::sim
