@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -306,6 +307,27 @@ std::string bound(const VariantResult& result) {
                             register_banks_alone(result, first), right_behind(result, first), all);
 }
 
+/// What the power limit does to the clock, of which the savings know nothing; "" where it does
+/// nothing.
+std::string power_words(const OperationResult& operation) {
+  std::vector<std::string> clocks;
+  double boost_mhz = 0;
+  for (const auto& [name, result] :
+       {std::pair{"dense", &operation.dense}, std::pair{"2:4", &operation.sparse}}) {
+    if (*result && (*result)->energy && (*result)->energy->limited) {
+      clocks.push_back(fmt::format("{} at {:.0f}", name, (*result)->clock_mhz));
+      boost_mhz = (*result)->clock_scaling.boost_clock_mhz;
+    }
+  }
+  return clocks.empty()
+             ? ""
+             : fmt::format(
+                   " The power limit holds {} of {:.0f} MHz. Savings are those at a fixed clock: "
+                   "what works faster draws more power, and the limit lowers the clock further, "
+                   "down to no saving at all.",
+                   fmt::join(clocks, " and "), boost_mhz);
+}
+
 }  // namespace
 
 std::string bottleneck_sentence(const OperationResult& operation) {
@@ -315,12 +337,14 @@ std::string bottleneck_sentence(const OperationResult& operation) {
     return "";
   }
   if (!dense || !sparse) {
-    return fmt::format("{} is bound {}.", dense ? "dense" : "2:4", bound(dense ? *dense : *sparse));
+    return fmt::format("{} is bound {}.", dense ? "dense" : "2:4",
+                       bound(dense ? *dense : *sparse)) +
+           power_words(operation);
   }
   const double speedup = *operation.speedup();
   std::string text = fmt::format("dense is bound {}; 2:4 {} {:.2f}x, bound {}", bound(*dense),
                                  speedup >= 1 ? "gains" : "loses:", speedup, bound(*sparse));
-  return text + "; " + needs_for_two(*dense, *sparse) + ".";
+  return text + "; " + needs_for_two(*dense, *sparse) + "." + power_words(operation);
 }
 
 }  // namespace sptc::sim

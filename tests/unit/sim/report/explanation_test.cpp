@@ -37,6 +37,18 @@ testing::AssertionResult says(const OperationResult& op, const std::string& word
                                                    : testing::AssertionFailure() << sentence;
 }
 
+TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {4096, 4096, 4096});
+  EXPECT_FALSE(says(op, "power limit"));
+  op.sparse->energy.emplace().limited = true;
+  op.sparse->clock_mhz = 748;
+  EXPECT_TRUE(
+      says(op, "The power limit holds 2:4 at 748 of 1410 MHz. Savings are those at a fixed clock"));
+  op.dense->energy.emplace().limited = true;
+  op.dense->clock_mhz = 809;
+  EXPECT_TRUE(says(op, "The power limit holds dense at 809 and 2:4 at 748 of 1410 MHz."));
+}
+
 TEST(Explanation, NamesThePortThatHoldsMmaBack) {
   const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
   EXPECT_TRUE(says(timed(a100, {4096, 4096, 4096}), "2:4 gains"));
