@@ -51,6 +51,8 @@ struct KernelOverrides {
   /// Whether `cta_tile` stands for a pair of kernels, dense and sparse, that stage as many bytes of
   /// A, and its k may be that of the other one.
   bool tile_of_pair = false;
+  /// Of tcgen05.mma: CTAs that share an instruction. Both kinds may have a tile of that size.
+  std::optional<int> cta_group = std::nullopt;
 };
 
 }  // namespace sptc::sim

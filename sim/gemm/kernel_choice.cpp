@@ -85,25 +85,28 @@ void check_slices(const KernelOverrides& overrides, const GemmProblem& problem, 
   }
 }
 
-/// The kernel of the library that has these rows and columns, and `fits`, if one has: of a group of
-/// CTAs where more than one has rows.
+/// The kernel of the library that has these rows and columns, and `fits`, if one has: of several,
+/// whose instructions run on one SM or a pair, the fastest one.
 template <typename Fits>
 std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const KernelOverrides& overrides,
                                          const KernelTarget& target, bool values,
                                          const Fits& fits) {
   std::string reason;
+  std::optional<GemmKernel> best;
   for (const TileCandidate& tile : target.library.tiles) {
-    if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n) {
+    if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
+        overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;
     }
     const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
-    if (kernel && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous())) {
-      return kernel;
+    if (kernel && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
+        (!best || estimate(*kernel, target).time_us(1) < estimate(*best, target).time_us(1))) {
+      best = kernel;
     }
   }
-  return std::nullopt;
+  return best;
 }
 
 /// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.

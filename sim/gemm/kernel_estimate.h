@@ -42,7 +42,7 @@ struct KernelEstimate {
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The same launch in the SystemC model, whose main loops, overlap and scheduling are not those of
-/// the library: follows it within 7 % on average (configs/CALIBRATION.md).
+/// the library: follows it within 6 % on average (configs/CALIBRATION.md).
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// Cycles of an SM for one k-tile of one CTA, at the least: tensor cores at their peak rate, or

@@ -11,7 +11,8 @@
 namespace sptc::sim {
 
 /// Which SMs are simulated for a launch, how the others come in, and whether its grid is shortened.
-/// A sampled launch takes some ten milliseconds of the host whatever its size, at most about fifty.
+/// A sampled launch takes some ten milliseconds of the host whatever its size, at most about fifty;
+/// stream-K, which no library picks by itself, up to seventy.
 class SamplingPlan {
  public:
   /// `kernel` must outlive the plan.

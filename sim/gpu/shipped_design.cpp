@@ -13,12 +13,14 @@ constexpr double kRetuningGain = 1.1;
 
 /// Names the kernel.
 KernelOverrides as_overrides(const GemmKernel& kernel) {
-  return {kernel.cta_tile, kernel.stages, kernel.split_k, kernel.decomposition};
+  return {kernel.cta_tile,      kernel.stages, kernel.split_k,
+          kernel.decomposition, false,         kernel.cta_group};
 }
 
 bool is_same(const GemmKernel& left, const GemmKernel& right) {
   return left.cta_tile == right.cta_tile && left.stages == right.stages &&
-         left.split_k == right.split_k && left.decomposition == right.decomposition;
+         left.split_k == right.split_k && left.decomposition == right.decomposition &&
+         left.cta_group == right.cta_group;
 }
 
 }  // namespace

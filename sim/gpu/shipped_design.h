@@ -43,7 +43,7 @@ class ShippedDesign {
 
   /// The kernel that the SystemC model of the GPU runs for `problem`: that of the shipped design,
   /// unless it does not fit or the closed form of the GPU knows one that saves a tenth. The closed
-  /// form follows the model within 7 % on average, so that less may be no gain there. Throws
+  /// form follows the model within 6 % on average, so that less may be no gain there. Throws
   /// InputError as choose_kernel() does.
   CalibratedKernel kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                           bool values) const;

@@ -28,7 +28,8 @@ constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Reso
 KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& problem,
                           const KernelOverrides& overrides, bool values) {
   const GemmKernel kernel = design.kernel(problem, overrides, values).kernel;
-  return {kernel.cta_tile, kernel.stages, kernel.split_k, overrides.decomposition};
+  return {kernel.cta_tile,         kernel.stages, kernel.split_k,
+          overrides.decomposition, false,         kernel.cta_group};
 }
 
 /// What of a VariantResult its bottleneck depends on, as it travels between processes.

@@ -133,6 +133,21 @@ TEST(CalibrationFactor, OfAClockIsThatOfADesignWithThatBoostClock) {
   EXPECT_NE(factor(shipped), as_option);
 }
 
+// Tiles of one SM and of a pair of them have the same size.
+TEST(ShippedKernel, OfAB200StaysOnOneSmOrOnAPair) {
+  const GemmProblem problem{{561, 1647, 512}, 1, numerics::DataType::kF16, true};
+  const GpuSpec b200 = load_architecture("b200").gpu;
+  GpuSpec faster = parse_architecture(
+                       R"({"base": "b200", "name": "changed", "memory": {"dram_gb_per_s":
+                       {"value": 16000, "evidence": "assumed", "source": "x"}}})",
+                       "changed.json")
+                       .gpu;
+  EXPECT_EQ(kernel(faster, problem).cta_group, kernel(b200, problem).cta_group);
+  EXPECT_EQ(kernel(faster, problem).ctas(), kernel(b200, problem).ctas());
+  const KernelOverrides named{kernel(b200, problem).cta_tile, {}, {}};
+  EXPECT_EQ(kernel(b200, problem, named).cta_group, kernel(b200, problem).cta_group);
+}
+
 TEST(ShippedKernel, IsWhatTheOverridesSay) {
   const KernelOverrides tile{GemmShape{64, 64, 32}, {}, {}};
   EXPECT_EQ(kernel(derived(R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})"),
