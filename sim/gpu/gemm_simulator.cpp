@@ -83,16 +83,7 @@ class GemmSimulator::Impl {
     gpu_.set_followed(plan.followed());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
-      context.require_values();
-      const mma::RegisterMap map(kernel.instruction);
-      PackedGemm memory(kernel, map, *operands);
-      const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-      const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
-      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
-        return gpu_.run(with_values, parts);
-      });
-      result.sampling.cycles_simulated = result.cycles;
-      result.d = memory.take_results();
+      run_with_values(launch, reuse, *operands, result);
     } else {
       run_without_values(launch, reuse, result);
     }
@@ -268,6 +259,20 @@ class GemmSimulator::Impl {
       cycles = std::max(cycles, run(parts).cycles);
     }
     return cycles;
+  }
+
+  void run_with_values(const Launch& launch, const GridReuse& reuse,
+                       const std::vector<GemmOperands>& operands, GemmRun& result) {
+    const GemmKernel& kernel = launch.kernel;
+    launch.context.require_values();
+    const mma::RegisterMap map(kernel.instruction);
+    PackedGemm memory(kernel, map, operands);
+    const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+    const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
+    result.cycles = run_grid(
+        launch, reuse, [&](const std::vector<int>& parts) { return gpu_.run(with_values, parts); });
+    result.sampling.cycles_simulated = result.cycles;
+    result.d = memory.take_results();
   }
 
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
