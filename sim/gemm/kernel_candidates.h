@@ -16,9 +16,9 @@ struct KernelCandidate {
   std::string misfit;                ///< and why
 };
 
-/// The kernels of target.library.tiles, in that order. They do not depend on the sizes of a GEMM:
-/// the latest ones are kept, and stay valid until this thread calls again. Throws InputError for a
-/// type without matrix instruction.
+/// The kernels of target.library.tiles, in that order. Of the sizes of a GEMM they depend on K
+/// alone, where it is too short for all stages: the latest ones are kept, and stay valid until this
+/// thread calls again. Throws InputError for a type without matrix instruction.
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
                                                       std::optional<int> stages,
                                                       const KernelTarget& target);

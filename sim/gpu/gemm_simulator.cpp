@@ -284,7 +284,7 @@ class GemmSimulator::Impl {
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    const std::vector<int> parts = launch.plan.sms();
+    const std::vector<int>& parts = launch.plan.sms();
     SampledShare share(kernel, reuse, spec_.memory, spec_.sms, parts);
     gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
       return share.share_of(port, cta);

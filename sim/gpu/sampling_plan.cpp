@@ -49,7 +49,8 @@ SamplingPlan::SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu,
       gpu_(gpu),
       options_(options),
       followed_(options.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-                (at_once() || few_enough_to_follow())) {}
+                (at_once() || few_enough_to_follow())),
+      sms_(choose_sms()) {}
 
 int SamplingPlan::sms_built(const GpuSpec& gpu, Sms sms) {
   return sms == Sms::kAll      ? gpu.sms
@@ -95,7 +96,7 @@ int SamplingPlan::count() const {
   return count - count % 2;
 }
 
-std::vector<int> SamplingPlan::sms() const {
+std::vector<int> SamplingPlan::choose_sms() const {
   const auto active = static_cast<int>(active_sms());
   const int partitions = gpu_.memory.l2_partitions;
   int simulated = std::min({sms_built(gpu_, options_.sms), count(), active});

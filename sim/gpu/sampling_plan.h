@@ -38,7 +38,7 @@ class SamplingPlan {
   /// The SMs that are simulated instead of all: the first one, which has as many CTAs as any, and
   /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
   /// tiles, the first one, which only hands on partial sums, is none of them.
-  std::vector<int> sms() const;
+  const std::vector<int>& sms() const { return sms_; }
 
  private:
   bool at_once() const { return kernel_.ctas() <= resident() && !shares_tiles(); }
@@ -46,11 +46,13 @@ class SamplingPlan {
   std::int64_t active_sms() const;
   std::int64_t instructions_of_sm() const;
   int count() const;
+  std::vector<int> choose_sms() const;
 
   const GemmKernel& kernel_;
   const GpuSpec& gpu_;
   const GemmSimulator::Options& options_;
   bool followed_;
+  std::vector<int> sms_;
 };
 
 }  // namespace sptc::sim

@@ -11,12 +11,6 @@ namespace {
 // design runs the best one.
 constexpr double kRetuningGain = 1.1;
 
-/// Names the kernel.
-KernelOverrides as_overrides(const GemmKernel& kernel) {
-  return {kernel.cta_tile,      kernel.stages, kernel.split_k,
-          kernel.decomposition, false,         kernel.cta_group};
-}
-
 bool is_same(const GemmKernel& left, const GemmKernel& right) {
   return left.cta_tile == right.cta_tile && left.stages == right.stages &&
          left.split_k == right.split_k && left.decomposition == right.decomposition &&
@@ -24,6 +18,11 @@ bool is_same(const GemmKernel& left, const GemmKernel& right) {
 }
 
 }  // namespace
+
+KernelOverrides as_overrides(const GemmKernel& kernel) {
+  return {kernel.cta_tile,      kernel.stages, kernel.split_k,
+          kernel.decomposition, false,         kernel.cta_group};
+}
 
 double CalibratedKernel::calibration_factor(double clock_mhz) const {
   if (!shipped) {

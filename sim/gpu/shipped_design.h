@@ -34,6 +34,9 @@ struct CalibratedKernel {
   }
 };
 
+/// What names the kernel, to be asked for on another GPU.
+KernelOverrides as_overrides(const GemmKernel& kernel);
+
 /// A GPU, and the one that it was derived from, or that it is: what the SystemC model takes from
 /// that are the kernels of its library and how their times compare to those of the model.
 class ShippedDesign {

@@ -45,7 +45,7 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, l2_bytes));
   if (transfer.dram_bytes > 0) {
     const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
-    // A write is done when the L2 has it.
+    // A write is done when the L2 could take it.
     if (transfer.write) {
       end = std::max(end, write_back(now, dram_bytes));
     } else {

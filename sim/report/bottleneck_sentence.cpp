@@ -145,7 +145,6 @@ std::string list(const Speeds& speeds, const VariantResult& result) {
 
 /// What the needed design and all rates twice as fast were simulated to give.
 std::string simulated_words(const VariantResult& dense, const VariantResult& sparse) {
-  constexpr double kAsGoodAsTwo = 1.95;
   std::string text = " (simulated";
   if (const auto& needed = sparse.needed) {
     text += std::abs(needed->clock_mhz - sparse.clock_mhz) > 0.5

@@ -6,6 +6,9 @@
 
 namespace sptc::sim {
 
+/// Speed-up of a design that 2x was asked of, from which on it is no less: kernels come in steps.
+inline constexpr double kAsGoodAsTwo = 1.95;
+
 /// `speeds`, rounded up to what a design can have: dot units and banks of shared memory are whole.
 Speeds in_whole_units(const GpuSpec& gpu, Speeds speeds);
 

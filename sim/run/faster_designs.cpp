@@ -24,14 +24,6 @@ constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Reso
                                 Resource::kL2,     Resource::kDram,         Resource::kWaits,
                                 Resource::kRates,  Resource::kRegisterBanks};
 
-/// The kernel that `design` runs for `problem`, to be asked for on another one.
-KernelOverrides kernel_on(const ShippedDesign& design, const GemmProblem& problem,
-                          const KernelOverrides& overrides, bool values) {
-  const GemmKernel kernel = design.kernel(problem, overrides, values).kernel;
-  return {kernel.cta_tile,         kernel.stages, kernel.split_k,
-          overrides.decomposition, false,         kernel.cta_group};
-}
-
 /// What of a VariantResult its bottleneck depends on, as it travels between processes.
 struct Timed {
   double us = 0;  ///< 0: not simulated
@@ -106,8 +98,8 @@ class Laboratory {
     KernelRunner kernels(gpu, options_,
                          [&](const GemmProblem& problem, const KernelOverrides& overrides,
                              const std::vector<GemmOperands>* operands) {
-                           return launcher(problem, kernel_on(design, problem, overrides, values_),
-                                           operands);
+                           const CalibratedKernel runs = design.kernel(problem, overrides, values_);
+                           return launcher(problem, as_overrides(runs.kernel), operands);
                          });
     std::vector<Timed> all;
     for (const std::size_t place : trial.launches) {
@@ -133,7 +125,6 @@ class Laboratory {
 
 /// Each resource by itself, then what those results ask for.
 class Trials {
-  static constexpr double kAsGoodAsTwo = 1.95;
   // All rates alike: a little more than needed, in steps that whole dot units and banks allow.
   static constexpr double kMargin = 1.02, kSteps = 16;
 
