@@ -98,9 +98,38 @@ TileCandidate read_tile(const JsonObject& object) {
   return {shape, percent(object, "main_loop_percent")};
 }
 
+ChoiceRule read_rule(const JsonObject& object, const std::vector<TileCandidate>& tiles) {
+  constexpr std::array<std::string_view, 6> kKeys = {"rows_above", "columns_from",      "k",
+                                                     "cta",        "main_loop_percent", "source"};
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  object.allow_only(kKeys);
+  object.text("source");
+  ChoiceRule rule;
+  rule.rows_above = object.integer("rows_above", 0, kMost);
+  rule.columns_from = object.integer("columns_from", 0, kMost);
+  const JsonPlace place = object.place() / "k";
+  const json& range = object.array("k");
+  if (range.size() != 2) {
+    place.fail(fmt::format("must be [least, most], not {} numbers", range.size()));
+  }
+  rule.k_from = to_integer(range[0], place / std::size_t{0}, 1, kMost);
+  rule.k_to = to_integer(range[1], place / std::size_t{1}, rule.k_from, kMost);
+  const auto [cta_m, cta_n] = tile(object, "cta");
+  rule.cta_m = cta_m;
+  rule.cta_n = cta_n;
+  const bool known = std::any_of(tiles.begin(), tiles.end(), [&rule](const TileCandidate& one) {
+    return one.cta_m == rule.cta_m && one.cta_n == rule.cta_n;
+  });
+  if (!known) {
+    (object.place() / "cta").fail(fmt::format("{} x {} is none of the tiles", cta_m, cta_n));
+  }
+  rule.main_loop_percent = percent(object, "main_loop_percent");
+  return rule;
+}
+
 KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 6> kKeys = {
-      "name", "evidence", "source", "fitted_on", "tiles", "sparse_main_loop_percent"};
+  constexpr std::array<std::string_view, 7> kKeys = {
+      "name", "evidence", "source", "fitted_on", "tiles", "rules", "sparse_main_loop_percent"};
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
@@ -110,6 +139,13 @@ KernelLibrarySpec read_library(const json& document, const std::string& file) {
   const json& tiles = root.array("tiles");
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
+  }
+  if (root.has("rules")) {
+    const json& rules = root.array("rules");
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      library.rules.push_back(
+          read_rule(JsonObject(rules[i], root.place() / "rules" / i), library.tiles));
+    }
   }
   library.sparse_main_loop_percent = percent(root, "sparse_main_loop_percent");
   return library;

@@ -285,6 +285,17 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   return kernel;
 }
 
+GemmKernel with_all_stages(const GemmKernel& kernel, const KernelTarget& target) {
+  if (!kernel.tensor_memory() || kernel.ctas_per_sm == 1 || kernel.ctas() > target.sms) {
+    return kernel;
+  }
+  const SmSpec& sm = target.sm;
+  const std::int64_t fitting = sm.max_shared_memory_per_cta.count() / stage_bytes(kernel);
+  GemmKernel alone = kernel;
+  set_resources(alone, static_cast<int>(std::min<std::int64_t>(fitting, kMostStages)), target);
+  return alone;
+}
+
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target) {
   const GemmShape& tile = *overrides.cta_tile;

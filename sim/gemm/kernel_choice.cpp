@@ -2,6 +2,7 @@
 #include "sim/gemm/kernel_choice.h"
 
 #include "models/base/error.h"
+#include "sim/gemm/choice_rule.h"
 #include "sim/gemm/issue_stretch.h"
 #include "sim/gemm/kernel_candidates.h"
 #include "sim/gemm/kernel_estimate.h"
@@ -42,12 +43,70 @@ int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
   return covering;
 }
 
+/// Whether enough k-tiles of the kernel are under way while one is multiplied. CUTLASS's kernels
+/// with asynchronous copies have three stages or more (generator.py), which two CTAs that take
+/// turns on an SM have together; a short K needs no more than it has k-tiles.
+bool copies_ahead(const GemmKernel& kernel) {
+  constexpr std::int64_t kEnoughStages = 3;
+  const int taking_turns = kernel.tensor_memory() ? kernel.ctas_per_sm : 1;
+  return kernel.staged_in_registers() ||
+         kernel.stages * taking_turns >= std::min(kEnoughStages, kernel.all_k_tiles() + 1);
+}
+
 bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& target) {
   if (split == 1) {
     return true;
   }
   const std::int64_t tiles = kernel.tiles_m() * kernel.tiles_n() * kernel.problem.batch;
   return kernel.problem.shape.k / split >= kShortestSlice && tiles < target.sms;
+}
+
+/// Those of `kernels` that are `wanted`, or all where none is.
+template <typename Wanted>
+void keep_if_any(std::vector<GemmKernel>& kernels, const Wanted& wanted) {
+  if (std::any_of(kernels.begin(), kernels.end(), wanted)) {
+    std::erase_if(kernels, [&](const GemmKernel& kernel) { return !wanted(kernel); });
+  }
+}
+
+/// The kernels of the library for `problem` that fit the SM, and `reason` why the last one that
+/// does not. Those that copy too little ahead are among them only where the user asks for their
+/// stages, or no other one fits.
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values,
+                                        std::string& reason) {
+  const std::vector<KernelCandidate>& candidates =
+      kernel_candidates(problem, overrides.stages, target);
+  // A tile that is larger than the GEMM needs would only add padding.
+  const int widest_m = covering_extent(problem.shape.m, rows, target);
+  const int widest_n = covering_extent(problem.shape.n, columns, target);
+  std::vector<GemmKernel> fitting;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TileCandidate& tile = target.library.tiles[i];
+    if (rows(tile) > widest_m || columns(tile) > widest_n) {
+      continue;
+    }
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
+      continue;
+    }
+    if (values && candidates[i].kernel->executed.is_asynchronous()) {
+      continue;
+    }
+    GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
+    kernel.problem = problem;
+    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  }
+  if (!overrides.stages) {
+    keep_if_any(fitting, copies_ahead);
+  }
+  if (const ChoiceRule* rule = choice_rule(problem, target.library)) {
+    keep_if_any(fitting, [rule](const GemmKernel& kernel) {
+      return kernel.cta_tile.m == rule->cta_m && kernel.cta_tile.n == rule->cta_n;
+    });
+  }
+  return fitting;
 }
 
 /// What the user asks for of how the chosen kernel cuts the GEMM.
@@ -153,7 +212,7 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   kernel.split_k = overrides.split_k.value_or(1);
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
-  return kernel;
+  return overrides.stages ? kernel : with_all_stages(kernel, target);
 }
 
 }  // namespace
@@ -165,30 +224,11 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return named_kernel(problem, overrides, target, values);
   }
   const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
+  std::string reason;
   std::optional<GemmKernel> best;
   double best_us = 0;
   std::int64_t most_slices = 0;
-  std::string reason;
-  const std::vector<KernelCandidate>& candidates =
-      kernel_candidates(problem, overrides.stages, target);
-  // A tile that is larger than the GEMM needs would only add padding.
-  const int widest_m = covering_extent(problem.shape.m, rows, target);
-  const int widest_n = covering_extent(problem.shape.n, columns, target);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const TileCandidate& tile = target.library.tiles[i];
-    if (rows(tile) > widest_m || columns(tile) > widest_n) {
-      continue;
-    }
-    if (!candidates[i].kernel) {
-      reason = candidates[i].misfit;
-      continue;
-    }
-    GemmKernel kernel = *candidates[i].kernel;
-    if (values && kernel.executed.is_asynchronous()) {
-      continue;
-    }
-    kernel.problem = problem;
-    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
@@ -197,10 +237,11 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
         continue;
       }
       kernel.split_k = slices;
+      const GemmKernel tried = overrides.stages ? kernel : with_all_stages(kernel, target);
       // Libraries weigh their kernels at a fixed clock.
-      const double time_us = estimate(kernel, target).time_us(1);
+      const double time_us = estimate(tried, target).time_us(1);
       if (!best || time_us < best_us) {
-        best = kernel;
+        best = tried;
         best_us = time_us;
       }
     }

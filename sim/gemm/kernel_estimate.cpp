@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/kernel_estimate.h"
 
+#include "sim/gemm/choice_rule.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/traffic_counts.h"
 
@@ -152,8 +153,10 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   }
   const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
   const std::int64_t rest = most % kernel.ctas_per_sm;
+  // One thread issues the instructions of tensor memory.
   const auto rate = [&](std::int64_t together) {
-    return together * kernel.warps() < kEnoughWarps ? lone_warps : 1.0;
+    const bool few = !kernel.tensor_memory() && together * kernel.warps() < kEnoughWarps;
+    return few ? lone_warps : 1.0;
   };
   // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
   const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
@@ -173,6 +176,10 @@ double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
 
 /// Share of the multiply rate that the main loop of the library's dense kernel reaches.
 double dense_main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
+  const ChoiceRule* rule = choice_rule(kernel.problem, library);
+  if (rule != nullptr && rule->cta_m == kernel.cta_tile.m && rule->cta_n == kernel.cta_tile.n) {
+    return rule->main_loop_percent / 100;
+  }
   for (const TileCandidate& tile : library.tiles) {
     if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n &&
         tile.cta_group == kernel.cta_group) {
@@ -197,6 +204,14 @@ double power_mean(std::initializer_list<double> times, double exponent) {
     sum += std::pow(time / longest, exponent);
   }
   return longest * std::pow(sum, 1 / exponent);
+}
+
+/// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run.
+double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid) {
+  const double data_path =
+      power_mean({times.tensor_us, times.shared_memory_us}, kDataPathOverlap) * of_sm;
+  const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
+  return power_mean({data_path, from_l2, times.latency_us * of_sm}, times.sm_overlap);
 }
 
 /// What both closed forms have in common: all but overlap, main loop and persistence.
@@ -262,15 +277,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 }  // namespace
 
 double KernelEstimate::time_us(double ratio) const {
-  const double data_path = power_mean({tensor_us, shared_memory_us}, kDataPathOverlap);
-  // `of_sm`: share of the busiest SM's CTAs; `of_grid`: of all.
-  const auto in_phase = [&](double of_sm, double of_grid) {
-    const double from_l2 = std::max(l2_us * of_grid, sm_port_us * of_sm);
-    return power_mean({data_path * of_sm, from_l2, latency_us * of_sm}, sm_overlap);
-  };
   // The last CTA of the busiest SM has the L2 with fewer SMs.
-  double in_sms = last_share < 1 ? in_phase(1 - last_share, 1 - last_of_grid) : 0;
-  in_sms += last_share > 0 ? in_phase(last_share, last_of_grid) : 0;
+  double in_sms = last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid) : 0;
+  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid) : 0;
   // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
   return power_mean({(in_sms + next_fills_us) / ratio, dram_us}, dram_overlap) + store_us +
          fill_us / ratio + outside_us();
@@ -279,11 +288,16 @@ double KernelEstimate::time_us(double ratio) const {
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kGpu, kernel, target);
   const double waves = share_of_waves(kernel, target);
+  const double of_mean_sm = result.load_us / result.tensor_us;
   result.tensor_us *= waves / main_loop(kernel, target.library);
-  // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM of an A100 takes more
-  // than a dense one at the same clock, though its tensor cores multiply for a smaller share.
-  result.load_us *= dense_main_loop(kernel, target.library) / main_loop(kernel, target.library);
   result.shared_memory_us *= waves;
+  if (kernel.instruction.sparse) {
+    // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM takes as much as a
+    // dense one at the same clock (the energy models of all GPUs), though its tensor cores multiply
+    // for a smaller share. So the whole of its main loops is what a dense one's are.
+    result.load_us =
+        of_mean_sm / waves * dense_main_loop(kernel, target.library) * main_loops_us(result, 1, 1);
+  }
   result.dram_overlap = target.library.overlap_exponent;
   result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
                     output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);

@@ -22,7 +22,7 @@ struct KernelEstimate {
   double launch_us = 0;      ///< of one kernel or, with split-K, of two
   double reduction_us = 0;   ///< summing the slices of split-K
   /// Tensor cores of the mean SM at their peak rate, which the clock follows; of a sparse kernel
-  /// with what its main loop waits for operands longer than a dense one.
+  /// what a dense one's would be in the time of its main loops.
   double load_us = 0;
   /// Where not every SM has as many CTAs as the busiest one: what part the last CTA is of its SM's
   /// work, and of the grid those that run then, which have the L2 to themselves.

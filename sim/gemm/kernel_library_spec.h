@@ -3,6 +3,7 @@
 
 #include "models/mma/instruction.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,16 @@ struct TileCandidate : TileShape {
   double main_loop_percent = 100;  ///< of the multiply rate, where nothing else is in the way
 
   bool operator==(const TileCandidate&) const = default;
+};
+
+/// Which tile the library's dense kernels of 16-bit types have for some sizes, although others take
+/// less time: learned from a profile, with nothing that explains it.
+struct ChoiceRule {
+  std::int64_t rows_above = 0;        ///< M of D, more than
+  std::int64_t columns_from = 0;      ///< N, at least
+  std::int64_t k_from = 0, k_to = 0;  ///< K, both included
+  int cta_m = 0, cta_n = 0;
+  double main_loop_percent = 100;  ///< of that kernel, as of a TileCandidate
 };
 
 /// What stands for the GEMM library of a GPU and for the host that launches its kernels.
@@ -68,6 +79,7 @@ struct KernelLibrarySpec {
 
   /// What the library chooses from: the kernel with the least estimated time runs.
   std::vector<TileCandidate> tiles;
+  std::vector<ChoiceRule> rules;  ///< and where something else decides; the first that applies
   double sparse_main_loop_percent = 100;  ///< what the main loop of no 2:4 kernel exceeds
   /// No parameter of a library: false takes tiles and waves for as divisible as the work is, to
   /// see what their quantisation is worth (sim/validate/ablation.h).

@@ -15,7 +15,7 @@ constexpr double kPerfectOverlap = 64;
 // Where the fit starts, and where it leaves tiles that hardly run.
 constexpr double kUsualMainLoop = 95;
 
-constexpr std::array<Ablation, 8> kAblations = {{
+constexpr std::array<Ablation, 9> kAblations = {{
     {"load on the clock", [](GpuSpec&, RunOptions& options) { options.clock = {}; }},
     {"what ran around a launch, and zeros",
      [](GpuSpec& gpu, RunOptions&) {
@@ -43,6 +43,8 @@ constexpr std::array<Ablation, 8> kAblations = {{
          tile.main_loop_percent = kUsualMainLoop;
        }
      }},
+    {"the rules of the library's choice",
+     [](GpuSpec& gpu, RunOptions&) { gpu.kernels.rules.clear(); }},
 }};
 
 }  // namespace
@@ -54,8 +56,13 @@ std::span<const Ablation> ablations() {
 std::string fitted_numbers(const GpuSpec& gpu) {
   // Two launches, overlap with DRAM, ragged waves, two of storing D, and four of the clock.
   constexpr int kConstants = 10;
-  return fmt::format("fitted numbers: {} constants of the GPU, and the main loops of {} tiles",
-                     kConstants, gpu.kernels.tiles.size());
+  // Rows, columns, two of K, the tile and its main loop.
+  constexpr std::size_t kNumbersOfRule = 6;
+  return fmt::format(
+      "fitted numbers: {} constants of the GPU, the main loops of {} tiles, and {} numbers in {} "
+      "rules of the library's choice",
+      kConstants, gpu.kernels.tiles.size(), kNumbersOfRule * gpu.kernels.rules.size(),
+      gpu.kernels.rules.size());
 }
 
 }  // namespace sptc::sim

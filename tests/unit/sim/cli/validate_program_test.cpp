@@ -51,7 +51,7 @@ TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
   const Outcome outcome = run("validate " + csv() + " --ablations --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
-  ASSERT_EQ(json["ablations"].size(), 8);
+  ASSERT_EQ(json["ablations"].size(), 9);
   int other = 0;
   for (const auto& row : json["ablations"]) {
     EXPECT_GT(row["mape_percent"], 0) << row;

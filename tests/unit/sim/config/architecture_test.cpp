@@ -266,6 +266,31 @@ TEST(Architecture, EveryFileInTheTreeIsValidAndNamedAsItIs) {
   }
 }
 
+TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
+  constexpr std::string_view kAsFitted = "as fitted for ";
+  const auto kernels_of = [](const std::string& name) {
+    return json::parse(read_text_file(config_directory() / (name + ".json"), 1 << 20))
+        .at("kernels");
+  };
+  int compared = 0;
+  for (const std::string& name : architecture_names()) {
+    if (!std::filesystem::exists(config_directory() / (name + ".json"))) {
+      continue;  // a slice of another one
+    }
+    const json kernels = kernels_of(name);
+    for (const auto& [key, entry] : kernels.items()) {
+      const std::string source = entry.is_object() ? entry.value("source", "") : "";
+      if (source.starts_with(kAsFitted)) {
+        const std::string other =
+            source.substr(kAsFitted.size(), source.find(':') - kAsFitted.size());
+        EXPECT_EQ(entry.at("value"), kernels_of(other).at(key).at("value")) << name << ' ' << key;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
+
 TEST(Architecture, PeakRatesOfTheFilesAreThoseOfTheDatasheets) {
   // Dense FP16 with FP32 accumulators [TFLOPS]; Hopper's by wgmma.
   const auto tflops = [](const char* name) {

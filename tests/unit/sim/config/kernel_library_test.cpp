@@ -94,6 +94,46 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);
 }
 
+json ruled() {
+  json of_one = library();
+  of_one["rules"] = {{{"rows_above", 4096},
+                      {"columns_from", 1664},
+                      {"k", {2048, 4096}},
+                      {"cta", {128, 64}},
+                      {"main_loop_percent", 84.5},
+                      {"source", "a test"}}};
+  return of_one;
+}
+
+TEST(KernelLibrary, ARuleOfItsChoiceArrives) {
+  const KernelLibrarySpec read = parse_kernel_library(ruled().dump(), "l.json");
+  ASSERT_EQ(read.rules.size(), 1U);
+  const ChoiceRule& rule = read.rules[0];
+  EXPECT_EQ(rule.rows_above, 4096);
+  EXPECT_EQ(rule.columns_from, 1664);
+  EXPECT_EQ(rule.k_from, 2048);
+  EXPECT_EQ(rule.k_to, 4096);
+  EXPECT_EQ(rule.cta_m, 128);
+  EXPECT_EQ(rule.cta_n, 64);
+  EXPECT_EQ(rule.main_loop_percent, 84.5);
+}
+
+TEST(KernelLibrary, ARuleThatDecidesNothingIsRefusedAtItsPlace) {
+  const auto refused = [](const std::function<void(json&)>& damage, const char* why) {
+    json damaged = ruled();
+    damage(damaged["rules"][0]);
+    expect_input_error([&] { parse_kernel_library(damaged.dump(), "l.json"); }, {why});
+  };
+  refused([](json& rule) { rule["cta"] = {128, 128}; }, "/rules/0/cta: 128 x 128 is none of");
+  refused([](json& rule) { rule["k"] = {4096, 2048}; }, "/rules/0/k/1");
+  refused([](json& rule) { rule["k"] = {4096}; }, "/rules/0/k: must be [least, most]");
+  refused([](json& rule) { rule["k"] = {"few", 4096}; }, "/rules/0/k/0");
+  refused([](json& rule) { rule["rows_above"] = -1; }, "/rules/0/rows_above");
+  refused([](json& rule) { rule["main_loop_percent"] = 0; }, "/rules/0/main_loop_percent");
+  refused([](json& rule) { rule.erase("source"); }, "/rules/0");
+  refused([](json& rule) { rule["why"] = "unknown"; }, "why");
+}
+
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string error = input_error_of([] {
     load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/register_map.h"
+#include "sim/gemm/kernel_estimate.h"
 #include "sim/gemm/register_allocation.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/gemm/a100_kernels.h"
@@ -8,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sptc::sim {
@@ -259,6 +261,69 @@ TEST(ChooseKernel, HasNoMoreStagesThanItsKTilesFill) {
       EXPECT_GE(kernel.stages, 2) << k;
     }
     EXPECT_EQ(kernel_for(problem(11008, 333, 4096, sparse)).stages, 4);
+  }
+}
+
+// A kernel of two stages that is alone on its SM copies while nothing multiplies.
+TEST(ChooseKernel, CopiesTwoKTilesAheadWhereOneKernelCan) {
+  const GpuSpec a40 = load_architecture("a40").gpu;
+  const GemmProblem what = problem(8192, 256, 8192, true);
+  KernelOverrides wide;
+  wide.cta_tile = GemmShape{256, 128, 64};
+  EXPECT_EQ(choose_kernel(what, wide, a40.kernel_target(), false).stages, 2);
+  EXPECT_EQ(choose_kernel(what, {}, a40.kernel_target(), false).stages, 3);
+  KernelOverrides two;
+  two.stages = 2;
+  EXPECT_EQ(choose_kernel(what, two, a40.kernel_target(), false).stages, 2);
+  GpuSpec small = a40;  // where none can, the fastest one runs
+  small.sm.max_shared_memory_per_cta = Bytes(9 * 1024);
+  EXPECT_LT(choose_kernel(what, {}, small.kernel_target(), false).stages, 3);
+}
+
+// Two CTAs of an SM take turns with tensor memory, each with half of the shared memory.
+TEST(ChooseKernel, GivesALoneCtaOfTensorMemoryTheStagesOfTwo) {
+  const GpuSpec b200 = load_architecture("b200").gpu;
+  KernelOverrides tile;
+  tile.cta_tile = GemmShape{128, 256, 64};
+  tile.cta_group = 1;
+  const auto of = [&](std::int64_t columns) {
+    return choose_kernel(problem(128 * 37, columns, 4096), tile, b200.kernel_target(), false);
+  };
+  const GemmKernel alone = of(4 * 256), turns = of(4 * 256 + 1);  // 148 SMs
+  ASSERT_EQ(alone.ctas(), 148);
+  EXPECT_EQ(alone.ctas_per_sm, 1);
+  EXPECT_EQ(alone.stages, 4);
+  EXPECT_EQ(turns.ctas_per_sm, 2);
+  EXPECT_EQ(turns.stages, 2);
+}
+
+// M, N and K at both ends of the rule of the shipped library.
+TEST(ChooseKernel, FollowsTheRuleOfTheLibraryForDenseKernelsOf16Bits) {
+  struct Case {
+    std::int64_t m, n, k;
+    bool ruled;
+  };
+  ASSERT_EQ(a100().kernels.rules.size(), 1U);
+  GpuSpec without = a100();
+  without.kernels.rules.clear();
+  const auto chosen = [](const GpuSpec& gpu, const GemmProblem& what) {
+    const GemmKernel kernel = choose_kernel(what, {}, gpu.kernel_target(), false);
+    return std::tuple(kernel.cta_tile.m, kernel.cta_tile.n,
+                      estimate(kernel, gpu.kernel_target()).time_us(1));
+  };
+  for (const Case& at : {Case{4097, 1664, 2048, true}, Case{8192, 4096, 4096, true},
+                         Case{4096, 4096, 4096, false}, Case{8192, 1663, 4096, false},
+                         Case{8192, 4096, 2047, false}, Case{8192, 4096, 4097, false}}) {
+    const GemmProblem what = problem(at.m, at.n, at.k);
+    const auto [m, n, us] = chosen(a100(), what);
+    EXPECT_EQ(us > std::get<2>(chosen(without, what)), at.ruled) << at.m << ' ' << at.n << at.k;
+    if (at.ruled) {
+      EXPECT_EQ(std::pair(m, n), std::pair(std::int64_t{128}, std::int64_t{128}));
+    }
+  }
+  for (const auto& [sparse, type] : {std::pair(true, DataType::kF16), {false, DataType::kS8}}) {
+    const GemmProblem what = problem(8192, 4096, 4096, sparse, type);
+    EXPECT_EQ(chosen(a100(), what), chosen(without, what));
   }
 }
 
