@@ -96,21 +96,43 @@ double speedup_at_twice_the_rates(const VariantResult& dense, const VariantResul
   return dense.time_us / (sparse.time_us * (1 - saved));
 }
 
-/// What is left of the sparse launch where no rate takes time.
+/// What is left of the sparse launch with its kernel where no rate takes time.
 double least_us(const VariantResult& sparse) {
   return sparse.without_rates_us.value_or(Bottleneck(sparse).waits_us());
 }
 
-/// Where half of the dense time is less than that.
-std::string why_not_two(const VariantResult& dense, const VariantResult& sparse) {
+std::string kernel_words(const GemmShape& tile, int stages, int split_k) {
+  return fmt::format("{}x{}x{}, {} stages{}", tile.m, tile.n, tile.k, stages,
+                     split_k > 1 ? fmt::format(", split-k {}", split_k) : "");
+}
+
+/// Where half of the dense time is less than that: whether the kernel of a faster design takes no
+/// more.
+std::string needs_another_kernel(const VariantResult& dense, const VariantResult& sparse) {
+  const std::string_view found = sparse.saved ? "simulated" : "in closed form";
+  const auto& retuned = sparse.retuned;
+  if (retuned && dense.time_us / retuned->us >= kAsGoodAsTwo) {
+    const KernelResult& own = sparse.kernel;
+    return fmt::format(
+        "for 2x it would need all rates {:.0f} times as fast and the kernel of that design, {} "
+        "({}: {:.2f}x); with the kernel of this one, {}, launch, latency, barriers and pipeline "
+        "fill alone take {:.1f} us, and half of the dense time is {:.1f} us",
+        retuned->times_as_fast, kernel_words(retuned->cta_tile, retuned->stages, retuned->split_k),
+        found, dense.time_us / retuned->us, kernel_words(own.cta_tile, own.stages, own.split_k),
+        least_us(sparse), dense.time_us / 2);
+  }
+  const std::string how =
+      retuned ? fmt::format(
+                    " ({}: all rates {:.0f} to {:.0f} times as fast, each with the kernel "
+                    "of such a design)",
+                    found, kRetunedRates.front(), kBeyondAllRates)
+      : sparse.without_rates_us
+          ? fmt::format(" (simulated: all rates {:.0f} times as fast)", kBeyondAllRates)
+          : "";
   return fmt::format(
       "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us{}, and "
       "half of the dense time is {:.1f} us",
-      least_us(sparse),
-      sparse.without_rates_us
-          ? fmt::format(" (simulated: all rates {:.0f} times as fast)", kBeyondAllRates)
-          : "",
-      dense.time_us / 2);
+      std::min(least_us(sparse), retuned ? retuned->us : least_us(sparse)), how, dense.time_us / 2);
 }
 
 /// What becomes faster: of tensor cores all rates, what feeds them too; of shared memory the number
@@ -175,15 +197,14 @@ std::string some_rates(const VariantResult& dense, const VariantResult& sparse) 
 
 /// What the sparse launch would need to take half of the dense one.
 std::string needs_for_two(const VariantResult& dense, const VariantResult& sparse) {
-  const bool by_twice = !sparse.saved || speedup_at_twice_the_rates(dense, sparse) >= 2;
+  const bool by_twice = sparse.saved && speedup_at_twice_the_rates(dense, sparse) >= 2;
   if (!by_twice && least_us(sparse) > dense.time_us / 2) {
-    return why_not_two(dense, sparse);
+    return needs_another_kernel(dense, sparse);
   }
   const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
                                     : Bottleneck(sparse).speeds_for(dense.time_us / 2);
   if (!speeds || (sparse.saved && speeds->most() > kBeyondAllRates)) {
-    return sparse.saved ? "for 2x it would need " + some_rates(dense, sparse)
-                        : why_not_two(dense, sparse);
+    return "for 2x it would need " + some_rates(dense, sparse);
   }
   const std::string needs = list(*speeds, sparse);
   if (needs.empty()) {

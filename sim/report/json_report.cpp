@@ -185,6 +185,14 @@ void explain(const VariantResult& variant, Json& json) {
   if (variant.without_rates_us) {
     json["without_rates_us"] = *variant.without_rates_us;
   }
+  if (const auto& retuned = variant.retuned) {
+    const GemmShape& tile = retuned->cta_tile;
+    json["with_another_kernel"] = Json{{"times_as_fast", retuned->times_as_fast},
+                                       {"time_us", retuned->us},
+                                       {"tile", extents(tile)},
+                                       {"stages", retuned->stages},
+                                       {"split_k", retuned->split_k}};
+  }
   if (const auto& needed = variant.needed) {
     Json& json_needed = json["needed_for_two"];
     for (const Resource rate : kRates) {

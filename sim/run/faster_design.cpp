@@ -69,6 +69,16 @@ Speeds all_rates(double speed) {
   return speeds;
 }
 
+RetunedDesign retuned_design(double times_as_fast, double us, const KernelResult& kernel) {
+  return {times_as_fast, us, kernel.cta_tile, kernel.stages, kernel.split_k};
+}
+
+void keep_better(const RetunedDesign& next, double dense_us, std::optional<RetunedDesign>& known) {
+  if (!known || (dense_us / known->us < kAsGoodAsTwo && next.us < known->us)) {
+    known = next;
+  }
+}
+
 Speeds twice(Resource resource) {
   if (resource == Resource::kRates) {
     return all_rates(2);

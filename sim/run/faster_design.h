@@ -3,6 +3,10 @@
 
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/resource.h"
+#include "sim/run/run_result.h"
+
+#include <array>
+#include <optional>
 
 namespace sptc::sim {
 
@@ -22,5 +26,14 @@ Speeds twice(Resource resource);
 
 /// Each of `kRates`.
 Speeds all_rates(double speed);
+
+/// Of all rates, where the kernel may change: each may have its own.
+inline constexpr std::array kRetunedRates{2.0, 4.0, 8.0, kBeyondAllRates};
+
+/// `launch` on a design of which all rates are `times_as_fast`.
+RetunedDesign retuned_design(double times_as_fast, double us, const KernelResult& kernel);
+
+/// Takes `next` for `known` where that is not as good as 2x over `dense_us` and `next` is better.
+void keep_better(const RetunedDesign& next, double dense_us, std::optional<RetunedDesign>& known);
 
 }  // namespace sptc::sim

@@ -33,6 +33,7 @@ struct Timed {
   double boost_clock_mhz = 0;
   KernelEstimate form;
   CycleBudget budget;
+  RetunedDesign kernel;  ///< what names it; no rates
 };
 
 VariantResult result_of(const Timed& timed) {
@@ -51,6 +52,7 @@ VariantResult result_of(const Timed& timed) {
 struct Trial {
   Speeds speeds;
   std::vector<std::size_t> launches;
+  bool retuned = false;  ///< with the kernels that the library has for the design
 };
 
 /// Simulates launches of `gpu` on faster ones.
@@ -94,7 +96,7 @@ class Laboratory {
     const bool is_base = trial.speeds == Speeds();
     const GpuSpec gpu = is_base ? gpu_ : faster(gpu_, trial.speeds);
     GemmLauncher launcher(gpu, options_);
-    const ShippedDesign design(gpu_);
+    const ShippedDesign design(trial.retuned ? gpu : gpu_);
     KernelRunner kernels(gpu, options_,
                          [&](const GemmProblem& problem, const KernelOverrides& overrides,
                              const std::vector<GemmOperands>* operands) {
@@ -107,8 +109,10 @@ class Laboratory {
       Timed timed;
       try {
         const VariantResult result = kernels.time(launch.operation, launch.sparse);
-        timed = {result.time_us,      result.launch_us, result.calibration_us, result.clock_mhz,
-                 gpu.boost_clock_mhz, result.form,      result.budget};
+        timed = {result.time_us,        result.launch_us,
+                 result.calibration_us, result.clock_mhz,
+                 gpu.boost_clock_mhz,   result.form,
+                 result.budget,         retuned_design(1, result.time_us, result.kernel)};
       } catch (const InputError&) {
         // The run itself says what is wrong.
       }
@@ -138,6 +142,7 @@ class Trials {
     plan_needed();
     run_planned();
     forget_what_is_out_of_reach();
+    plan_other_kernels();
     plan_for_less_time();
     run_planned();
     plan_all_rates_alike();
@@ -152,7 +157,7 @@ class Trials {
     for (std::size_t i = 0; i < trials.size(); ++i) {
       for (std::size_t j = 0; j < trials[i].launches.size(); ++j) {
         if (times[i][j].us > 0) {
-          take(trials[i].speeds, trials[i].launches[j], times[i][j].us);
+          take(trials[i], trials[i].launches[j], times[i][j]);
         }
       }
     }
@@ -268,16 +273,28 @@ class Trials {
     return results_[*launches_[sparse].dense].time_us / 2;
   }
 
-  void plan(const Speeds& speeds, std::size_t launch) {
-    auto trial = std::find_if(planned_.begin(), planned_.end(),
-                              [&](const Trial& known) { return known.speeds == speeds; });
+  void plan(const Speeds& speeds, std::size_t launch, bool retuned = false) {
+    auto trial = std::find_if(planned_.begin(), planned_.end(), [&](const Trial& known) {
+      return known.speeds == speeds && known.retuned == retuned;
+    });
     if (trial == planned_.end()) {
-      trial = planned_.insert(planned_.end(), {speeds, {}});
+      trial = planned_.insert(planned_.end(), {speeds, {}, retuned});
     }
     trial->launches.push_back(launch);
   }
 
-  /// `launch` took `us` at `speeds`: for whatever that was planned.
+  /// What `launch` took: for whatever that was planned.
+  void take(const Trial& trial, std::size_t launch, const Timed& timed) {
+    if (trial.retuned) {
+      RetunedDesign retuned = timed.kernel;
+      retuned.times_as_fast = trial.speeds[Resource::kTensor];
+      keep_better(retuned, 2 * target_us(launch), gains_[launch]->retuned);
+    } else {
+      take(trial.speeds, launch, timed.us);
+    }
+  }
+
+  /// `launch` took `us` at `speeds`.
   void take(const Speeds& speeds, std::size_t launch, double us) {
     for (const PlannedPair& planned : pairs_) {
       const double saved = 1 - us / results_[launch].time_us;
@@ -301,10 +318,26 @@ class Trials {
     }
   }
 
+  bool is_out_of_reach(std::size_t launch) const {
+    const auto& gains = gains_[launch];
+    return gains && gains->without_rates_us && *gains->without_rates_us > target_us(launch);
+  }
+
   void forget_what_is_out_of_reach() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      if (gains_[i] && gains_[i]->without_rates_us && *gains_[i]->without_rates_us > target_us(i)) {
+      if (is_out_of_reach(i)) {
         gains_[i]->needed.reset();
+      }
+    }
+  }
+
+  /// What one kernel cannot reach, another one may that fills its pipeline sooner.
+  void plan_other_kernels() {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      for (const double times : kRetunedRates) {
+        if (is_out_of_reach(i)) {
+          plan(all_rates(times), i, true);
+        }
       }
     }
   }

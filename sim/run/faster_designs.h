@@ -13,8 +13,9 @@
 
 namespace sptc::sim {
 
-/// What every launch of a run gains on faster designs where the kernel stays: found by simulating
-/// it, each design in a process of its own beside the run (SystemC elaborates once per process).
+/// What every launch of a run gains on faster designs where the kernel stays, and where 2x
+/// is out of its reach also with the kernels of those designs: found by simulating it, each design
+/// in a process of its own beside the run (SystemC elaborates once per process).
 class FasterDesigns {
  public:
   struct Launch {
@@ -29,6 +30,7 @@ class FasterDesigns {
     std::optional<SavedByPair> pair;
     std::optional<NeededDesign> needed;
     std::optional<double> without_rates_us;
+    std::optional<RetunedDesign> retuned;
   };
 
   /// Begins; to be built before the run elaborates its GPU. `gpu` and `options` as of the run, one

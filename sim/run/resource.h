@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -65,6 +67,16 @@ struct NeededDesign {
   Speeds speeds;
   double speedup = 0;    ///< over the dense launch on the design as it is
   double clock_mhz = 0;  ///< of the launches that were simulated
+};
+
+/// A sparse launch on a design of which all rates are faster, with the kernel that the library has
+/// for that design.
+struct RetunedDesign {
+  double times_as_fast = 1;
+  double us = 0;
+  GemmShape cta_tile{};
+  int stages = 0;
+  int split_k = 1;
 };
 
 }  // namespace sptc::sim

@@ -2,10 +2,13 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "sim/run/bottleneck.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
+#include "sim/run/faster_design.h"
 #include "sim/run/faster_designs.h"
+#include "sim/run/gemm_launcher.h"
 #include "sim/run/network.h"
 #include "sim/trace/memory_guard.h"
 
@@ -57,12 +60,31 @@ void set_gains(const std::vector<std::optional<FasterDesigns::Gains>>& gains,
         variant->pair = of_launch->pair;
         variant->needed = of_launch->needed;
         variant->without_rates_us = of_launch->without_rates_us;
+        variant->retuned = of_launch->retuned;
       }
     }
   };
   for (std::size_t i = 0; i < operations.size(); ++i) {
     set(runs_dense(operations[i], variants), results[i].dense);
     set(runs_sparse(operations[i], variants), results[i].sparse);
+  }
+}
+
+/// Where no rates help the kernel of a sparse launch, what the kernels of faster designs come to.
+void add_other_kernels(const std::vector<Operation>& operations, const GpuSpec& gpu,
+                       const RunOptions& options, std::vector<OperationResult>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    OperationResult& result = results[i];
+    if (!result.dense || !result.sparse ||
+        Bottleneck(*result.sparse).waits_us() <= result.dense->time_us / 2) {
+      continue;
+    }
+    for (const double times : kRetunedRates) {
+      const VariantResult faster_one =
+          GemmTimer(faster(gpu, all_rates(times)), options)(operations[i], true);
+      keep_better(retuned_design(times, faster_one.time_us, faster_one.kernel),
+                  result.dense->time_us, result.sparse->retuned);
+    }
   }
 }
 
@@ -388,6 +410,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     }
   }
   report_progress(operations.size());
+  if (options.explained && options.fidelity == Fidelity::kAnalytic) {
+    add_other_kernels(operations, architecture.gpu, options, result.operations);
+  }
   if (faster) {
     set_gains(faster->results(), operations, options.variants, result.operations);
   }

@@ -73,6 +73,8 @@ struct VariantResult {
   /// The same with all rates kBeyondAllRates times as fast, where twice as fast is not enough for
   /// 2x: what nothing but the launch and latencies leaves.
   std::optional<double> without_rates_us;
+  /// Where that is more than half of the dense time: what comes nearest to 2x with another kernel.
+  std::optional<RetunedDesign> retuned;
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM

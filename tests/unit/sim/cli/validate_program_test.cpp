@@ -172,6 +172,45 @@ TEST_F(ValidateProgram, SaysThatMoreThanTwiceTheRatesAreNeededWhereTheyAre) {
   expect_output("gemm 64 64 64 --check none --explain", "2x is out of reach: launch, latency");
 }
 
+TEST_F(ValidateProgram, CallsNothingOutOfReachThatADerivedDesignReaches) {
+  const auto eight_times = [](double value) {
+    return nlohmann::json{{"value", 8 * value}, {"evidence", "assumed"}, {"source", "eight times"}};
+  };
+  const nlohmann::json rates{{"base", "a100-sxm4-80gb"},
+                             {"name", "rates"},
+                             {"sm",
+                              {{"shared_memory_banks", eight_times(32)},
+                               {"tensor_core",
+                                {{"dot_units", eight_times(32)},
+                                 {"f32_dot_units", eight_times(32)},
+                                 {"operand_a_port_bytes_per_cycle", eight_times(128)},
+                                 {"operand_b_port_bytes_per_cycle", eight_times(128)},
+                                 {"accumulator_port_bytes_per_cycle", eight_times(128)},
+                                 {"metadata_port_bytes_per_cycle", eight_times(20.6)},
+                                 {"register_bank_bytes_per_cycle", eight_times(256)},
+                                 {"selector_bytes_per_cycle", eight_times(512)}}}}},
+                             {"memory",
+                              {{"l2_bytes_per_cycle", eight_times(3851)},
+                               {"sm_port_bytes_per_cycle", eight_times(64)},
+                               {"dram_gb_per_s", eight_times(2039)}}}};
+  std::ofstream(path("rates.json")) << rates;
+  for (const char* fidelity : {"analytic", "timing"}) {
+    const auto operation = [&](const std::string& arguments) {
+      const Outcome outcome = run("gemm 2048 128 1024 --check none --format json --fidelity " +
+                                  std::string(fidelity) + arguments);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      return nlohmann::json::parse(outcome.out)["operations"][0];
+    };
+    const auto base = operation(" --explain");
+    const auto faster = operation(" --variants sparse --arch " + path("rates.json"));
+    const double speedup =
+        base["dense"]["time_us"].get<double>() / faster["sparse"]["time_us"].get<double>();
+    EXPECT_GT(speedup, 2) << fidelity;
+    const std::string sentence = base["explanation"];
+    EXPECT_EQ(sentence.find("out of reach"), std::string::npos) << sentence;
+  }
+}
+
 TEST_F(ValidateProgram, NamesRegisterBanksThatAreTooNarrow) {
   std::ofstream(path("banks.json")) << R"({"base": "a100-sxm4-80gb", "name": "banks", "sm":
       {"tensor_core": {"register_bank_bytes_per_cycle":

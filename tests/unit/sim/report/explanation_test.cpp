@@ -169,6 +169,31 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
   EXPECT_GT(speed(0.4), speed(0.5));
 }
 
+TEST(Explanation, NamesTheKernelWithWhichTwoIsInReach) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {4096, 4096, 4096});
+  op.dense->time_us = 500;
+  op.sparse->time_us = 300;
+  op.sparse->saved.emplace();
+  op.sparse->without_rates_us = 260;
+  op.sparse->kernel.cta_tile = {256, 128, 64};
+  op.sparse->kernel.stages = 2;
+  op.sparse->retuned = {4, 200, {128, 128, 64}, 4, 1};
+  EXPECT_TRUE(
+      says(op,
+           "; for 2x it would need all rates 4 times as fast and the kernel of that design, "
+           "128x128x64, 4 stages (simulated: 2.50x); with the kernel of this one, "
+           "256x128x64, 2 stages, launch, latency, barriers and pipeline fill alone take "
+           "260.0 us, and half of the dense time is 250.0 us."));
+  EXPECT_FALSE(says(op, "out of reach"));
+  op.sparse->retuned->us = 258;
+  EXPECT_TRUE(says(op,
+                   "2x is out of reach: launch, latency, barriers and pipeline fill alone take "
+                   "258.0 us (simulated: all rates 2 to 64 times as fast, each with the kernel of "
+                   "such a design), and half of the dense time is 250.0 us"));
+  op.sparse->retuned->us = 265;
+  EXPECT_TRUE(says(op, "alone take 260.0 us (simulated: all rates 2 to 64"));
+}
+
 TEST(Explanation, NamesTheBusiestResourceBesideLatency) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   OperationResult op = timed(gpu, {8192, 8192, 8192});
