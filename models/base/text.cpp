@@ -2,6 +2,7 @@
 #include "models/base/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -9,6 +10,13 @@
 
 namespace sptc {
 namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lower;
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -29,8 +37,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
   // The beginning of a name is more likely that name than a shorter one of similar letters.
-  const auto distance = [word](std::string_view name) {
-    return std::pair(!name.starts_with(word), edit_distance(word, name));
+  const std::string lower_word = lower_case(word);
+  const auto distance = [&lower_word](std::string_view name) {
+    const std::string lower_name = lower_case(name);
+    return std::pair(!lower_name.starts_with(lower_word), edit_distance(lower_word, lower_name));
   };
   const auto nearest =
       std::min_element(candidates.begin(), candidates.end(),
@@ -38,7 +48,8 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
   return nearest == candidates.end() ? std::string_view{} : *nearest;
 }
 
-std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed) {
+std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
+                         std::string_view meant) {
   // A hostile file may hold a name of megabytes: quote its beginning only.
   constexpr std::size_t kQuoted = 60;
   const std::string_view quoted = word.substr(0, kQuoted);
@@ -46,7 +57,9 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
   if (allowed.empty()) {
     return text + " (none is known)";
   }
-  text += " (nearest valid: '" + std::string(nearest_name(quoted, allowed)) + "'; allowed: ";
+  text += meant.empty() ? " (nearest valid: '" + std::string(nearest_name(quoted, allowed)) + "'"
+                        : " (that is " + std::string(meant);
+  text += "; allowed: ";
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::string(allowed[i]);
   }

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <systemc>
 
 #include <algorithm>
@@ -84,6 +85,25 @@ std::string children_of(CLI::App* app, std::string_view word) {
   return sptc::unknown_name(word, views);
 }
 
+/// "validate, sweep, sweep plan": the commands below `app`, which is called `outer`, that have the
+/// option `name`; "" where none has.
+std::string commands_with(const CLI::App& app, const std::string& name,
+                          const std::string& outer = "") {
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string called = outer + command->get_name();
+    const auto options = command->get_options();
+    if (std::any_of(options.begin(), options.end(),
+                    [&](const CLI::Option* option) { return option->check_name(name); })) {
+      commands.push_back(called);
+    }
+    if (const std::string inner = commands_with(*command, name, called + " "); !inner.empty()) {
+      commands.push_back(inner);
+    }
+  }
+  return fmt::format("{}", fmt::join(commands, ", "));
+}
+
 /// Throws InputError for the first argument that nothing understood.
 void refuse_extras(CLI::App* app) {
   CLI::App* command = innermost(app);
@@ -108,8 +128,11 @@ void refuse_extras(CLI::App* app) {
       }
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
-    throw InputError("unknown option " +
-                     sptc::unknown_name(first.substr(0, first.find('=')), views));
+    const std::string name = first.substr(0, first.find('='));
+    const std::string others = commands_with(*app, name);
+    throw InputError(
+        "unknown option " +
+        sptc::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
   }
   if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
     throw InputError("unknown command " + children_of(command, first));

@@ -75,7 +75,7 @@ double read_value(const json& value, const JsonPlace& place, const ArchitectureF
 
 Parameter read_number(const JsonObject& section, const ArchitectureField& field) {
   constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
-  const JsonObject number = section.object(field.key);
+  const JsonObject number = number_with_evidence(section, field.key);
   number.allow_only(kKeys);
   Parameter result;
   result.pointer = number.place().pointer;

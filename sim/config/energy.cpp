@@ -214,7 +214,7 @@ class EnergyReader {
     const JsonObject section =
         field.section.empty() ? root_ : root_.object(field.section.substr(1));
     if (!field.by_type) {
-      store(field, section.object(field.key), DataType::kF16, scaling);
+      store(field, number_with_evidence(section, field.key), DataType::kF16, scaling);
       return;
     }
     const JsonObject types = section.object(field.key);

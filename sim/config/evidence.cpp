@@ -4,6 +4,8 @@
 #include "models/base/text.h"
 #include "sim/config/text_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -20,6 +22,17 @@ Evidence read_evidence(const JsonObject& number) {
   }
   result.source = number.text("source");
   return result;
+}
+
+JsonObject number_with_evidence(const JsonObject& section, std::string_view key) {
+  const nlohmann::json& number = section.require(key);
+  if (number.is_number()) {
+    (section.place() / key)
+        .fail(fmt::format(R"(must be an object, not {0}: {{"value": {0}, "evidence": "assumed", )"
+                          R"("source": "why"}})",
+                          describe(number)));
+  }
+  return section.object(key);
 }
 
 }  // namespace sptc::sim

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::sim {
@@ -20,6 +21,10 @@ struct Evidence {
 
 /// "evidence" and "source" of `number`. Throws InputError.
 Evidence read_evidence(const JsonObject& number);
+
+/// The object of a number and its evidence at `key`. Throws InputError, which says what to write
+/// for a bare number.
+JsonObject number_with_evidence(const JsonObject& section, std::string_view key);
 
 /// Runs checks and keeps what they throw, so that a file is told all its errors at once.
 class ErrorList {

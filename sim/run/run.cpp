@@ -270,6 +270,15 @@ void add_note_on_tile(const RunOptions& options, const SmSpec& sm, RunResult& re
   }
 }
 
+void add_note_on_clock(const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
+  if (options.clock.kind == ClockPolicy::Kind::kFixed && options.clock.mhz > gpu.boost_clock_mhz) {
+    result.notes.push_back(fmt::format(
+        "{:.0f} MHz is above the boost clock of {}, {:.0f} MHz: nothing that was measured or cited "
+        "holds there, and energies are those of the voltage at the boost clock",
+        options.clock.mhz, gpu.name, gpu.boost_clock_mhz));
+  }
+}
+
 void add_notes(const Workload& workload, const RunOptions& options, std::string_view numerics,
                bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
@@ -425,6 +434,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu.numerics, network_runs, result);
   add_note_on_tile(options, architecture.gpu.sm, result);
+  add_note_on_clock(options, architecture.gpu, result);
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");

@@ -10,6 +10,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -38,6 +39,22 @@ namespace {
 // Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
 constexpr std::array<std::string_view, 6> kKernelTypes{"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"};
 
+/// Other names of types, and ours.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAliases{{
+    {"fp8", "'e4m3' or 'e5m2'"},
+    {"f8", "'e4m3' or 'e5m2'"},
+    {"float8", "'e4m3' or 'e5m2'"},
+    {"fp8_e4m3", "'e4m3'"},
+    {"fp8_e5m2", "'e5m2'"},
+    {"fp16", "'f16'"},
+    {"half", "'f16'"},
+    {"float16", "'f16'"},
+    {"int8", "'s8'"},
+    {"i8", "'s8'"},
+    {"fp32", "'tf32'"},
+    {"float32", "'tf32'"},
+}};
+
 }  // namespace
 
 std::span<const std::string_view> kernel_operand_types() {
@@ -51,7 +68,10 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
 }
 
 std::string unknown_operand_type(std::string_view name) {
-  return "unknown operand type " + unknown_name(printable(name), kKernelTypes);
+  const auto alias = std::find_if(kAliases.begin(), kAliases.end(),
+                                  [name](const auto& row) { return row.first == name; });
+  return "unknown operand type " +
+         unknown_name(printable(name), kKernelTypes, alias != kAliases.end() ? alias->second : "");
 }
 
 std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {

@@ -20,6 +20,9 @@ TEST(NearestName, IsTheOneWithTheFewestEdits) {
 TEST(NearestName, IsTheShortestThatTheWordBegins) {
   constexpr std::array<std::string_view, 3> kCards{"a40", "a100-sxm4-mig", "a100-sxm4"};
   EXPECT_EQ(nearest_name("a100", kCards), "a100-sxm4");
+  EXPECT_EQ(nearest_name("A100", kCards), "a100-sxm4");
+  constexpr std::array<std::string_view, 2> kTypes{"BF16", "F8_E4M3"};
+  EXPECT_EQ(nearest_name("f8", kTypes), "F8_E4M3");
 }
 
 TEST(NearestName, OfNoCandidatesIsEmpty) {
@@ -33,6 +36,11 @@ TEST(NearestName, TakesAnEmptyWord) {
 TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
   EXPECT_EQ(unknown_name("f61", kNames),
             "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
+}
+
+TEST(UnknownName, NamesWhatIsMeantByAnotherName) {
+  EXPECT_EQ(unknown_name("int8", kNames, "'s8'"),
+            "'int8' (that is 's8'; allowed: f16, bf16, tf32, s8)");
 }
 
 TEST(UnknownName, SaysWhereThereIsNothingToChooseFrom) {

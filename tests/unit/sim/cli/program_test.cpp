@@ -191,6 +191,10 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
   expect_refused({"gemm", "1", "1", "1", "--sms", "al"}, "'all'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
+  expect_refused({"gemm", "1", "1", "1", "--arch", "A100"}, "nearest valid: 'a100-sxm4-80gb'");
+  expect_refused({"gemm", "1", "1", "1", "--dtype", "fp8"}, "(that is 'e4m3' or 'e5m2'; allowed");
+  expect_refused({"gemm", "1", "1", "1", "--jobs", "2"},
+                 "'--jobs' (that is an option of validate, sweep, ");
 }
 
 TEST_F(Program, RefusesOptionsOfSmsWhereNoneIsSimulated) {
@@ -238,6 +242,17 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--tile", ""}, "--tile: the value is empty");
   expect_refused({"gemm", "1", "1", "1", "--out", ""}, "--out: the value is empty");
   expect_refused({"gemm", "4096", "4096", "4096", "--check", "exact"}, "2^32");
+}
+
+TEST_F(Program, SaysThatAClockIsAboveThatOfTheGpu) {
+  const auto report = [&](const char* clock) {
+    return run({"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none", "--clock",
+                clock})
+        .out;
+  };
+  EXPECT_NE(report("5000").find("note: 5000 MHz is above the boost clock of a100-sxm4-80gb"),
+            std::string::npos);
+  EXPECT_EQ(report("1410").find("above the boost clock"), std::string::npos);
 }
 
 TEST_F(Program, RefusesFilesThatAreMissingOrLie) {

@@ -364,7 +364,8 @@ TEST(Architecture, RefusesANumberWithoutEvidenceOrWithoutObject) {
   expect_refused([](json& document) { document["sms"].erase("evidence"); },
                  {"/sms: the key 'evidence' is missing"});
   expect_refused([](json& document) { document["sms"] = 108; },
-                 {"/sms: must be an object, not 108"});
+                 {R"(/sms: must be an object, not 108: {"value": 108, "evidence": "assumed", )"
+                  R"("source": "why"})"});
   expect_refused([](json& document) { document["sms"]["source"] = ""; },
                  {"/sms/source: must be a string that is not empty"});
 }
