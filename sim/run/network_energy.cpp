@@ -2,6 +2,9 @@
 #include "models/base/error.h"
 #include "sim/run/energy.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
@@ -130,6 +133,22 @@ bool exceeds(const std::optional<VariantResult>& figures) {
   return figures && figures->energy && figures->energy->limit_exceeded;
 }
 
+/// Says where launches at the clock that was asked for take more than the board is given.
+void add_note_above_limit(double limit_w, RunResult& result) {
+  double most_w = 0;
+  for (const OperationResult& row : result.operations) {
+    for (const auto* figures : {&row.dense, &row.sparse}) {
+      most_w = std::max(most_w, *figures && (*figures)->energy ? (*figures)->energy->power_w : 0);
+    }
+  }
+  if (most_w > limit_w + 0.5) {
+    result.notes.push_back(fmt::format(
+        "at this clock launches take up to {:.0f} W on average, above the power limit of {:.0f} W: "
+        "--clock limited gives the clock that it allows",
+        most_w, limit_w));
+  }
+}
+
 }  // namespace
 
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
@@ -156,6 +175,9 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   }
   if (exceeded) {
     result.notes.push_back("the power limit is below what the lowest clock takes");
+  }
+  if (!options.clock_limited) {
+    add_note_above_limit(options.power->power_limit_w, result);
   }
 }
 

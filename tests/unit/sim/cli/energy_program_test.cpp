@@ -45,6 +45,17 @@ TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
   EXPECT_LT(clock(tight.out), 1400) << tight.out;
 }
 
+TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
+  const std::string note = "above the power limit of 400 W: --clock limited gives the clock";
+  const std::string gemm = "gemm 8192 8192 8192 --check none --quiet --fidelity analytic";
+  expect_output(gemm, note);
+  expect_output(gemm + " --format json", note);
+  expect_output(gemm + " --arch h100-pcie", "above the power limit of 350 W");
+  EXPECT_EQ(run(gemm + " --clock limited").out.find("above the power limit"), std::string::npos);
+  const Outcome small = run("gemm 64 64 64 --check none --quiet --fidelity analytic");
+  EXPECT_EQ(small.out.find("above the power limit"), std::string::npos) << small.out;
+}
+
 TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
   const std::string gemm = "gemm 1024 1024 1024 --check none --quiet --fidelity analytic --explain";
   expect_output(gemm, "reading metadata");
