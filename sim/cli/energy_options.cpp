@@ -30,14 +30,63 @@ double parse_watts(const char* option, const std::string& text) {
   return watts;
 }
 
+/// Which energy file a run takes.
+struct EnergySource {
+  std::string name;        ///< empty: none
+  bool inherited = false;  ///< that of the nearest GPU which the architecture is derived from
+};
+
+EnergySource energy_source(const EnergyOptions& given, const Architecture& architecture,
+                           EnergyFiles& files) {
+  if (!given.energy.empty()) {
+    return {given.energy};
+  }
+  if (files.known(architecture.gpu.name)) {
+    return {architecture.gpu.name};
+  }
+  for (const std::string& base : architecture.bases) {
+    if (files.known(base)) {
+      return {base, true};
+    }
+  }
+  return {};
+}
+
+/// Fills options.power and options.area from `loaded`.
+void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
+               const Architecture& architecture, const EnergySource& source, RunOptions& options) {
+  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu);
+  if (!given.power_limit.empty()) {
+    power.power_limit_w = parse_watts("--power-limit", given.power_limit);
+  }
+  if (!given.board_idle.empty()) {
+    power.static_power.board_idle_w = parse_watts("--board-idle", given.board_idle);
+    check_static_power(power);
+  }
+  options.power = std::move(power);
+  options.area = loaded.config.area;
+  const auto assumed =
+      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                    [](const EnergyParameter& row) { return row.evidence == "assumed"; });
+  options.power_note = fmt::format(
+      "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
+      loaded.config.name, assumed, loaded.parameters.size());
+  if (source.inherited) {
+    options.power_note += fmt::format(
+        "; energies per event and per SM, voltages and power limit are those of that GPU, which {} "
+        "is derived from: --energy names others",
+        architecture.gpu.name);
+  }
+}
+
 }  // namespace
 
 void EnergyOptions::add_to(CLI::App& command) {
   command
       .add_option(
           "--energy", energy,
-          "energies: a name of 'energy list', or a file (default: the architecture's, where "
-          "it has one)")
+          "energies: a name of 'energy list', or a file (default: the architecture's or that of "
+          "the one it is derived from, where there is one)")
       ->type_name("NAME|FILE");
   command
       .add_option("--power-limit", power_limit,
@@ -84,32 +133,27 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
     }
     options.limit_over_group = given.limit_over == "group";
   }
-  const std::string& name = given.energy.empty() ? architecture.gpu.name : given.energy;
-  if (given.energy.empty() && !files.known(name)) {
-    if (options.clock_limited || !given.board_idle.empty()) {
+  const EnergySource source = energy_source(given, architecture, files);
+  const bool asks = options.clock_limited || !given.board_idle.empty();
+  if (source.name.empty()) {
+    if (asks) {
       throw InputError(fmt::format(
           "{} needs an energy file, and '{}' has none: give one with --energy",
           options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
     }
     return;
   }
-  const LoadedEnergy& loaded = files.load(name);
-  const auto assumed =
-      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
-                    [](const EnergyParameter& row) { return row.evidence == "assumed"; });
-  options.power_note = fmt::format(
-      "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
-      loaded.config.name, assumed, loaded.parameters.size());
-  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu);
-  if (!given.power_limit.empty()) {
-    power.power_limit_w = parse_watts("--power-limit", given.power_limit);
+  try {
+    set_power(given, files.load(source.name), architecture, source, options);
+  } catch (const InputError& error) {
+    if (!source.inherited || asks) {
+      throw;
+    }
+    options.power_note = fmt::format(
+        "no energies: those of {}, which {} is derived from, do not fit it ({}); --energy names "
+        "others",
+        source.name, architecture.gpu.name, error.what());
   }
-  if (!given.board_idle.empty()) {
-    power.static_power.board_idle_w = parse_watts("--board-idle", given.board_idle);
-    check_static_power(power);
-  }
-  options.power = std::move(power);
-  options.area = loaded.config.area;
 }
 
 }  // namespace sptc::sim

@@ -16,7 +16,8 @@ namespace sptc::sim {
 
 /// What a user may say about energy and power, as typed.
 struct EnergyOptions {
-  std::string energy;       ///< empty: the file of the architecture's name, if there is one
+  /// Empty: the file of the architecture's name or of the one it is derived from, if there is one.
+  std::string energy;
   std::string power_limit;  ///< W; empty: the file's
   std::string board_idle;   ///< W; empty: the file's
   std::string limit_over;   ///< "launch" or "group"; empty: launch
@@ -37,7 +38,8 @@ class EnergyFiles {
 };
 
 /// Fills options.power and options.area for `architecture`; leaves it empty where there is no
-/// energy file and nothing asks for one. Throws InputError, also for options that would do nothing.
+/// energy file, or none that fits a derived design, and nothing asks for one. Throws InputError,
+/// also for options that would do nothing.
 void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
                RunOptions& options);
 

@@ -303,8 +303,20 @@ Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Error
 
 }  // namespace
 
+namespace {
+
+Architecture completed(json document, const std::string& file) {
+  std::vector<std::string> bases;
+  Architecture result =
+      to_architecture(complete_architecture(std::move(document), file, &bases), file);
+  result.bases = std::move(bases);
+  return result;
+}
+
+}  // namespace
+
 Architecture parse_architecture(std::string_view text, const std::string& file) {
-  return to_architecture(complete_architecture(parse_json(text, file), file), file);
+  return completed(parse_json(text, file), file);
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
@@ -365,8 +377,7 @@ const Architecture* VariedArchitecture::with(
 
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  return to_architecture(complete_architecture(read_named_file(name_or_path, path), path.string()),
-                         path.string());
+  return completed(read_named_file(name_or_path, path), path.string());
 }
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {

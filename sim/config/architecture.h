@@ -29,6 +29,7 @@ struct Parameter {
 struct Architecture {
   GpuSpec gpu;
   std::vector<Parameter> parameters;
+  std::vector<std::string> bases;  ///< names of what its file was derived from, the nearest first
 };
 
 /// Reads `name_or_path`: a name of architecture_names(), or a path (it contains '/' or ends in

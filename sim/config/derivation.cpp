@@ -101,9 +101,15 @@ json with_usual_numbers(json document) {
   return document;
 }
 
-/// `origin` becomes the document at the end of the chain.
-json complete(json document, const std::string& file, const FindDocument& find,
-              std::vector<std::string>& chain, json& origin) {
+/// What a document was derived from.
+struct Chain {
+  std::vector<std::string> paths;
+  std::vector<std::string> names;  ///< the end of the chain first
+  json origin;                     ///< the document at its end
+};
+
+/// `document` without "base"; what that leads to is added to `chain`.
+json complete(json document, const std::string& file, const FindDocument& find, Chain& chain) {
   if (!document.is_object()) {
     return document;
   }
@@ -111,25 +117,29 @@ json complete(json document, const std::string& file, const FindDocument& find,
     (JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
   }
   if (!document.contains("base")) {
-    return origin = with_usual_numbers(std::move(document));
+    return chain.origin = with_usual_numbers(std::move(document));
   }
   const JsonPlace root{file, ""};
   const JsonObject reader(document, root);
   const std::string base = reader.text("base");
   reader.text("name");  // the base's name would stand over results that are not the base's
   const std::string path = find(base_path(base, file)).string();
-  chain.push_back(path);
-  if (chain.size() > kMaxBases || std::count(chain.begin(), chain.end(), path) > 1) {
+  chain.paths.push_back(path);
+  if (chain.paths.size() > kMaxBases ||
+      std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
     (root / "base")
         .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
                           printable(base), kMaxBases));
   }
-  json result = complete(read_named_file(base, path), path, find, chain, origin);
+  json result = complete(read_named_file(base, path), path, find, chain);
   if (!result.is_object()) {
     (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
   }
   json changes = document;
   changes.erase("base");
+  if (result.contains("name") && result["name"].is_string()) {
+    chain.names.push_back(result["name"].get<std::string>());
+  }
   result["name"] = std::move(changes["name"]);
   changes.erase("name");
   result.erase("description");
@@ -169,12 +179,12 @@ void for_each_parameter(const json& value, const std::string& pointer,
 }  // namespace
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
-  std::vector<std::string> chain;
-  json origin;
-  return complete(std::move(document), file, find, chain, origin);
+  Chain chain;
+  return complete(std::move(document), file, find, chain);
 }
 
-json complete_architecture(json document, const std::string& file) {
+json complete_architecture(json document, const std::string& file,
+                           std::vector<std::string>* bases) {
   const bool derived = document.is_object() && document.contains("base");
   if (derived) {
     const auto changes = document.size() - document.count("base") - document.count("name") -
@@ -184,11 +194,13 @@ json complete_architecture(json document, const std::string& file) {
           fmt::format("changes nothing of its base {}", describe(document["base"])));
     }
   }
-  std::vector<std::string> chain;
-  json origin;
-  json result = complete(std::move(document), file, architecture_path, chain, origin);
+  Chain chain;
+  json result = complete(std::move(document), file, architecture_path, chain);
   if (derived) {
-    result[std::string(kFittedDesign)] = std::move(origin);
+    result[std::string(kFittedDesign)] = std::move(chain.origin);
+  }
+  if (bases != nullptr) {
+    bases->assign(chain.names.rbegin(), chain.names.rend());
   }
   return result;
 }

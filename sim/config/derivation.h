@@ -27,8 +27,10 @@ inline constexpr std::string_view kFittedDesign = "fitted_design";
 /// itself completed, with the changes applied at any depth. A number is replaced with its evidence
 /// and source, never in part; null removes an optional key. A derived document needs a name of its
 /// own. Numbers that a file may leave out are filled in, so that derived files and sweeps can
-/// change them. Throws one InputError that lists every change that has no effect.
-nlohmann::json complete_architecture(nlohmann::json document, const std::string& file);
+/// change them. `bases` become the names of what it was derived from, the nearest first. Throws one
+/// InputError that lists every change that has no effect.
+nlohmann::json complete_architecture(nlohmann::json document, const std::string& file,
+                                     std::vector<std::string>* bases = nullptr);
 
 /// The same for any kind of document, which may change nothing but its name; `find` is the path of
 /// a name, or of a path, of that kind.

@@ -153,6 +153,9 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
                 const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
+  if (!options.power_note.empty()) {
+    result.notes.push_back(options.power_note);
+  }
   if (!options.power) {
     return;
   }
@@ -169,9 +172,6 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   bool exceeded = false;
   for (const OperationResult& row : result.operations) {
     exceeded = exceeded || exceeds(row.dense) || exceeds(row.sparse);
-  }
-  if (!options.power_note.empty()) {
-    result.notes.push_back(options.power_note);
   }
   if (exceeded) {
     result.notes.push_back("the power limit is below what the lowest clock takes");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 namespace {
@@ -62,6 +63,38 @@ TEST_F(EnergyProgram, ExplainsWhereTheJoulesGo) {
   expect_output(gemm + " --arch h200-sxm", "selecting operands");
   expect_output(gemm + " --format json --variants dense", "\"operand_latch\"");
   expect_output(gemm + " --arch a100-sxm4-80gb-mig-1g.10gb --format json", "power_over_time");
+}
+
+TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
+  const auto derived = [this](const std::string& parameter, double value) {
+    std::ofstream(path("derived.json"))
+        << R"({"base": "a100-sxm4-80gb", "name": "derived", ")" << parameter << R"(": {"value": )"
+        << value << R"(, "evidence": "assumed", "source": "what if"}})";
+    return " --arch " + path("derived.json");
+  };
+  const std::string gemm = "gemm 512 512 512 --check none --quiet --fidelity analytic";
+  expect_output(gemm + derived("sms", 96),
+                "those of that GPU, which derived is derived from: --energy names others");
+  const std::string own = run(gemm + " --format csv").out;
+  const std::string inherited = run(gemm + " --format csv" + derived("sms", 96)).out;
+  const std::string named =
+      run(gemm + " --format csv --energy a100-sxm4-80gb" + derived("sms", 96)).out;
+  EXPECT_EQ(inherited, named);
+  EXPECT_NE(inherited, own);
+  expect_output(gemm + " --clock limited" + derived("sms", 96), "average power W");
+  // A slice has energies of its own.
+  std::ofstream(path("slice.json")) << R"({"base": "a100-sxm4-80gb-mig-1g.10gb", "name": "slice",
+      "sms": {"value": 12, "evidence": "assumed", "source": "what if"}})";
+  expect_output(gemm + " --arch " + path("slice.json"),
+                "note: energies of a100-sxm4-80gb-mig-1g.10gb: ");
+  // No energies are no reason to refuse a design that nobody asked the energy of.
+  const Outcome slow = run(gemm + derived("boost_clock_mhz", 100));
+  EXPECT_EQ(slow.exit_code, 0) << slow.err;
+  EXPECT_NE(slow.out.find("note: no energies: those of a100-sxm4-80gb, which derived is derived "
+                          "from, do not fit it ("),
+            std::string::npos)
+      << slow.out;
+  expect_refused(gemm + " --clock limited" + derived("boost_clock_mhz", 100), "floor_clock_mhz");
 }
 
 TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
