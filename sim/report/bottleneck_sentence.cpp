@@ -279,10 +279,15 @@ std::string bound_by_two(const VariantResult& result, const SavedByPair& pair) {
       saved_words(bottleneck, alone));
 }
 
-/// What all rates twice as fast save, where that is much more than `saved`; else 0.
-double saved_by_rates(const Bottleneck& bottleneck, double saved) {
+/// What all rates twice as fast save, where that is much more than `first` does; else 0. Of a rate
+/// they contain what it saves, of the launch and of waits nothing.
+double saved_by_rates(const Bottleneck& bottleneck, Resource first) {
   const double rates = bottleneck.saved_by_doubling({Resource::kRates});
-  return bottleneck.nothing_alone() && rates > 2 * saved + kLittle ? rates : 0;
+  const double saved = bottleneck.saved_by_doubling({first});
+  const bool is_rate = std::find(kRates.begin(), kRates.end(), first) != kRates.end();
+  const bool is_much_more =
+      is_rate ? rates > 2 * saved + kLittle : Bottleneck::saves_much_more(rates, saved);
+  return bottleneck.nothing_alone() && is_much_more ? rates : 0;
 }
 
 /// "nothing alone, soonest by ", where `saved` is little, no more than chance, or little beside
@@ -304,14 +309,15 @@ std::string bound(const VariantResult& result) {
   const Resource first = bottleneck.bound();
   const double saved = std::max(0.0, bottleneck.own_saving({first}));
   const double by_chance = first == Resource::kLaunch ? 0 : bottleneck.by_chance();
-  const double rates = saved_by_rates(bottleneck, bottleneck.saved_by_doubling({first}));
+  const double rates = saved_by_rates(bottleneck, first);
   const std::string text =
       "by " + soonest(saved, by_chance, rates) + std::string(words_for(first, result));
   const std::string all =
       rates > 0 ? fmt::format("; all rates twice as fast: -{:.0f} %", 100 * rates) : "";
   if (first == Resource::kLaunch) {
+    const std::string behind = all.empty() ? right_behind(result, first) : all;
     return text + fmt::format(", {:.0f} % of the time{}", 100 * result.launch_us / result.time_us,
-                              all.empty() ? "" : " (" + all.substr(2) + ")");
+                              behind.empty() ? "" : " (" + behind.substr(2) + ")");
   }
   if (first == Resource::kWaits) {
     return text + fmt::format(" (half as long: {}{}), {}", saved_words(bottleneck, first), all,

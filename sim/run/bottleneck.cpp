@@ -13,6 +13,9 @@ struct Term {
   double KernelEstimate::*us;
 };
 /// What a faster resource shortens: not the waits, of which nothing is a rate.
+/// Of a time: by how much several resources together have to save more than one of them.
+constexpr double kMore = 0.05;
+
 constexpr std::array<Term, 6> kTerms{{{Resource::kTensor, &KernelEstimate::tensor_us},
                                       {Resource::kSharedMemory, &KernelEstimate::shared_memory_us},
                                       {Resource::kSmPort, &KernelEstimate::sm_port_us},
@@ -171,6 +174,10 @@ bool Bottleneck::nothing_alone() const {
   return own_saving({best_alone()}) < kMuch;
 }
 
+bool Bottleneck::saves_much_more(double together, double alone) {
+  return together > std::max(alone + kMore, 1.5 * alone);
+}
+
 std::optional<SavedByPair> Bottleneck::together() const {
   if (!nothing_alone()) {
     return std::nullopt;
@@ -189,14 +196,13 @@ std::optional<SavedByPair> Bottleneck::together() const {
       }
     }
   }
-  constexpr double kMore = 0.05;
   const double alone = std::max(0.0, own_saving({best_alone()}));
   if (!best || best->saved < saved_by_doubling({best_alone()}) + kMore) {
     return std::nullopt;
   }
   const double own =
       launch_.saved ? std::min(best->saved, most_saved({best->busier, best->other})) : best->saved;
-  return own > std::max({alone + kMore, 1.5 * alone, by_chance()}) ? best : std::nullopt;
+  return saves_much_more(own, alone) && own > by_chance() ? best : std::nullopt;
 }
 
 Resource Bottleneck::bound() const {

@@ -46,6 +46,9 @@ class Bottleneck {
   Resource best_alone() const;
   /// Whether no resource alone saves much.
   bool nothing_alone() const;
+  /// Whether several resources `together` save so much more than one `alone` that this one does not
+  /// bound the launch.
+  static bool saves_much_more(double together, double alone);
   /// Where that is so and two rates save half as much again at least: these.
   std::optional<SavedByPair> together() const;
   /// What to name: the busier one of together(), where that was simulated; else best_alone(), where

@@ -304,6 +304,25 @@ TEST(Explanation, NamesTwoResourcesWhereEachWaitsForTheOther) {
   EXPECT_TRUE(says(op, "dense is bound by its launch, 40 % of the time."));
 }
 
+TEST(Explanation, NamesNoLaunchAloneWhereRatesSaveMuchMore) {
+  OperationResult op =
+      working({{Resource::kL2, 0.7}, {Resource::kTensor, 0.63}, {Resource::kSmPort, 0.63}}, 0.158);
+  SavedTime& saved = *op.dense->saved;
+  saved[Resource::kLaunch] = 0.079;
+  saved[Resource::kRates] = 0.188;
+  EXPECT_TRUE(says(op,
+                   "dense is bound by nothing alone, soonest by its launch, 16 % of the time (all "
+                   "rates twice as fast: -19 %)."));
+  saved[Resource::kRates] = 0.11;
+  EXPECT_TRUE(says(op, "dense is bound by its launch, 16 % of the time."));
+  // A long launch is a bound of its own; what saves nearly as much is named.
+  op.dense->launch_us = 0.346 * op.dense->time_us;
+  saved[Resource::kLaunch] = 0.173;
+  saved[Resource::kRates] = 0.275;
+  saved[Resource::kL2] = 0.134;
+  EXPECT_TRUE(says(op, "dense is bound by its launch, 35 % of the time (the L2: -13 %)."));
+}
+
 TEST(Explanation, SaysWhatNeitherAResourceNorTheOthersCanBeThankedFor) {
   OperationResult op = working({{Resource::kDram, 0.7}, {Resource::kL2, 0.2}});
   (*op.dense->saved)[Resource::kDram] = 0.355;
