@@ -301,7 +301,16 @@ std::string soonest(double saved, double by_chance, double rates) {
   return saved < kLittle || rates > 0 ? "nothing alone, soonest by " : "";
 }
 
-std::string bound(const VariantResult& result) {
+/// What of the time is no work of any resource and yet goes with the cycles that are saved.
+std::string calibration_words(const VariantResult& result) {
+  const double share = Bottleneck(result).shares().calibration;
+  return share > kLittle
+             ? fmt::format(", beside {:.0f} % of calibration, which shrinks as the cycles do",
+                           100 * share)
+             : "";
+}
+
+std::string bound_words(const VariantResult& result) {
   const Bottleneck bottleneck(result);
   if (const auto pair = bottleneck.together()) {
     return bound_by_two(result, *pair);
@@ -331,6 +340,10 @@ std::string bound(const VariantResult& result) {
   return text + fmt::format(", at work {:.0f} % of the time (twice as fast: {}{}{}{})",
                             at_work(first, result), saved_words(bottleneck, first),
                             register_banks_alone(result, first), right_behind(result, first), all);
+}
+
+std::string bound(const VariantResult& result) {
+  return bound_words(result) + calibration_words(result);
 }
 
 /// What the power limit does to the clock, of which the savings know nothing; "" where it does

@@ -7,16 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 
 namespace sptc::sim {
 namespace {
-
-double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 0;
-}
 
 /// What goes where `resource` is twice as fast, in percent, with a star where that is more than
 /// busy cycles explain; "chance" where a launch changes as much without a reason.
@@ -28,24 +23,18 @@ std::string saved_cell(const Bottleneck& bottleneck, Resource resource) {
                            bottleneck.saves_more_than_its_own(resource) ? "*" : "");
 }
 
-/// Two rows of the table: how long each resource works, and what goes if it is twice as fast. Tail:
-/// multiply cycles of the busiest SM that the mean SM does not have. Wait: cycles in which not even
-/// the busiest resource works. The share of the busiest resource, wait and launch are the whole
-/// time. Calibration: what it is of that, part of the work and of the wait.
+/// Two rows of the table: how long each resource works, and what goes if it is twice as fast.
 std::string rows(std::string_view variant, const VariantResult& result) {
-  const CycleBudget& b = result.budget;
   const Bottleneck bottleneck(result);
-  const auto share = [&](double cycles) { return 100 * bottleneck.share_of_cycles(cycles); };
-  const double idle = b.cycles - busy_cycles(b, busiest_rates(b).front());
+  const TimeShares shares = bottleneck.shares();
+  std::string out = fmt::format("  {:<7} {:>9.1f} us", variant, result.time_us);
+  for (const double share :
+       {shares.tensor, shares.tail, shares.operand_fetch, shares.shared_memory, shares.sm_port,
+        shares.l2, shares.dram, shares.wait, shares.calibration, shares.launch}) {
+    out += fmt::format(" {:>7.1f}", 100 * share);
+  }
   const auto saved = [&](Resource resource) { return saved_cell(bottleneck, resource); };
-  return fmt::format(
-             "  {:<7} {:>9.1f} us {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} {:>7.1f} "
-             "{:>7.1f} {:>7.1f} {:>7.1f}\n",
-             variant, result.time_us, share(b.tensor), share(b.tensor - b.tensor_mean),
-             share(b.operand_fetch), share(b.shared_memory), share(b.sm_port), share(b.l2),
-             share(b.dram), share(std::max(0.0, idle)),
-             percent(result.calibration_us, result.time_us),
-             percent(result.launch_us, result.time_us)) +
+  return out + "\n" +
          fmt::format("  {:<20} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
                      "  saved if 2x as fast", saved(Resource::kTensor), "", "",
                      saved(Resource::kSharedMemory), saved(Resource::kSmPort), saved(Resource::kL2),

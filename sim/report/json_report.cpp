@@ -168,6 +168,16 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
 /// As it was simulated, or in closed form: a design of these rates takes as much less.
 void explain(const VariantResult& variant, Json& json) {
   const Bottleneck bottleneck(variant);
+  const TimeShares shares = bottleneck.shares();
+  json["share_of_time"] = Json{{"tensor", shares.tensor},
+                               {"operand_fetch", shares.operand_fetch},
+                               {"smem", shares.shared_memory},
+                               {"sm_port", shares.sm_port},
+                               {"l2", shares.l2},
+                               {"hbm", shares.dram},
+                               {"wait", shares.wait},
+                               {"calibration", shares.calibration},
+                               {"launch", shares.launch}};
   Json& saved = json["saved_if_twice_as_fast"];
   for (const Resource resource : kResources) {
     saved[std::string(report_name(resource))] = bottleneck.saved_by_doubling({resource});

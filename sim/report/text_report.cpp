@@ -345,12 +345,12 @@ std::string text_report(const RunResult& result) {
   append_energy(out, result.totals);
   if (result.explained) {
     out +=
-        "\nwhy: share of a launch in which each resource works; what overlaps counts in each. "
-        "wait: "
-        "cycles in which none works;\ncalibr: what main loops and overlap of real kernels change, "
-        "by closed forms, part of the other shares. saved: by the\nsame kernel; *: more than busy "
-        "cycles explain, for CTAs come in another order; chance: no more than what a launch lost "
-        "with a\nfaster resource\n";
+        "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
+        "wait: cycles in which none works;\ncalibr: what main loops and overlap of real kernels "
+        "change, by closed forms: no work of any resource, but it shrinks as the\ncycles do. "
+        "saved: by the same kernel, calibration with it; *: more than busy cycles explain, for "
+        "CTAs come in another\norder; chance: no more than what a launch lost with a faster "
+        "resource\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

@@ -112,6 +112,15 @@ double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) con
 }
 
 double Bottleneck::share_of_cycles(double cycles) const {
+  const double in_sms = (launch_.time_us - launch_.launch_us) * launch_.clock_mhz;
+  const double busiest = busy_cycles(launch_.budget, busiest_rates(launch_.budget).front());
+  // Where calibration shortens a launch by more than its waits, none works for longer than it
+  // takes.
+  const double fits = busiest > in_sms ? in_sms / busiest : 1;
+  return fits * cycles / launch_.clock_mhz / launch_.time_us;
+}
+
+double Bottleneck::calibrated_share(double cycles) const {
   const double in_sms = 1 - launch_.launch_us / launch_.time_us;
   return launch_.budget.cycles > 0 ? in_sms * cycles / launch_.budget.cycles : 0;
 }
@@ -120,12 +129,29 @@ double Bottleneck::share(Resource resource) const {
   return share_of_cycles(busy_cycles(launch_.budget, resource));
 }
 
+TimeShares Bottleneck::shares() const {
+  const CycleBudget& budget = launch_.budget;
+  TimeShares shares;
+  shares.tensor = share_of_cycles(budget.tensor);
+  shares.tail = share_of_cycles(budget.tensor - budget.tensor_mean);
+  shares.operand_fetch = share_of_cycles(budget.operand_fetch);
+  shares.shared_memory = share_of_cycles(budget.shared_memory);
+  shares.sm_port = share_of_cycles(budget.sm_port);
+  shares.l2 = share_of_cycles(budget.l2);
+  shares.dram = share_of_cycles(budget.dram);
+  const double idle = budget.cycles - busy_cycles(budget, busiest_rates(budget).front());
+  shares.wait = share_of_cycles(std::max(0.0, idle));
+  shares.calibration = launch_.calibration_us / launch_.time_us;
+  shares.launch = launch_.launch_us / launch_.time_us;
+  return shares;
+}
+
 double Bottleneck::most_saved(const std::vector<Resource>& resources) const {
   const double launch = launch_.launch_us / launch_.time_us;
   double own = 0;
   double busiest = 0;
   for (const Resource rate : kRates) {
-    const double works = share(rate);
+    const double works = calibrated_share(busy_cycles(launch_.budget, rate));
     const bool is_faster = std::find(resources.begin(), resources.end(), rate) != resources.end();
     own += is_faster ? works / 2 : 0;
     busiest = std::max(busiest, is_faster ? works / 2 : works);

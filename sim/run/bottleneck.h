@@ -16,6 +16,21 @@ double busy_cycles(const CycleBudget& budget, Resource resource);
 /// Those of kRates that work most, the busiest first.
 std::array<Resource, 3> busiest_rates(const CycleBudget& budget);
 
+/// Of the time of a launch. The share of the busiest resource, wait, calibration and launch are all
+/// of it.
+struct TimeShares {
+  double tensor = 0;         ///< multiplying
+  double tail = 0;           ///< of that, on the busiest SM what the mean SM does not have
+  double operand_fetch = 0;  ///< tensor cores wait for operands
+  double shared_memory = 0;
+  double sm_port = 0;
+  double l2 = 0;
+  double dram = 0;
+  double wait = 0;         ///< not even the busiest of these works
+  double calibration = 0;  ///< below 0 where that shortens the launch
+  double launch = 0;
+};
+
 /// A launch whose kernel stays as it is while resources become faster: by its closed form, scaled
 /// to the time that was found, or, for one that is twice as fast, as simulated where it was.
 class Bottleneck {
@@ -23,11 +38,9 @@ class Bottleneck {
   explicit Bottleneck(const VariantResult& launch);
 
   double time_us(const Speeds& speeds) const;
-  /// Share of the time that `cycles` of the launch stand for: calibration stretches all of them
-  /// alike, and what is outside the SMs has none.
-  double share_of_cycles(double cycles) const;
-  /// Share of the time in which `resource`, one of kRates, works.
+  /// Share of the time in which `resource`, one of kRates, works. Calibration is no work of any.
   double share(Resource resource) const;
+  TimeShares shares() const;
   /// Share of the time that goes if `resources` are twice as fast.
   double saved_by_doubling(const std::vector<Resource>& resources) const;
   /// Of what was simulated to go, the part that `resources` can be thanked for: CTAs come in
@@ -69,6 +82,10 @@ class Bottleneck {
   double in_form(double target_us) const;
 
   double in_sms_us(const KernelEstimate& form) const;
+  /// Share of the time that `cycles` of the launch take, at its clock.
+  double share_of_cycles(double cycles) const;
+  /// The same with the calibration of these cycles: what goes with them.
+  double calibrated_share(double cycles) const;
   /// The most that can go if `resources` are twice as fast, by the cycles in which each works.
   double most_saved(const std::vector<Resource>& resources) const;
 

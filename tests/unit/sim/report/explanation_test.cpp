@@ -222,7 +222,7 @@ std::vector<double> cells(const OperationResult& op, const std::string& variant)
   return {};
 }
 
-TEST(Explanation, CallsCalibrationNoWait) {
+TEST(Explanation, CallsCalibrationNoWaitAndNoWork) {
   OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 128});
   VariantResult& dense = *op.dense;
   dense.time_us = 136.6;
@@ -232,14 +232,23 @@ TEST(Explanation, CallsCalibrationNoWait) {
   dense.budget.dram = 72.4 * dense.clock_mhz;
   const std::vector<double> row = cells(op, "dense");
   ASSERT_EQ(row.size(), 10u);
-  // It makes every cycle longer, those in which DRAM works and those in which nothing does.
-  EXPECT_NEAR(row[7], 100 * (80.6 - 72.4) / 80.6 * 135.3 / 136.6, 0.06);
+  EXPECT_NEAR(row[6], 100 * 72.4 / 136.6, 0.06);
+  EXPECT_NEAR(row[7], 100 * (80.6 - 72.4) / 136.6, 0.06);
   EXPECT_NEAR(row[8], 100 * 54.7 / 136.6, 0.06);
-  EXPECT_NEAR(row[6] + row[7] + row[9], 100, 0.2);
+  EXPECT_NEAR(row[6] + row[7] + row[8] + row[9], 100, 0.2);
+  EXPECT_TRUE(says(op, ", beside 40 % of calibration, which shrinks as the cycles do; 2:4"));
+  // Where it shortens a launch, waits become shorter, and no work takes longer than the launch.
+  dense.calibration_us = -4.6;
+  dense.time_us = 80.6 - 4.6 + 1.3;
+  const Bottleneck shorter(dense);
+  EXPECT_NEAR(shorter.share(Resource::kDram), 72.4 / 77.3, 1e-9);
+  dense.calibration_us = -20.6;
+  dense.time_us = 60 + 1.3;
+  EXPECT_NEAR(Bottleneck(dense).share(Resource::kDram), 60 / 61.3, 1e-9);
 }
 
 TEST(Explanation, HalvesWhatACalibratedLaunchIsBoundBy) {
-  // DRAM works in all cycles, which calibration makes longer by a half.
+  // DRAM works in all cycles, and calibration is half as long as they are and as they will be.
   OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {8192, 8192, 128});
   op.sparse.reset();
   VariantResult& dense = *op.dense;
@@ -250,7 +259,9 @@ TEST(Explanation, HalvesWhatACalibratedLaunchIsBoundBy) {
   dense.saved.emplace();
   (*dense.saved)[Resource::kDram] = 0.495;
   EXPECT_NEAR(Bottleneck(dense).own_saving({Resource::kDram}), 0.495, 1e-12);
-  EXPECT_TRUE(says(op, "bound by DRAM, at work 99 % of the time (twice as fast: -50 %)"));
+  EXPECT_TRUE(says(op,
+                   "bound by DRAM, at work 66 % of the time (twice as fast: -50 %), beside 33 % of "
+                   "calibration, which shrinks as the cycles do."));
 }
 
 /// A dense launch whose resources work for these shares of its time, all else idle.
