@@ -187,9 +187,19 @@ std::optional<CatalogueEntry> lookup(const Target& target, const MmaInstruction&
 /// Sentence for an instruction that `target` has not: the nearest names, and who has it.
 std::string missing(const Target& target, const MmaInstruction& instruction) {
   constexpr std::size_t kNear = 3;
-  std::vector<std::string> names;
-  for (const CatalogueEntry& entry : instructions(target)) {
-    names.push_back(entry.instruction.ptx_name());
+  const auto named = [&](bool same_accumulator) {
+    std::vector<std::string> names;
+    for (const CatalogueEntry& entry : instructions(target)) {
+      if (!same_accumulator || entry.instruction.accumulator == instruction.accumulator) {
+        names.push_back(entry.instruction.ptx_name());
+      }
+    }
+    return names;
+  };
+  // Integers are no neighbours of floating point, whatever their letters.
+  std::vector<std::string> names = named(true);
+  if (names.empty()) {
+    names = named(false);
   }
   std::string text =
       std::string(target.name) + " has no " + instruction.ptx_name() + "; near ones: ";
