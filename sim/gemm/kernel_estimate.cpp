@@ -277,7 +277,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 }  // namespace
 
 double KernelEstimate::time_us(double ratio) const {
-  // The last CTA of the busiest SM has the L2 with fewer SMs.
+  // The last CTAs of the busiest SM have the L2 with fewer SMs.
   double in_sms = last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid) : 0;
   in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid) : 0;
   // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
@@ -328,9 +328,12 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
   const double in_dram_us = stored / kernel.split_k / dram_bytes_per_us(target);
   result.dram_us -= std::min(in_dram_us, kept / dram_bytes_per_us(target) + result.store_us);
   if (target.library.whole_tiles && !kernel.stream_k()) {
-    const auto ragged = static_cast<double>(kernel.ctas() % target.sms);
-    result.last_share = ragged > 0 ? 1 / grid_on_gpu(kernel, target).most : 0;
-    result.last_of_grid = ragged / ctas;
+    const double most = grid_on_gpu(kernel, target).most;
+    const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
+    if (before > 0) {
+      result.last_share = 1 - before / most;
+      result.last_of_grid = 1 - before * static_cast<double>(target.sms) / ctas;
+    }
   }
   return result;
 }

@@ -24,8 +24,8 @@ struct KernelEstimate {
   /// Tensor cores of the mean SM at their peak rate, which the clock follows; of a sparse kernel
   /// what a dense one's would be in the time of its main loops.
   double load_us = 0;
-  /// Where not every SM has as many CTAs as the busiest one: what part the last CTA is of its SM's
-  /// work, and of the grid those that run then, which have the L2 to themselves.
+  /// Of several rounds: what part the last one is of the busiest SM's work, and of the grid the
+  /// CTAs that run then, which have the L2 to themselves.
   double last_share = 0, last_of_grid = 0;
   double sm_overlap = 1;    ///< exponents of overlap: L2 and latencies beside the data path,
   double dram_overlap = 1;  ///< and DRAM beside them
