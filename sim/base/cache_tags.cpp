@@ -71,7 +71,7 @@ double CacheTags::survival(double used, double hit_ratio) {
   if (used <= 1) {
     return 1 - used + (1 - std::pow(1 - used, exponent)) / exponent;
   }
-  return used < 2 ? std::pow(2 - used, exponent) / exponent : 0;
+  return used < kForgotten ? std::pow(kForgotten - used, exponent) / exponent : 0;
 }
 
 CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
@@ -108,12 +108,6 @@ void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t ready)
   Found& found = entries_[set * kWays + way].found;
   found.present |= sectors;
   found.ready = std::max(found.ready, ready);
-}
-
-void CacheTags::clear() {
-  std::fill(entries_.begin(), entries_.end(), Entry{});
-  std::fill(used_.begin(), used_.end(), Marks{0});
-  random_ = kSeed;
 }
 
 }  // namespace sptc::sim

@@ -35,13 +35,14 @@ class CacheTags {
   Found use(std::uint64_t block);
   /// Puts sectors in, there from `ready` on. A new block replaces another one of its set.
   void insert(std::uint64_t block, Sectors sectors, std::int64_t ready);
-  void clear();
 
   /// Share of the blocks that are still there when `used` times the capacity of other blocks has
   /// been used since they were, of which `hit_ratio` was there already. While the ways of a set
   /// get their marks, once each, every miss takes a random one of those without: a block that came
   /// at a random time of one such turn is gone by the part p of the next with 1 - (1 - p)^misses.
   static double survival(double used, double hit_ratio);
+  /// Times the capacity behind which nothing survives.
+  static constexpr double kForgotten = 2;
 
  private:
   static constexpr std::size_t kWays = 16;

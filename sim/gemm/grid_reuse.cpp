@@ -237,6 +237,9 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     second_half += wave >= looked_at / 2 ? from_dram : 0;
   }
   if (!waves_.empty()) {
+    written_ = static_cast<double>(ctas_per_wave_ * traffic.output_tile_bytes()) /
+               memory.l2_partitions / capacity;
+    operands_ = begins.back().used / static_cast<double>(looked_at) / capacity - written_;
     mean_ = mean_of(std::span(waves_).subspan(static_cast<std::size_t>(looked_at / 2)));
     const std::int64_t count = looked_at - looked_at / 2;
     dram_bytes_ +=
@@ -250,6 +253,14 @@ GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::in
     dram_bytes_ = std::min(dram_bytes_, static_cast<double>(l2_read_bytes(kernel)));
     dram_bytes_ = std::max(dram_bytes_, once * static_cast<double>(kernel.problem.batch));
   }
+}
+
+double GridReuse::l2_share_of(double part) const {
+  const double whole = operands_ + written_;
+  const double shorter = part * operands_ + written_;
+  // The same multiple of the capacity is used between two waves. Nothing survives beyond
+  // kForgotten times of it, and a smaller L2 would lose tiles that others still want.
+  return whole > 0 ? std::min(1.0, shorter / std::min(whole, CacheTags::kForgotten)) : 1;
 }
 
 const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {

@@ -25,12 +25,19 @@ class GridReuse {
   const ShareOfCta& later_share() const { return waves_.size() > 1 ? mean_ : last_; }
   std::int64_t ctas_per_wave() const { return ctas_per_wave_; }
 
+  /// The share of its capacity with which the L2 keeps as much from wave to wave of a grid with
+  /// `part` of the k-tiles as it keeps of the whole one. What the SMs of a wave share stays there
+  /// until all have it.
+  double l2_share_of(double part) const;
+
   /// Bytes that DRAM delivers for the whole grid.
   double dram_bytes() const { return dram_bytes_; }
 
  private:
   std::int64_t ctas_per_wave_;
   std::int64_t last_wave_ = 0;
+  /// Bytes that a mean wave uses of each partition of the L2, in units of its capacity.
+  double operands_ = 0, written_ = 0;
   std::vector<ShareOfCta> waves_;  ///< the first ones; those behind are like the mean of these
   ShareOfCta mean_, last_;
   double dram_bytes_ = 0;

@@ -202,19 +202,20 @@ class GemmSimulator::Impl {
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& parts, TileObserver* recorder = nullptr) {
+                    const std::vector<int>& parts, TileObserver* recorder = nullptr,
+                    double l2_share = 1) {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     KernelLaunch short_launch = launch.of(program, tiles);
     short_launch.recorder = recorder;
     if (!launch.scheduled()) {
-      return gpu_.run(short_launch, parts);
+      return gpu_.run(short_launch, parts, l2_share);
     }
     const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
     const ScheduledTraffic traffic(launch.traffic, schedule);
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return gpu_.run(short_launch, parts);
+    return gpu_.run(short_launch, parts, l2_share);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
@@ -299,8 +300,9 @@ class GemmSimulator::Impl {
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
       share.shorten(total, grid.ends_as_the_whole);
       TileTimes tile_times;
-      const GridRun run =
-          run_tiles(launch, total, grid.k_tiles, parts, shared ? nullptr : &tile_times);
+      const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
+      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts,
+                                    shared ? nullptr : &tile_times, reuse.l2_share_of(part));
       const std::int64_t ctas = launch.scheduled() ? launch.plan.resident() : total;
       return shared ? GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);

@@ -76,13 +76,13 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
   };
 }
 
-GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts) {
+GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, double l2_share) {
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;
   const std::int64_t start = clock_.now();
   if (memory_) {
-    memory_->reset(clock_mhz_);
+    memory_->reset(clock_mhz_, l2_share);
   }
   if (share_) {
     reset_share(kernel, parts);

@@ -47,9 +47,11 @@ class Gpu : public sc_core::sc_module {
   /// share of the memory.
   void set_followed(bool followed) { followed_ = followed; }
 
-  /// Runs `launched` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`. Throws
-  /// InternalError where the simulation gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& launched, const std::vector<int>& parts = {0});
+  /// Runs `launched` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`; where
+  /// they are, their L2 keeps as much as `l2_share` of its capacity holds. Throws InternalError
+  /// where the simulation gets stuck, with what is resident.
+  GridRun run(const KernelLaunch& launched, const std::vector<int>& parts = {0},
+              double l2_share = 1);
 
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;

@@ -20,8 +20,9 @@ class L2AndDram {
  public:
   L2AndDram(const MemorySpec& spec, double clock_mhz, int sms);
 
-  /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on. Call between grids.
-  void reset(double clock_mhz);
+  /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on, and the L2 keeps as
+  /// much as `l2_share` of its capacity holds. Call between grids.
+  void reset(double clock_mhz, double l2_share = 1);
 
   /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
   /// in the order of the cycles. Partial sums are read when the flag of their CTA is set: they come
@@ -47,6 +48,8 @@ class L2AndDram {
   void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
                   std::int64_t bytes, bool written, Read& read);
   std::size_t owner_of(std::uint64_t block) const;
+
+  std::vector<CacheTags> tags_of(double l2_share) const;
 
   const MemorySpec spec_;
   TransferLimits limits_;

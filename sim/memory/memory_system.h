@@ -13,8 +13,8 @@ class MemorySystem : public MemoryPorts {
   MemorySystem(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec,
                int sms);
 
-  /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on. Call between grids.
-  void reset(double clock_mhz);
+  /// As of L2AndDram.
+  void reset(double clock_mhz, double l2_share = 1);
 
   MemoryCounters counters() const { return l2_and_dram_.counters(); }
 

@@ -109,6 +109,38 @@ TEST(Extrapolation, StaysWithinTwoPercentOfTheWholeSimulation) {
   EXPECT_GE(extrapolated, 10);
 }
 
+/// Fraction by which the cycles of all SMs, carried on, differ from those of the whole simulation.
+double deviation_of_all_sms(const GpuSpec& spec, const GemmProblem& problem) {
+  const auto cycles = [&](bool extrapolate) {
+    return in_child<std::int64_t>(
+               1,
+               [&] {
+                 GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, extrapolate, ""});
+                 const GemmRun run = simulator.run(problem, {}, nullptr);
+                 EXPECT_EQ(run.sampling.extrapolated, extrapolate) << describe(problem);
+                 return std::vector{run.cycles};
+               })
+        .front();
+  };
+  const auto whole = static_cast<double>(cycles(false));
+  const auto carried_on = static_cast<double>(cycles(true));
+  std::printf("%-36s %12.0f %12.0f %8.3f%%\n", describe(problem).c_str(), whole, carried_on,
+              100 * (carried_on / whole - 1));
+  return carried_on / whole - 1;
+}
+
+TEST(Extrapolation, AShorterGridKeepsNoMoreInTheL2FromWaveToWaveThanTheWhole) {
+  // An eighth of an A100 with half the L2 rate, which bounds it: what is still in the partition
+  // that is asked, from the wave before, saves the L2 a read by the other one.
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sms = 14;
+  spec.memory.l2_capacity = Bytes(spec.memory.l2_capacity.count() / 8);
+  spec.memory.l2_bytes_per_cycle /= 16;
+  spec.memory.dram_gb_per_s /= 8;
+  EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{1024, 1536, 2560}, 1, DataType::kF16, false})),
+            0.02);
+}
+
 // --- what holds of any cycles
 // ----------------------------------------------------------------------------------------
 

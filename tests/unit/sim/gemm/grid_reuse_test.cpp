@@ -54,6 +54,22 @@ TEST(GridReuse, WindowsThatOverlapStillTravelFromTheL2ToTheSms) {
               reuse_apart.share_of(0).operands[b].waits_for_dram / 9, 1e-12);
 }
 
+TEST(GridReuse, AShorterGridHasAsMuchLessL2AsItUsesLess) {
+  const auto share = [](const GemmShape& shape, double part) {
+    const GemmKernel kernel = kernel_of({shape, 1, numerics::DataType::kF16, false});
+    return GridReuse(kernel, a100().memory, a100().sms).l2_share_of(part);
+  };
+  EXPECT_EQ(share({4096, 4096, 4096}, 1), 1);
+  EXPECT_EQ(share({512, 512, 4096}, 0.25), 1);  // one wave, from which nothing is kept
+  // What is stored is not shorter.
+  EXPECT_GT(share({4096, 4096, 1024}, 0.5), 0.5);
+  EXPECT_LT(share({4096, 4096, 1024}, 0.5), 0.7);
+  // A wave of 1 / 16 of K uses twice its L2 where nothing of the whole wave survives.
+  const double all = share({4096, 4096, 32768}, 1.0 / 16);
+  EXPECT_GT(all, 1.0 / 16);
+  EXPECT_DOUBLE_EQ(all, share({4096, 4096, 65536}, 1.0 / 32));
+}
+
 TEST(GridReuse, SlicesBehindTheEndOfKFetchNothing) {
   // 89 k-tiles in 16 slices of 6: the last slice but one has 5 and the last one none.
   const GemmProblem problem{{31, 11, 5640}, 1, numerics::DataType::kF16, false};

@@ -242,6 +242,26 @@ TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) 
   EXPECT_EQ(cycles(64, 1e6, 2), kBytes / 64);
 }
 
+TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  L2AndDram memory(spec, 1410, 1);
+  const auto from_dram = [&](std::int64_t bytes) {
+    const std::int64_t before = memory.counters().dram_read_bytes;
+    memory.access(0, {0, bytes, 1}, false, 0);
+    return memory.counters().dram_read_bytes - before;
+  };
+  const std::int64_t half = spec.l2_capacity.count() / 2;
+  EXPECT_EQ(from_dram(half), half);
+  EXPECT_EQ(from_dram(half), 0);
+  memory.reset(1410, 0.25);
+  EXPECT_EQ(from_dram(half), half);
+  EXPECT_GT(from_dram(half), half / 4);
+  memory.reset(1410);
+  EXPECT_EQ(from_dram(half), half);
+  EXPECT_EQ(from_dram(half), 0);
+}
+
 TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   Bench bench(1);
   bench.readers[0]->request(4096, 2048, true);
