@@ -41,6 +41,23 @@ std::int64_t fill_of(const GridExtent& extent) {
   return extent.resident * (extent.k_tiles <= kFewTiles ? tiles / extent.k_tiles : 1);
 }
 
+// Rounds until SMs that share one memory are so far apart that the stores of some fall to the main
+// loops of others.
+constexpr std::int64_t kRoundsOfDrift = 4;
+
+/// CTAs of an SM until one fill is like the next.
+std::int64_t warm_up_of(const GridExtent& extent) {
+  const std::int64_t fill = fill_of(extent);
+  if (extent.shares_tiles) {
+    return fill;
+  }
+  if (extent.drifts) {
+    return round_up(kRoundsOfDrift * extent.resident, fill);
+  }
+  // In the second round SMs that began together wait for each other, and are apart from then on.
+  return extent.resident > 1 ? fill : std::max<std::int64_t>(fill, 2);
+}
+
 /// The lengths to simulate in one dimension, and how many times further the second one has to be
 /// carried on: length = second + repeats * (second - first).
 struct Stretch {
@@ -90,10 +107,7 @@ class Extrapolation {
       : extent_(extent),
         simulate_(simulate),
         fill_(fill_of(extent)),
-        // In the second round SMs that began together wait for each other, and are apart from then
-        // on.
-        warm_up_(extent.shares_tiles || extent.resident > 1 ? fill_
-                                                            : std::max<std::int64_t>(fill_, 2)),
+        warm_up_(warm_up_of(extent)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
         ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
                          extent.shares_tiles)),

@@ -18,6 +18,7 @@ struct GridExtent {
   /// fractions of cycles that add up.
   std::int64_t tile_period = 4;
   std::int64_t stages = 2;  ///< k-tiles for which nothing is copied any more at the end of a CTA
+  bool drifts = false;      ///< SMs share one memory, and come apart in the first rounds
 };
 
 /// A grid that is simulated.
@@ -49,8 +50,9 @@ struct ExtrapolatedCycles {
 /// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines:
 ///  - main loop: the k-tiles that each CTA leaves out take what others took, for whole periods once
 ///    the pipeline is filled;
-///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, or one of
-///    several rounds. One more fill, from the end of the CTAs before it on, is what is left out.
+///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, one of
+///    several rounds, or four of SMs that drift. One more fill, from the end of the CTAs before it
+///    on, is what is left out.
 /// Where CTAs share output tiles: differences of grids of two depths and two numbers of tiles.
 /// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
 /// simulated whole.

@@ -310,7 +310,7 @@ class GemmSimulator::Impl {
     const ExtrapolatedCycles cycles = extrapolate_cycles(
         {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
          launch.scheduled(), shared, std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2),
-         kernel.stages},
+         kernel.stages, options_.sms == Sms::kAll},
         simulate);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;

@@ -59,7 +59,8 @@ std::string fitted_numbers(const GpuSpec& gpu) {
   // Rows, columns, two of K, the tile and its main loop.
   constexpr std::size_t kNumbersOfRule = 6;
   return fmt::format(
-      "fitted numbers: {} constants of the GPU, the main loops of {} tiles, and {} numbers in rules "
+      "fitted numbers: {} constants of the GPU, the main loops of {} tiles, and {} numbers in "
+      "rules "
       "of the library's choice",
       kConstants, gpu.kernels.tiles.size(), kNumbersOfRule * gpu.kernels.rules.size());
 }

@@ -141,6 +141,14 @@ TEST(Extrapolation, AShorterGridKeepsNoMoreInTheL2FromWaveToWaveThanTheWhole) {
             0.02);
 }
 
+TEST(Extrapolation, SmsThatShareAMemoryAreCarriedOnOnceTheirRoundsAreApart) {
+  // In the second round all SMs copy and store at once; later the stores of some fall to the main
+  // loops of others.
+  const GpuSpec spec = load_architecture("a40").gpu;
+  EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{4096, 4096, 448}, 1, DataType::kF16, false})),
+            0.02);
+}
+
 // --- what holds of any cycles
 // ----------------------------------------------------------------------------------------
 

@@ -185,6 +185,24 @@ TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastO
   EXPECT_EQ(extrapolate_cycles({10, 12, 1}, simulate).cycles, 1000 + 30 - 60);
 }
 
+TEST(ExtrapolateCycles, SmsThatDriftWarmUpForFourRounds) {
+  // 100 cycles a CTA; 30, 20 and 10 more in the second to fourth round.
+  const auto simulate = [](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
+      times.cycles += 100 + (cta == 1 ? 0 : std::max<std::int64_t>(0, 50 - 10 * cta));
+      times.ctas[0].push_back({times.cycles, {}});
+    }
+    return times;
+  };
+  GridExtent extent{10, 12, 1};
+  EXPECT_GT(extrapolate_cycles(extent, simulate).cycles, whole(extent, simulate));
+  extent.drifts = true;
+  const ExtrapolatedCycles result = extrapolate_cycles(extent, simulate);
+  EXPECT_TRUE(result.extrapolated);
+  EXPECT_EQ(result.cycles, whole(extent, simulate));
+}
+
 TEST(ExtrapolateCycles, SimulatesShortGridsWhole) {
   const auto simulate = grid(2, 3, [](std::int64_t k) { return 10 * k; });
   const ExtrapolatedCycles result = extrapolate_cycles({2, 8, 2}, simulate);
