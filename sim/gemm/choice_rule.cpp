@@ -6,13 +6,14 @@
 namespace sptc::sim {
 namespace {
 
-// The rules are of profiles of this width.
+// The rules are of profiles of this width, of GEMMs by themselves.
 constexpr int kBitsOfRules = 16;
 
 }  // namespace
 
 const ChoiceRule* choice_rule(const GemmProblem& problem, const KernelLibrarySpec& library) {
-  if (problem.sparse || numerics::storage_bits(problem.dtype) != kBitsOfRules) {
+  if (problem.sparse || problem.batch > 1 ||
+      numerics::storage_bits(problem.dtype) != kBitsOfRules) {
     return nullptr;
   }
   const GemmShape& shape = problem.shape;

@@ -285,6 +285,12 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   return kernel;
 }
 
+bool GemmKernel::copies_ahead() const {
+  constexpr std::int64_t kEnoughStages = 3;
+  const int taking_turns = tensor_memory() ? ctas_per_sm : 1;
+  return stages * taking_turns >= std::min(kEnoughStages, all_k_tiles() + 1);
+}
+
 GemmKernel with_all_stages(const GemmKernel& kernel, const KernelTarget& target) {
   if (!kernel.tensor_memory() || kernel.ctas_per_sm == 1 || kernel.ctas() > target.sms) {
     return kernel;

@@ -99,6 +99,11 @@ struct GemmKernel {
   CtaTile rasterise(std::int64_t cta) const;
   static constexpr std::int64_t kSwizzle = 8;
 
+  /// Whether, while one k-tile is multiplied, the next one and a part of another are under way:
+  /// three stages, which two CTAs that take turns on an SM have together. A short K needs no more
+  /// than one stage beside its k-tiles.
+  bool copies_ahead() const;
+
   KernelResult result(std::int64_t sms) const;
 };
 

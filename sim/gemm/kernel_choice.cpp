@@ -43,16 +43,6 @@ int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
   return covering;
 }
 
-/// Whether enough k-tiles of the kernel are under way while one is multiplied. CUTLASS's kernels
-/// with asynchronous copies have three stages or more (generator.py), which two CTAs that take
-/// turns on an SM have together; a short K needs no more than it has k-tiles.
-bool copies_ahead(const GemmKernel& kernel) {
-  constexpr std::int64_t kEnoughStages = 3;
-  const int taking_turns = kernel.tensor_memory() ? kernel.ctas_per_sm : 1;
-  return kernel.staged_in_registers() ||
-         kernel.stages * taking_turns >= std::min(kEnoughStages, kernel.all_k_tiles() + 1);
-}
-
 bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& target) {
   if (split == 1) {
     return true;
@@ -70,8 +60,7 @@ void keep_if_any(std::vector<GemmKernel>& kernels, const Wanted& wanted) {
 }
 
 /// The kernels of the library for `problem` that fit the SM, and `reason` why the last one that
-/// does not. Those that copy too little ahead are among them only where the user asks for their
-/// stages, or no other one fits.
+/// does not. Where the library has a rule for `problem`, those that it names, if one of them fits.
 std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, bool values,
@@ -97,9 +86,6 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
     GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
     kernel.problem = problem;
     kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  }
-  if (!overrides.stages) {
-    keep_if_any(fitting, copies_ahead);
   }
   if (const ChoiceRule* rule = choice_rule(problem, target.library)) {
     keep_if_any(fitting, [rule](const GemmKernel& kernel) {

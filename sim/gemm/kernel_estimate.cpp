@@ -30,6 +30,8 @@ struct FormConstants {
 constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
 constexpr FormConstants kSimulator{6.0, 0.975, 1.76, 0, 0, 388};
+// Exponent with which nothing passes beside anything else.
+constexpr double kOneAfterTheOther = 1;
 // Exponent with which tensor cores and shared memory work side by side.
 constexpr double kDataPathOverlap = 16;
 // Main loop of a tile that the library of a GPU does not have, as a share of the rate.
@@ -224,7 +226,11 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const auto [ctas, most, active] = grid;
 
   KernelEstimate result;
-  result.sm_overlap = constants.sm_overlap;
+  // Two stages, of which one is multiplied: the SMs ask for their next k-tile at the same time and
+  // wait for it together, where no second round of CTAs draws them apart.
+  const bool in_step =
+      !kernel.staged_in_registers() && !kernel.copies_ahead() && kernel.ctas() <= target.sms;
+  result.sm_overlap = in_step ? kOneAfterTheOther : constants.sm_overlap;
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.load_us = mean / cycles_per_us;

@@ -140,7 +140,7 @@ std::vector<GemmShape> random_shapes(int count) {
 
 constexpr double kTolerance = 0.005;
 /// How many CTAs an SM holds decides how many are left for its last round: on a V100 four CTAs and
-/// one take longer than three and two. Half of the shared memory also takes large tiles away.
+/// one take longer than three and two.
 constexpr double kToleranceOfResidence = 0.02;
 
 double time_us(const GemmProblem& problem, const GpuSpec& gpu) {
@@ -163,7 +163,7 @@ void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpe
     EXPECT_GE(ratio, (1 - tolerance) / move.factor) << where;
   } else {
     EXPECT_GE(ratio, 1 - tolerance) << where;
-    EXPECT_LE(ratio, (1 + tolerance) / move.factor) << where;
+    EXPECT_LE(ratio, (1 + kTolerance) / move.factor) << where;
   }
 }
 

@@ -264,14 +264,20 @@ TEST(ChooseKernel, HasNoMoreStagesThanItsKTilesFill) {
   }
 }
 
-// A kernel of two stages that is alone on its SM copies while nothing multiplies.
-TEST(ChooseKernel, CopiesTwoKTilesAheadWhereOneKernelCan) {
+// SMs with one CTA of two stages each wait for their k-tiles together; with more rounds they are
+// drawn apart.
+TEST(ChooseKernel, TakesTwoStagesOnlyWhereMoreRoundsFollow) {
   const GpuSpec a40 = load_architecture("a40").gpu;
   const GemmProblem what = problem(8192, 256, 8192, true);
   KernelOverrides wide;
   wide.cta_tile = GemmShape{256, 128, 64};
   EXPECT_EQ(choose_kernel(what, wide, a40.kernel_target(), false).stages, 2);
   EXPECT_EQ(choose_kernel(what, {}, a40.kernel_target(), false).stages, 3);
+  const GpuSpec l40s = load_architecture("l40s").gpu;
+  const GemmKernel many =
+      choose_kernel(problem(8192, 8192, 8192, true), {}, l40s.kernel_target(), false);
+  EXPECT_EQ(many.stages, 2);
+  EXPECT_GT(many.ctas(), 142);
   KernelOverrides two;
   two.stages = 2;
   EXPECT_EQ(choose_kernel(what, two, a40.kernel_target(), false).stages, 2);
