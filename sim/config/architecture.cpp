@@ -301,10 +301,6 @@ Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, Error
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 Architecture completed(json document, const std::string& file) {
   std::vector<std::string> bases;
   Architecture result =

@@ -6,6 +6,7 @@
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
+#include "sim/gemm/choice_rule.h"
 
 #include <fmt/format.h>
 
@@ -118,7 +119,7 @@ ChoiceRule read_rule(const JsonObject& object, const std::vector<TileCandidate>&
   rule.cta_m = cta_m;
   rule.cta_n = cta_n;
   const bool known = std::any_of(tiles.begin(), tiles.end(), [&rule](const TileCandidate& one) {
-    return one.cta_m == rule.cta_m && one.cta_n == rule.cta_n;
+    return names_tile(rule, one.cta_m, one.cta_n);
   });
   if (!known) {
     (object.place() / "cta").fail(fmt::format("{} x {} is none of the tiles", cta_m, cta_n));

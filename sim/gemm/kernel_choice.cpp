@@ -89,7 +89,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   }
   if (const ChoiceRule* rule = choice_rule(problem, target.library)) {
     keep_if_any(fitting, [rule](const GemmKernel& kernel) {
-      return kernel.cta_tile.m == rule->cta_m && kernel.cta_tile.n == rule->cta_n;
+      return names_tile(*rule, kernel.cta_tile.m, kernel.cta_tile.n);
     });
   }
   return fitting;

@@ -179,7 +179,7 @@ double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
 /// Share of the multiply rate that the main loop of the library's dense kernel reaches.
 double dense_main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
   const ChoiceRule* rule = choice_rule(kernel.problem, library);
-  if (rule != nullptr && rule->cta_m == kernel.cta_tile.m && rule->cta_n == kernel.cta_tile.n) {
+  if (rule != nullptr && names_tile(*rule, kernel.cta_tile.m, kernel.cta_tile.n)) {
     return rule->main_loop_percent / 100;
   }
   for (const TileCandidate& tile : library.tiles) {
