@@ -55,7 +55,7 @@ std::int64_t warm_up_of(const GridExtent& extent) {
     return round_up(kRoundsOfDrift * extent.resident, fill);
   }
   // In the second round SMs that began together wait for each other, and are apart from then on.
-  return extent.resident > 1 ? fill : std::max<std::int64_t>(fill, 2);
+  return round_up(2 * extent.resident, fill);
 }
 
 /// The lengths to simulate in one dimension, and how many times further the second one has to be

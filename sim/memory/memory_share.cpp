@@ -72,6 +72,14 @@ void MemoryShare::read(std::size_t port, const tlm::tlm_generic_payload& payload
   }
 }
 
+std::int64_t MemoryShare::spread() const {
+  std::int64_t result = 0;
+  for (const Start& start : starts_) {
+    result = std::max(result, start.spread);
+  }
+  return result;
+}
+
 void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
                             Transfer& transfer) const {
   // Until the first bytes come, all SMs ask at once, and this one is the last. From then on each
@@ -79,8 +87,11 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   if (now < first_response_[port]) {
     return;
   }
-  const Start& start = starts_[port];
-  const std::int64_t spread = now >= start.done ? start.spread : start.spread_before;
+  // What spreads the SMs of one partition spreads those of the other: they share tiles.
+  std::int64_t spread = 0;
+  for (const Start& start : starts_) {
+    spread = std::max(spread, now >= start.done ? start.spread : start.spread_before);
+  }
   const double others = std::max(0.0, share.active_sms - 1);
   const auto partitions = static_cast<double>(limits_.partitions());
   transfer.l2_ahead = static_cast<std::int64_t>(others * share.burst_l2_bytes * partitions /

@@ -59,6 +59,9 @@ class MemoryShare : public MemoryPorts {
   /// sockets.
   void follow(Followers& followers) { followers_ = &followers; }
 
+  /// Cycles by which the first of all SMs is ahead of the simulated ones by now.
+  std::int64_t spread() const;
+
   /// Of all SMs for which the simulated ones stood.
   MemoryCounters counters() const {
     return followers_ != nullptr ? followers_->counters() : limits_.counters();

@@ -12,6 +12,7 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       l2_(static_cast<std::size_t>(spec.l2_partitions),
           Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
       dram_(spec.dram_bytes_per_cycle(clock_mhz)),
+      dram_work_(dram_),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz) {
@@ -20,6 +21,7 @@ void TransferLimits::reset(double clock_mhz) {
   write_ports_ = read_ports_;
   l2_.assign(l2_.size(), Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
   dram_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
+  dram_work_ = dram_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   dram_end_ = 0;
   dirty_ = 0;
@@ -43,25 +45,26 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   }
   const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
   end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, l2_bytes));
+  const std::int64_t l2_end = end;
   if (transfer.dram_bytes > 0) {
     const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
     // A write is done when the L2 could take it.
     if (transfer.write) {
-      end = std::max(end, write_back(now, dram_bytes));
+      end = std::max(end, write_back(now, dram_bytes, transfer.dram_ahead));
     } else {
-      write_back(now, 0);
-      dram_end_ = dram_.reserve(now - transfer.dram_ahead, dram_bytes);
-      end = std::max(end, dram_end_);
+      write_back(now, 0, transfer.dram_ahead);
+      dram_end_ = dram_work_.reserve(now, dram_bytes);
+      end = std::max(end, dram_.reserve(now - transfer.dram_ahead, dram_bytes));
     }
   }
   (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += l2_bytes;
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
       repeated(transfer.dram_bytes);
   counters_.l2_far_bytes += repeated(transfer.far_bytes);
-  return {end + transfer.latency, end - own_end};
+  return {end + transfer.latency, l2_end - own_end};
 }
 
-std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
+std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead) {
   // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_end_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
@@ -70,9 +73,9 @@ std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
   if (excess < 1) {
     return now;
   }
-  dram_end_ = dram_.reserve(now, static_cast<std::int64_t>(excess));
+  dram_end_ = dram_work_.reserve(now, static_cast<std::int64_t>(excess));
   dirty_ -= std::floor(excess);
-  return dram_end_;
+  return dram_.reserve(now - ahead, static_cast<std::int64_t>(excess));
 }
 
 MemoryCounters TransferLimits::counters() const {

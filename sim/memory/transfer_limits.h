@@ -36,7 +36,7 @@ class TransferLimits {
 
   struct Completion {
     std::int64_t cycle = 0;
-    std::int64_t queued = 0;  ///< cycles that L2 and DRAM took longer than the SM's port
+    std::int64_t queued = 0;  ///< cycles that the L2 took longer than the port of the SM
   };
   /// When the transfer is complete. `repeat`: so many SMs move the same at the same
   /// time, each over a port of its own.
@@ -48,13 +48,15 @@ class TransferLimits {
   MemoryCounters counters() const;
 
  private:
-  /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more.
-  std::int64_t write_back(std::int64_t now, std::int64_t bytes);
+  /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more, of
+  /// which the first came `ahead` cycles ago.
+  std::int64_t write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead);
 
   const MemorySpec spec_;
   std::vector<Throughput> read_ports_, write_ports_;
   std::vector<Throughput> l2_;
-  Throughput dram_;
+  Throughput dram_;       ///< as transfers wait for it, which may be ahead
+  Throughput dram_work_;  ///< what it has been asked for, none of it ahead
   double dram_bytes_per_cycle_;
   std::int64_t dram_end_ = 0;  ///< cycle in which DRAM has done what was asked for
   double dirty_ = 0;           ///< bytes in the L2 that DRAM still has to take
