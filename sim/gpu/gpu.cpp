@@ -72,8 +72,9 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
       return std::int64_t{-1};
     }
     // One SM by itself has the CTAs of its number.
-    return ended < 0 ? staggered_->first(sm)
-                     : staggered_->next(sm, clock_.now(), used > 1 ? share_->spread() : 0);
+    return ended < 0
+               ? staggered_->first(sm)
+               : staggered_->next(sm, clock_.now(), used > 1 ? share_->spread(clock_.now()) : 0);
   };
 }
 
@@ -113,7 +114,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   result.cycles = end - start;
   if (kernel.observer == nullptr) {
     if (share_ && parts.size() > 1) {
-      result.cycles += staggered_->last_end_behind(result.ctas, share_->spread());
+      result.cycles += staggered_->last_end_behind(result.ctas, share_->spread(clock_.now()));
     }
     return result;
   }

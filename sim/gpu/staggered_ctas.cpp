@@ -5,6 +5,13 @@
 #include <cmath>
 
 namespace sptc::sim {
+namespace {
+
+// The part of the spread in which most SMs are. First and last of some hundred that are distributed
+// normally are five standard deviations apart, and two thirds of them within two.
+constexpr double kOfMost = 0.4;
+
+}  // namespace
 
 StaggeredCtas::StaggeredCtas(std::vector<int> sms, std::int64_t all_sms, std::int64_t resident,
                              std::int64_t ctas)
@@ -53,7 +60,7 @@ double StaggeredCtas::given_at(double position, std::int64_t now,
   auto given = static_cast<double>(resident_);
   for (const std::int64_t end : ends) {
     const double later =
-        spread > 0 ? static_cast<double>(now - end) / static_cast<double>(spread) : 1;
+        spread > 0 ? static_cast<double>(now - end) / (kOfMost * static_cast<double>(spread)) : 1;
     given += std::clamp(later + position, 0.0, 1.0);
   }
   return given * static_cast<double>(all_sms_);

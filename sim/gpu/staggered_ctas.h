@@ -10,8 +10,9 @@
 namespace sptc::sim {
 
 /// Which CTAs the simulated SMs of a GPU get, and when the grid ends. A GPU gives the next CTA to
-/// the SM that has room first. All SMs do the same, but out of step: evenly spread over `spread`
-/// cycles, with the simulated ones in the middle. So the CTAs of the last round go to the first
+/// the SM that has room first. All SMs do the same, but out of step: from the first to the last one
+/// it is `spread` cycles, with the simulated ones in the middle, and who gets what is decided among
+/// most of them, which are evenly spread over less. So the CTAs of the last round go to the first
 /// SMs; and where an SM holds several, the first one may get two while the last one gets none.
 class StaggeredCtas {
  public:

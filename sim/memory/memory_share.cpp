@@ -72,10 +72,11 @@ void MemoryShare::read(std::size_t port, const tlm::tlm_generic_payload& payload
   }
 }
 
-std::int64_t MemoryShare::spread() const {
+std::int64_t MemoryShare::spread(std::int64_t now) const {
+  // What spreads the SMs of one partition spreads those of the other: they share tiles.
   std::int64_t result = 0;
   for (const Start& start : starts_) {
-    result = std::max(result, start.spread);
+    result = std::max(result, now >= start.done ? start.spread : start.spread_before);
   }
   return result;
 }
@@ -87,19 +88,14 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   if (now < first_response_[port]) {
     return;
   }
-  // What spreads the SMs of one partition spreads those of the other: they share tiles.
-  std::int64_t spread = 0;
-  for (const Start& start : starts_) {
-    spread = std::max(spread, now >= start.done ? start.spread : start.spread_before);
-  }
   const double others = std::max(0.0, share.active_sms - 1);
   const auto partitions = static_cast<double>(limits_.partitions());
   transfer.l2_ahead = static_cast<std::int64_t>(others * share.burst_l2_bytes * partitions /
                                                 spec_.l2_bytes_per_cycle);
   transfer.dram_ahead =
       static_cast<std::int64_t>(others * share.burst_dram_bytes / dram_bytes_per_cycle_);
-  transfer.l2_ahead = std::max(transfer.l2_ahead, spread);
-  transfer.dram_ahead = std::max(transfer.dram_ahead, spread);
+  transfer.l2_ahead = std::max(transfer.l2_ahead, spread(now));
+  transfer.dram_ahead = std::max(transfer.dram_ahead, spread(now));
 }
 
 void MemoryShare::note_start(std::size_t port, std::int64_t cta, const ShareOfCta& share,

@@ -59,8 +59,8 @@ class MemoryShare : public MemoryPorts {
   /// sockets.
   void follow(Followers& followers) { followers_ = &followers; }
 
-  /// Cycles by which the first of all SMs is ahead of the simulated ones by now.
-  std::int64_t spread() const;
+  /// Cycles from the first of all SMs to the last one in cycle `now`.
+  std::int64_t spread(std::int64_t now) const;
 
   /// Of all SMs for which the simulated ones stood.
   MemoryCounters counters() const {

@@ -148,7 +148,7 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       // Many rounds with much to store. SMs that are taken to be in step wait for DRAM together.
       row("rtx3070ti", {10240, 10240, 128}, true, 0.03), row("a40", {3072, 8192, 768}, true, 0.02),
       // One SM gets two of the last CTAs and another one none.
-      row("v100-sxm2-16gb", {2048, 4096, 512}, false, 0.03),
+      row("v100-sxm2-16gb", {5120, 768, 768}, false, 0.03),
       // Leaders at equal distances would all finish their output tiles.
       row("a40", {384, 1664, 672}, false, 0.06, Decomposition::kStreamK)};
   for (const Row& of : rows) {
