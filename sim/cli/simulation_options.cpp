@@ -161,10 +161,10 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
   command.add_option("--vcd", vcd, "write the waveform of the tensor cores to FILE")
       ->type_name("FILE");
-  command.add_flag(
-      "--explain", explain,
-      "why each operation takes its time, what 2:4 would need to reach 2x, and where the "
-      "joules go");
+  command.add_flag("--explain", explain,
+                   "why each operation takes its time, what sparse weights would need to reach 2x, "
+                   "and where the "
+                   "joules go");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 

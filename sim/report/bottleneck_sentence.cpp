@@ -351,8 +351,8 @@ std::string bound(const VariantResult& result) {
 std::string power_words(const OperationResult& operation) {
   std::vector<std::string> clocks;
   double boost_mhz = 0;
-  for (const auto& [name, result] :
-       {std::pair{"dense", &operation.dense}, std::pair{"2:4", &operation.sparse}}) {
+  for (const auto& [name, result] : {std::pair{std::string("dense"), &operation.dense},
+                                     std::pair{operation.pattern, &operation.sparse}}) {
     if (*result && (*result)->energy && (*result)->energy->limited) {
       clocks.push_back(fmt::format("{} at {:.0f}", name, (*result)->clock_mhz));
       boost_mhz = (*result)->clock_scaling.boost_clock_mhz;
@@ -376,13 +376,14 @@ std::string bottleneck_sentence(const OperationResult& operation) {
     return "";
   }
   if (!dense || !sparse) {
-    return fmt::format("{} is bound {}.", dense ? "dense" : "2:4",
+    return fmt::format("{} is bound {}.", dense ? "dense" : operation.pattern,
                        bound(dense ? *dense : *sparse)) +
            power_words(operation);
   }
   const double speedup = *operation.speedup();
-  std::string text = fmt::format("dense is bound {}; 2:4 {} {:.2f}x, bound {}", bound(*dense),
-                                 speedup >= 1 ? "gains" : "loses:", speedup, bound(*sparse));
+  std::string text =
+      fmt::format("dense is bound {}; {} {} {:.2f}x, bound {}", bound(*dense), operation.pattern,
+                  speedup >= 1 ? "gains" : "loses:", speedup, bound(*sparse));
   return text + "; " + needs_for_two(*dense, *sparse) + "." + power_words(operation);
 }
 

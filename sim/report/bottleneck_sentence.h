@@ -7,8 +7,8 @@
 
 namespace sptc::sim {
 
-/// What bounds a launch, and what 2:4 would need here to be twice as fast; empty where nothing was
-/// simulated.
+/// What bounds a launch, and what the sparse weights would need here to be twice as fast; empty
+/// where nothing was simulated.
 std::string bottleneck_sentence(const OperationResult& operation);
 
 }  // namespace sptc::sim

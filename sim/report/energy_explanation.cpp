@@ -81,7 +81,7 @@ std::string list(std::vector<std::pair<double, std::string_view>> items, double 
   return text;
 }
 
-std::string rows(const EnergyResult* dense, const EnergyResult* sparse) {
+std::string rows(std::string_view weights, const EnergyResult* dense, const EnergyResult* sparse) {
   if (dense == nullptr && sparse == nullptr) {
     return "";
   }
@@ -89,7 +89,7 @@ std::string rows(const EnergyResult* dense, const EnergyResult* sparse) {
   text += dense != nullptr ? row("dense", *dense) : "";
   text += sparse != nullptr ? row("sparse", *sparse) : "";
   if (dense != nullptr && sparse != nullptr) {
-    text += "  " + energy_sentence(*dense, *sparse) + "\n";
+    text += "  " + energy_sentence(weights, *dense, *sparse) + "\n";
   }
   return text;
 }
@@ -101,7 +101,8 @@ const EnergyResult* energy_of(const std::optional<Variant>& variant) {
 
 }  // namespace
 
-std::string energy_sentence(const EnergyResult& dense, const EnergyResult& sparse) {
+std::string energy_sentence(std::string_view weights, const EnergyResult& dense,
+                            const EnergyResult& sparse) {
   const LevelEnergies before = by_level(dense);
   const LevelEnergies after = by_level(sparse);
   std::vector<std::pair<double, std::string_view>> saved;
@@ -112,7 +113,7 @@ std::string energy_sentence(const EnergyResult& dense, const EnergyResult& spars
   }
   const double difference = dense.total_uj - sparse.total_uj;
   std::string text =
-      fmt::format("2:4 {} {:.1f} % of the energy", difference >= 0 ? "saves" : "costs",
+      fmt::format("{} {} {:.1f} % of the energy", weights, difference >= 0 ? "saves" : "costs",
                   dense.total_uj > 0 ? 100 * std::abs(difference) / dense.total_uj : 0);
   const std::string less = list(std::move(saved), dense.total_uj);
   const std::string more = list(std::move(added), dense.total_uj);
@@ -122,11 +123,11 @@ std::string energy_sentence(const EnergyResult& dense, const EnergyResult& spars
 }
 
 std::string explain_energy(const OperationResult& operation) {
-  return rows(energy_of(operation.dense), energy_of(operation.sparse));
+  return rows(operation.pattern, energy_of(operation.dense), energy_of(operation.sparse));
 }
 
 std::string explain_energy(const Totals& totals) {
-  return rows(energy_of(totals.dense), energy_of(totals.sparse));
+  return rows("the sparse network", energy_of(totals.dense), energy_of(totals.sparse));
 }
 
 }  // namespace sptc::sim

@@ -258,7 +258,8 @@ Json operation_json(const OperationResult& op, bool explained) {
   if (explained) {
     json["explanation"] = bottleneck_sentence(op);
     if (op.dense && op.dense->energy && op.sparse && op.sparse->energy) {
-      json["energy_explanation"] = energy_sentence(*op.dense->energy, *op.sparse->energy);
+      json["energy_explanation"] =
+          energy_sentence(op.pattern, *op.dense->energy, *op.sparse->energy);
     }
   }
   return json;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
-#include "models/sparsity/pattern.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
 #include "sim/report/fitted_name.h"
@@ -27,7 +26,7 @@ constexpr std::size_t kNameWidth = 28;
 // The second row of an operation has its extents where the first has name, launches and type.
 constexpr const char* kRow = "{:<28} {:>9} {:<4} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
 
-constexpr const char* kFigures = "{} {:<7} {:>12} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
+constexpr const char* kFigures = "{} {} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
 
 /// One line, without the blanks at its end.
 template <typename... Args>
@@ -51,6 +50,13 @@ std::string check_text(const std::optional<CheckResult>& check) {
   return check->undecided > 0 ? "undecided" : "ok";
 }
 
+/// The columns of variant and cycles; a long name ("128:2:16") takes of the blanks between.
+std::string variant_cells(const std::string& variant, const std::string& cycles) {
+  constexpr std::size_t kCells = 20;
+  const std::size_t used = variant.size() + cycles.size();
+  return variant + std::string(used < kCells ? kCells - used : 1, ' ') + cycles;
+}
+
 void append_variant(std::string& out, const std::string& first, const std::string& launches,
                     std::string_view type, const std::string& variant,
                     const std::optional<VariantResult>& figures, const std::string& speedup) {
@@ -58,11 +64,12 @@ void append_variant(std::string& out, const std::string& first, const std::strin
                                ? fmt::format("{:<43}", first)
                                : fmt::format("{:<28} {:>9} {:<4}", first, launches, type);
   if (!figures) {
-    line(out, kFigures, head, variant, "-", "-", "-", "-", "-", "", "");
+    line(out, kFigures, head, variant_cells(variant, "-"), "-", "-", "-", "-", "", "");
     return;
   }
-  line(out, kFigures, head, variant, figures->cycles, time_text(figures->time_us),
-       fmt::format("{:.1f}", figures->tflops), fmt::format("{:.1f}", 100 * figures->utilization),
+  line(out, kFigures, head, variant_cells(variant, std::to_string(figures->cycles)),
+       time_text(figures->time_us), fmt::format("{:.1f}", figures->tflops),
+       fmt::format("{:.1f}", 100 * figures->utilization),
        fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
 }
 
@@ -97,7 +104,7 @@ void append_kernels(std::string& out, const OperationResult& op) {
     text += text.empty() ? "    " + kernel : (fits ? "; " : "\n    ") + kernel;
   };
   append("dense", op.dense);
-  append(sparsity::hardware_pattern(op.dtype).name(), op.sparse);
+  append(op.pattern, op.sparse);
   if (!text.empty()) {
     out += text + "\n";
   }
@@ -108,8 +115,7 @@ void append_operation(std::string& out, const OperationResult& op) {
   append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
                  numerics::name(op.dtype), "dense", op.dense, "");
   append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), "", "",
-                 sparsity::hardware_pattern(op.dtype).name(), op.sparse,
-                 speedup ? fmt::format("{:.2f}x", *speedup) : "");
+                 op.pattern, op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
   append_kernels(out, op);
 }
 

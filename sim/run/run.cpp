@@ -100,7 +100,7 @@ RunOptions with_possible_variants(RunOptions options, const GpuSpec& gpu) {
   return options;
 }
 
-OperationResult header(const Operation& op) {
+OperationResult header(const Operation& op, const RunOptions& options) {
   OperationResult result;
   result.name = op.name;
   result.shape = op.shape;
@@ -108,6 +108,8 @@ OperationResult header(const Operation& op) {
   result.count = op.count;
   result.dtype = op.dtype;
   result.prunable = op.prunable;
+  result.pattern =
+      options.pattern ? options.pattern->name() : sparsity::hardware_pattern(op.dtype).name();
   result.rest_us = static_cast<double>(op.rest.ns) * 1e-3;
   return result;
 }
@@ -397,7 +399,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
       workload.network && data == nullptr && options.fidelity == Fidelity::kDatapath;
   if (network_runs) {
     for (const Operation& op : operations) {
-      result.operations.push_back(header(op));
+      result.operations.push_back(header(op, options));
     }
     result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
                                   report_progress, result.operations);
@@ -408,7 +410,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation& op = operations[i];
       report_progress(i);
-      OperationResult row = header(op);
+      OperationResult row = header(op, options);
       if (runs_dense(op, options.variants)) {
         row.dense = run_variant(op, false, architecture.gpu, options, values, kernels);
       }

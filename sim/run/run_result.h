@@ -95,7 +95,8 @@ struct OperationResult {
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool prunable = false;
-  double rest_us = 0;  ///< what follows each launch: Operation::rest
+  std::string pattern;  ///< of the weights of `sparse`: "2:4", "64:2:8"
+  double rest_us = 0;   ///< what follows each launch: Operation::rest
   std::optional<VariantResult> dense;
   std::optional<VariantResult> sparse;
   /// The dense launch of an operation without sparse variant, at the clock of the network whose

@@ -379,5 +379,22 @@ TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }
 
+TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
+  const std::string gemm = "gemm 4096 4096 4096 --fidelity analytic --check none --explain ";
+  for (const auto& [options, pattern] : {std::pair{"--pattern 1:4", "1:4"},
+                                         {"--pattern 64:2:8", "64:2:8"},
+                                         {"--dtype tf32", "1:2"},
+                                         {"", "2:4"}}) {
+    const std::string name = pattern;
+    const ProgramOutcome outcome = run(gemm + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("2:4") != std::string::npos, name == "2:4") << outcome.out;
+    for (const std::string& part : {"4096 x 4096 x 4096                        " + name,
+                                    "; " + name + " gains", name + " saves"}) {
+      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sptc::sim

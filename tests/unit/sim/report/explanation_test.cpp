@@ -26,6 +26,7 @@ OperationResult timed(const GpuSpec& gpu, const GemmShape& shape) {
   GemmTimer timer(gpu, options);
   OperationResult result;
   result.shape = shape;
+  result.pattern = "2:4";
   result.dense = timer(op, false);
   result.sparse = timer(op, true);
   return result;

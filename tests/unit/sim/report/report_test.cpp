@@ -189,7 +189,7 @@ TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
   const RunResult result = result_with_energy();
   const OperationResult& op = result.operations[0];
   EXPECT_EQ(
-      energy_sentence(*op.dense->energy, *op.sparse->energy),
+      energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
       "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.0 and DRAM 40.0; "
       "more: reading metadata 10.0.");
   const std::string text = explain_energy(op);
@@ -205,7 +205,7 @@ TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
 
 TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
   EXPECT_EQ(
-      energy_sentence(energy_of(100, false), energy_of(110, true)),
+      energy_sentence("2:4", energy_of(100, false), energy_of(110, true)),
       "2:4 costs 15.0 % of the energy; more: reading metadata 10.0, multiplying and adding 10.0 "
       "and DRAM 10.0.");
 }

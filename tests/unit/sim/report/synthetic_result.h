@@ -50,6 +50,7 @@ inline RunResult synthetic_result() {
   weight.shape = {4096, 3072, 768};
   weight.count = 24;
   weight.prunable = true;
+  weight.pattern = "2:4";
   weight.dense = dense;
   weight.sparse = sparse;
 
@@ -58,6 +59,7 @@ inline RunResult synthetic_result() {
   attention.shape = {384, 384, 64};
   attention.batch = 128;
   attention.count = 24;
+  attention.pattern = "2:4";
   attention.dense = dense;
   attention.dense->check.reset();
 
