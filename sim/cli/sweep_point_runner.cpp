@@ -85,9 +85,9 @@ PointFigures figures_of(const RunResult& result) {
   double dense = 0;
   double sparse = 0;
   for (const OperationResult& op : result.operations) {
-    const auto& in_sparse = op.sparse ? op.sparse : op.dense;
+    const VariantResult* in_sparse = op.in_sparse_network();
     dense += op.dense ? static_cast<double>(op.count * op.dense->cycles) : 0;
-    sparse += in_sparse ? static_cast<double>(op.count * in_sparse->cycles) : 0;
+    sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->cycles) : 0;
   }
   if (result.totals.dense) {
     figures.add({"dense_cycles"}, dense);

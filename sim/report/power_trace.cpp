@@ -11,8 +11,9 @@ std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& o
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const OperationResult& op = operations[i];
     any_sparse = any_sparse || op.sparse.has_value();
-    const auto& variant = sparse && op.sparse ? op.sparse : op.dense;
-    if (!variant || !variant->energy) {
+    const VariantResult* variant =
+        sparse ? op.in_sparse_network() : (op.dense ? &*op.dense : nullptr);
+    if (variant == nullptr || !variant->energy) {
       return {};
     }
     const double end_us = now_us + variant->time_us * static_cast<double>(op.count);

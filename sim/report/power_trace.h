@@ -19,7 +19,7 @@ struct PowerInterval {
 };
 
 /// Power over time of the network: its operations in order, each with all its launches at once, no
-/// time between them. Sparse: operations without a sparse variant run dense. Empty where an energy
+/// time between them. Sparse: OperationResult::in_sparse_network(). Empty where an energy
 /// is not known.
 std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& operations,
                                            bool sparse);

@@ -129,8 +129,8 @@ class Network {
   const GpuSpec& gpu_;
 };
 
-bool exceeds(const std::optional<VariantResult>& figures) {
-  return figures && figures->energy && figures->energy->limit_exceeded;
+bool exceeds(const VariantResult* figures) {
+  return figures != nullptr && figures->energy && figures->energy->limit_exceeded;
 }
 
 /// Says where launches at the clock that was asked for take more than the board is given.
@@ -171,7 +171,8 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   }
   bool exceeded = false;
   for (const OperationResult& row : result.operations) {
-    exceeded = exceeded || exceeds(row.dense) || exceeds(row.sparse);
+    exceeded =
+        exceeded || exceeds(row.dense ? &*row.dense : nullptr) || exceeds(row.in_sparse_network());
   }
   if (exceeded) {
     result.notes.push_back("the power limit is below what the lowest clock takes");

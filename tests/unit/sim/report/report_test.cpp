@@ -6,6 +6,7 @@
 #include "sim/report/power_trace.h"
 #include "sim/report/progress.h"
 #include "sim/report/version.h"
+#include "sim/run/run.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
 #include <gtest/gtest.h>
@@ -237,6 +238,19 @@ TEST(PowerOverTime, PutsTheLaunchesOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(sparse[0].to_us, 24 * 50);
   EXPECT_DOUBLE_EQ(sparse[1].power_w, dense[1].power_w);
   EXPECT_TRUE(power_over_time(synthetic_result().operations, false).empty());
+}
+
+TEST(PowerOverTime, EndsWithTheTotalWhereAGroupHasTheClockOfTheSparseNetwork) {
+  RunResult result = result_with_energy();
+  OperationResult& attention = result.operations[1];
+  attention.dense_among_sparse = attention.dense;
+  attention.dense_among_sparse->time_us = 110;
+  attention.dense_among_sparse->clock_mhz = 1280;
+  const auto sparse = power_over_time(result.operations, true);
+  EXPECT_DOUBLE_EQ(sparse.back().clock_mhz, 1280);
+  EXPECT_DOUBLE_EQ(sparse.back().to_us, sum_up(result.operations).sparse->time_us);
+  const auto dense = power_over_time(result.operations, false);
+  EXPECT_DOUBLE_EQ(dense.back().to_us, sum_up(result.operations).dense->time_us);
 }
 
 TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
