@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/config/text_file.h"
+#include "sim/gemm/gemm_problem.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr std::int64_t kMaxTileExtent = 4096;
 constexpr double kMaxClockMhz = 100000;
 
 /// All of `text` as a number; false where it is none or does not fit.

@@ -17,8 +17,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr std::int64_t kMaxStages = 64;
-
 numerics::DataType parse_dtype(const std::string& word) {
   if (const auto type = parse_operand_type(word)) {
     return *type;
@@ -62,7 +60,7 @@ RunOptions checked(const SimulationOptions& given) {
   }
   if (!given.split_k.empty()) {
     options.kernel.split_k =
-        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxStages));
+        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSplitK));
   }
   if (!given.decomposition.empty()) {
     options.kernel.decomposition = parse_decomposition(given.decomposition);

@@ -28,7 +28,6 @@ namespace sptc::sim {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
-constexpr std::int64_t kMaxSlices = 64;
 
 struct Arguments {
   std::string csv;
@@ -57,7 +56,7 @@ RunOptions checked(const Arguments& given) {
   }
   if (!given.split_k.empty()) {
     options.kernel.split_k =
-        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSlices));
+        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSplitK));
   }
   if (given.ablations && options.fidelity != Fidelity::kAnalytic) {
     throw InputError("--ablations takes effects out of the closed form: not with --fidelity " +

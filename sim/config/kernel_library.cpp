@@ -7,6 +7,7 @@
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 #include "sim/gemm/choice_rule.h"
+#include "sim/gemm/gemm_problem.h"
 
 #include <fmt/format.h>
 
@@ -20,8 +21,6 @@ namespace sptc::sim {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::int64_t kLargestTile = 1024;
 
 double percent(const JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
@@ -40,8 +39,8 @@ std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
   if (value.size() != 2) {
     place.fail(fmt::format("must be [m, n], not {} numbers", value.size()));
   }
-  const auto m = to_integer(value[0], place / std::size_t{0}, 16, kLargestTile);
-  const auto n = to_integer(value[1], place / std::size_t{1}, 8, kLargestTile);
+  const auto m = to_integer(value[0], place / std::size_t{0}, 16, kMaxTileExtent);
+  const auto n = to_integer(value[1], place / std::size_t{1}, 8, kMaxTileExtent);
   if (m % 16 != 0 || n % 8 != 0) {
     place.fail(fmt::format("{} x {} is no multiple of 16 x 8", m, n));
   }

@@ -28,7 +28,7 @@ using numerics::Word;
 
 constexpr std::string_view kSchema = "sptcsim-kernel/0.1";
 constexpr std::uint64_t kMaxJsonBytes = 1 << 20;
-constexpr int kMaxSplitK = 1024;
+constexpr int kMaxSlices = 1024;
 constexpr std::int64_t kMaxGranule = 1 << 20;
 
 /// The index of the text at `key` among `names`; 0 where the key is absent.
@@ -345,7 +345,7 @@ class KernelReader {
     entry.allow_only(
         std::array<std::string_view, 5>{"split_k", "reduction", "c", "tile_k", "slices"});
     KOrder& order = result_.declared.order;
-    order.slices = static_cast<int>(entry.integer_or("split_k", 1, 1, kMaxSplitK));
+    order.slices = static_cast<int>(entry.integer_or("split_k", 1, 1, kMaxSlices));
     order.granule = static_cast<int>(entry.integer_or("tile_k", 0, 0, kMaxGranule));
     constexpr std::array<std::string_view, 5> kReductions{"serial", "serial-reversed", "parallel",
                                                           "parallel-reversed", "tree"};

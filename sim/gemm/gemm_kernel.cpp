@@ -310,12 +310,12 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
       std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const std::int64_t depth = shortest_depth(instruction);
   if (tile.m <= 0 || tile.m % instruction.shape.m != 0 || tile.n <= 0 ||
-      tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 || tile.m > 1024 ||
-      tile.n > 1024 || tile.k > 1024) {
+      tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 ||
+      std::max({tile.m, tile.n, tile.k}) > kMaxTileExtent) {
     throw InputError("tile " + name + " does not fit " + instruction.ptx_name() +
                      ": m must be a multiple of " + std::to_string(instruction.shape.m) +
                      ", n of " + std::to_string(instruction.shape.n) + ", k of " +
-                     std::to_string(depth) + ", each at most 1024");
+                     std::to_string(depth) + ", each at most " + std::to_string(kMaxTileExtent));
   }
   std::optional<GemmKernel> best;
   std::string reason = "cannot be split into at most 32 warps";

@@ -42,6 +42,11 @@ enum class Decomposition {
   kStreamK,       ///< all CTAs have as many k-tiles, whichever output tiles those belong to
 };
 
+/// What a user may ask for at most, beyond what libraries have.
+inline constexpr int kMaxStages = 16;
+inline constexpr int kMaxSplitK = 64;
+inline constexpr std::int64_t kMaxTileExtent = 1024;
+
 /// Choices a user may force; the heuristic fills the rest.
 struct KernelOverrides {
   std::optional<GemmShape> cta_tile;  ///< logical k

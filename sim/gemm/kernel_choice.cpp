@@ -21,7 +21,6 @@ namespace {
 constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 // A slice shorter than this is not worth a CTA.
 constexpr std::int64_t kShortestSlice = 256;
-constexpr int kMaxSplitK = 64;
 
 int rows(const TileCandidate& tile) {
   return tile.cta_m * tile.cta_group;
@@ -97,8 +96,9 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
 
 /// What the user asks for of how the chosen kernel cuts the GEMM.
 void check_cut(const KernelOverrides& overrides, bool values) {
-  if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > 16)) {
-    throw InputError("stages " + std::to_string(*overrides.stages) + " is not in 1..16");
+  if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > kMaxStages)) {
+    throw InputError("stages " + std::to_string(*overrides.stages) + " is not in 1.." +
+                     std::to_string(kMaxStages));
   }
   if (overrides.split_k && (*overrides.split_k < 1 || *overrides.split_k > kMaxSplitK)) {
     throw InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +

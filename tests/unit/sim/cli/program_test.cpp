@@ -239,7 +239,10 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--clock", "1e999"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "128x128"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
+  expect_refused({"gemm", "1", "1", "1", "--tile", "1025x64x64"}, "from 1 to 1024");
   expect_refused({"gemm", "1", "1", "1", "--stages", "0"}, "--stages must be");
+  expect_refused({"gemm", "1", "1", "1", "--stages", "17"}, "from 1 to 16");
+  expect_refused({"gemm", "1", "1", "1", "--split-k", "65"}, "from 1 to 64");
   expect_refused({"gemm", "1", "1", "1", "--arch"}, "--arch");
   expect_refused({"gemm", "1", "1", "1", "--tile", ""}, "--tile: the value is empty");
   expect_refused({"gemm", "1", "1", "1", "--out", ""}, "--out: the value is empty");
