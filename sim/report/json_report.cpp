@@ -170,6 +170,7 @@ void explain(const VariantResult& variant, Json& json) {
   const Bottleneck bottleneck(variant);
   const TimeShares shares = bottleneck.shares();
   json["share_of_time"] = Json{{"tensor", shares.tensor},
+                               {"tail", shares.tail},
                                {"operand_fetch", shares.operand_fetch},
                                {"smem", shares.shared_memory},
                                {"sm_port", shares.sm_port},

@@ -114,9 +114,9 @@ void require_bounded_work(const Operation& op, CheckMode mode) {
                     static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
   const bool exact = mode == CheckMode::kExact;
   if (macs > static_cast<double>(exact ? kPlainMacsLimit : kMacsLimit)) {
-    throw InputError("--check " + std::string(name(mode)) +
-                     " with --fidelity timing computes every element of '" + op.name +
-                     "', which is limited to 2^" + (exact ? "32" : "34") +
+    throw InputError("--check " + std::string(name(mode)) + " computes every element of '" +
+                     op.name + "', which without --fidelity datapath is limited to 2^" +
+                     (exact ? "32" : "34") +
                      " multiply-accumulates per operation: use --check sample, or --fidelity "
                      "datapath");
   }

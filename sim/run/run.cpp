@@ -286,13 +286,15 @@ void add_notes(const Workload& workload, const RunOptions& options, std::string_
   if (workload.network && !network_ran) {
     result.notes.push_back(
         options.fidelity != Fidelity::kDatapath
-            ? "accuracy is not computed: no values travel in --fidelity timing"
+            ? fmt::format("accuracy is not computed: no values travel in --fidelity {}",
+                          name(options.fidelity))
             : "accuracy is not computed: --data replaces the values of the network");
   }
   if (options.check_mode() != CheckMode::kNone && options.fidelity != Fidelity::kDatapath) {
     result.notes.push_back(
-        "checked elements are computed by the batched engine: no values travel in --fidelity "
-        "timing");
+        fmt::format("checked elements are computed by the batched engine: no values travel in "
+                    "--fidelity {}",
+                    name(options.fidelity)));
   }
   const auto is_lowered = [&](const OperationResult& op) {
     return numerics::is_fp8(op.dtype) && Arithmetic(numerics, op.dtype, false).rules.lowered_fp8;

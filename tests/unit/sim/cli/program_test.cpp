@@ -249,6 +249,19 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "4096", "4096", "4096", "--check", "exact"}, "2^32");
 }
 
+TEST_F(Program, NamesTheFidelityThatWasAskedFor) {
+  for (const std::string fidelity : {"timing", "analytic"}) {
+    const Outcome outcome =
+        run({"gemm", "64", "64", "64", "--fidelity", fidelity, "--check", "eigen"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("no values travel in --fidelity " + fidelity), std::string::npos)
+        << outcome.out;
+    expect_refused({"gemm", "9000", "9000", "9000", "--fidelity", fidelity, "--check", "eigen"},
+                   "--check eigen computes every element of 'gemm', which without --fidelity "
+                   "datapath is limited to 2^34");
+  }
+}
+
 TEST_F(Program, SaysThatAClockIsAboveThatOfTheGpu) {
   const auto report = [&](const char* clock) {
     return run({"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none", "--clock",

@@ -265,6 +265,10 @@ TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
   EXPECT_EQ(dense["energy_events"],
             (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
   EXPECT_EQ(dense["core_v"], 0.8);
+  EXPECT_EQ(keys(dense["share_of_time"]),
+            (std::set<std::string>{"tensor", "tail", "operand_fetch", "smem", "sm_port", "l2",
+                                   "hbm", "wait", "calibration", "launch"}))
+      << "the columns of the text report";
   EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"),
             std::string::npos);
 }
