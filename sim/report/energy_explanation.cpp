@@ -69,14 +69,25 @@ std::string row(std::string_view variant, const EnergyResult& energy) {
   return text + "\n";
 }
 
+int decimals(double total_uj) {
+  constexpr int kLeast = 1;
+  constexpr int kMost = 6;
+  constexpr int kDigits = 4;  // of the total, behind its first
+  return total_uj > 0 ? std::clamp(kDigits - static_cast<int>(std::floor(std::log10(total_uj))),
+                                   kLeast, kMost)
+                      : kLeast;
+}
+
 /// "a 12.3, b 4.0 and c 1.1" of the levels with at least a ten-thousandth of `whole`.
 std::string list(std::vector<std::pair<double, std::string_view>> items, double whole) {
-  std::erase_if(items, [&](const auto& item) { return item.first < 1e-4 * whole; });
+  std::erase_if(items, [&](const auto& item) {
+    return item.first < 1e-4 * whole || !uj_shows(item.first, whole);
+  });
   std::sort(items.begin(), items.end(), std::greater<>());
   std::string text;
   for (std::size_t i = 0; i < items.size(); ++i) {
     text += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ");
-    text += fmt::format("{} {:.1f}", items[i].second, items[i].first);
+    text += fmt::format("{} {}", items[i].second, uj_text(items[i].first, whole));
   }
   return text;
 }
@@ -120,6 +131,14 @@ std::string energy_sentence(std::string_view weights, const EnergyResult& dense,
   text += less.empty() ? "" : "; less, in uJ: " + less;
   text += more.empty() ? "" : "; more: " + more;
   return text + ".";
+}
+
+std::string uj_text(double uj, double total_uj) {
+  return fmt::format("{:.{}f}", uj, decimals(total_uj));
+}
+
+bool uj_shows(double uj, double total_uj) {
+  return uj >= 0.5 * std::pow(10, -decimals(total_uj));
 }
 
 std::string explain_energy(const OperationResult& operation) {

@@ -19,4 +19,11 @@ std::string explain_energy(const Totals& totals);
 std::string energy_sentence(std::string_view weights, const EnergyResult& dense,
                             const EnergyResult& sparse);
 
+/// An energy beside a total of `total_uj`: as many decimals as tell a ten-thousandth of that, one
+/// at least.
+std::string uj_text(double uj, double total_uj);
+
+/// Whether uj_text() would print more than zeros.
+bool uj_shows(double uj, double total_uj);
+
 }  // namespace sptc::sim

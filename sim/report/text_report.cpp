@@ -191,7 +191,8 @@ void append_time_parts(std::string& out, const RunResult& result) {
   row("sparse", sparse);
 }
 
-/// Energies of the totals, dense beside sparse: parts of at least a thousandth of either.
+/// Energies of the totals, dense beside sparse: what does not print as zero, so that the rows add
+/// up to the total.
 void append_energy(std::string& out, const Totals& totals) {
   const EnergyResult* dense =
       totals.dense && totals.dense->energy ? &*totals.dense->energy : nullptr;
@@ -204,16 +205,14 @@ void append_energy(std::string& out, const Totals& totals) {
   const auto uj = [](const EnergyResult* energy, std::size_t part) {
     return energy == nullptr ? 0 : energy->parts_uj[part].second;
   };
-  const auto cell = [](const EnergyResult* energy, double value) {
-    return energy == nullptr ? std::string("-") : fmt::format("{:.1f}", value);
+  const auto cell = [any](const EnergyResult* energy, double value) {
+    return energy == nullptr ? std::string("-") : uj_text(value, any->total_uj);
   };
   constexpr const char* kEnergyRow = "  {:<20} {:>14} {:>14}";
   line(out, "\nenergy, GEMMs only, uJ");
   line(out, kEnergyRow, "", "dense", "sparse");
   for (std::size_t i = 0; i < any->parts_uj.size(); ++i) {
-    const bool shows =
-        uj(dense, i) >= 1e-3 * any->total_uj || uj(sparse, i) >= 1e-3 * any->total_uj;
-    if (shows) {
+    if (uj_shows(uj(dense, i), any->total_uj) || uj_shows(uj(sparse, i), any->total_uj)) {
       line(out, kEnergyRow, any->parts_uj[i].first, cell(dense, uj(dense, i)),
            cell(sparse, uj(sparse, i)));
     }
@@ -225,7 +224,10 @@ void append_energy(std::string& out, const Totals& totals) {
     };
     line(out, kEnergyRow, what, text(dense), text(sparse));
   };
-  row("total", &EnergyResult::total_uj, "{:.1f}");
+  const auto total = [&](const EnergyResult* energy) {
+    return cell(energy, energy == nullptr ? 0 : energy->total_uj);
+  };
+  line(out, kEnergyRow, "total", total(dense), total(sparse));
   row("average power W", &EnergyResult::power_w, "{:.1f}");
   row("peak power W", &EnergyResult::peak_power_w, "{:.1f}");
   row("pJ per flop", &EnergyResult::pj_per_flop, "{:.4f}");

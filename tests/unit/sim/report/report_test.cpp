@@ -70,6 +70,7 @@ TEST(TextReport, FitsIn120Columns) {
   op.name = std::string(300, 'n');
   op.shape = {2147483647, 2147483647, 2147483647};
   op.batch = 12345;
+  op.pattern = "4096:2:64";
   op.count = 999;
   op.dense->cycles = 999'999'999'999;
   op.dense->time_us = 12'345'678'901.5;
@@ -191,8 +192,8 @@ TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
   const OperationResult& op = result.operations[0];
   EXPECT_EQ(
       energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
-      "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.0 and DRAM 40.0; "
-      "more: reading metadata 10.0.");
+      "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.00 and DRAM 40.00; "
+      "more: reading metadata 10.00.");
   const std::string text = explain_energy(op);
   EXPECT_NE(text.find("metadata"), std::string::npos);
   EXPECT_NE(text.find("  dense       200.0 uJ     4.0     50.0      0.0      0.0"),
@@ -207,8 +208,8 @@ TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
 TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
   EXPECT_EQ(
       energy_sentence("2:4", energy_of(100, false), energy_of(110, true)),
-      "2:4 costs 15.0 % of the energy; more: reading metadata 10.0, multiplying and adding 10.0 "
-      "and DRAM 10.0.");
+      "2:4 costs 15.0 % of the energy; more: reading metadata 10.00, multiplying and adding 10.00 "
+      "and DRAM 10.00.");
 }
 
 TEST(EnergyExplanation, CountsEveryPartOnce) {
@@ -222,6 +223,37 @@ TEST(EnergyExplanation, CountsEveryPartOnce) {
     const std::string text = explain_energy(op);
     EXPECT_EQ(text.find("100.0"), text.rfind("100.0")) << base.parts_uj[i].first;
     EXPECT_NE(text.find("100.0"), std::string::npos) << base.parts_uj[i].first;
+  }
+}
+
+TEST(TextReport, EnergiesAddUpToTheirTotal) {
+  for (const double scale : {1e-4, 1e-2, 1.0, 1e6}) {
+    RunResult result = synthetic_result();
+    EnergyResult dense = energy_of(100 * scale, false);
+    EnergyResult sparse = energy_of(60 * scale, true);
+    for (auto& [part, uj] : sparse.parts_uj) {
+      uj = part == "metadata_read" ? 0.05 * scale : part == "round" ? 0.03 * scale : uj;
+    }
+    dense.total_uj = 200 * scale;
+    sparse.total_uj = 120.08 * scale;
+    result.totals.dense->energy = dense;
+    result.totals.sparse->energy = sparse;
+    std::istringstream text(text_report(result));
+    std::string row;
+    while (row.find("energy, GEMMs only") == std::string::npos) {
+      ASSERT_TRUE(std::getline(text, row));
+    }
+    std::getline(text, row);
+    double sum = 0;
+    double of_dense = 0;
+    double of_sparse = 0;
+    std::string name;
+    while (text >> name >> of_dense >> of_sparse && name != "total") {
+      sum += of_sparse;
+    }
+    EXPECT_EQ(name, "total");
+    EXPECT_NEAR(of_sparse, sparse.total_uj, 5e-5 * sparse.total_uj) << scale;
+    EXPECT_NEAR(sum, of_sparse, 1e-4 * sparse.total_uj) << scale;
   }
 }
 
