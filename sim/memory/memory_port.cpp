@@ -52,7 +52,6 @@ void MemoryPorts::on_event() {
   while (!responses_.empty() && responses_.top().cycle <= cycle) {
     const Request request = responses_.top().request;
     responses_.pop();
-    last_response_cycle_ = cycle;
     request.payload->set_response_status(tlm::TLM_OK_RESPONSE);
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

@@ -25,10 +25,6 @@ class MemoryPorts : public Module {
   MemoryPorts(const sc_core::sc_module_name& name, const Clock& clock, int ports);
 
   Socket& socket(std::size_t port) { return *sockets_[port]; }
-  std::size_t ports() const { return sockets_.size(); }
-
-  /// Cycle of the latest response of any port.
-  std::int64_t last_response_cycle() const { return last_response_cycle_; }
 
  protected:
   /// The cycle, after `now`, in which `payload` of `port` is answered.
@@ -59,7 +55,6 @@ class MemoryPorts : public Module {
   std::vector<Request> arrived_;  ///< in the order of their cycles
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses_;
   std::uint64_t order_ = 0;
-  std::int64_t last_response_cycle_ = 0;
 };
 
 }  // namespace sptc::sim

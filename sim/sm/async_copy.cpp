@@ -126,12 +126,9 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->set_dmi_allowed(false);
   transaction->set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   queue_.push_back(transaction);
-  ++statistics_.transactions;
 }
 
 void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
-  statistics_.read_bytes += bytes;
-  statistics_.l1_hit_bytes += bytes;
   // Request, answer and the first wavefront are part of the latency.
   const std::int64_t due = shared_memory_.claim(Bytes(bytes)) + l1_latency_ - 3;
   hits_.push_back({port, done, due});
@@ -151,7 +148,6 @@ void AsyncCopyUnit::send() {
   while (!request_open_ && !queue_.empty()) {
     Transaction* const transaction = queue_.front();
     queue_.pop_front();
-    ++in_flight_;
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     const tlm::tlm_sync_enum answer = memory->nb_transport_fw(*transaction, phase, delay);
@@ -190,7 +186,6 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
   const std::int64_t bytes = transaction.get_data_length();
   std::int64_t end = now();
   if (transaction.is_read()) {
-    statistics_.read_bytes += bytes;
     if (transaction.done.load != nullptr) {
       l1_.fill({transaction.get_address(), bytes});
     }
@@ -198,11 +193,8 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
                            : shared_memory_.claim(Bytes(bytes));
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));
-  } else {
-    statistics_.written_bytes += bytes;
   }
   statistics_.last_response_cycle = std::max(statistics_.last_response_cycle, end);
-  --in_flight_;
   transaction.release();
 }
 

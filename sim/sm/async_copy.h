@@ -30,10 +30,6 @@ namespace sptc::sim {
 class AsyncCopyUnit : public Module {
  public:
   struct Statistics {
-    std::int64_t read_bytes = 0;     ///< arrived in shared memory or registers
-    std::int64_t written_bytes = 0;  ///< sent to global memory
-    std::int64_t transactions = 0;
-    std::int64_t l1_hit_bytes = 0;  ///< of those read
     std::int64_t last_response_cycle = 0;
   };
 
@@ -49,8 +45,6 @@ class AsyncCopyUnit : public Module {
   void start_grid(Bytes shared_memory) { l1_.start(shared_memory); }
 
   const Statistics& statistics() const { return statistics_; }
-  /// Transactions without a response, for the end of a grid.
-  bool idle() const { return in_flight_ == 0 && queue_.empty() && hits_.empty(); }
 
  protected:
   void on_event() override;
@@ -81,7 +75,6 @@ class AsyncCopyUnit : public Module {
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;
   bool request_open_ = false;  ///< a BEGIN_REQ has not been answered yet
-  std::int64_t in_flight_ = 0;
   Statistics statistics_;
 };
 

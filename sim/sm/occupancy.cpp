@@ -54,7 +54,6 @@ Occupancy occupancy(const CtaResources& cta, const SmSpec& sm) {
   Occupancy result;
   result.ctas = static_cast<int>(least->first);
   result.limited_by = least->second;
-  result.warps = static_cast<int>(result.ctas * warps);
   const Bytes used(result.ctas * shared);
   for (const Bytes& size : carve_outs(sm)) {
     result.carve_out = size;

@@ -20,7 +20,6 @@ struct CtaResources {
 struct Occupancy {
   int ctas = 0;
   std::string_view limited_by;  ///< "registers", "shared memory", "warps" or "CTAs"
-  int warps = 0;
   Bytes carve_out;  ///< of the SM's memory for shared memory: the least that holds the CTAs
 };
 

@@ -80,13 +80,7 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   const int registers = is_store ? instruction.a.count : instruction.d.count;
   const std::int64_t bytes = std::int64_t{registers} * mma::kWarpLanes * 4;
   const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
-  if (is_store) {
-    statistics_.stored_bytes += bytes;
-  } else {
-    ++statistics_.loads;
-    statistics_.bytes += bytes;
-    statistics_.wavefronts += wavefronts;
-  }
+  loaded_bytes_ += is_store ? 0 : bytes;
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
@@ -101,12 +95,6 @@ std::int64_t SharedMemory::claim(Bytes bytes) {
 std::int64_t SharedMemory::claim_arrived(Bytes bytes) {
   serve();
   return banks_.reserve_arrived(now(), bytes.count());
-}
-
-SharedMemory::Statistics SharedMemory::statistics() const {
-  Statistics result = statistics_;
-  result.busy_cycles = banks_.busy_cycles();
-  return result;
 }
 
 }  // namespace sptc::sim

@@ -26,14 +26,6 @@ namespace sptc::sim {
 /// activation serves many, each from the cycle in which it came.
 class SharedMemory : public Module {
  public:
-  struct Statistics {
-    std::int64_t loads = 0;
-    std::int64_t bytes = 0;         ///< loaded into registers
-    std::int64_t wavefronts = 0;    ///< of those loads
-    std::int64_t stored_bytes = 0;  ///< from registers
-    double busy_cycles = 0;         ///< of the banks, claims included
-  };
-
   sc_core::sc_vector<sc_core::sc_port<WireIn<LoadRequest>>> request_in;
   sc_core::sc_vector<sc_core::sc_port<WireOut<LoadDone>>> done_out;
 
@@ -48,7 +40,8 @@ class SharedMemory : public Module {
   /// those before it were written while the banks were idle.
   std::int64_t claim_arrived(Bytes bytes);
 
-  Statistics statistics() const;
+  /// Into registers.
+  std::int64_t loaded_bytes() const { return loaded_bytes_; }
 
  protected:
   void on_event() override;
@@ -70,7 +63,7 @@ class SharedMemory : public Module {
   std::int64_t wavefront_cycles_;
   std::vector<Throughput> pace_;            ///< per sub-partition, in cycles
   std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
-  Statistics statistics_;
+  std::int64_t loaded_bytes_ = 0;
 };
 
 }  // namespace sptc::sim

@@ -59,7 +59,7 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
 Activity Sm::activity() const {
   Activity sum;
   const WarpgroupUnit::Statistics& warpgroups = warpgroup_unit.statistics();
-  sum.shared_memory_bytes = shared_memory.statistics().bytes + warpgroups.shared_memory_bytes;
+  sum.shared_memory_bytes = shared_memory.loaded_bytes() + warpgroups.shared_memory_bytes;
   sum.executed_macs = warpgroups.macs;
   sum.multiplier_busy_cycles =
       static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());

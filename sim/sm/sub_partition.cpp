@@ -262,7 +262,6 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       break;
     case Opcode::kLoadMatrix:
     case Opcode::kStoreShared:
-      statistics_.loads_issued += instruction.opcode == Opcode::kLoadMatrix ? 1 : 0;
       // B is the last operand of a k-tile that passes the registers.
       if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
         tell_tile(warp, cycle);

@@ -28,7 +28,6 @@ class SubPartition : public Module {
   struct Statistics {
     std::int64_t issued = 0;
     std::int64_t mma_issued = 0;
-    std::int64_t loads_issued = 0;
   };
 
   sc_core::sc_port<WireIn<WarpCommand>> command_in{"command_in"};
