@@ -15,9 +15,7 @@ namespace {
 
 /// Bytes of operands that the dot units take in a cycle.
 double peak_bytes(const GemmKernel& kernel, const TensorCoreSpec& core) {
-  const bool to_f32 = kernel.instruction.accumulator == numerics::DataType::kF32;
-  const int units = to_f32 ? std::min(core.dot_units, core.f32_dot_units) : core.dot_units;
-  return double{1} * units * core.dot_width_bytes;
+  return double{1} * core.units(kernel.instruction.accumulator) * core.dot_width_bytes;
 }
 
 /// How much longer the selector takes than the multipliers.

@@ -59,7 +59,8 @@ struct SmSpec {
 
   /// Multiply-accumulates of all tensor cores per cycle at the peak.
   double macs_per_cycle(int operand_bits, bool f32_accumulator) const {
-    const int units = f32_accumulator ? tensor_core.f32_dot_units : tensor_core.dot_units;
+    const int units =
+        tensor_core.units(f32_accumulator ? numerics::DataType::kF32 : numerics::DataType::kF16);
     return static_cast<double>(sub_partitions) * units * tensor_core.dot_width_bytes * 8 /
            operand_bits;
   }

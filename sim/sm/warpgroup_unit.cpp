@@ -39,10 +39,9 @@ std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instructi
   const std::int64_t bytes = storage_bytes(
       std::int64_t{instruction.shape.m} * instruction.shape.n * instruction.compressed_k(),
       instruction.a_type);
-  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
-  const int dot_units = to_f32 ? spec.tensor_core.f32_dot_units : spec.tensor_core.dot_units;
-  return ceil_div(bytes,
-                  std::int64_t{spec.sub_partitions} * dot_units * spec.tensor_core.dot_width_bytes);
+  const TensorCoreSpec& core = spec.tensor_core;
+  return ceil_div(bytes, std::int64_t{spec.sub_partitions} * core.units(instruction.accumulator) *
+                             core.dot_width_bytes);
 }
 
 Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,

@@ -23,9 +23,7 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
   }
   // A step that is narrower than the dot units leaves the rest of them idle.
   const std::int64_t occupied = results * round_up(a_bytes, spec.dot_width_bytes);
-  const bool to_f32 = instruction.accumulator == numerics::DataType::kF32;
-  return to_f32 ? occupied * spec.dot_units / std::min(spec.dot_units, spec.f32_dot_units)
-                : occupied;
+  return occupied * spec.dot_units / spec.units(instruction.accumulator);
 }
 
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {

@@ -19,6 +19,9 @@ struct TensorCoreSpec {
   /// Of those, how many advance where the accumulator is f32: fewer on cards that sell the full
   /// rate with f16 accumulators only.
   int f32_dot_units = 0;
+  int units(numerics::DataType accumulator) const {
+    return accumulator == numerics::DataType::kF32 ? f32_dot_units : dot_units;
+  }
   /// Rows of D that the dot units are wired for: an instruction with fewer leaves the rest idle.
   int rows_per_pass = 1;
   /// f64 multiply-accumulates per cycle; 0: no f64 instruction.
