@@ -2,7 +2,6 @@
 #include "sim/gemm/gemm_kernel.h"
 
 #include "models/base/error.h"
-#include "models/sparsity/metadata_register.h"
 #include "sim/gemm/register_allocation.h"
 #include "sim/sm/occupancy.h"
 

@@ -6,7 +6,6 @@
 #include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
-#include "sim/gemm/warp_program.h"
 
 #include <fmt/format.h>
 
@@ -16,34 +15,6 @@
 #include <vector>
 
 namespace sptc::sim {
-
-std::string ClockPolicy::name() const {
-  switch (kind) {
-    case Kind::kBoost:
-      return "boost";
-    case Kind::kFixed:
-      return fmt::format("{} MHz", mhz);
-    case Kind::kSustained:
-      return "sustained";
-  }
-  return "";
-}
-
-double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu) {
-  return clock_mhz(policy, estimate.utilization(), gpu);
-}
-
-double clock_mhz(const ClockPolicy& policy, double utilization, const GpuSpec& gpu) {
-  switch (policy.kind) {
-    case ClockPolicy::Kind::kFixed:
-      return policy.mhz;
-    case ClockPolicy::Kind::kSustained:
-      return gpu.boost_clock_mhz * sustained_clock_ratio(utilization, gpu.kernels);
-    case ClockPolicy::Kind::kBoost:
-      break;
-  }
-  return gpu.boost_clock_mhz;
-}
 
 void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
   const int inputs = gpu.sm.tensor_core.selector_inputs;

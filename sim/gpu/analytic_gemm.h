@@ -12,11 +12,6 @@ namespace sptc::sim {
 GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
                       const GpuSpec& gpu, const ClockPolicy& clock);
 
-/// The clock that `policy` gives a launch with this estimate.
-double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu);
-/// The same of a launch that keeps the tensor cores busy for the part `utilization` of its time.
-double clock_mhz(const ClockPolicy& policy, double utilization, const GpuSpec& gpu);
-
 /// Throws InputError where the selector of `gpu` is too narrow for the pattern of a sparse problem.
 void require_selector(const GemmProblem& problem, const GpuSpec& gpu);
 

@@ -7,6 +7,8 @@
 
 namespace sptc::sim {
 
+struct GpuSpec;
+
 /// How the duration of a launch follows the clock of the SMs: as its closed form does, where DRAM
 /// and latencies keep their own time.
 struct ClockScaling {
@@ -37,5 +39,10 @@ struct ClockPolicy {
   /// "boost", "sustained" or "1200 MHz".
   std::string name() const;
 };
+
+/// The clock that `policy` gives a launch with this estimate.
+double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu);
+/// The same of a launch that keeps the tensor cores busy for the part `utilization` of its time.
+double clock_mhz(const ClockPolicy& policy, double utilization, const GpuSpec& gpu);
 
 }  // namespace sptc::sim
