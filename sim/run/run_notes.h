@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gpu/gpu_spec.h"
+#include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+#include "sim/trace/workload.h"
+
+namespace sptc::sim {
+
+/// Adds to result.notes what a reader of its operations must know about values, kernels and clock.
+/// `network_ran`: the network of `workload` classified its samples.
+void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
+               bool network_ran, RunResult& result);
+
+}  // namespace sptc::sim
