@@ -20,6 +20,8 @@ constexpr double kMaxCount = 1 << 20;
 constexpr double kMaxUnits = 4096;
 constexpr double kMaxBytes = 1 << 30;
 constexpr double kMaxCycles = 1 << 20;
+// Near and far: what a third side would cost, neither the memory nor the closed form says.
+constexpr double kMaxPartitions = 2;
 
 template <typename Value>
 Value convert(double value) {
@@ -212,7 +214,7 @@ constexpr std::array kFields = {
     ArchitectureField{kMemory, "sm_port_bytes_per_cycle", false, kMaxCount,
                       "from the L2 into one SM, and back",
                       store_memory<&Mem::sm_port_bytes_per_cycle>},
-    ArchitectureField{kMemory, "l2_partitions", true, 64,
+    ArchitectureField{kMemory, "l2_partitions", true, kMaxPartitions,
                       "partitions of the L2, each of which serves its part of the SMs",
                       store_memory<&Mem::l2_partitions>},
     ArchitectureField{kMemory, "l2_capacity_bytes", true, kMaxBytes, "L2 of all partitions",

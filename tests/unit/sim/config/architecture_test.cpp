@@ -94,6 +94,7 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
       document[json::json_pointer(pointer)]["value"] = ++next;
       written[std::string(field.key)] = next;
     }
+    document["memory"]["l2_partitions"]["value"] = 1;
     document["sm"]["max_warps"]["value"] = 64;
     document["sm"]["shared_memory_bytes"]["value"] = 1000;
     document["sm"]["tensor_core"]["dot_units"]["value"] = 3 * written["f32_dot_units"];
@@ -110,6 +111,7 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   EXPECT_EQ(core.multiply_latency_cycles, written["multiply_latency_cycles"]);
   EXPECT_EQ(core.sub_byte_extra_cycles, written["sub_byte_extra_cycles"]);
   EXPECT_EQ(core.instruction_window, written["instruction_window"]);
+  EXPECT_EQ(gpu.memory.l2_partitions, 1);
   EXPECT_EQ(gpu.memory.l2_capacity.count(), written["l2_capacity_bytes"]);
   EXPECT_EQ(gpu.memory.l2_far_latency_cycles, written["l2_far_latency_cycles"]);
   EXPECT_EQ(gpu.memory.dram_gb_per_s, written["dram_gb_per_s"]);
@@ -407,6 +409,11 @@ TEST(Architecture, RefusesRatesThatMoveNothing) {
 TEST(Architecture, RefusesToOverlapLessThanNothing) {
   expect_refused([](json& document) { document["kernels"]["overlap_exponent"]["value"] = 0.9; },
                  {"/kernels/overlap_exponent/value: must be a number from 1 to 100, not 0.9"});
+}
+
+TEST(Architecture, RefusesMoreSidesOfTheL2ThanTheModelHas) {
+  expect_refused([](json& document) { document["memory"]["l2_partitions"]["value"] = 3; },
+                 {"/memory/l2_partitions/value: must be a whole number from 1 to 2, not 3"});
 }
 
 TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
