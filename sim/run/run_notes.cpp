@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -74,6 +77,49 @@ void add_note_on_clock(const RunOptions& options, const GpuSpec& gpu, RunResult&
   }
 }
 
+/// Rates of what feeds mma.sync from the registers: a model of asynchronous instructions has none.
+constexpr std::array<std::pair<std::string_view, double TensorCoreSpec::*>, 6> kFeedsOfMmaSync{
+    {{"operand_a_port_bytes_per_cycle", &TensorCoreSpec::operand_a_port_bytes_per_cycle},
+     {"operand_b_port_bytes_per_cycle", &TensorCoreSpec::operand_b_port_bytes_per_cycle},
+     {"accumulator_port_bytes_per_cycle", &TensorCoreSpec::accumulator_port_bytes_per_cycle},
+     {"metadata_port_bytes_per_cycle", &TensorCoreSpec::metadata_port_bytes_per_cycle},
+     {"selector_bytes_per_cycle", &TensorCoreSpec::selector_bytes_per_cycle},
+     {"register_bank_bytes_per_cycle", &TensorCoreSpec::register_bank_bytes_per_cycle}}};
+
+/// The first kernel of `result` that asynchronous instructions make up, or null.
+const KernelResult* asynchronous_kernel(const RunResult& result) {
+  for (const OperationResult& op : result.operations) {
+    for (const auto* variant : {&op.dense, &op.sparse}) {
+      if (*variant && (*variant)->kernel.instruction.is_asynchronous()) {
+        return &(*variant)->kernel;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// Says which rates that a derived design changes do nothing to launches of wgmma or tcgen05.mma.
+void add_note_on_feeds(const GpuSpec& gpu, RunResult& result) {
+  const KernelResult* kernel = asynchronous_kernel(result);
+  if (!gpu.fitted_design || kernel == nullptr) {
+    return;
+  }
+  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const TensorCoreSpec& shipped = gpu.fitted_design->sm.tensor_core;
+  std::vector<std::string_view> changed;
+  for (const auto& [name, rate] : kFeedsOfMmaSync) {
+    if (core.*rate != shipped.*rate) {
+      changed.push_back(name);
+    }
+  }
+  if (!changed.empty()) {
+    result.notes.push_back(fmt::format(
+        "no effect on the time of {} launches: {}; operands and metadata of such instructions pass "
+        "no port, selector or register bank of the model",
+        mma::name(kernel->instruction.family), fmt::join(changed, ", ")));
+  }
+}
+
 }  // namespace
 
 void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
@@ -81,6 +127,7 @@ void add_notes(const Workload& workload, const RunOptions& options, const GpuSpe
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
   add_note_on_tile(options, gpu.sm, result);
   add_note_on_clock(options, gpu, result);
+  add_note_on_feeds(gpu, result);
 }
 
 }  // namespace sptc::sim

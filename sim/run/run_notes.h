@@ -8,7 +8,8 @@
 
 namespace sptc::sim {
 
-/// Adds to result.notes what a reader of its operations must know about values, kernels and clock.
+/// Adds to result.notes what a reader of its operations must know about values, kernels, clock and
+/// design.
 /// `network_ran`: the network of `workload` classified its samples.
 void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
                bool network_ran, RunResult& result);

@@ -379,6 +379,36 @@ TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }
 
+TEST_F(DesignSpace, SaysWhichRatesDoNothingToAsynchronousInstructions) {
+  const auto notes = [&](const std::string& base, const std::string& rate,
+                         const std::string& options = "") {
+    std::ofstream(path("d.json")) << fmt::format(
+        R"({{"base": "{}", "name": "d", "sm": {{"tensor_core": {{"{}":
+            {{"value": 7, "evidence": "assumed", "source": "a test"}}}}}}}})",
+        base, rate);
+    const ProgramOutcome outcome = run(
+        "gemm 4096 4096 4096 --fidelity analytic --check none --arch " + path("d.json") + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  for (const std::string rate :
+       {"operand_a_port_bytes_per_cycle", "operand_b_port_bytes_per_cycle",
+        "accumulator_port_bytes_per_cycle", "metadata_port_bytes_per_cycle",
+        "selector_bytes_per_cycle", "register_bank_bytes_per_cycle"}) {
+    EXPECT_NE(
+        notes("h100-sxm5-80gb", rate).find("no effect on the time of wgmma launches: " + rate),
+        std::string::npos);
+  }
+  const std::string none = "no effect on the time";
+  EXPECT_NE(notes("b200", "metadata_port_bytes_per_cycle").find(none + " of tcgen05.mma launches"),
+            std::string::npos);
+  EXPECT_EQ(notes("h100-sxm5-80gb", "multiply_latency_cycles").find(none), std::string::npos);
+  EXPECT_EQ(notes("a100-sxm4-80gb", "metadata_port_bytes_per_cycle").find(none), std::string::npos);
+  const std::string on_mma_sync = " --tile 192x128x64";
+  EXPECT_EQ(notes("h100-sxm5-80gb", "metadata_port_bytes_per_cycle", on_mma_sync).find(none),
+            std::string::npos);
+}
+
 TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
   const std::string gemm = "gemm 4096 4096 4096 --fidelity analytic --check none --explain ";
   for (const auto& [options, pattern] : {std::pair{"--pattern 1:4", "1:4"},
