@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gpu.h"
 
+#include "sim/gpu/last_round.h"
 #include "sim/isa/prepared_program.h"
 
 #include <algorithm>
@@ -66,15 +67,13 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
       return sm < used ? followers_->next_cta(sm, ended, clock_.now()) : -1;
     };
   }
-  staggered_.emplace(parts, all_sms_, kernel.ctas_per_sm, kernel.ctas);
-  return [this, used = parts.size()](std::size_t sm, std::int64_t ended) {
-    if (sm >= used) {
+  // Each gets what one of all would get if all took the same time.
+  return [this, next = std::vector<std::int64_t>(parts.begin(), parts.end()), ctas = kernel.ctas](
+             std::size_t sm, std::int64_t) mutable {
+    if (sm >= next.size() || next[sm] >= ctas) {
       return std::int64_t{-1};
     }
-    // One SM by itself has the CTAs of its number.
-    return ended < 0
-               ? staggered_->first(sm)
-               : staggered_->next(sm, clock_.now(), used > 1 ? share_->spread(clock_.now()) : 0);
+    return std::exchange(next[sm], next[sm] + all_sms_);
   };
 }
 
@@ -114,7 +113,8 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   result.cycles = end - start;
   if (kernel.observer == nullptr) {
     if (share_ && parts.size() > 1) {
-      result.cycles += staggered_->last_end_behind(result.ctas, share_->spread(clock_.now()));
+      result.cycles += last_end_behind(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
+                                       share_->spread(clock_.now()));
     }
     return result;
   }

@@ -3,7 +3,6 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/gpu/staggered_ctas.h"
 #include "sim/memory/followers.h"
 #include "sim/memory/memory_share.h"
 #include "sim/memory/memory_system.h"
@@ -12,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -87,7 +85,6 @@ class Gpu : public sc_core::sc_module {
   ShareOfCta alone_;
   ShareOf share_of_cta_;
   std::vector<std::unique_ptr<Links>> links_;
-  std::optional<StaggeredCtas> staggered_;  ///< of the latest grid
 };
 
 }  // namespace sptc::sim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/last_round.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// Of SM 0 of 100, which takes 10000 cycles for each of `ctas` CTAs, one behind the other.
+std::vector<std::vector<CtaRecord>> of_first_sm(std::int64_t ctas) {
+  std::vector<std::vector<CtaRecord>> records(1);
+  for (std::int64_t i = 0; i < ctas; ++i) {
+    records[0].push_back({100 * i, 10000 * i, 10000 * (i + 1)});
+  }
+  return records;
+}
+
+TEST(LastRound, OfTheFirstSmsEndsBeforeThatOfTheMiddleOne) {
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {225, 100, 1}, 1000), -250);
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {225, 100, 1}, 0), 0);
+}
+
+TEST(LastRound, OfAllSmsEndsWithTheLastOfThem) {
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {300, 100, 1}, 1000), 500);
+}
+
+TEST(LastRound, MayBeOverBeforeTheRoundBeforeItEndsOnTheLastSms) {
+  // One SM ends its last CTA 8000 cycles before the simulated one does, the last SM its last but
+  // one 10000 - 8000 cycles later.
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 24000), -24000 / 2 + 24000 / 100);
+  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 24000), 12000);
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 40000), 10000);
+}
+
+TEST(LastRound, ThatIsTheOnlyOneStartsAndEndsTogether) {
+  EXPECT_EQ(last_end_behind(of_first_sm(1), {60, 100, 1}, 1000), 0);
+  EXPECT_EQ(last_end_behind(of_first_sm(2), {150, 100, 2}, 1000), 0);
+}
+
+}  // namespace
+}  // namespace sptc::sim
