@@ -18,18 +18,20 @@ constexpr int kEnoughWarps = 8;
 
 /// Constants of the closed form beside those of the GPU and its library.
 struct FormConstants {
-  double sm_overlap;      ///< exponent with which the L2 and latencies pass beside the data path
-  double lone_warps;      ///< multiply rate of a CTA with few warps that is alone on its SM
-  double first_fill;      ///< DRAM latencies until the first tiles of all SMs have arrived
-  double next_fill;       ///< and those of each further round
-  double store_wait;      ///< how often D of a CTA that is not the last one is waited for
-  double barrier_cycles;  ///< waiting, barrier and first fragments of a k-tile, beside the latency
+  double l2_overlap;       ///< exponent with which the L2 passes beside the data path,
+  double latency_overlap;  ///< and latencies beside both
+  double lone_warps;       ///< multiply rate of a CTA with few warps that is alone on its SM
+  double first_fill;       ///< DRAM latencies until the first tiles of all SMs have arrived
+  double next_fill;        ///< and those of each further round
+  double store_wait;       ///< how often D of a CTA that is not the last one is waited for
+  double barrier_cycles;   ///< waiting, barrier and first fragments of a k-tile, beside the latency
+  double dram_overlap = 0;  ///< exponent with which DRAM passes beside all that: of a GPU its own
 };
 
 // The launch cost, overlap and library of a GPU are fitted to measured times with these.
-constexpr FormConstants kGpu{16, 0.9, 5.2, 1.5, 2.3, 150};
+constexpr FormConstants kGpu{16, 16, 0.9, 5.2, 1.5, 2.3, 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{6.0, 0.975, 1.76, 0, 0, 388};
+constexpr FormConstants kSimulator{13, 6.4, 0.933, 1.78, 0, 0, 363, 13};
 // Exponent with which nothing passes beside anything else.
 constexpr double kOneAfterTheOther = 1;
 // Exponent with which tensor cores and shared memory work side by side.
@@ -44,9 +46,16 @@ double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, st
   return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
 }
 
-/// Bytes that DRAM delivers and takes: every operand and D once, and again what a later wave of
-/// CTAs needs and the L2 has lost; of partial sums what the L2 cannot keep.
-double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
+/// Of the operands, bytes that DRAM delivers: each once, and again what a later wave of CTAs needs
+/// and the L2 has lost.
+struct DeliveredBytes {
+  double a, b, again;  ///< a: with metadata
+
+  double all() const { return a + b + again; }
+};
+
+DeliveredBytes delivered_bytes(const GemmKernel& kernel, const GemmBytes& traffic,
+                               const KernelTarget& target) {
   const GemmShape& shape = kernel.problem.shape;
   double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
   if (kernel.instruction.sparse) {
@@ -69,9 +78,29 @@ double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const Kern
     again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
                      b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
   }
-  return static_cast<double>(kernel.problem.batch) * (a + b + again) +
+  const auto batch = static_cast<double>(kernel.problem.batch);
+  return {batch * a, batch * b, batch * again};
+}
+
+/// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
+double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
+  return delivered_bytes(kernel, traffic, target).all() +
          static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
          static_cast<double>(reduction_bytes(kernel, target.memory).through_dram);
+}
+
+/// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
+/// one, whose SMs want them too: work for both.
+double crossing_bytes(const GemmKernel& kernel, const KernelTarget& target) {
+  const DeliveredBytes delivered = delivered_bytes(kernel, GemmBytes(kernel), target);
+  const double others = target.memory.l2_partitions - 1;
+  const auto wanted = [&](std::int64_t readers) {
+    const double nobody =
+        std::pow(others / target.memory.l2_partitions, static_cast<double>(readers));
+    return others * (1 - nobody);
+  };
+  return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
+         others * delivered.again;
 }
 
 double output_elements(const GemmProblem& problem) {
@@ -213,7 +242,8 @@ double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid) 
   const double data_path =
       power_mean({times.tensor_us, times.shared_memory_us}, kDataPathOverlap) * of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
-  return power_mean({data_path, from_l2, times.latency_us * of_sm}, times.sm_overlap);
+  return power_mean({power_mean({data_path, from_l2}, times.l2_overlap), times.latency_us * of_sm},
+                    times.latency_overlap);
 }
 
 /// What both closed forms have in common: all but overlap, main loop and persistence.
@@ -230,7 +260,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   // wait for it together, where no second round of CTAs draws them apart.
   const bool in_step =
       !kernel.staged_in_registers() && !kernel.copies_ahead() && kernel.ctas() <= target.sms;
-  result.sm_overlap = in_step ? kOneAfterTheOther : constants.sm_overlap;
+  result.l2_overlap = in_step ? kOneAfterTheOther : constants.l2_overlap;
+  result.latency_overlap = in_step ? kOneAfterTheOther : constants.latency_overlap;
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.load_us = mean / cycles_per_us;
@@ -282,13 +313,21 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 
 }  // namespace
 
-double KernelEstimate::time_us(double ratio) const {
+double KernelEstimate::beside_dram_us(double ratio) const {
   // The last CTAs of the busiest SM have the L2 with fewer SMs.
   double in_sms = last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid) : 0;
   in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid) : 0;
+  return (in_sms + next_fills_us) / ratio;
+}
+
+double KernelEstimate::time_us(double ratio) const {
   // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
-  return power_mean({(in_sms + next_fills_us) / ratio, dram_us}, dram_overlap) + store_us +
-         fill_us / ratio + outside_us();
+  return side_by_side_us(beside_dram_us(ratio), dram_us, dram_overlap) + around_us(ratio) +
+         outside_us();
+}
+
+double side_by_side_us(double one, double other, double overlap) {
+  return power_mean({one, other}, overlap);
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
@@ -322,7 +361,9 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
 
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
   KernelEstimate result = estimate_with(kSimulator, kernel, target);
-  result.dram_overlap = kSimulator.sm_overlap;
+  result.l2_us +=
+      crossing_bytes(kernel, target) / target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  result.dram_overlap = kSimulator.dram_overlap;
   const auto ctas = static_cast<double>(kernel.ctas());
   // What the L2 may keep of D is written after the launch. Of what the CTAs of the last round store
   // together, the rest is waited for.

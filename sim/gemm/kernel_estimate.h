@@ -27,16 +27,25 @@ struct KernelEstimate {
   /// Of several rounds: what part the last one is of the busiest SM's work, and of the grid the
   /// CTAs that run then, which have the L2 to themselves.
   double last_share = 0, last_of_grid = 0;
-  double sm_overlap = 1;    ///< exponents of overlap: L2 and latencies beside the data path,
-  double dram_overlap = 1;  ///< and DRAM beside them
+  double l2_overlap = 1;       ///< exponents of overlap: L2 beside the data path,
+  double latency_overlap = 1;  ///< latencies beside both,
+  double dram_overlap = 1;     ///< and DRAM beside all of them
 
   /// At a clock that is `ratio` of the boost clock.
   double time_us(double ratio) const;
+  /// Of that, what DRAM works beside: main loops, and what the SMs do between them.
+  double beside_dram_us(double ratio) const;
+  /// And what it does not: D that is waited for, the first tiles and the last results.
+  double around_us(double ratio) const { return store_us + fill_us / ratio; }
   /// What the SMs have no part in.
   double outside_us() const { return launch_us + reduction_us; }
   /// Share of the launch in which the mean tensor core is loaded, at the boost clock.
   double utilization() const { return load_us / time_us(1); }
 };
+
+/// Time of two resources that work side by side: their sum where `overlap` is 1, the longer one
+/// where it is infinite.
+double side_by_side_us(double one, double other, double overlap);
 
 /// A launch on the GPU, by its library.
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);

@@ -69,10 +69,8 @@ class GemmSimulator::Impl {
 
     GemmRun result;
     result.form = simulated_estimate(kernel, target);
-    result.clock_mhz = clock_mhz(
-        options_.clock,
-        utilization(times, result.form, calibrated.calibration_factor(spec_.boost_clock_mhz)),
-        spec_);
+    result.clock_mhz =
+        clock_mhz(options_.clock, utilization(calibrated, times, result.form), spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -94,9 +92,12 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double factor = calibrated.calibration_factor(result.clock_mhz);
-    result.calibration_us =
-        calibrated_cycles(result.budget, factor, calibrated.main_loop_stretch()) / result.clock_mhz;
+    const double on_gpu_us =
+        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz, times,
+                             result.form, result.clock_mhz / spec_.boost_clock_mhz);
+    result.calibration_us = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
+                                               calibrated.main_loop_stretch) /
+                            result.clock_mhz;
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();
@@ -138,24 +139,23 @@ class GemmSimulator::Impl {
     return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));
   }
 
-  /// Of the tensor cores at the boost clock. The time of a derived design is that of `form`, as the
-  /// SystemC model has it, times `factor`, which for the shipped one is that of `times`: how DRAM
-  /// overlaps with the rest differs between the two, and the clock has to follow the cycles.
-  double utilization(const KernelEstimate& times, const KernelEstimate& form, double factor) const {
+  /// Of the tensor cores at the boost clock. The clock of a derived design has to follow what its
+  /// time does.
+  double utilization(const CalibratedKernel& calibrated, const KernelEstimate& times,
+                     const KernelEstimate& form) const {
     if (!spec_.fitted_design) {
       return times.utilization();
     }
-    const double in_sms = (form.time_us(1) - form.outside_us()) * factor;
+    const double in_sms = calibrated.in_sms_us(form.time_us(1) - form.outside_us(), times, form, 1);
     return times.load_us / (in_sms + times.outside_us());
   }
 
-  /// What calibration adds to the cycles of a launch. It leaves the busiest resource its time, and
-  /// the tensor cores that of the library's main loop.
-  static double calibrated_cycles(const CycleBudget& budget, double factor, double main_loop) {
+  /// What calibration adds to the cycles of a launch that takes `on_gpu` of them on the GPU. It
+  /// leaves the busiest resource its time, and the tensor cores that of the library's main loop.
+  static double calibration_cycles(const CycleBudget& budget, double on_gpu, double main_loop) {
     const double least =
         std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2, budget.dram});
-    return std::max({budget.cycles * factor, std::min(least, budget.cycles),
-                     budget.tensor_mean * main_loop}) -
+    return std::max({on_gpu, std::min(least, budget.cycles), budget.tensor_mean * main_loop}) -
            budget.cycles;
   }
 

@@ -4,6 +4,9 @@
 #include "models/base/error.h"
 #include "sim/gemm/kernel_choice.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace sptc::sim {
 namespace {
 
@@ -24,15 +27,25 @@ KernelOverrides as_overrides(const GemmKernel& kernel) {
           kernel.decomposition, false,         kernel.cta_group};
 }
 
-double CalibratedKernel::calibration_factor(double clock_mhz) const {
-  if (!shipped) {
-    return 1;
+double CalibratedKernel::in_sms_us(double simulated_us, const KernelEstimate& on_gpu,
+                                   const KernelEstimate& simulated, double ratio) const {
+  if (!stretch) {
+    return simulated_us;
   }
-  const double ratio = clock_mhz / shipped->boost_clock_mhz;
-  const auto in_sms = [ratio](const KernelEstimate& form) {
-    return form.time_us(ratio) - form.outside_us();
-  };
-  return in_sms(shipped->on_gpu) / in_sms(shipped->simulated);
+  // What passes beside DRAM: the rest of the time, and at least the share that the form has.
+  const double around = simulated.around_us(ratio);
+  const double in_form = simulated.time_us(ratio) - simulated.outside_us();
+  const double beside = std::max(simulated_us - around, simulated_us * (1 - around / in_form));
+  // The part of that in which DRAM works, and that in which the SMs do. Where DRAM works all the
+  // time, the form says what they do meanwhile.
+  const double dram = std::min(1.0, simulated.dram_us / beside);
+  const double least =
+      std::pow(1 - std::pow(dram, simulated.dram_overlap), 1 / simulated.dram_overlap);
+  const double in_form_sms =
+      dram > 0 ? dram * simulated.beside_dram_us(ratio) / simulated.dram_us : 1;
+  const double sms = std::max(least, std::min(1.0, in_form_sms));
+  return side_by_side_us(*stretch * sms * beside, on_gpu.dram_us, on_gpu.dram_overlap) +
+         on_gpu.around_us(ratio);
 }
 
 ShippedDesign::ShippedDesign(const GpuSpec& spec) : gpu_(spec) {
@@ -76,16 +89,17 @@ CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelO
   if (!shipped) {
     return {best, std::nullopt};
   }
-  const KernelTarget target = (shipped_ ? *shipped_ : gpu_).kernel_target();
   const GemmKernel runs = shipped_ ? kept(*shipped, best, problem, values) : best;
-  // A kernel has one ratio, whether it was chosen or named.
+  // A kernel has one stretch, whether it was chosen or named.
   const GemmKernel compared =
       !shipped_ || problem.pattern || is_same(runs, *shipped)
           ? *shipped
           : shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped);
-  return {runs,
-          CalibratedKernel::Forms{estimate(compared, target), simulated_estimate(compared, target),
-                                  target.boost_clock_mhz}};
+  const KernelTarget target = (shipped_ ? *shipped_ : gpu_).kernel_target();
+  const KernelEstimate on_gpu = estimate(compared, target);
+  const KernelEstimate simulated = simulated_estimate(compared, target);
+  return {runs, on_gpu.beside_dram_us(1) / simulated.beside_dram_us(1),
+          on_gpu.tensor_us / simulated.tensor_us};
 }
 
 }  // namespace sptc::sim

@@ -9,29 +9,23 @@
 
 namespace sptc::sim {
 
-/// The kernel of a launch in the SystemC model, and how much longer the launch takes on the GPU:
-/// the main loop and overlap of the library's kernels, which were fitted to measured times
+/// The kernel of a launch in the SystemC model, and what the launch takes on the GPU: main loop,
+/// first fill and overlap with DRAM of the library's kernels, which were fitted to measured times
 /// (configs/CALIBRATION.md), are no part of the simulated SM.
 struct CalibratedKernel {
-  /// Both closed forms of a kernel.
-  struct Forms {
-    KernelEstimate on_gpu, simulated;
-    double boost_clock_mhz = 0;  ///< that they stand for
-  };
-
   GemmKernel kernel;
-  /// Of this kernel on the shipped design or, where that cannot run it, of the one that it runs
-  /// instead; none where it can run none. What a changed parameter does to the time of a kernel is
-  /// what it does to the cycles.
-  std::optional<Forms> shipped;
+  /// Time that the SMs take for it on the GPU over that in the model, both in closed form, on the
+  /// shipped design or, where that cannot run it, of the kernel that it runs instead; none where it
+  /// can run none. What a changed parameter does to the time is what it does to the cycles.
+  std::optional<double> stretch;
+  /// The same of the tensor cores alone: main loop on the GPU over that at the peak rate.
+  double main_loop_stretch = 1;
 
-  /// Ratio of the two forms at an SM clock, without what is outside the SMs; 1 where there are
-  /// none.
-  double calibration_factor(double clock_mhz) const;
-  /// Time of the main loop on the GPU over that at the peak rate; 1 where there are no forms.
-  double main_loop_stretch() const {
-    return shipped ? shipped->on_gpu.tensor_us / shipped->simulated.tensor_us : 1;
-  }
+  /// Time on the GPU of what takes `simulated_us` in the model, without what is outside the SMs.
+  /// `on_gpu` and `simulated`: both closed forms of the launch, which say what passes beside DRAM.
+  /// `ratio`: of the SM clock to the boost clock.
+  double in_sms_us(double simulated_us, const KernelEstimate& on_gpu,
+                   const KernelEstimate& simulated, double ratio) const;
 };
 
 /// What names the kernel, to be asked for on another GPU.

@@ -304,10 +304,7 @@ std::string soonest(double saved, double by_chance, double rates) {
 /// What of the time is no work of any resource and yet goes with the cycles that are saved.
 std::string calibration_words(const VariantResult& result) {
   const double share = Bottleneck(result).shares().calibration;
-  return share > kLittle
-             ? fmt::format(", beside {:.0f} % of calibration, which shrinks as the cycles do",
-                           100 * share)
-             : "";
+  return share > kLittle ? fmt::format(", beside {:.0f} % of calibration", 100 * share) : "";
 }
 
 std::string bound_words(const VariantResult& result) {

@@ -178,8 +178,8 @@ void append_time_parts(std::string& out, const RunResult& result) {
     return;
   }
   out +=
-      "time = cycles / clock + launches + calibration: what main loops and overlap of real kernels "
-      "change, a ratio\nof closed forms; util % are of the cycles, TFLOP/s of the time\n";
+      "time = cycles / clock + launches + calibration: what main loops, fills and overlap "
+      "with DRAM of real\nkernels change; util % are of the cycles, TFLOP/s of the time\n";
   const auto row = [&](const char* variant, const TimeParts& parts) {
     if (parts.most_mhz > 0) {
       line(out, "  {:<7} {} us of cycles at {} + {} of launches {} {} of calibration", variant,
@@ -354,8 +354,8 @@ std::string text_report(const RunResult& result) {
   if (result.explained) {
     out +=
         "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
-        "wait: cycles in which none works;\ncalibr: what main loops and overlap of real kernels "
-        "change, by closed forms: no work of any resource, but it shrinks as the\ncycles do. "
+        "wait: cycles in which none works;\ncalibr: what main loops, fills and overlap with DRAM "
+        "of real kernels change: no work of any resource. "
         "saved: by the same kernel, calibration with it; *: more than busy cycles explain, for "
         "CTAs come in another\norder; chance: no more than what a launch lost with a faster "
         "resource\n";

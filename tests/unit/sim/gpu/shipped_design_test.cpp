@@ -22,59 +22,86 @@ GpuSpec derived(const std::string& change) {
       .gpu;
 }
 
-double factor(const GpuSpec& spec, const GemmProblem& problem = kProblem,
-              const KernelOverrides& overrides = {}) {
-  return ShippedDesign(spec)
-      .kernel(problem, overrides, false)
-      .calibration_factor(spec.boost_clock_mhz);
+double stretch(const GpuSpec& spec, const GemmProblem& problem = kProblem,
+               const KernelOverrides& overrides = {}) {
+  return ShippedDesign(spec).kernel(problem, overrides, false).stretch.value();
 }
 
-TEST(CalibrationFactor, IsTheRatioOfTheTwoClosedFormsOfTheShippedDesign) {
+TEST(Calibration, TakesTheFormOfTheModelToThatOfTheGpuAtEveryClock) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   const KernelTarget target = gpu.kernel_target();
-  const GemmKernel kernel = choose_kernel(kProblem, {}, target, false);
-  const KernelEstimate on_gpu = estimate(kernel, target);
-  const KernelEstimate simulated = simulated_estimate(kernel, target);
-  EXPECT_DOUBLE_EQ(factor(gpu), (on_gpu.time_us(1) - on_gpu.outside_us()) /
-                                    (simulated.time_us(1) - simulated.outside_us()));
-  EXPECT_NE(factor(gpu), 1);
+  for (const GemmShape& shape :
+       {kProblem.shape, GemmShape{8192, 16, 8192}, {256, 25088, 1024}, {64, 64, 64}}) {
+    const GemmProblem problem{shape, 1, numerics::DataType::kF16, false};
+    const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(problem, {}, false);
+    const KernelEstimate on_gpu = estimate(calibrated.kernel, target);
+    const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+    for (const double ratio : {1.0, 0.5}) {
+      const double expected = on_gpu.time_us(ratio) - on_gpu.outside_us();
+      EXPECT_NEAR(calibrated.in_sms_us(simulated.time_us(ratio) - simulated.outside_us(), on_gpu,
+                                       simulated, ratio),
+                  expected, 1e-9 * expected)
+          << shape.m << "x" << shape.n << "x" << shape.k << " at " << ratio;
+    }
+  }
 }
 
-TEST(CalibrationFactor, OfADerivedDesignIsThatOfTheShippedOne) {
-  const double shipped = factor(load_architecture("a100-sxm4-80gb").gpu);
+TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const KernelTarget target = gpu.kernel_target();
+  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
+  KernelEstimate on_gpu = estimate(calibrated.kernel, target);
+  KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  double before = 0;
+  for (double us = 1; us < 1000; us *= 1.1) {
+    const double now = calibrated.in_sms_us(us, on_gpu, simulated, 1);
+    EXPECT_GT(now, before) << us;
+    before = now;
+  }
+  // A thousandth of the DRAM: no main loop stretches what waits for it.
+  on_gpu.dram_us *= 1000;
+  simulated.dram_us *= 1000;
+  const double dram_us = simulated.dram_us + simulated.around_us(1);
+  EXPECT_NEAR(calibrated.in_sms_us(dram_us, on_gpu, simulated, 1),
+              on_gpu.dram_us + on_gpu.around_us(1), 0.001 * dram_us);
+}
+
+TEST(Calibration, OfADerivedDesignIsThatOfTheShippedOne) {
+  const double shipped = stretch(load_architecture("a100-sxm4-80gb").gpu);
   for (const std::string_view change :
        {R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})",
         R"("sm": {"max_ctas": {"value": 1, "evidence": "assumed", "source": "x"}})",
         R"("memory": {"dram_gb_per_s": {"value": 500, "evidence": "assumed", "source": "x"}})"}) {
-    EXPECT_EQ(factor(derived(std::string(change))), shipped) << change;
+    EXPECT_EQ(stretch(derived(std::string(change))), shipped) << change;
   }
 }
 
-TEST(CalibrationFactor, FollowsTheKernelAndItsLibrary) {
+TEST(Calibration, FollowsTheKernelAndItsLibrary) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  EXPECT_NE(factor(gpu, kProblem, {GemmShape{64, 64, 32}, {}, {}}), factor(gpu));
-  EXPECT_NE(factor(derived(R"("kernels": {"overlap_exponent":
-                           {"value": 1.2, "evidence": "assumed", "source": "x"}})")),
-            factor(gpu));
+  EXPECT_NE(stretch(gpu, kProblem, {GemmShape{64, 64, 32}, {}, {}}), stretch(gpu));
+  EXPECT_NE(stretch(derived(R"("kernels": {"whole_wave_percent":
+                           {"value": 10, "evidence": "assumed", "source": "x"}})")),
+            stretch(gpu));
 }
 
-TEST(CalibrationFactor, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
+TEST(Calibration, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
   const KernelOverrides deep{GemmShape{128, 128, 64}, 6, {}};
-  EXPECT_THROW(factor(load_architecture("a100-sxm4-80gb").gpu, kProblem, deep), InputError);
-  EXPECT_EQ(factor(derived(R"("sm": {
+  EXPECT_THROW(stretch(load_architecture("a100-sxm4-80gb").gpu, kProblem, deep), InputError);
+  const GpuSpec large = derived(R"("sm": {
       "shared_memory_bytes": {"value": 400000, "evidence": "assumed", "source": "x"},
       "l1_and_shared_memory_bytes": {"value": 400000, "evidence": "assumed", "source": "x"},
-      "max_shared_memory_per_cta_bytes": {"value": 300000, "evidence": "assumed", "source": "x"}})"),
-                   kProblem, deep),
-            1);
+      "max_shared_memory_per_cta_bytes": {"value": 300000, "evidence": "assumed", "source": "x"}})");
+  const CalibratedKernel kernel = ShippedDesign(large).kernel(kProblem, deep, false);
+  EXPECT_FALSE(kernel.stretch.has_value());
+  EXPECT_EQ(kernel.in_sms_us(12.5, {}, {}, 1), 12.5);
 }
 
-TEST(CalibrationFactor, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
+TEST(Calibration, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
   nlohmann::json document = load_architecture_document("a100-sxm4-80gb");
   set_parameter(document, "/sms", 27, "a sweep");
   const GpuSpec swept = to_architecture(document, "x").gpu;
   EXPECT_EQ(swept.sms, 27);
-  EXPECT_EQ(factor(swept), factor(load_architecture("a100-sxm4-80gb").gpu));
+  EXPECT_EQ(stretch(swept), stretch(load_architecture("a100-sxm4-80gb").gpu));
 }
 
 GemmKernel kernel(const GpuSpec& spec, const GemmProblem& problem,
@@ -111,26 +138,15 @@ TEST(ShippedKernel, GivesWayToOneThatGainsMoreOrFits) {
 }
 
 // A kernel takes as long whether the library picked it for a derived design or the user named it.
-TEST(CalibrationFactor, IsThatOfTheKernelThatRunsChosenOrNamed) {
+TEST(Calibration, IsThatOfTheKernelThatRunsChosenOrNamed) {
   const GpuSpec quarter_l2 = derived(
       R"("memory": {"l2_bytes_per_cycle": {"value": 900, "evidence": "assumed", "source": "x"}})");
   const GemmProblem problem{{2048, 2048, 512}, 1, numerics::DataType::kF16, false};
   const GemmKernel chosen = kernel(quarter_l2, problem);
   const KernelOverrides named{chosen.cta_tile, chosen.stages, {}};
   const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
-  EXPECT_NE(factor(shipped, problem), factor(shipped, problem, named));
-  EXPECT_EQ(factor(quarter_l2, problem), factor(quarter_l2, problem, named));
-}
-
-// The same clock, as an option or as the boost clock of a design.
-TEST(CalibrationFactor, OfAClockIsThatOfADesignWithThatBoostClock) {
-  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
-  const GpuSpec fast =
-      derived(R"("boost_clock_mhz": {"value": 2820, "evidence": "assumed", "source": "x"})");
-  const double as_option =
-      ShippedDesign(shipped).kernel(kProblem, {}, false).calibration_factor(2820);
-  EXPECT_EQ(factor(fast), as_option);
-  EXPECT_NE(factor(shipped), as_option);
+  EXPECT_NE(stretch(shipped, problem), stretch(shipped, problem, named));
+  EXPECT_EQ(stretch(quarter_l2, problem), stretch(quarter_l2, problem, named));
 }
 
 // Tiles of one SM and of a pair of them have the same size.
