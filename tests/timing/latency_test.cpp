@@ -225,6 +225,7 @@ TEST(Selector, AnInstructionThatNeedsMoreInputsThanItHasIsRefused) {
 TEST(MultiplierArray, HalfTheDotUnitsDoubleTheInterval) {
   GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.dot_units /= 2;
+  narrow.sm.tensor_core.f32_dot_units /= 2;  // some of those
   SmHarness harness("narrow", narrow);
   EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 16);
 }

@@ -27,11 +27,11 @@ TEST(LastRound, OfAllSmsEndsWithTheLastOfThem) {
 }
 
 TEST(LastRound, MayBeOverBeforeTheRoundBeforeItEndsOnTheLastSms) {
-  // One SM ends its last CTA 8000 cycles before the simulated one does, the last SM its last but
-  // one 10000 - 8000 cycles later.
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 24000), -24000 / 2 + 24000 / 100);
+  // The last SM ends its second CTA half of the spread behind the simulated one, which ends its
+  // third one 10000 cycles behind its second.
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 12000), 6000 - 10000);
+  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 40000), 20000 - 10000);
   EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 24000), 12000);
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 40000), 10000);
 }
 
 TEST(LastRound, ThatIsTheOnlyOneStartsAndEndsTogether) {
