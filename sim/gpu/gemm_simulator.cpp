@@ -69,8 +69,7 @@ class GemmSimulator::Impl {
 
     GemmRun result;
     result.form = simulated_estimate(kernel, target);
-    result.clock_mhz =
-        clock_mhz(options_.clock, utilization(calibrated, times, result.form), spec_);
+    result.clock_mhz = clock_mhz(options_.clock, times, spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
@@ -137,17 +136,6 @@ class GemmSimulator::Impl {
     // What the L1 has the L2 is not asked for.
     const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
     return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));
-  }
-
-  /// Of the tensor cores at the boost clock. The clock of a derived design has to follow what its
-  /// time does.
-  double utilization(const CalibratedKernel& calibrated, const KernelEstimate& times,
-                     const KernelEstimate& form) const {
-    if (!spec_.fitted_design) {
-      return times.utilization();
-    }
-    const double in_sms = calibrated.in_sms_us(form.time_us(1) - form.outside_us(), times, form, 1);
-    return times.load_us / (in_sms + times.outside_us());
   }
 
   /// What calibration adds to the cycles of a launch that takes `on_gpu` of them on the GPU. It

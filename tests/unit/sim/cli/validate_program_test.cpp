@@ -150,7 +150,7 @@ TEST_F(ValidateProgram, SaysOfACalibratedGemmWhatADesignTwiceAsFastTakes) {
   const double us = base["dense"]["time_us"].get<double>();
   EXPECT_GT(base["dense"]["calibration_us"].get<double>(), 0.2 * us);
   const double saved = 1 - faster["dense"]["time_us"].get<double>() / us;
-  EXPECT_GT(saved, 0.45);
+  EXPECT_GT(saved, 0.3);
   EXPECT_NEAR(base["dense"]["saved_if_twice_as_fast"]["hbm"].get<double>(), saved, 1e-9);
   EXPECT_NE(base["explanation"].get<std::string>().find(
                 fmt::format("(twice as fast: -{:.0f} %)", 100 * saved)),
