@@ -61,7 +61,7 @@ def one_gemm(study):
     extra = {pattern: at(pattern, 128, 64, 20.6)["tensor_core_area_mm2"] - core for pattern in PATTERNS}
     fed = {pattern: speedup(at(pattern, 256, 128, 82.4)) for pattern in ("1:4", "2:8")}
     study.expect(all(bound(at(pattern, 128, 64, 20.6)) == "smem" for pattern in ("1:4", "2:8")), "shared memory bounds 1:4 and 2:8 on the A100's paths")
-    study.expect(stock["1:4"] < 1.25 * stock["2:4"], "1:4 gains little over 2:4 on the A100's paths")
+    study.expect(stock["1:4"] < 1.3 * stock["2:4"], "1:4 gains little over 2:4 on the A100's paths")
     study.expect(stock["4:8"] <= stock["2:4"], "4:8 comes out below 2:4")
     study.expect(min(fed.values()) >= 0.85 * 4, "1:4 and 2:8 reach 85 % of their ideal with B 2x, L2 2x, metadata 4x")
     study.expect(max(extra.values()) < 0.1 * core, "the selector is cheap")
