@@ -29,9 +29,22 @@ struct FormConstants {
 };
 
 // The launch cost, overlap and library of a GPU are fitted to measured times with these.
-constexpr FormConstants kGpu{16, 16, 0.9, 5.2, 1.5, 2.3, 150};
+constexpr FormConstants kGpu{.l2_overlap = 16,
+                             .latency_overlap = 16,
+                             .lone_warps = 0.9,
+                             .first_fill = 5.2,
+                             .next_fill = 1.5,
+                             .store_wait = 2.3,
+                             .barrier_cycles = 150};
 // Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{13, 6.4, 0.933, 1.78, 0, 0, 363, 13};
+constexpr FormConstants kSimulator{.l2_overlap = 13,
+                                   .latency_overlap = 6.4,
+                                   .lone_warps = 0.933,
+                                   .first_fill = 1.78,
+                                   .next_fill = 0,
+                                   .store_wait = 0,
+                                   .barrier_cycles = 363,
+                                   .dram_overlap = 13};
 // Exponent with which nothing passes beside anything else.
 constexpr double kOneAfterTheOther = 1;
 // Exponent with which tensor cores and shared memory work side by side.

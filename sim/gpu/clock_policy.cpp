@@ -20,15 +20,11 @@ std::string ClockPolicy::name() const {
 }
 
 double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu) {
-  return clock_mhz(policy, estimate.utilization(), gpu);
-}
-
-double clock_mhz(const ClockPolicy& policy, double utilization, const GpuSpec& gpu) {
   switch (policy.kind) {
     case ClockPolicy::Kind::kFixed:
       return policy.mhz;
     case ClockPolicy::Kind::kSustained:
-      return gpu.boost_clock_mhz * sustained_clock_ratio(utilization, gpu.kernels);
+      return gpu.boost_clock_mhz * sustained_clock_ratio(estimate.utilization(), gpu.kernels);
     case ClockPolicy::Kind::kBoost:
       break;
   }

@@ -42,7 +42,5 @@ struct ClockPolicy {
 
 /// The clock that `policy` gives a launch with this estimate.
 double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu);
-/// The same of a launch that keeps the tensor cores busy for the part `utilization` of its time.
-double clock_mhz(const ClockPolicy& policy, double utilization, const GpuSpec& gpu);
 
 }  // namespace sptc::sim
