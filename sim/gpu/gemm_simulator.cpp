@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -211,19 +212,31 @@ class GemmSimulator::Impl {
   static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
                             std::int64_t ctas, const GemmTraffic& traffic, TileTimes& tile_times) {
     GridTimes times{run.cycles, {}};
+    const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses,
+                         std::vector<CtaTimes>& of_sm) {
+      auto at = uses.begin();
+      for (std::int64_t tile = cta; tile < tiles; tile += ctas, at += k_tiles) {
+        ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
+        of_sm.push_back({at[k_tiles - 1],
+                         {at, at + k_tiles},
+                         traffic.requested_bytes(Operand::kA, tile, tile + 1) +
+                             traffic.requested_bytes(Operand::kB, tile, tile + 1)});
+      }
+    };
     for (const std::vector<CtaRecord>& records : run.ctas) {
       std::vector<CtaTimes>& of_sm = times.ctas.emplace_back();
       for (const CtaRecord& record : records) {
-        const std::vector<std::int64_t> cycles = tile_times.take(record.cta);
-        auto at = cycles.begin();
-        for (std::int64_t tile = record.cta; tile < tiles; tile += ctas, at += k_tiles) {
-          ensure(cycles.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
-          of_sm.push_back({at[k_tiles - 1],
-                           {at, at + k_tiles},
-                           traffic.requested_bytes(Operand::kA, tile, tile + 1) +
-                               traffic.requested_bytes(Operand::kB, tile, tile + 1)});
-        }
+        add(record.cta, tile_times.take(record.cta), of_sm);
       }
+    }
+    std::map<int, std::vector<CtaTimes>> of_followers;
+    for (const Followers::CtaOfFollower& cta : run.followers) {
+      add(cta.cta, cta.uses, of_followers[cta.sm]);
+    }
+    for (auto& [sm, of_sm] : of_followers) {
+      times.ctas.push_back(std::move(of_sm));
+    }
+    for (std::vector<CtaTimes>& of_sm : times.ctas) {
       std::sort(of_sm.begin(), of_sm.end(),
                 [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
     }

@@ -46,11 +46,11 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts) {
+void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share) {
   const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
   share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
   if (followed_) {
-    followers_->start(clock_mhz_, kernel, parts);
+    followers_->start(clock_mhz_, kernel, parts, l2_share);
     share_->follow(*followers_);
     kernel.observer = followers_.get();
   }
@@ -86,7 +86,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
     memory_->reset(clock_mhz_, l2_share);
   }
   if (share_) {
-    reset_share(kernel, parts);
+    reset_share(kernel, parts, l2_share);
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
@@ -121,11 +121,16 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   if (followers_->ctas_left() > 0) {
     // No leader did anything like what some others have to do: as if nobody followed.
     followed_ = false;
-    result = run(launched, parts);
+    result = run(launched, parts, l2_share);
     followed_ = true;
   } else if (followers_->replays()) {
+    std::vector<Followers::CtaOfFollower> before = followers_->take_ctas();
     const std::int64_t cycles = followers_->replay();
-    result.cycles = followers_->ctas_left() == 0 ? cycles : result.cycles;
+    const bool better = followers_->ctas_left() == 0;
+    result.cycles = better ? cycles : result.cycles;
+    result.followers = better ? followers_->take_ctas() : std::move(before);
+  } else {
+    result.followers = followers_->take_ctas();
   }
   return result;
 }

@@ -20,6 +20,7 @@ namespace sptc::sim {
 struct GridRun {
   std::int64_t cycles = 0;                   ///< launch of the first CTA to the end of the last
   std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
+  std::vector<Followers::CtaOfFollower> followers;  ///< on SMs that are not built
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -69,7 +70,7 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
-  void reset_share(KernelLaunch& kernel, const std::vector<int>& parts);
+  void reset_share(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share);
   CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts);
   void report_stuck() const;
 

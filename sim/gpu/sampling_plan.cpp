@@ -24,6 +24,9 @@ constexpr std::int64_t kFollowedInstructions = 80000;
 // followers do not have. It pays most where CTAs share output tiles: what the L2 keeps of a shorter
 // grid says little of the whole one.
 constexpr double kMoreWork = 2.4, kMoreWorkOfStreamK = 4;
+// k-tiles of a CTA that are simulated at most where its main loop is shortened, from how many on it
+// is, and up to how many rounds of lone CTAs none is left out (Extrapolation).
+constexpr std::int64_t kTilesOfShortened = 27, kTilesToShorten = 40, kRoundsOfShortened = 4;
 
 /// As many of the `active` SMs at equal distances, `beside` of them beside each other: of each
 /// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
@@ -49,7 +52,7 @@ SamplingPlan::SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu,
       gpu_(gpu),
       options_(options),
       followed_(options.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
-                (at_once() || few_enough_to_follow())),
+                (at_once() || few_enough_to_follow(kernel.k_tiles()) || few_when_shortened())),
       sms_(choose_sms()) {}
 
 int SamplingPlan::sms_built(const GpuSpec& gpu, Sms sms) {
@@ -58,9 +61,14 @@ int SamplingPlan::sms_built(const GpuSpec& gpu, Sms sms) {
                                : std::clamp(gpu.sms - 1, 1, kMostSampled);
 }
 
-bool SamplingPlan::few_enough_to_follow() const {
-  const std::int64_t tiles = kernel_.ctas() * kernel_.k_tiles();
-  const std::int64_t instructions = instructions_of_sm();
+bool SamplingPlan::whole() const {
+  return !options_.extrapolate ||
+         (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
+}
+
+bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {
+  const std::int64_t tiles = kernel_.ctas() * k_tiles;
+  const std::int64_t instructions = instructions_of_sm() * k_tiles / kernel_.k_tiles();
   if (tiles <= kFollowedTiles && instructions <= kFollowedInstructions) {
     return true;
   }
@@ -70,6 +78,13 @@ bool SamplingPlan::few_enough_to_follow() const {
   const double work = static_cast<double>(tiles) / kFollowedTiles +
                       static_cast<double>(instructions) / (kFollowedInstructions / 2);
   return work <= (kernel_.stream_k() ? kMoreWorkOfStreamK : kMoreWork);
+}
+
+bool SamplingPlan::few_when_shortened() const {
+  // With several CTAs per SM the depth decides which of them ends first.
+  return kernel_.ctas_per_sm == 1 && kernel_.ctas() <= kRoundsOfShortened * gpu_.sms &&
+         !kernel_.persistent() && !kernel_.stream_k() && !kernel_.staged_in_registers() &&
+         kernel_.k_tiles() > kTilesToShorten && few_enough_to_follow(kTilesOfShortened);
 }
 
 /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.

@@ -21,13 +21,14 @@ class SamplingPlan {
   static int sms_built(const GpuSpec& gpu, GemmSimulator::Sms sms);
 
   /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
-  /// and else where that is not too much work for a whole grid. Not where columns of B are windows
-  /// of one image: addresses do not say that DRAM delivers it once.
+  /// and else where that is not too much work for a whole grid or, of SMs with one CTA each, for
+  /// one with a shorter main loop. Not where columns of B are windows of one image: addresses do
+  /// not say that DRAM delivers it once.
   bool followed() const { return followed_; }
 
-  /// Whether all of the grid is simulated: of one whose CTAs are not resident at once no other one
-  /// is like it.
-  bool whole() const { return !options_.extrapolate || (followed_ && !at_once()); }
+  /// Whether all of the grid is simulated: of one whose SMs hold several CTAs that are not resident
+  /// at once no other one is like it.
+  bool whole() const;
 
   /// CTAs that the GPU holds.
   std::int64_t resident() const { return std::int64_t{gpu_.sms} * kernel_.ctas_per_sm; }
@@ -42,7 +43,9 @@ class SamplingPlan {
 
  private:
   bool at_once() const { return kernel_.ctas() <= resident() && !shares_tiles(); }
-  bool few_enough_to_follow() const;
+  /// A grid of that depth.
+  bool few_enough_to_follow(std::int64_t k_tiles) const;
+  bool few_when_shortened() const;
   std::int64_t active_sms() const;
   std::int64_t instructions_of_sm() const;
   int count() const;

@@ -26,9 +26,10 @@ Followers::Followers(const MemorySpec& spec, double clock_mhz, int sms, Bytes wr
       written_per_cycle_(static_cast<double>(written_per_cycle.count())),
       ctas_of_sm_(static_cast<std::size_t>(sms)) {}
 
-void Followers::start(double clock_mhz, const KernelLaunch& kernel,
-                      const std::vector<int>& leaders) {
+void Followers::start(double clock_mhz, const KernelLaunch& kernel, const std::vector<int>& leaders,
+                      double l2_share) {
   clock_mhz_ = clock_mhz;
+  l2_share_ = l2_share;
   kernel_ = &kernel;
   reset_memory();
   leaders_ = leaders;
@@ -41,9 +42,10 @@ void Followers::start(double clock_mhz, const KernelLaunch& kernel,
 }
 
 void Followers::reset_memory() {
-  l2_and_dram_.reset(clock_mhz_);
+  l2_and_dram_.reset(clock_mhz_, l2_share_);
   shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
   actions_ = {};
+  ended_ctas_.clear();
   order_ = 0;
   now_ = end_ = ended_ = 0;
   handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
@@ -72,7 +74,7 @@ void Followers::assign_followers(const std::vector<int>& leaders) {
     for (int number = 0; number < kernel_->ctas_per_sm; ++number) {
       places_of_leader_[index].push_back(places_.size());
       Place& place = places_.emplace_back();
-      place.reference = {index, static_cast<std::size_t>(number), 0};
+      place.home = {index, static_cast<std::size_t>(number), 0};
       place.sm = sm;
     }
   }
@@ -106,7 +108,7 @@ std::int64_t Followers::next_cta(std::size_t leader, std::int64_t ended, std::in
   }
   for (const std::size_t index : places_of_leader_[leader]) {
     Place& place = places_[index];
-    if (place.reference.place != number) {
+    if (place.home.place != number) {
       continue;
     }
     if (const std::int64_t first = place.sm + static_cast<std::int64_t>(number) * sms_;
@@ -178,9 +180,12 @@ void Followers::begin_cta(std::size_t index, std::int64_t cta, std::int64_t now)
 
 void Followers::begin_segment(std::size_t index, std::int64_t now) {
   Place& place = places_[index];
-  LeaderLog::Reference& reference = place.reference;
-  reference.segment =
-      log_.reference(reference.leader, reference.place, place.segments + place.segment);
+  place.home.segment = place.segments + place.segment;
+  const LeaderLog::Reference reference = place.reference = log_.reference(place.home);
+  std::vector<std::size_t>& waiting = places_of_leader_[reference.leader];
+  if (std::find(waiting.begin(), waiting.end(), index) == waiting.end()) {
+    waiting.push_back(index);
+  }
   if (place.segment == 0 || !log_.persistent()) {
     place.used = kNever;
     const std::int64_t tiles =
@@ -205,6 +210,9 @@ void Followers::end_segment(std::size_t index, std::int64_t now) {
   }
   ++ended_;
   end_ = std::max(end_, now);
+  if (!place.uses.empty()) {
+    ended_ctas_.push_back({place.sm, place.cta, now, std::exchange(place.uses, {})});
+  }
   place.segments += place.work.size();
   place.cta = -1;
   if (const std::int64_t cta = take_cta(place.sm); cta >= 0) {
@@ -313,6 +321,9 @@ void Followers::use(const Action& action) {
   }
   place.use_planned = false;
   place.used = action.cycle;
+  if (kernel_->recorder != nullptr && lone_ctas() && !place.leads) {
+    place.uses.push_back(action.cycle);
+  }
   const std::int64_t in_segment = place.in_segment();
   const WorkSegment& work = place.work[place.segment];
   const bool last = ++place.tiles_used == place.segment_end();
@@ -404,11 +415,10 @@ std::int64_t Followers::finish() {
 }
 
 bool Followers::replays() const {
-  const bool alone = kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_;
   const bool many =
       log_.persistent() ? log_.work_of(0).size() > kManySegments : kernel_->work != nullptr;
   const std::size_t leading = leaders_.size() * static_cast<std::size_t>(kernel_->ctas_per_sm);
-  return places_.size() > leading && (alone || many);
+  return places_.size() > leading && (lone_ctas() || many);
 }
 
 std::int64_t Followers::replay() {
@@ -417,14 +427,16 @@ std::int64_t Followers::replay() {
   for (std::size_t leader = 0; leader < leaders_.size(); ++leader) {
     for (int number = 0; number < kernel_->ctas_per_sm; ++number) {
       Place& place = places_.emplace_back();
-      place.reference = {leader, static_cast<std::size_t>(number), 0};
+      place.home = {leader, static_cast<std::size_t>(number), 0};
       place.sm = leaders_[leader];
+      place.leads = true;
     }
   }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
     place.segments = 0;
-    const std::int64_t first = place.sm + static_cast<std::int64_t>(place.reference.place) * sms_;
+    place.uses.clear();
+    const std::int64_t first = place.sm + static_cast<std::int64_t>(place.home.place) * sms_;
     if (first < handed_out_) {
       begin_cta(i, first, 0);
     }

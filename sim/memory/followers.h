@@ -31,8 +31,9 @@ class Followers : public TileObserver {
   Followers(const MemorySpec& spec, double clock_mhz, int sms, Bytes written_per_cycle);
 
   /// Before a grid, from an empty memory on. `leaders`: SMs in rising order, the first one of each
-  /// partition of the L2 among them.
-  void start(double clock_mhz, const KernelLaunch& kernel, const std::vector<int>& leaders);
+  /// partition of the L2 among them. The L2 keeps as much as `l2_share` of its capacity holds.
+  void start(double clock_mhz, const KernelLaunch& kernel, const std::vector<int>& leaders,
+             double l2_share = 1);
 
   /// The next CTA of leader number `leader`, where CTA `ended` ended, if any; -1: none is left.
   /// Call in the order of the cycles, for the first CTAs in the order of their places on the SMs.
@@ -56,6 +57,18 @@ class Followers : public TileObserver {
 
   /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.
   std::int64_t replay();
+
+  /// A CTA of a follower, where the launch has a recorder. What several CTAs of an SM take from each
+  /// other only leaders know: none of those.
+  struct CtaOfFollower {
+    int sm = 0;
+    std::int64_t cta = 0;
+    std::int64_t end = 0;            ///< cycle
+    std::vector<std::int64_t> uses;  ///< cycles of its k-tiles
+  };
+  /// As they ended, by finish() or by the last replay(), which counts cycles from 0. Taking them
+  /// empties the list.
+  std::vector<CtaOfFollower> take_ctas() { return std::exchange(ended_ctas_, {}); }
 
   /// CTAs that did not end.
   std::int64_t ctas_left() const { return kernel_->ctas - ended_; }
@@ -86,6 +99,7 @@ class Followers : public TileObserver {
   };
   /// Where a follower has CTAs one after the other, as its leader has.
   struct Place {
+    LeaderLog::Reference home;       ///< what it follows as far as that goes
     LeaderLog::Reference reference;  ///< that the segment follows
     int sm = 0;
     std::int64_t cta = -1;  ///< -1: none
@@ -96,6 +110,8 @@ class Followers : public TileObserver {
     std::int64_t tiles = 0;       ///< of the CTA
     std::int64_t tiles_used = 0;
     std::int64_t used = kNever;  ///< the latest
+    bool leads = false;          ///< in replay()
+    std::vector<std::int64_t> uses;
     bool use_planned = false;
     std::vector<Pending> pending;
     std::array<Arrival, kUnderWay> arrivals;
@@ -124,6 +140,7 @@ class Followers : public TileObserver {
     }
   };
 
+  bool lone_ctas() const { return kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_; }
   /// Nothing is handed out, done or in the L2.
   void reset_memory();
   void assign_followers(const std::vector<int>& leaders);
@@ -156,7 +173,7 @@ class Followers : public TileObserver {
   int partitions_;
   int sms_;
   double written_per_cycle_;
-  double clock_mhz_ = 0;
+  double clock_mhz_ = 0, l2_share_ = 1;
   const KernelLaunch* kernel_ = nullptr;
   std::vector<int> leaders_;  ///< SMs
   LeaderLog log_;
@@ -169,6 +186,7 @@ class Followers : public TileObserver {
   std::vector<std::int64_t> ctas_of_sm_;                        ///< handed out
   std::vector<std::size_t> places_taken_;                       ///< of each leader
   std::vector<std::pair<std::int64_t, std::size_t>> resident_;  ///< CTA of a leader and its place
+  std::vector<CtaOfFollower> ended_ctas_;
   std::int64_t now_ = 0;
   std::int64_t end_ = 0;
 };

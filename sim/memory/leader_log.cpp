@@ -354,11 +354,24 @@ void LeaderLog::start_again() {
   }
 }
 
-std::size_t LeaderLog::reference(std::size_t leader, std::size_t number,
-                                 std::size_t segment) const {
-  const Place& place = places_[leader][number];
-  ensure(place.begun > 0, "a leader has no CTA to follow");
-  return std::min(segment, place.begun - 1);
+LeaderLog::Reference LeaderLog::reference(const Reference& to) const {
+  const auto begun = [&](std::size_t leader, std::size_t number) {
+    return places_[leader][number].begun;
+  };
+  ensure(begun(to.leader, to.place) > 0, "a leader has no CTA to follow");
+  const std::size_t numbers = places_[to.leader].size();
+  const std::size_t leaders = persistent_ ? 1 : places_.size();
+  for (std::size_t i = 0; i < numbers; ++i) {
+    const std::size_t number = (to.place + i) % numbers;
+    for (std::size_t j = 0; j < leaders; ++j) {
+      const std::size_t leader = (to.leader + j) % places_.size();
+      const bool own_place_or_other_leader = i == 0 || leader != to.leader;
+      if (own_place_or_other_leader && begun(leader, number) > to.segment) {
+        return {leader, number, to.segment};
+      }
+    }
+  }
+  return {to.leader, to.place, begun(to.leader, to.place) - 1};
 }
 
 LeaderLog::Tile* LeaderLog::tile_of(const Reference& to, std::int64_t tile) {

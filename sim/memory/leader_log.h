@@ -115,9 +115,10 @@ class LeaderLog {
   struct Reference {
     std::size_t leader = 0, place = 0, segment = 0;
   };
-  /// The segment of place `number` that stands beside `segment` of a follower, or the latest one
-  /// where the leader has not come as far.
-  std::size_t reference(std::size_t leader, std::size_t number, std::size_t segment) const;
+  /// The segment that stands beside segment `to.segment` of a follower of `to.leader`: that of the
+  /// leader's place or, where it has not come as far, the same of another leader, preferably in the
+  /// same place. Where none has come as far, the leader's latest one.
+  Reference reference(const Reference& to) const;
 
   /// Before all is repeated once more, now that all is known.
   void start_again();

@@ -149,6 +149,11 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       row("rtx3070ti", {10240, 10240, 128}, true, 0.03), row("a40", {3072, 8192, 768}, true, 0.02),
       // Two CTAs per SM, which all end at the same time; nearly all SMs get a third one.
       row("a100-sxm4-80gb", {2048, 2560, 989}, false, 0.02),
+      // The leader before an SM has no CTA in the last round, another leader has.
+      row("rtx4090", {5120, 512, 768}, false, 0.03),
+      row("rtx3070ti", {2560, 200, 2048}, false, 0.01),
+      // Two rounds of lone CTAs with a long main loop: the others are in step, the leaders not.
+      row("a40", {11008, 384, 3584}, true, 0.01), row("l40s", {13824, 512, 3072}, true, 0.01),
       // Leaders at equal distances would all finish their output tiles.
       row("a40", {384, 1664, 672}, false, 0.06, Decomposition::kStreamK)};
   for (const Row& of : rows) {
