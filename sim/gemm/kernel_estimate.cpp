@@ -45,12 +45,14 @@ constexpr FormConstants kSimulator{.l2_overlap = 13,
                                    .store_wait = 0,
                                    .barrier_cycles = 363,
                                    .dram_overlap = 13};
-// Exponent with which nothing passes beside anything else.
-constexpr double kOneAfterTheOther = 1;
 // Exponent with which tensor cores and shared memory work side by side.
 constexpr double kDataPathOverlap = 16;
 // Main loop of a tile that the library of a GPU does not have, as a share of the rate.
 constexpr double kOtherTile = 0.987;
+
+// Lone CTAs of two stages wait for DRAM together as long as no more of them, over all rounds, read
+// a tile; else they drift apart, and some find in the L2 what others waited for.
+constexpr double kReadersInStep = 2;
 
 // Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
 constexpr double kL2ShareOfOperand = 0.35;
@@ -122,6 +124,29 @@ double output_elements(const GemmProblem& problem) {
 
 double dram_bytes_per_us(const KernelTarget& target) {
   return target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) * target.boost_clock_mhz;
+}
+
+/// Whether a CTA multiplies alone on its SM, with one k-tile under way: two stages.
+bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
+  const bool lone = kernel.ctas_per_sm == 1 || kernel.ctas() <= target.sms;
+  return lone && !kernel.staged_in_registers() && !kernel.copies_ahead();
+}
+
+/// What part of `dram_us` SMs wait for that are in step: they ask for their next k-tiles at the
+/// same time, and have those when DRAM has delivered them all.
+double dram_waited(const GemmKernel& kernel, const KernelTarget& target, double dram_us) {
+  if (!waits_for_each(kernel, target) || kernel.persistent() || dram_us <= 0) {
+    return 0;
+  }
+  const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
+                                          static_cast<double>(target.sms * kernel.ctas_per_sm));
+  const auto in_step = [&](std::int64_t readers) {
+    return static_cast<double>(readers) * rounds <= kReadersInStep;
+  };
+  const DeliveredBytes delivered = delivered_bytes(kernel, GemmBytes(kernel), target);
+  const double waited =
+      (in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0);
+  return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
 }
 
 /// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
@@ -250,12 +275,17 @@ double power_mean(std::initializer_list<double> times, double exponent) {
   return longest * std::pow(sum, 1 / exponent);
 }
 
-/// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run.
-double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid) {
+/// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run, at a clock
+/// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
+double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
   const double data_path =
       power_mean({times.tensor_us, times.shared_memory_us}, kDataPathOverlap) * of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
-  return power_mean({power_mean({data_path, from_l2}, times.l2_overlap), times.latency_us * of_sm},
+  const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
+                        times.serial.dram * times.dram_us * ratio) *
+                           of_sm +
+                       times.serial.data_path * data_path;
+  return power_mean({power_mean({data_path, from_l2}, times.l2_overlap), waits},
                     times.latency_overlap);
 }
 
@@ -269,12 +299,16 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const auto [ctas, most, active] = grid;
 
   KernelEstimate result;
-  // Two stages, of which one is multiplied: the SMs ask for their next k-tile at the same time and
-  // wait for it together, where no second round of CTAs draws them apart.
-  const bool in_step =
-      !kernel.staged_in_registers() && !kernel.copies_ahead() && kernel.ctas() <= target.sms;
-  result.l2_overlap = in_step ? kOneAfterTheOther : constants.l2_overlap;
-  result.latency_overlap = in_step ? kOneAfterTheOther : constants.latency_overlap;
+  result.l2_overlap = constants.l2_overlap;
+  result.latency_overlap = constants.latency_overlap;
+  double of_k_tile = memory.dram_latency_cycles() + constants.barrier_cycles;
+  if (waits_for_each(kernel, target)) {
+    of_k_tile = memory.dram_latency_cycles();
+    result.serial.sm_port = 1;
+    // The next k-tile is asked for before the first k-step and waited for before the last one; by a
+    // producer warp when a stage is free, which it is when the k-tile in the other one has come.
+    result.serial.data_path = kernel.persistent() ? 0 : 1.0 / kernel.k_steps_per_tile();
+  }
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.load_us = mean / cycles_per_us;
@@ -296,8 +330,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const auto k_tiles = static_cast<double>(kernel.k_tiles());
   const double waited_for = kernel.persistent() ? rounds * k_tiles - under_way
                                                 : rounds * std::max(0.0, k_tiles - under_way);
-  result.latency_us = std::max(0.0, waited_for) / under_way *
-                      (memory.dram_latency_cycles() + constants.barrier_cycles) / cycles_per_us;
+  result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
   result.fill_us = (memory.dram_latency_cycles() * constants.first_fill + store) / cycles_per_us;
@@ -328,14 +361,15 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
 
 double KernelEstimate::beside_dram_us(double ratio) const {
   // The last CTAs of the busiest SM have the L2 with fewer SMs.
-  double in_sms = last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid) : 0;
-  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid) : 0;
+  double in_sms =
+      last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid, ratio) : 0;
+  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid, ratio) : 0;
   return (in_sms + next_fills_us) / ratio;
 }
 
 double KernelEstimate::time_us(double ratio) const {
   // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
-  return side_by_side_us(beside_dram_us(ratio), dram_us, dram_overlap) + around_us(ratio) +
+  return side_by_side_us(beside_dram_us(ratio), dram_beside_us(), dram_overlap) + around_us(ratio) +
          outside_us();
 }
 
@@ -353,13 +387,14 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
     // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM takes as much as a
     // dense one at the same clock (the energy models of all GPUs), though its tensor cores multiply
     // for a smaller share. So the whole of its main loops is what a dense one's are.
-    result.load_us =
-        of_mean_sm / waves * dense_main_loop(kernel, target.library) * main_loops_us(result, 1, 1);
+    result.load_us = of_mean_sm / waves * dense_main_loop(kernel, target.library) *
+                     main_loops_us(result, 1, 1, 1);
   }
   result.dram_overlap = target.library.overlap_exponent;
   result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
                     output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);
   result.dram_us -= result.store_us;
+  result.serial.dram = dram_waited(kernel, target, result.dram_us);
   // The last epilogue of an SM may be slower than its port.
   const double port = target.memory.sm_port_bytes_per_cycle;
   const double epilogue = std::min(port, target.library.epilogue_bytes_per_cycle);
@@ -387,6 +422,7 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
   result.store_us = std::max(0.0, last - kept) / dram_bytes_per_us(target);
   const double in_dram_us = stored / kernel.split_k / dram_bytes_per_us(target);
   result.dram_us -= std::min(in_dram_us, kept / dram_bytes_per_us(target) + result.store_us);
+  result.serial.dram = dram_waited(kernel, target, result.dram_us);
   if (target.library.whole_tiles && !kernel.stream_k()) {
     const double most = grid_on_gpu(kernel, target).most;
     const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;

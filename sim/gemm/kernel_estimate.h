@@ -27,6 +27,10 @@ struct KernelEstimate {
   /// Of several rounds: what part the last one is of the busiest SM's work, and of the grid the
   /// CTAs that run then, which have the L2 to themselves.
   double last_share = 0, last_of_grid = 0;
+  /// Parts that come behind each other and behind latencies: of CTAs with one k-tile under way.
+  struct Serial {
+    double data_path = 0, sm_port = 0, dram = 0;
+  } serial;
   double l2_overlap = 1;       ///< exponents of overlap: L2 beside the data path,
   double latency_overlap = 1;  ///< latencies beside both,
   double dram_overlap = 1;     ///< and DRAM beside all of them
@@ -35,6 +39,8 @@ struct KernelEstimate {
   double time_us(double ratio) const;
   /// Of that, what DRAM works beside: main loops, and what the SMs do between them.
   double beside_dram_us(double ratio) const;
+  /// What DRAM does beside that.
+  double dram_beside_us() const { return (1 - serial.dram) * dram_us; }
   /// And what it does not: D that is waited for, the first tiles and the last results.
   double around_us(double ratio) const { return store_us + fill_us / ratio; }
   /// What the SMs have no part in.

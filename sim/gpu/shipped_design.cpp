@@ -44,12 +44,12 @@ double CalibratedKernel::in_sms_us(double simulated_us, const KernelEstimate& on
   const double beside = std::max(simulated_us - around, simulated_us * (1 - around / in_form));
   // The part of that in which DRAM works, and that in which the SMs do: at least the rest of it,
   // and where DRAM works nearly all the time, what the form says.
-  const double dram = std::min(1.0, simulated.dram_us / beside);
+  const double dram = std::min(1.0, simulated.dram_beside_us() / beside);
   const double least = std::pow(1 - std::pow(dram, kWorkTogether), 1 / kWorkTogether);
   const double in_form_sms =
-      dram > 0 ? dram * simulated.beside_dram_us(ratio) / simulated.dram_us : 1;
+      dram > 0 ? dram * simulated.beside_dram_us(ratio) / simulated.dram_beside_us() : 1;
   const double sms = std::max(least, std::min(1.0, in_form_sms));
-  return side_by_side_us(*stretch * sms * beside, on_gpu.dram_us, on_gpu.dram_overlap) +
+  return side_by_side_us(*stretch * sms * beside, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
          on_gpu.around_us(ratio);
 }
 

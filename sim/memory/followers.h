@@ -58,8 +58,8 @@ class Followers : public TileObserver {
   /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.
   std::int64_t replay();
 
-  /// A CTA of a follower, where the launch has a recorder. What several CTAs of an SM take from each
-  /// other only leaders know: none of those.
+  /// A CTA of a follower, where the launch has a recorder. What several CTAs of an SM take from
+  /// each other only leaders know: none of those.
   struct CtaOfFollower {
     int sm = 0;
     std::int64_t cta = 0;
