@@ -190,6 +190,32 @@ class Extrapolation {
       }
       return sum;
     }
+    /// Of the CTAs of a fill beside which those of others, of `all` of the SM, work too: as long as
+    /// the SM takes for a k-tile of any. Nothing where none does.
+    std::optional<double> beside_others(std::span<const CtaTimes* const> fill,
+                                        std::span<const CtaTimes> all) const {
+      std::int64_t from = begin(fill.front()), to = end(fill.front());
+      for (const CtaTimes* const cta : fill) {
+        from = std::min(from, begin(cta));
+        to = std::max(to, end(cta));
+      }
+      const auto done_by = [&](const CtaTimes& cta) {
+        return std::upper_bound(cta.tiles.begin(), cta.tiles.end(), to) -
+               std::upper_bound(cta.tiles.begin(), cta.tiles.end(), from);
+      };
+      std::int64_t done = 0, own = 0;
+      for (const CtaTimes& cta : all) {
+        done += done_by(cta);
+      }
+      for (const CtaTimes* const cta : fill) {
+        own += done_by(*cta);
+      }
+      if (done == own) {
+        return std::nullopt;
+      }
+      return static_cast<double>(to - from) / static_cast<double>(done) *
+             static_cast<double>(tiles) * static_cast<double>(fill.size());
+    }
   };
 
   /// CTAs of an SM in its fill number `fill`, those that copy at least `bytes`. Where all SMs are
@@ -222,8 +248,12 @@ class Extrapolation {
       }
       if (of_sm.size() >= most) {
         // Of many fills each has CTAs of others beside its own.
-        mean.add(several_fills_ ? left_out.side_by_side(of_sm)
-                                : left_out.in_turns(std::move(of_sm)));
+        if (several_fills_) {
+          mean.add(left_out.side_by_side(of_sm));
+        } else {
+          const std::optional<double> mixed = left_out.beside_others(of_fill(ctas, fill, 0), ctas);
+          mean.add(mixed ? *mixed : left_out.in_turns(std::move(of_sm)));
+        }
       }
     }
     return mean.count > 0 ? std::optional(mean.value()) : std::nullopt;

@@ -109,6 +109,33 @@ TEST(Extrapolation, StaysWithinTwoPercentOfTheWholeSimulation) {
   EXPECT_GE(extrapolated, 10);
 }
 
+TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedOnTogether) {
+  // Half the tensor rate: three CTAs of an SM take turns at the tensor cores, and the two that
+  // follow begin beside the last of them.
+  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  spec.sm.tensor_core.dot_units /= 2;
+  spec.sm.tensor_core.f32_dot_units /= 2;
+  spec.sm.tensor_core.selector_bytes_per_cycle /= 2;
+  KernelOverrides kernel;
+  kernel.cta_tile = GemmShape{64, 128, 32};
+  const auto cycles = [&](bool extrapolate) {
+    return in_child<std::int64_t>(
+               1,
+               [&] {
+                 GemmSimulator simulator(spec, {GemmSimulator::Sms::kSampled, extrapolate, ""});
+                 const GemmRun run =
+                     simulator.run({{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
+                 EXPECT_EQ(run.sampling.extrapolated, extrapolate);
+                 return std::vector{run.cycles};
+               })
+        .front();
+  };
+  const auto whole = static_cast<double>(cycles(false));
+  const double deviation = static_cast<double>(cycles(true)) / whole - 1;
+  std::printf("%12.0f %8.3f%%\n", whole, 100 * deviation);
+  EXPECT_LE(std::abs(deviation), 0.02);
+}
+
 /// Fraction by which the cycles of all SMs, carried on, differ from those of the whole simulation.
 double deviation_of_all_sms(const GpuSpec& spec, const GemmProblem& problem) {
   const auto cycles = [&](bool extrapolate) {
