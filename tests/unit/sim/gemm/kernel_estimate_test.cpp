@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The closed form on kernels whose bytes and products can be counted by hand.
+#include "sim/gemm/kernel_estimate.h"
+
+#include "tests/unit/sim/gemm/a100_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// In tiles of 128 x 128, with 32 stored elements of a row of A.
+GemmKernel with_tile(const GemmProblem& problem, int stages = 3) {
+  const GemmShape tile{128, 128, problem.sparse ? 64 : 32};
+  return choose_kernel(problem, {tile, stages, 1}, a100().kernel_target(), false);
+}
+
+/// 16 CTAs of 128 x 128, one for each of 16 SMs.
+GemmKernel one_wave(int stages = 3) {
+  return with_tile(problem(512, 512, 4096), stages);
+}
+
+/// 1024 CTAs.
+GemmKernel many_waves(bool sparse = false) {
+  return with_tile(problem(4096, 4096, 4096, sparse));
+}
+
+double dram_bytes_per_us(const GpuSpec& gpu) {
+  return gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz;
+}
+
+using Form = KernelEstimate (*)(const GemmKernel&, const KernelTarget&);
+
+/// Of a design with a changed rate, where `kernel` stays.
+KernelEstimate on(const GpuSpec& gpu, const GemmKernel& kernel, Form form = estimate) {
+  return form(kernel, gpu.kernel_target());
+}
+
+/// A rate, and the term that it is the rate of.
+struct Rate {
+  const char* name;
+  void (*multiply)(GpuSpec& gpu, int factor);
+  std::vector<double KernelEstimate::*> terms;
+};
+
+const std::vector<Rate> kRates{
+    {"tensor cores",
+     [](GpuSpec& gpu, int factor) {
+       gpu.sm.tensor_core.dot_units *= factor;
+       gpu.sm.tensor_core.f32_dot_units *= factor;
+     },
+     {&KernelEstimate::tensor_us}},
+    {"shared memory",
+     [](GpuSpec& gpu, int factor) { gpu.sm.shared_memory_banks *= factor; },
+     {&KernelEstimate::shared_memory_us}},
+    {"ports of the SMs",
+     [](GpuSpec& gpu, int factor) { gpu.memory.sm_port_bytes_per_cycle *= factor; },
+     {&KernelEstimate::sm_port_us}},
+    {"L2",
+     [](GpuSpec& gpu, int factor) { gpu.memory.l2_bytes_per_cycle *= factor; },
+     {&KernelEstimate::l2_us}},
+    {"DRAM",
+     [](GpuSpec& gpu, int factor) { gpu.memory.dram_gb_per_s *= factor; },
+     {&KernelEstimate::dram_us, &KernelEstimate::store_us}},
+};
+
+const std::vector<double KernelEstimate::*> kTerms{
+    &KernelEstimate::tensor_us, &KernelEstimate::shared_memory_us, &KernelEstimate::sm_port_us,
+    &KernelEstimate::l2_us,     &KernelEstimate::dram_us,          &KernelEstimate::store_us};
+
+TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
+  for (const Form form : {estimate, simulated_estimate}) {
+    for (const bool sparse : {false, true}) {
+      const GemmKernel kernel = many_waves(sparse);
+      const KernelEstimate base = on(a100(), kernel, form);
+      for (const Rate& rate : kRates) {
+        GpuSpec faster = a100();
+        rate.multiply(faster, 4);
+        const KernelEstimate changed = on(faster, kernel, form);
+        for (const auto term : kTerms) {
+          const bool is_own =
+              std::find(rate.terms.begin(), rate.terms.end(), term) != rate.terms.end();
+          EXPECT_DOUBLE_EQ(changed.*term, base.*term / (is_own ? 4 : 1)) << rate.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelEstimate, NoTimeGrowsWithARate) {
+  for (const Form form : {estimate, simulated_estimate}) {
+    for (const GemmProblem& launch :
+         {problem(64, 64, 64), problem(8192, 16, 8192), problem(4096, 4096, 4096, true),
+          problem(256, 25088, 1024, true), problem(1000, 1000, 1000)}) {
+      const GemmKernel kernel = choose_kernel(launch, {}, a100().kernel_target(), false);
+      for (const Rate& rate : kRates) {
+        double before = on(a100(), kernel, form).time_us(1);
+        for (const int factor : {2, 4, 1024}) {
+          GpuSpec faster = a100();
+          rate.multiply(faster, factor);
+          const double now = on(faster, kernel, form).time_us(1);
+          EXPECT_LE(now, before) << rate.name << ", " << launch.shape.m;
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+// What is left where one resource is a thousand times slower: bytes / rate, worked out by hand.
+TEST(KernelEstimate, OfASlowDramIsTheBytesOfOperandsAndDAndWhatItDoesNotWorkBeside) {
+  GpuSpec slow = a100();
+  slow.memory.dram_gb_per_s /= 1000;
+  const double bytes = 2.0 * (512 * 4096 + 512 * 4096 + 512 * 512);
+  const KernelEstimate form = on(slow, one_wave());
+  const double expected = bytes / dram_bytes_per_us(slow) + form.around_us(1) + form.outside_us();
+  EXPECT_NEAR(form.time_us(1), expected, 0.001 * expected);
+}
+
+TEST(KernelEstimate, OfASlowL2IsWhatAllTilesReadAndWrite) {
+  GpuSpec slow = a100();
+  slow.memory.l2_bytes_per_cycle /= 1000;
+  // Each of 4 columns of tiles reads A, each of 4 rows B.
+  const double bytes = 2.0 * (4 * 512 * 4096 + 4 * 512 * 4096 + 512 * 512);
+  const KernelEstimate form = on(slow, one_wave());
+  EXPECT_NEAR(form.beside_dram_us(1), bytes / slow.memory.l2_bytes_per_cycle / slow.boost_clock_mhz,
+              1e-4 * form.beside_dram_us(1));
+}
+
+TEST(KernelEstimate, OfSlowPortsIsWhatPassesThatOfOneSm) {
+  GpuSpec slow = a100();
+  slow.memory.sm_port_bytes_per_cycle /= 1000;
+  const double bytes = 2.0 * (128 * 4096 + 128 * 4096 + 128 * 128);
+  const KernelEstimate form = on(slow, one_wave());
+  EXPECT_NEAR(form.beside_dram_us(1),
+              bytes / slow.memory.sm_port_bytes_per_cycle / slow.boost_clock_mhz,
+              1e-4 * form.beside_dram_us(1));
+}
+
+TEST(KernelEstimate, OfSlowTensorCoresIsTheProductsOfTheBusiestSmAtTheLibrarysMainLoop) {
+  GpuSpec slow = a100();
+  slow.sm.tensor_core.dot_width_bytes = 2;
+  slow.sm.tensor_core.dot_units = slow.sm.tensor_core.f32_dot_units = 1;
+  slow.kernels.whole_wave_percent = 100;
+  for (TileCandidate& tile : slow.kernels.tiles) {
+    tile.main_loop_percent = 80;
+  }
+  // A product per cycle and tensor core; 1024 CTAs on 108 SMs: 10 on the busiest.
+  const double products = 10.0 * 128 * 128 * 4096;
+  const KernelEstimate form = on(slow, many_waves());
+  EXPECT_NEAR(form.tensor_us, products / 4 / 0.8 / slow.boost_clock_mhz, 1e-6 * form.tensor_us);
+  EXPECT_NEAR(form.time_us(1), form.tensor_us, 0.001 * form.tensor_us);
+}
+
+TEST(KernelEstimate, OfSharedMemoryIsTilesWrittenOnceAndFragmentsReadByEachWarp) {
+  // Four warps of 64 x 64: 64 rows of A and 64 columns of B each.
+  const double written = 2.0 * 4096 * (128 + 128);
+  const double read = 2.0 * 4096 * 4 * (64 + 64);
+  EXPECT_DOUBLE_EQ(on(a100(), one_wave(), simulated_estimate).shared_memory_us,
+                   (written + read) / 128 / a100().boost_clock_mhz);
+}
+
+TEST(KernelEstimate, DramDeliversNineSixteenthsOfADenseAWhereItIsSparse) {
+  // One column of tiles, so that nothing is read twice.
+  const KernelEstimate dense = on(a100(), with_tile(problem(8192, 16, 8192)));
+  const KernelEstimate sparse = on(a100(), with_tile(problem(8192, 16, 8192, true)));
+  const double a = 2.0 * 8192 * 8192, b = 2.0 * 16 * 8192, d = 2.0 * 8192 * 16;
+  EXPECT_DOUBLE_EQ(dense.dram_us * dram_bytes_per_us(a100()), a + b + d);
+  EXPECT_DOUBLE_EQ(sparse.dram_us * dram_bytes_per_us(a100()), a * 9 / 16 + b + d);
+}
+
+TEST(KernelEstimate, TimesOfResourcesAddUpAtAnOverlapOfOneAndHideBehindTheLongestAtAnInfiniteOne) {
+  KernelEstimate form = on(a100(), many_waves());
+  form.dram_overlap = 1;
+  const double around = form.around_us(1) + form.outside_us();
+  EXPECT_DOUBLE_EQ(form.time_us(1), form.beside_dram_us(1) + form.dram_us + around);
+  form.dram_overlap = 1000;
+  EXPECT_NEAR(form.time_us(1), std::max(form.beside_dram_us(1), form.dram_us) + around, 0.01);
+  EXPECT_DOUBLE_EQ(side_by_side_us(3, 4, 2), 5);
+}
+
+TEST(KernelEstimate, AtHalfTheClockSmsTakeTwiceAsLongAndDramAndLaunchAsLongAsBefore) {
+  const KernelEstimate form = on(a100(), many_waves());
+  EXPECT_DOUBLE_EQ(form.beside_dram_us(0.5), 2 * form.beside_dram_us(1));
+  EXPECT_DOUBLE_EQ(form.around_us(0.5) - form.store_us, 2 * (form.around_us(1) - form.store_us));
+  const double twice_in_sms =
+      side_by_side_us(2 * form.beside_dram_us(1), form.dram_us, form.dram_overlap);
+  EXPECT_DOUBLE_EQ(form.time_us(0.5), twice_in_sms + form.around_us(0.5) + form.outside_us());
+}
+
+TEST(KernelEstimate, SmsInStepWaitForEachKTileAndThenMultiplyIt) {
+  const KernelEstimate in_step = on(a100(), one_wave(2));
+  EXPECT_NEAR(in_step.beside_dram_us(1),
+              in_step.tensor_us + std::max(in_step.l2_us, in_step.sm_port_us) + in_step.latency_us,
+              0.001 * in_step.beside_dram_us(1));
+  const KernelEstimate ahead = on(a100(), one_wave(3));
+  EXPECT_LT(ahead.beside_dram_us(1), ahead.tensor_us + ahead.latency_us);
+}
+
+TEST(SimulatedEstimate, DThatTheL2MayKeepIsWrittenAfterTheLaunch) {
+  // Half a megabyte, and 128 of which 10 may stay in the L2.
+  const KernelEstimate small = on(a100(), one_wave(), simulated_estimate);
+  EXPECT_DOUBLE_EQ(small.dram_us * dram_bytes_per_us(a100()), 2.0 * (512 + 512) * 4096);
+  EXPECT_EQ(small.store_us, 0);
+  const GemmKernel kernel = with_tile(problem(8192, 8192, 64));
+  const KernelEstimate large = on(a100(), kernel, simulated_estimate);
+  const double operands = 2.0 * (8192 + 8192) * 64, d = 2.0 * 8192 * 8192;
+  EXPECT_DOUBLE_EQ((large.dram_us + large.store_us) * dram_bytes_per_us(a100()),
+                   operands + d - a100().memory.dirty_bytes());
+}
+
+TEST(SimulatedEstimate, WhatBothPartitionsOfTheL2WantCrossesBetweenThem) {
+  GpuSpec whole = a100();
+  whole.memory.l2_partitions = 1;
+  const KernelEstimate one = on(whole, one_wave(), simulated_estimate);
+  const KernelEstimate two = on(a100(), one_wave(), simulated_estimate);
+  // Four tiles beside each other want a row of A, or a column of B: all in one partition once in
+  // sixteen times.
+  const double crossing = 2.0 * (512 + 512) * 4096 * (1 - 1.0 / 16);
+  EXPECT_NEAR((two.l2_us - one.l2_us) * a100().memory.l2_bytes_per_cycle * a100().boost_clock_mhz,
+              crossing, 1e-6 * crossing);
+  EXPECT_EQ(on(whole, one_wave()).l2_us, on(a100(), one_wave()).l2_us);
+}
+
+TEST(SimulatedEstimate, TheCtasOfTheLastRoundHaveTheL2ToThemselves) {
+  // 1024 CTAs, two on each of 108 SMs at once: four whole rounds, and 160 CTAs behind them.
+  const GemmKernel kernel = many_waves();
+  ASSERT_EQ(kernel.ctas_per_sm, 2);
+  const KernelEstimate form = on(a100(), kernel, simulated_estimate);
+  EXPECT_DOUBLE_EQ(form.last_share, 2.0 / 10);
+  EXPECT_DOUBLE_EQ(form.last_of_grid, 160.0 / 1024);
+  EXPECT_EQ(on(a100(), one_wave(), simulated_estimate).last_share, 0);
+}
+
+TEST(KTileCycles, AreThoseOfTensorCoresOrOfSharedMemory) {
+  // 128 x 128 x 32 products at 1024 a cycle; 128 bytes of shared memory a cycle.
+  EXPECT_DOUBLE_EQ(k_tile_cycles(one_wave(), a100().kernel_target()), 512);
+  GpuSpec narrow = a100();
+  narrow.sm.shared_memory_banks = 8;
+  EXPECT_DOUBLE_EQ(k_tile_cycles(one_wave(), narrow.kernel_target()),
+                   2.0 * 32 * (4 * (64 + 64) + 128 + 128) / 32);
+}
+
+TEST(SustainedClock, IsTheBoostClockUpToTheKneeAndFallsBehindIt) {
+  KernelLibrarySpec library;
+  library.sustained_knee_percent = 50;
+  library.sustained_exponent = 0.5;
+  EXPECT_EQ(sustained_clock_ratio(0.1, library), 1);
+  EXPECT_EQ(sustained_clock_ratio(0.5, library), 1);
+  EXPECT_DOUBLE_EQ(sustained_clock_ratio(0.72, library), 5.0 / 6);
+}
+
+}  // namespace
+}  // namespace sptc::sim
