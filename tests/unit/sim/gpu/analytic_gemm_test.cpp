@@ -50,31 +50,6 @@ TEST_F(AnalyticGemm, IsNeverFasterThanTensorCoresOrDram) {
   }
 }
 
-TEST(CycleBudget, CountsWhatWarpgroupsMultiplyFromSharedMemory) {
-  const GpuSpec hopper = load_architecture("h100-sxm5-80gb").gpu;
-  KernelOverrides overrides;
-  overrides.cta_tile = {128, 256, 64};
-  const GemmRun run = dense({4096, 4096, 4096}, hopper, {}, overrides);
-  // The busiest of 132 SMs runs 4 of 512 CTAs. For 16 of 4096 k two warpgroups read 64 rows of A
-  // and 256 columns of B each; 128 rows and 256 columns are written once.
-  const double read = 4096.0 / 16 * 2 * (64 + 256) * 16 * 2;
-  const double written = 4096.0 * (128 + 256) * 2;
-  EXPECT_DOUBLE_EQ(run.budget.shared_memory, 4 * (read + written) / 128);
-}
-
-TEST(CycleBudget, CountsTilesOnTheirWayThroughTheL1AndOnTheirWayFromTheRegisters) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  KernelOverrides overrides;
-  overrides.cta_tile = {128, 128, 32};
-  overrides.stages = 2;
-  const GemmShape shape{1024, 1024, 4096};
-  const double copied = dense(shape, gpu, {}, overrides).budget.shared_memory;
-  gpu.sm.async_copy_bytes = 0;
-  const double staged = dense(shape, gpu, {}, overrides).budget.shared_memory;
-  // 64 CTAs, one on each SM that has any: 256 rows of 4096 f16 once more.
-  EXPECT_DOUBLE_EQ(staged - copied, 256.0 * 4096 * 2 / 128);
-}
-
 TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
   const GemmShape narrow{8192, 1, 8192};
   GpuSpec slow_memory = gpu;

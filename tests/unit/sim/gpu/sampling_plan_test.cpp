@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/sampling_plan.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/memory/owning_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using Sms = GemmSimulator::Sms;
+
+const GpuSpec& a100() {
+  static const GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  return spec;
+}
+
+/// 16 CTAs, all resident at once.
+constexpr GemmShape kAtOnce{512, 512, 4096};
+/// 256 CTAs of which an A100 holds 216, and few k-tiles.
+constexpr GemmShape kShortRounds{2048, 2048, 256};
+/// 4096 CTAs with 256 k-tiles.
+constexpr GemmShape kLongRounds{8192, 8192, 8192};
+
+const KernelOverrides kTile{GemmShape{128, 128, 32}, 3, 1};
+
+/// A plan, with what it refers to.
+class Planned {
+ public:
+  explicit Planned(const GemmShape& shape, const GemmSimulator::Options& options = {},
+                   const KernelOverrides& overrides = kTile, double distinct_b = 1,
+                   const GpuSpec& gpu = a100())
+      : options_(options),
+        kernel_(choose_kernel(problem(shape, distinct_b), overrides, gpu.kernel_target(), false)),
+        plan_(kernel_, gpu, options_) {}
+  Planned(const Planned&) = delete;
+  Planned& operator=(const Planned&) = delete;
+
+  const SamplingPlan* operator->() const { return &plan_; }
+  std::int64_t ctas() const { return kernel_.ctas(); }
+
+ private:
+  static GemmProblem problem(const GemmShape& shape, double distinct_b) {
+    GemmProblem result{shape, 1, numerics::DataType::kF16, false};
+    result.distinct_b = distinct_b;
+    return result;
+  }
+
+  GemmSimulator::Options options_;
+  GemmKernel kernel_;
+  SamplingPlan plan_;
+};
+
+GemmSimulator::Options options(Sms sms, bool extrapolate = true) {
+  return {sms, extrapolate, ""};
+}
+
+std::string name(const GemmShape& shape) {
+  return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+         std::to_string(shape.k);
+}
+
+const KernelOverrides kStreamK{GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK};
+
+TEST(SamplingPlan, SmsThatAreNotSimulatedFollowWhereAllCtasAreResidentOrTheGridIsShort) {
+  EXPECT_TRUE(Planned(kAtOnce)->followed());
+  EXPECT_TRUE(Planned(kShortRounds)->followed());
+  EXPECT_FALSE(Planned(kLongRounds)->followed());
+}
+
+TEST(SamplingPlan, NoSmFollowsWhereAllAreSimulatedOrColumnsAreWindowsOfOneImage) {
+  for (const Sms sms : {Sms::kAll, Sms::kInTurn}) {
+    EXPECT_FALSE(Planned(kAtOnce, options(sms))->followed());
+  }
+  EXPECT_FALSE(Planned(kAtOnce, {}, kTile, 1.0 / 9)->followed());
+}
+
+TEST(SamplingPlan, AFollowedGridOfSeveralRoundsIsSimulatedWhole) {
+  EXPECT_TRUE(Planned(kShortRounds)->whole());
+  EXPECT_FALSE(Planned(kAtOnce)->whole());
+  EXPECT_FALSE(Planned(kLongRounds)->whole());
+}
+
+TEST(SamplingPlan, WithoutExtrapolationEveryGridIsSimulatedWhole) {
+  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
+    EXPECT_TRUE(Planned(shape, options(Sms::kSampled, false))->whole());
+  }
+}
+
+TEST(SamplingPlan, BuildsAllSmsOrOneForThemInTurnOrAtMostEight) {
+  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kAll), 108);
+  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kInTurn), 1);
+  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kSampled), 8);
+  GpuSpec small = a100();
+  small.sms = 4;
+  EXPECT_EQ(SamplingPlan::sms_built(small, Sms::kSampled), 3);
+}
+
+TEST(SamplingPlan, SimulatedSmsAskBothPartitionsOfTheL2EquallyOften) {
+  for (const GemmShape& shape :
+       {kAtOnce, kShortRounds, kLongRounds, {640, 640, 512}, {4096, 1152, 96}}) {
+    for (const KernelOverrides& overrides : {KernelOverrides{}, kStreamK}) {
+      const Planned plan(shape, {}, overrides);
+      const std::vector<int>& sms = plan->sms();
+      const auto ask_second =
+          std::count_if(sms.begin(), sms.end(), [](int sm) { return partition_of_sm(sm, 2) == 1; });
+      EXPECT_GE(ask_second, 1) << name(shape);
+      EXPECT_EQ(2 * ask_second, static_cast<std::ptrdiff_t>(sms.size())) << name(shape);
+    }
+  }
+}
+
+TEST(SamplingPlan, SimulatedSmsAreAtMostEightDistinctOnesThatHaveCtas) {
+  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds, {640, 128, 4096}}) {
+    const Planned plan(shape);
+    const std::set<int> distinct(plan->sms().begin(), plan->sms().end());
+    EXPECT_EQ(distinct.size(), plan->sms().size()) << name(shape);
+    EXPECT_LE(distinct.size(), 8U) << name(shape);
+    EXPECT_GE(*distinct.begin(), 0) << name(shape);
+    // CTA i of a wave runs on SM i.
+    EXPECT_LT(*distinct.rbegin(), std::min<std::int64_t>(108, plan.ctas())) << name(shape);
+  }
+}
+
+TEST(SamplingPlan, TheFirstSmWhichHasAsManyCtasAsAnyIsSimulated) {
+  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
+    EXPECT_EQ(Planned(shape)->sms().front(), 0);
+  }
+}
+
+TEST(SamplingPlan, AGridWithOneCtaHasOneSm) {
+  EXPECT_EQ(Planned({128, 128, 4096})->sms(), std::vector<int>{0});
+}
+
+TEST(SamplingPlan, WithOnePartitionOfTheL2AnOddNumberOfSmsMayStandForAll) {
+  GpuSpec gpu = a100();
+  gpu.memory.l2_partitions = 1;
+  EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, 1, gpu)->sms(), (std::vector<int>{0, 1, 2, 3, 4}));
+  for (const double distinct_b : {1.0, 0.5}) {  // followed, and not
+    EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, distinct_b)->sms().size(), 4U) << distinct_b;
+  }
+}
+
+TEST(SamplingPlan, MoreSmsAreSimulatedWhereEachHasLessWork) {
+  EXPECT_EQ(Planned(kLongRounds)->sms().size(), 2U);
+  EXPECT_EQ(Planned({1664, 1024, 64})->sms().size(), 8U);
+}
+
+TEST(SamplingPlan, OfStreamKCtasSharePartsOfTilesThatDoNotFillWholeRounds) {
+  // 64 output tiles on 108 SMs; 432, which are two rounds of two CTAs on each.
+  EXPECT_TRUE(Planned({1024, 1024, 4096}, {}, kStreamK)->shares_tiles());
+  EXPECT_FALSE(Planned({1024, 1024, 4096})->shares_tiles());
+  const Planned whole({3456, 2048, 256}, {}, kStreamK);
+  EXPECT_EQ(432 % whole->resident(), 0);
+  EXPECT_FALSE(whole->shares_tiles());
+}
+
+TEST(SamplingPlan, TheFirstSmOfSharedTilesOnlyHandsOnPartialSumsAndIsNotSimulatedAlone) {
+  const Planned plan({8192, 8192, 8192}, {}, kStreamK);
+  ASSERT_TRUE(plan->shares_tiles());
+  ASSERT_FALSE(plan->followed());
+  const std::vector<int>& sms = plan->sms();
+  EXPECT_EQ(std::count(sms.begin(), sms.end(), 0), 0);
+}
+
+}  // namespace
+}  // namespace sptc::sim
