@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace sptc::sim {
@@ -162,6 +163,64 @@ TEST(ShippedKernel, OfAB200StaysOnOneSmOrOnAPair) {
   EXPECT_EQ(kernel(faster, problem).ctas(), kernel(b200, problem).ctas());
   const KernelOverrides named{kernel(b200, problem).cta_tile, {}, {}};
   EXPECT_EQ(kernel(b200, problem, named).cta_group, kernel(b200, problem).cta_group);
+}
+
+TEST(ShippedKernel, OfADerivedDesignWithTheSameNumbersIsTheSameWithTheSameCalibration) {
+  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  ASSERT_EQ(shipped.fitted_design, nullptr);
+  GpuSpec same = shipped;
+  same.fitted_design = std::make_shared<const GpuSpec>(shipped);
+  for (const bool sparse : {false, true}) {
+    for (const GemmShape& shape : {kProblem.shape, GemmShape{8192, 16, 8192}, {97, 101, 103}}) {
+      const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+      const CalibratedKernel one = ShippedDesign(shipped).kernel(problem, {}, false);
+      const CalibratedKernel other = ShippedDesign(same).kernel(problem, {}, false);
+      EXPECT_EQ(one.kernel.cta_tile, other.kernel.cta_tile);
+      EXPECT_EQ(one.kernel.stages, other.kernel.stages);
+      EXPECT_EQ(one.kernel.split_k, other.kernel.split_k);
+      EXPECT_EQ(one.stretch, other.stretch);
+      EXPECT_EQ(one.main_loop_stretch, other.main_loop_stretch);
+    }
+  }
+}
+
+TEST(Calibration, OfTheMainLoopIsTheRateOverWhatTheLibraryReachesOfIt) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu.kernels.whole_wave_percent = 100;
+  gpu.kernels.rules.clear();
+  for (TileCandidate& tile : gpu.kernels.tiles) {
+    tile.main_loop_percent = 80;
+  }
+  const KernelOverrides tile{GemmShape{128, 128, 32}, {}, {}};
+  // One wave, whose CTAs have four warps and are alone on their SMs: 0.933 of the rate in the
+  // model, 0.9 on the GPU.
+  const GemmProblem problem{{1024, 1024, 4096}, 1, numerics::DataType::kF16, false};
+  EXPECT_NEAR(ShippedDesign(gpu).kernel(problem, tile, false).main_loop_stretch,
+              0.933 / (0.9 * 0.8), 1e-9);
+}
+
+TEST(ShippedKernel, NamedByItsOverridesIsTheSame) {
+  const auto expect_same = [](const GpuSpec& gpu, const GemmProblem& problem,
+                              const KernelOverrides& overrides) {
+    const GemmKernel chosen = kernel(gpu, problem, overrides);
+    const GemmKernel named = kernel(gpu, problem, as_overrides(chosen));
+    EXPECT_EQ(named.cta_tile, chosen.cta_tile) << gpu.name;
+    EXPECT_EQ(named.stages, chosen.stages) << gpu.name;
+    EXPECT_EQ(named.split_k, chosen.split_k) << gpu.name;
+    EXPECT_EQ(named.decomposition, chosen.decomposition) << gpu.name;
+    EXPECT_EQ(named.cta_group, chosen.cta_group) << gpu.name;
+  };
+  const GemmProblem deep{{256, 256, 16384}, 1, numerics::DataType::kF16, false};
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "b200", "t4"}) {
+    expect_same(load_architecture(name).gpu, kProblem, {});
+    expect_same(load_architecture(name).gpu, deep, {});
+  }
+  expect_same(load_architecture("a100-sxm4-80gb").gpu, kProblem,
+              {GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK});
+  for (const int sms : {1, 2}) {  // that share an instruction
+    expect_same(load_architecture("b200").gpu, kProblem,
+                {GemmShape{128, 128, 64}, {}, {}, {}, false, sms});
+  }
 }
 
 TEST(ShippedKernel, IsWhatTheOverridesSay) {
