@@ -137,6 +137,125 @@ class Panels {
   double latest_hit_ = 1;
 };
 
+/// The waves of a grid in order, each of which finds in the L2 what earlier ones have left there.
+class Waves {
+ public:
+  Waves(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
+      : kernel_(kernel),
+        traffic_(kernel),
+        sms_(sms),
+        ctas_per_wave_(sms * kernel.ctas_per_sm),
+        partitions_(memory.l2_partitions),
+        capacity_(static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions),
+        a_bytes_(traffic_, operands_of_a(), kernel.tiles_m(), kernel.split_k),
+        b_bytes_(traffic_, kB, kernel.tiles_n(), kernel.split_k),
+        a_(a_bytes_, 1, capacity_, memory.l2_partitions),
+        b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions) {}
+
+  struct Wave {
+    ShareOfCta share;
+    double from_dram = 0;  ///< bytes
+  };
+  /// Wave `wave`, taken for the one right behind that of the call before.
+  Wave next(std::int64_t wave) {
+    const std::int64_t begin = wave * ctas_per_wave_;
+    const std::int64_t end = std::min(kernel_.ctas(), begin + ctas_per_wave_);
+    find_panels(begin, end);
+    const Panels::Fetched from_a = a_.use(rows_, begins_);
+    const Panels::Fetched from_b = b_.use(columns_, begins_);
+    const double written = written_by(end - begin);
+    const L2Time& now = begins_.back();
+    begins_.push_back({now.used + from_a.used + from_b.used + written,
+                       now.fetched + from_a.inserted + from_b.inserted + written});
+    return {share_of(begin, end, from_a, from_b), from_a.from_dram + from_b.from_dram};
+  }
+
+  /// Of each partition of the L2: its bytes, those that the waves so far have used, and those that
+  /// D of `ctas` takes, which goes to the partition that owns it.
+  double capacity() const { return capacity_; }
+  double used() const { return begins_.back().used; }
+  double written_by(std::int64_t ctas) const {
+    return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) /
+           partitions_;
+  }
+  /// Bytes of the operands of one GEMM of the batch, each once.
+  double operands() const { return a_bytes_.all() + b_bytes_.all() * kernel_.problem.distinct_b; }
+
+ private:
+  static constexpr std::array kA{Operand::kA, Operand::kMetadata};
+  static constexpr std::array kB{Operand::kB};
+
+  /// Metadata come with A.
+  std::span<const Operand> operands_of_a() const {
+    return std::span(kA).first(kernel_.instruction.sparse ? 2 : 1);
+  }
+
+  /// What CTAs `begin` to `end` use: rows of tiles of A and columns of tiles of B.
+  void find_panels(std::int64_t begin, std::int64_t end) {
+    rows_.clear();
+    columns_.clear();
+    for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
+      for (std::int64_t row = piece.first_row(); row <= piece.last_row(); ++row) {
+        rows_.push_back(piece.slice * kernel_.tiles_m() + row);
+      }
+      for (std::int64_t column = 0; column < piece.width; ++column) {
+        if (piece.has_column(column)) {
+          columns_.push_back(piece.slice * kernel_.tiles_n() + piece.first_n + column);
+        }
+      }
+    });
+  }
+
+  double requested(std::span<const Operand> operands, std::int64_t begin, std::int64_t end) const {
+    double bytes = 0;
+    for (const Operand operand : operands) {
+      bytes += static_cast<double>(traffic_.requested_bytes(operand, begin, end));
+    }
+    return bytes;
+  }
+
+  /// Of `bytes` that CTAs ask for; none where all lie beyond the edge.
+  static ShareOfCta::OfOperand share_of(const Panels::Fetched& fetched, double bytes) {
+    return bytes > 0
+               ? ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels}
+               : ShareOfCta::OfOperand{};
+  }
+
+  ShareOfCta share_of(std::int64_t begin, std::int64_t end, const Panels::Fetched& from_a,
+                      const Panels::Fetched& from_b) const {
+    const double requested_a = requested(operands_of_a(), begin, end);
+    const double requested_b = requested(kB, begin, end);
+    ShareOfCta share;
+    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
+    // would fill. Its CTAs are full ones.
+    share.active_sms = (requested_a + requested_b) /
+                       (a_bytes_(0) + b_bytes_(0) / kernel_.cta_group) /
+                       static_cast<double>(ceil_div(end - begin, sms_));
+    const ShareOfCta::OfOperand of_a = share_of(from_a, requested_a);
+    const ShareOfCta::OfOperand of_b = share_of(from_b, requested_b);
+    share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
+    share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
+    share.operands[static_cast<std::size_t>(Operand::kB)] = of_b;
+    const auto tile = static_cast<double>(traffic_.largest_tile_bytes());
+    const double tile_of_b =
+        static_cast<double>(traffic_.tile_bytes(Operand::kB)) / kernel_.cta_group;
+    share.burst_bytes = tile;
+    share.burst_l2_bytes = static_cast<double>(traffic_.largest_tile_l2_bytes());
+    share.burst_dram_bytes = of_a.from_dram * (tile - tile_of_b) + of_b.from_dram * tile_of_b;
+    return share;
+  }
+
+  const GemmKernel& kernel_;
+  GemmTraffic traffic_;
+  std::int64_t sms_, ctas_per_wave_;
+  int partitions_;
+  double capacity_;
+  PanelBytes a_bytes_, b_bytes_;
+  Panels a_, b_;
+  std::vector<L2Time> begins_{{}};            ///< of waves
+  std::vector<std::int64_t> rows_, columns_;  ///< of the latest wave
+};
+
 ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
   ShareOfCta mean;
   const auto count = static_cast<double>(shares.size());
@@ -154,104 +273,33 @@ ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
 }  // namespace
 
 GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
-    : ctas_per_wave_(sms * kernel.ctas_per_sm) {
-  const GemmTraffic traffic(kernel);
-  const std::int64_t ctas = kernel.ctas();
-  last_wave_ = (ctas - 1) / ctas_per_wave_;
-  const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
-  // Metadata come with A.
-  constexpr std::array kWithMetadata{Operand::kA, Operand::kMetadata};
-  constexpr std::array kB{Operand::kB};
-  const auto of_a_tiles = std::span(kWithMetadata).first(kernel.instruction.sparse ? 2 : 1);
-  const PanelBytes a_bytes(traffic, of_a_tiles, kernel.tiles_m(), kernel.split_k);
-  const PanelBytes b_bytes(traffic, kB, kernel.tiles_n(), kernel.split_k);
-  Panels a(a_bytes, 1, capacity, memory.l2_partitions);
-  Panels b(b_bytes, kernel.problem.distinct_b, capacity, memory.l2_partitions);
-  std::vector<L2Time> begins{{}};  // of waves
-  double from_dram = 0;            // of the latest wave
-  std::vector<std::int64_t> rows, cols;
-  const auto requested = [&](std::span<const Operand> operands, std::int64_t begin,
-                             std::int64_t end) {
-    double bytes = 0;
-    for (const Operand operand : operands) {
-      bytes += static_cast<double>(traffic.requested_bytes(operand, begin, end));
-    }
-    return bytes;
-  };
-  const auto look_at = [&](std::int64_t wave) {
-    const std::int64_t begin = wave * ctas_per_wave_;
-    const std::int64_t end = std::min(ctas, begin + ctas_per_wave_);
-    rows.clear();
-    cols.clear();
-    for_each_piece(kernel, begin, end, [&](const RasterPiece& piece) {
-      for (std::int64_t row = piece.first_row(); row <= piece.last_row(); ++row) {
-        rows.push_back(piece.slice * kernel.tiles_m() + row);
-      }
-      for (std::int64_t column = 0; column < piece.width; ++column) {
-        if (piece.has_column(column)) {
-          cols.push_back(piece.slice * kernel.tiles_n() + piece.first_n + column);
-        }
-      }
-    });
-    const auto count = static_cast<double>(end - begin);
-    const Panels::Fetched from_a = a.use(rows, begins);
-    const Panels::Fetched from_b = b.use(cols, begins);
-    from_dram = from_a.from_dram + from_b.from_dram;
-    ShareOfCta share;
-    const double requested_a = requested(of_a_tiles, begin, end);
-    const double requested_b = requested(kB, begin, end);
-    // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
-    // would fill. Its CTAs are full ones.
-    share.active_sms = (requested_a + requested_b) / (a_bytes(0) + b_bytes(0) / kernel.cta_group) /
-                       static_cast<double>(ceil_div(end - begin, sms));
-    const auto of = [&](const Panels::Fetched& fetched, double bytes) {
-      return bytes > 0
-                 ? ShareOfCta::OfOperand{fetched.from_dram / bytes, fetched.misses / fetched.panels}
-                 : ShareOfCta::OfOperand{};  // all beyond the edge
-    };
-    const ShareOfCta::OfOperand of_a = of(from_a, requested_a);
-    share.operands[static_cast<std::size_t>(Operand::kA)] = of_a;
-    share.operands[static_cast<std::size_t>(Operand::kMetadata)] = of_a;
-    share.operands[static_cast<std::size_t>(Operand::kB)] = of(from_b, requested_b);
-    share.burst_bytes = static_cast<double>(traffic.largest_tile_bytes());
-    share.burst_l2_bytes = static_cast<double>(traffic.largest_tile_l2_bytes());
-    const double of_b_tile =
-        static_cast<double>(traffic.tile_bytes(Operand::kB)) / kernel.cta_group;
-    share.burst_dram_bytes =
-        of_a.from_dram * (static_cast<double>(traffic.largest_tile_bytes()) - of_b_tile) +
-        share.operands[static_cast<std::size_t>(Operand::kB)].from_dram * of_b_tile;
-    // D goes to the partition that owns it.
-    const double written =
-        count * static_cast<double>(traffic.output_tile_bytes()) / memory.l2_partitions;
-    const L2Time& begin_of_wave = begins.back();
-    begins.push_back({begin_of_wave.used + from_a.used + from_b.used + written,
-                      begin_of_wave.fetched + from_a.inserted + from_b.inserted + written});
-    return share;
-  };
-  double second_half = 0;
+    : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_((kernel.ctas() - 1) / ctas_per_wave_) {
+  Waves waves(kernel, memory, sms);
   const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
   waves_.reserve(static_cast<std::size_t>(looked_at));
+  double second_half = 0;
   for (std::int64_t wave = 0; wave < looked_at; ++wave) {
-    waves_.push_back(look_at(wave));
-    dram_bytes_ += from_dram;
-    second_half += wave >= looked_at / 2 ? from_dram : 0;
+    const Waves::Wave next = waves.next(wave);
+    waves_.push_back(next.share);
+    dram_bytes_ += next.from_dram;
+    second_half += wave >= looked_at / 2 ? next.from_dram : 0;
   }
   if (!waves_.empty()) {
-    written_ = static_cast<double>(ctas_per_wave_ * traffic.output_tile_bytes()) /
-               memory.l2_partitions / capacity;
-    operands_ = begins.back().used / static_cast<double>(looked_at) / capacity - written_;
+    written_ = waves.written_by(ctas_per_wave_) / waves.capacity();
+    operands_ = waves.used() / static_cast<double>(looked_at) / waves.capacity() - written_;
     mean_ = mean_of(std::span(waves_).subspan(static_cast<std::size_t>(looked_at / 2)));
     const std::int64_t count = looked_at - looked_at / 2;
     dram_bytes_ +=
         static_cast<double>(last_wave_ - looked_at) * second_half / static_cast<double>(count);
   }
-  last_ = look_at(last_wave_);
-  dram_bytes_ += from_dram;
+  const Waves::Wave last = waves.next(last_wave_);
+  last_ = last.share;
+  dram_bytes_ += last.from_dram;
   if (last_wave_ > looked_at) {
     // Those that were not looked at may be less like the others than the bounds of all.
-    const double once = a_bytes.all() + b_bytes.all() * kernel.problem.distinct_b;
     dram_bytes_ = std::min(dram_bytes_, static_cast<double>(l2_read_bytes(kernel)));
-    dram_bytes_ = std::max(dram_bytes_, once * static_cast<double>(kernel.problem.batch));
+    dram_bytes_ =
+        std::max(dram_bytes_, waves.operands() * static_cast<double>(kernel.problem.batch));
   }
 }
 
