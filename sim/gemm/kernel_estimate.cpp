@@ -72,8 +72,8 @@ struct DeliveredBytes {
   double all() const { return a + b + again; }
 };
 
-DeliveredBytes delivered_bytes(const GemmKernel& kernel, const GemmBytes& traffic,
-                               const KernelTarget& target) {
+DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
+  const GemmBytes traffic(kernel);
   const GemmShape& shape = kernel.problem.shape;
   double a = bytes_of(traffic, Operand::kA, shape.m, shape.k);
   if (kernel.instruction.sparse) {
@@ -101,20 +101,18 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const GemmBytes& traffi
 }
 
 /// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
-double dram_bytes(const GemmKernel& kernel, const GemmBytes& traffic, const KernelTarget& target) {
-  return delivered_bytes(kernel, traffic, target).all() +
-         static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
-         static_cast<double>(reduction_bytes(kernel, target.memory).through_dram);
+double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
+                  const MemorySpec& memory) {
+  return delivered.all() + static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
+         static_cast<double>(reduction_bytes(kernel, memory).through_dram);
 }
 
 /// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
 /// one, whose SMs want them too: work for both.
-double crossing_bytes(const GemmKernel& kernel, const KernelTarget& target) {
-  const DeliveredBytes delivered = delivered_bytes(kernel, GemmBytes(kernel), target);
-  const double others = target.memory.l2_partitions - 1;
+double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel, int partitions) {
+  const double others = partitions - 1;
   const auto wanted = [&](std::int64_t readers) {
-    const double nobody =
-        std::pow(others / target.memory.l2_partitions, static_cast<double>(readers));
+    const double nobody = std::pow(others / partitions, static_cast<double>(readers));
     return others * (1 - nobody);
   };
   return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
@@ -292,9 +290,27 @@ double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, 
                     times.latency_overlap);
 }
 
+/// Rounds of CTAs on the busiest SM, which runs `most`.
+double rounds_of(const GemmKernel& kernel, const KernelLibrarySpec& library, double most) {
+  const double rounds = most / kernel.ctas_per_sm;
+  if (kernel.stream_k()) {
+    return rounds;
+  }
+  return library.whole_tiles ? std::ceil(rounds) : std::max(1.0, rounds);
+}
+
+/// The second kernel of split-K, without its launch.
+double reduction_us(const GemmKernel& kernel, const KernelTarget& target) {
+  const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
+  const double l2_us = static_cast<double>(bytes.partial_sums + bytes.written) /
+                       target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  const double dram_us = static_cast<double>(bytes.through_dram) / dram_bytes_per_us(target);
+  return std::max(l2_us, dram_us);
+}
+
 /// What both closed forms have in common: all but overlap, main loop and persistence.
 KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
-                             const KernelTarget& target) {
+                             const KernelTarget& target, const DeliveredBytes& delivered) {
   const GemmBytes traffic(kernel);
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
@@ -324,10 +340,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
                  cycles_per_us;
   result.sm_port_us = (copied * ctas + stored) / at_ports / cycles_per_us;
-  result.dram_us = dram_bytes(kernel, traffic, target) / dram_bytes_per_us(target);
-  const double rounds = kernel.stream_k()             ? most / kernel.ctas_per_sm
-                        : !target.library.whole_tiles ? std::max(1.0, most / kernel.ctas_per_sm)
-                                                      : std::ceil(most / kernel.ctas_per_sm);
+  result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
+  const double rounds = rounds_of(kernel, target.library, most);
   // The first k-tiles, as many as are under way at once, come with the fill.
   const double under_way = std::max(1, kernel.stages - 1);
   const auto k_tiles = static_cast<double>(kernel.k_tiles());
@@ -350,12 +364,8 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   }
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
-    const ReductionBytes bytes = reduction_bytes(kernel, memory);
-    const double l2_us = static_cast<double>(bytes.partial_sums + bytes.written) /
-                         memory.l2_bytes_per_cycle / cycles_per_us;
-    const double dram_us = static_cast<double>(bytes.through_dram) / dram_bytes_per_us(target);
     result.launch_us += target.library.reduction_launch_us;
-    result.reduction_us = std::max(l2_us, dram_us);
+    result.reduction_us = reduction_us(kernel, target);
   }
   return result;
 }
@@ -381,7 +391,7 @@ double side_by_side_us(double one, double other, double overlap) {
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
-  KernelEstimate result = estimate_with(kGpu, kernel, target);
+  KernelEstimate result = estimate_with(kGpu, kernel, target, delivered_bytes(kernel, target));
   const double waves = share_of_waves(kernel, target);
   const double of_mean_sm = result.load_us / result.tensor_us;
   result.tensor_us *= waves / main_loop(kernel, target.library);
@@ -411,9 +421,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
 }
 
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
-  KernelEstimate result = estimate_with(kSimulator, kernel, target);
-  result.l2_us +=
-      crossing_bytes(kernel, target) / target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  const DeliveredBytes delivered = delivered_bytes(kernel, target);
+  KernelEstimate result = estimate_with(kSimulator, kernel, target, delivered);
+  result.l2_us += crossing_bytes(delivered, kernel, target.memory.l2_partitions) /
+                  target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
   result.dram_overlap = kSimulator.dram_overlap;
   const auto ctas = static_cast<double>(kernel.ctas());
   // What the L2 may keep of D is written after the launch. Of what the CTAs of the last round store
