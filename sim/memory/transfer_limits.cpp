@@ -60,7 +60,6 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += l2_bytes;
   (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
       repeated(transfer.dram_bytes);
-  counters_.l2_far_bytes += repeated(transfer.far_bytes);
   return {end + transfer.latency, l2_end - own_end};
 }
 
@@ -76,21 +75,6 @@ std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, st
   dram_end_ = dram_work_.reserve(now, static_cast<std::int64_t>(excess));
   dirty_ -= std::floor(excess);
   return dram_.reserve(now - ahead, static_cast<std::int64_t>(excess));
-}
-
-MemoryCounters TransferLimits::counters() const {
-  MemoryCounters result = counters_;
-  const auto busiest = [](const std::vector<Throughput>& units) {
-    double most = 0;
-    for (const Throughput& unit : units) {
-      most = std::max(most, unit.busy_cycles());
-    }
-    return most;
-  };
-  result.port_busy_cycles = std::max(busiest(read_ports_), busiest(write_ports_));
-  result.l2_busy_cycles = busiest(l2_);
-  result.dram_busy_cycles = dram_.busy_cycles();
-  return result;
 }
 
 }  // namespace sptc::sim

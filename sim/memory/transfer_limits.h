@@ -45,7 +45,7 @@ class TransferLimits {
 
   std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.
-  MemoryCounters counters() const;
+  const MemoryCounters& counters() const { return counters_; }
 
  private:
   /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more, of
