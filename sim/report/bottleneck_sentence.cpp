@@ -2,6 +2,7 @@
 #include "sim/report/bottleneck_sentence.h"
 
 #include "sim/run/bottleneck.h"
+#include "sim/run/explain_thresholds.h"
 #include "sim/run/faster_design.h"
 
 #include <fmt/format.h>
@@ -16,8 +17,6 @@
 
 namespace sptc::sim {
 namespace {
-
-constexpr double kLittle = 0.05;  // of a time
 
 /// In percent of the time of a launch, how long `resource` works.
 double at_work(Resource resource, const VariantResult& result) {
@@ -37,14 +36,12 @@ std::string saved_words(const Bottleneck& bottleneck, Resource resource) {
 
 /// What the tensor cores of a launch wait for, with the parameter of the architecture file.
 std::string_view words_for_tensor_cores(const VariantResult& result) {
-  // Held back by what feeds them for more than this share of the time that they multiply.
-  constexpr double kFetchShare = 0.02;
   constexpr std::string_view kBanks =
       "the register banks of the tensor cores (register_bank_bytes_per_cycle)";
   if (Bottleneck(result).waits_for_register_banks()) {
     return kBanks;
   }
-  if (result.budget.operand_fetch <= kFetchShare * result.budget.tensor) {
+  if (result.budget.operand_fetch <= threshold::kFeedShare * result.budget.tensor) {
     return "tensor cores";
   }
   switch (result.budget.feed) {
@@ -111,7 +108,7 @@ std::string kernel_words(const GemmShape& tile, int stages, int split_k) {
 std::string needs_another_kernel(const VariantResult& dense, const VariantResult& sparse) {
   const std::string_view found = sparse.saved ? "simulated" : "in closed form";
   const auto& retuned = sparse.retuned;
-  if (retuned && dense.time_us / retuned->us >= kAsGoodAsTwo) {
+  if (retuned && dense.time_us / retuned->us >= threshold::kAsGoodAsTwo) {
     const KernelResult& own = sparse.kernel;
     return fmt::format(
         "for 2x it would need all rates {:.0f} times as fast and the kernel of that design, {} "
@@ -125,9 +122,9 @@ std::string needs_another_kernel(const VariantResult& dense, const VariantResult
       retuned ? fmt::format(
                     " ({}: all rates {:.0f} to {:.0f} times as fast, each with the kernel "
                     "of such a design)",
-                    found, kRetunedRates.front(), kBeyondAllRates)
+                    found, kRetunedRates.front(), threshold::kBeyondAllRates)
       : sparse.without_rates_us
-          ? fmt::format(" (simulated: all rates {:.0f} times as fast)", kBeyondAllRates)
+          ? fmt::format(" (simulated: all rates {:.0f} times as fast)", threshold::kBeyondAllRates)
           : "";
   return fmt::format(
       "2x is out of reach: launch, latency, barriers and pipeline fill alone take {:.1f} us{}, and "
@@ -153,7 +150,7 @@ std::string list(const Speeds& speeds, const VariantResult& result) {
   }
   std::vector<std::string> needs;
   for (const Resource resource : kResources) {
-    if (speeds[resource] >= 1.005) {
+    if (speeds[resource] >= threshold::kFaster) {
       needs.push_back(fmt::format("{} {:.2f} times as fast", words_for_need(resource, result),
                                   speeds[resource]));
     }
@@ -169,10 +166,10 @@ std::string list(const Speeds& speeds, const VariantResult& result) {
 std::string simulated_words(const VariantResult& dense, const VariantResult& sparse) {
   std::string text = " (simulated";
   if (const auto& needed = sparse.needed) {
-    text += std::abs(needed->clock_mhz - sparse.clock_mhz) > 0.5
+    text += std::abs(needed->clock_mhz - sparse.clock_mhz) > threshold::kOtherClockMhz
                 ? fmt::format(" at {:.0f} MHz", needed->clock_mhz)
                 : "";
-    text += needed->speedup < kAsGoodAsTwo
+    text += needed->speedup < threshold::kAsGoodAsTwo
                 ? fmt::format(", that comes to {:.2f}x only;", needed->speedup)
                 : fmt::format(": {:.2f}x;", needed->speedup);
   } else {
@@ -188,10 +185,10 @@ std::string some_rates(const VariantResult& dense, const VariantResult& sparse) 
   if (at_twice >= 2) {
     return fmt::format("no more than all rates twice as fast (simulated: {:.2f}x)", at_twice);
   }
-  const std::string faster = sparse.without_rates_us
-                                 ? fmt::format("; {:.0f} times: {:.2f}x", kBeyondAllRates,
-                                               dense.time_us / *sparse.without_rates_us)
-                                 : "";
+  const std::string faster =
+      sparse.without_rates_us ? fmt::format("; {:.0f} times: {:.2f}x", threshold::kBeyondAllRates,
+                                            dense.time_us / *sparse.without_rates_us)
+                              : "";
   return fmt::format("more than all rates twice as fast (simulated: {:.2f}x{})", at_twice, faster);
 }
 
@@ -203,7 +200,7 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
   }
   const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
                                     : Bottleneck(sparse).speeds_for(dense.time_us / 2);
-  if (!speeds || (sparse.saved && speeds->most() > kBeyondAllRates)) {
+  if (!speeds || (sparse.saved && speeds->most() > threshold::kBeyondAllRates)) {
     return "for 2x it would need " + some_rates(dense, sparse);
   }
   const std::string needs = list(*speeds, sparse);
@@ -221,13 +218,11 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
 /// What stands right behind `first`: the resource whose doubling saves nearly as much, or that with
 /// which a doubled `first` saves a lot more, or nothing.
 std::string right_behind(const VariantResult& result, Resource first) {
-  constexpr double kNearly = 0.5;
-  constexpr double kALot = 0.1;  // of the time
   const Bottleneck bottleneck(result);
   const double alone = bottleneck.own_saving({first});
   std::string text;
-  double most = std::max({kNearly * alone, bottleneck.by_chance(), 0.005});
-  double most_together = 2 * alone + kALot;
+  double most = std::max({threshold::kNearly * alone, bottleneck.by_chance(), threshold::kPrints});
+  double most_together = threshold::kTimesOneRate * alone + threshold::kALot;
   for (const Resource second : kRates) {
     if (second == first) {
       continue;
@@ -251,17 +246,16 @@ std::string right_behind(const VariantResult& result, Resource first) {
 std::string register_banks_alone(const VariantResult& result, Resource first) {
   const Bottleneck bottleneck(result);
   const double banks = bottleneck.saved_by_doubling({Resource::kRegisterBanks});
-  return first == Resource::kTensor && banks > std::max(kLittle, bottleneck.by_chance())
+  return first == Resource::kTensor && banks > std::max(threshold::kLittle, bottleneck.by_chance())
              ? fmt::format("; their register banks alone: -{:.0f} %", 100 * banks)
              : "";
 }
 
 /// "beside DRAM, at work 70 % of the time", or that nothing works for long.
 std::string busiest_words(const VariantResult& result) {
-  constexpr double kMost = 50;  // percent
   const Resource busiest = busiest_rates(result.budget).front();
   const double percent = at_work(busiest, result);
-  if (percent > kMost) {
+  if (percent > 100 * threshold::kMostOfTheTime) {
     return fmt::format("beside {}, at work {:.0f} % of the time", words_for(busiest, result),
                        percent);
   }
@@ -285,8 +279,8 @@ double saved_by_rates(const Bottleneck& bottleneck, Resource first) {
   const double rates = bottleneck.saved_by_doubling({Resource::kRates});
   const double saved = bottleneck.saved_by_doubling({first});
   const bool is_rate = std::find(kRates.begin(), kRates.end(), first) != kRates.end();
-  const bool is_much_more =
-      is_rate ? rates > 2 * saved + kLittle : Bottleneck::saves_much_more(rates, saved);
+  const bool is_much_more = is_rate ? rates > threshold::kTimesOneRate * saved + threshold::kLittle
+                                    : Bottleneck::saves_much_more(rates, saved);
   return bottleneck.nothing_alone() && is_much_more ? rates : 0;
 }
 
@@ -298,13 +292,14 @@ std::string soonest(double saved, double by_chance, double rates) {
         "nothing alone that rises above chance ({:.0f} %: CTAs in another order), soonest by ",
         100 * by_chance);
   }
-  return saved < kLittle || rates > 0 ? "nothing alone, soonest by " : "";
+  return saved < threshold::kLittle || rates > 0 ? "nothing alone, soonest by " : "";
 }
 
 /// What of the time is no work of any resource and yet goes with the cycles that are saved.
 std::string calibration_words(const VariantResult& result) {
   const double share = Bottleneck(result).shares().calibration;
-  return share > kLittle ? fmt::format(", beside {:.0f} % of calibration", 100 * share) : "";
+  return share > threshold::kLittle ? fmt::format(", beside {:.0f} % of calibration", 100 * share)
+                                    : "";
 }
 
 std::string bound_words(const VariantResult& result) {

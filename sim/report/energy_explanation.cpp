@@ -2,6 +2,7 @@
 #include "sim/report/energy_explanation.h"
 
 #include "models/base/error.h"
+#include "sim/run/explain_thresholds.h"
 
 #include <fmt/format.h>
 
@@ -78,10 +79,10 @@ int decimals(double total_uj) {
                       : kLeast;
 }
 
-/// "a 12.3, b 4.0 and c 1.1" of the levels with at least a ten-thousandth of `whole`.
+/// "a 12.3, b 4.0 and c 1.1" of the levels that are not next to nothing of `whole`.
 std::string list(std::vector<std::pair<double, std::string_view>> items, double whole) {
   std::erase_if(items, [&](const auto& item) {
-    return item.first < 1e-4 * whole || !uj_shows(item.first, whole);
+    return item.first < threshold::kListedEnergy * whole || !uj_shows(item.first, whole);
   });
   std::sort(items.begin(), items.end(), std::greater<>());
   std::string text;

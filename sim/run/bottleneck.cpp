@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/bottleneck.h"
 
+#include "sim/run/explain_thresholds.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,14 +10,16 @@
 namespace sptc::sim {
 namespace {
 
+// Of the time of a launch: what takes no time, and what is certain to be longer, for the closed
+// form may be far off the time that was found.
+constexpr double kNoTime = 1e-9;
+constexpr double kLongEnough = 10;
+
 struct Term {
   Resource resource;
   double KernelEstimate::*us;
 };
 /// What a faster resource shortens: not the waits, of which nothing is a rate.
-/// Of a time: by how much several resources together have to save more than one of them.
-constexpr double kMore = 0.05;
-
 constexpr std::array<Term, 6> kTerms{{{Resource::kTensor, &KernelEstimate::tensor_us},
                                       {Resource::kSharedMemory, &KernelEstimate::shared_memory_us},
                                       {Resource::kSmPort, &KernelEstimate::sm_port_us},
@@ -167,26 +171,24 @@ double Bottleneck::own_saving(const std::vector<Resource>& resources) const {
 }
 
 bool Bottleneck::saves_more_than_its_own(Resource resource) const {
-  constexpr double kNoticeable = 0.015;
-  return saved_by_doubling({resource}) > own_saving({resource}) + kNoticeable;
+  return saved_by_doubling({resource}) > own_saving({resource}) + threshold::kUnexplained;
 }
 
 double Bottleneck::by_chance() const {
-  constexpr double kNextToNothing = 0.01;
   double most_lost = 0;
   for (const Resource resource : kResources) {
     most_lost = std::max(most_lost, launch_.saved ? -saved_by_doubling({resource}) : 0.0);
   }
-  return most_lost > kNextToNothing ? most_lost : 0;
+  return most_lost > threshold::kLost ? most_lost : 0;
 }
 
 bool Bottleneck::waits_for_register_banks() const {
-  constexpr double kNoticeable = 0.02;
   if (!launch_.saved) {
     return false;
   }
   const double banks = (*launch_.saved)[Resource::kRegisterBanks];
-  return banks > std::max({kNoticeable, by_chance(), (*launch_.saved)[Resource::kTensor] / 2});
+  const double most = threshold::kBanksShare * (*launch_.saved)[Resource::kTensor];
+  return banks > std::max({threshold::kBanksSave, by_chance(), most});
 }
 
 Resource Bottleneck::best_alone() const {
@@ -196,12 +198,11 @@ Resource Bottleneck::best_alone() const {
 }
 
 bool Bottleneck::nothing_alone() const {
-  constexpr double kMuch = 0.15;
-  return own_saving({best_alone()}) < kMuch;
+  return own_saving({best_alone()}) < threshold::kSavesMuch;
 }
 
 bool Bottleneck::saves_much_more(double together, double alone) {
-  return together > std::max(alone + kMore, 1.5 * alone);
+  return together > std::max(alone + threshold::kMoreTogether, threshold::kTimesAlone * alone);
 }
 
 std::optional<SavedByPair> Bottleneck::together() const {
@@ -223,7 +224,7 @@ std::optional<SavedByPair> Bottleneck::together() const {
     }
   }
   const double alone = std::max(0.0, own_saving({best_alone()}));
-  if (!best || best->saved < saved_by_doubling({best_alone()}) + kMore) {
+  if (!best || best->saved < saved_by_doubling({best_alone()}) + threshold::kMoreTogether) {
     return std::nullopt;
   }
   const double own =
@@ -238,7 +239,7 @@ Resource Bottleneck::bound() const {
   }
   const Resource best = best_alone();
   // Where nothing alone saves anything, several rates wait for each other: the one that works most.
-  if (own_saving({best}) < std::max(0.01, by_chance())) {
+  if (own_saving({best}) < std::max(threshold::kSaves, by_chance())) {
     const auto slowest =
         std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
           return launch_.form.*left.us < launch_.form.*right.us;
@@ -257,11 +258,6 @@ Speeds Bottleneck::no_slower_than(double level_us) const {
   }
   return speeds;
 }
-
-namespace {
-// Of the time of a launch: what takes no time.
-constexpr double kNoTime = 1e-9;
-}  // namespace
 
 double Bottleneck::waits_us() const {
   return time_us(no_slower_than(launch_.time_us * kNoTime));
@@ -287,7 +283,7 @@ std::optional<Speeds> Bottleneck::speeds_for(double target_us) const {
     return std::nullopt;
   }
   double low = launch_.time_us * kNoTime;
-  double high = launch_.time_us * 10;  // the closed form may be far off the time that was found
+  double high = launch_.time_us * kLongEnough;
   for (int step = 0; step < 100; ++step) {
     const double level = (low + high) / 2;
     (time_us(no_slower_than(level)) > form_us ? high : low) = level;

@@ -65,7 +65,7 @@ class Bottleneck {
   /// Where that is so and two rates save half as much again at least: these.
   std::optional<SavedByPair> together() const;
   /// What to name: the busier one of together(), where that was simulated; else best_alone(), where
-  /// it saves a hundredth and more than by_chance(); else the one that works most.
+  /// it saves anything (threshold::kSaves) and more than by_chance(); else the one that works most.
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.

@@ -74,7 +74,7 @@ RetunedDesign retuned_design(double times_as_fast, double us, const KernelResult
 }
 
 void keep_better(const RetunedDesign& next, double dense_us, std::optional<RetunedDesign>& known) {
-  if (!known || (dense_us / known->us < kAsGoodAsTwo && next.us < known->us)) {
+  if (!known || (dense_us / known->us < threshold::kAsGoodAsTwo && next.us < known->us)) {
     known = next;
   }
 }

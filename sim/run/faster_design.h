@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gpu/gpu_spec.h"
+#include "sim/run/explain_thresholds.h"
 #include "sim/run/resource.h"
 #include "sim/run/run_result.h"
 
@@ -9,9 +10,6 @@
 #include <optional>
 
 namespace sptc::sim {
-
-/// Speed-up of a design that 2x was asked of, from which on it is no less: kernels come in steps.
-inline constexpr double kAsGoodAsTwo = 1.95;
 
 /// `speeds`, rounded up to what a design can have: dot units and banks of shared memory are whole.
 Speeds in_whole_units(const GpuSpec& gpu, Speeds speeds);
@@ -28,7 +26,7 @@ Speeds twice(Resource resource);
 Speeds all_rates(double speed);
 
 /// Of all rates, where the kernel may change: each may have its own.
-inline constexpr std::array kRetunedRates{2.0, 4.0, 8.0, kBeyondAllRates};
+inline constexpr std::array kRetunedRates{2.0, 4.0, 8.0, threshold::kBeyondAllRates};
 
 /// `launch` on a design of which all rates are `times_as_fast`.
 RetunedDesign retuned_design(double times_as_fast, double us, const KernelResult& kernel);

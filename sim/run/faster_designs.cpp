@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/gpu/shipped_design.h"
 #include "sim/run/bottleneck.h"
+#include "sim/run/explain_thresholds.h"
 #include "sim/run/faster_design.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/kernel_runner.h"
@@ -220,7 +221,7 @@ class Trials {
       }
       plan_design_for(target_us(i), i);
       if (results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]) > target_us(i)) {
-        plan(all_rates(kBeyondAllRates), i);
+        plan(all_rates(threshold::kBeyondAllRates), i);
       }
     }
   }
@@ -231,7 +232,7 @@ class Trials {
     const auto& gains = gains_[sparse];
     return gains && dense && gains_[*dense] && target_us(sparse) < results_[sparse].time_us &&
            gains->without_rates_us.value_or(0) <= target_us(sparse) &&
-           !(gains->needed && gains->needed->speedup >= kAsGoodAsTwo);
+           !(gains->needed && gains->needed->speedup >= threshold::kAsGoodAsTwo);
   }
 
   /// The closed form shares out, and may ask for too little: once more.
@@ -262,7 +263,7 @@ class Trials {
   }
 
   void plan_design_at(const Speeds& speeds, std::size_t launch) {
-    if (speeds.most() <= kBeyondAllRates) {
+    if (speeds.most() <= threshold::kBeyondAllRates) {
       needed_.push_back({launch, laboratory_.whole(speeds)});
       plan(needed_.back().speeds, launch);
     }
@@ -308,12 +309,12 @@ class Trials {
       if (planned.launch == launch && planned.speeds == speeds) {
         const double speedup = 2 * target_us(launch) / us;
         const auto& known = gains_[launch]->needed;
-        if (!known || (known->speedup < kAsGoodAsTwo && speedup > known->speedup)) {
+        if (!known || (known->speedup < threshold::kAsGoodAsTwo && speedup > known->speedup)) {
           gains_[launch]->needed = {speeds, speedup, results_[launch].clock_mhz};
         }
       }
     }
-    if (speeds == all_rates(kBeyondAllRates)) {
+    if (speeds == all_rates(threshold::kBeyondAllRates)) {
       gains_[launch]->without_rates_us = us;
     }
   }

@@ -50,8 +50,6 @@ class OfResources {
 
 /// Rates, as multiples of what they are.
 using Speeds = OfResources<1>;
-/// As a multiple of all rates: next to no time is left at their work.
-inline constexpr double kBeyondAllRates = 64;
 /// Shares of the time of a launch that go where the resource is twice as fast.
 using SavedTime = OfResources<0>;
 

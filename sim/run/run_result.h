@@ -70,8 +70,8 @@ struct VariantResult {
   std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
   std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
   std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach
-  /// The same with all rates kBeyondAllRates times as fast, where twice as fast is not enough for
-  /// 2x: what nothing but the launch and latencies leaves.
+  /// The same with all rates threshold::kBeyondAllRates times as fast, where twice as fast is not
+  /// enough for 2x: what nothing but the launch and latencies leaves.
   std::optional<double> without_rates_us;
   /// Where that is more than half of the dense time: what comes nearest to 2x with another kernel.
   std::optional<RetunedDesign> retuned;
