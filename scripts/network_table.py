@@ -20,7 +20,7 @@ WORDS = {"tensor": "tensor cores", "smem": "shared memory", "sm_port": "ports of
 
 def simulate(arguments, trace):
     command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--clock",
-               "limited", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
+               "limited", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json", "--explain"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())

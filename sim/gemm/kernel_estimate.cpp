@@ -144,7 +144,7 @@ double dram_waited(const GemmKernel& kernel, const KernelTarget& target, double 
   const auto in_step = [&](std::int64_t readers) {
     return static_cast<double>(readers) * rounds <= kReadersInStep;
   };
-  const DeliveredBytes delivered = delivered_bytes(kernel, GemmBytes(kernel), target);
+  const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const double waited =
       (in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0);
   return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);

@@ -103,7 +103,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   }
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
-    end = std::max(end, built->async_copy.statistics().last_response_cycle);
+    end = std::max(end, built->async_copy.last_response_cycle());
     for (CtaRecord& record : result.ctas.back()) {
       end = std::max(end, record.end_cycle);
       record.start_cycle -= start;

@@ -132,12 +132,14 @@ std::string needs_another_kernel(const VariantResult& dense, const VariantResult
       std::min(least_us(sparse), retuned ? retuned->us : least_us(sparse)), how, dense.time_us / 2);
 }
 
-/// What becomes faster: of tensor cores all rates, what feeds them too; of shared memory the number
-/// of banks, for bytes per cycle of a bank are a whole number, which is too coarse.
+/// What becomes faster: of tensor cores all rates, also those of selector, ports and register
+/// banks, which bind where only the units are more; of shared memory the number of banks, for bytes
+/// per cycle of a bank are a whole number, which is too coarse.
 std::string_view words_for_need(Resource resource, const VariantResult& result) {
   if (resource == Resource::kTensor) {
-    return words_for(resource, result) == "tensor cores" ? "tensor cores"
-                                                         : "tensor cores and what feeds them";
+    return words_for(resource, result) == "tensor cores"
+               ? "tensor cores (units, selector and ports)"
+               : "tensor cores and what feeds them";
   }
   return resource == Resource::kSharedMemory ? "shared memory (shared_memory_banks)"
                                              : words_for(resource, result);

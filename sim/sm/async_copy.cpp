@@ -194,7 +194,7 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));
   }
-  statistics_.last_response_cycle = std::max(statistics_.last_response_cycle, end);
+  last_response_cycle_ = std::max(last_response_cycle_, end);
   transaction.release();
 }
 

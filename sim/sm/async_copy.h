@@ -29,10 +29,6 @@ namespace sptc::sim {
 /// (CtaMemory).
 class AsyncCopyUnit : public Module {
  public:
-  struct Statistics {
-    std::int64_t last_response_cycle = 0;
-  };
-
   sc_core::sc_vector<sc_core::sc_port<WireIn<CopyRequest>>> request_in;
   sc_core::sc_vector<sc_core::sc_port<WireOut<CopyDone>>> done_out;
   tlm_utils::simple_initiator_socket<AsyncCopyUnit> memory{"memory"};
@@ -44,7 +40,8 @@ class AsyncCopyUnit : public Module {
   /// The L1 is empty and has what `shared_memory` bytes leave. Call between grids.
   void start_grid(Bytes shared_memory) { l1_.start(shared_memory); }
 
-  const Statistics& statistics() const { return statistics_; }
+  /// In which the latest answer, of a copy or a store, had arrived in full.
+  std::int64_t last_response_cycle() const { return last_response_cycle_; }
 
  protected:
   void on_event() override;
@@ -75,7 +72,7 @@ class AsyncCopyUnit : public Module {
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;
   bool request_open_ = false;  ///< a BEGIN_REQ has not been answered yet
-  Statistics statistics_;
+  std::int64_t last_response_cycle_ = 0;
 };
 
 }  // namespace sptc::sim

@@ -191,13 +191,28 @@ TEST(KernelEstimate, AtHalfTheClockSmsTakeTwiceAsLongAndDramAndLaunchAsLongAsBef
   EXPECT_DOUBLE_EQ(form.time_us(0.5), twice_in_sms + form.around_us(0.5) + form.outside_us());
 }
 
-TEST(KernelEstimate, SmsInStepWaitForEachKTileAndThenMultiplyIt) {
-  const KernelEstimate in_step = on(a100(), one_wave(2));
-  EXPECT_NEAR(in_step.beside_dram_us(1),
-              in_step.tensor_us + std::max(in_step.l2_us, in_step.sm_port_us) + in_step.latency_us,
-              0.001 * in_step.beside_dram_us(1));
+TEST(KernelEstimate, ALoneCtaOfTwoStagesWaitsForEachKTileAndThenMultipliesHalfOfIt) {
+  // Two k-steps: what is waited for before the last one was asked for before the first.
+  const KernelEstimate two = on(a100(), one_wave(2));
+  EXPECT_EQ(two.serial.data_path, 0.5);
+  const double one_by_one = two.latency_us + two.sm_port_us + two.tensor_us / 2;
+  EXPECT_GE(two.beside_dram_us(1), one_by_one);
+  EXPECT_LT(two.beside_dram_us(1), 1.02 * one_by_one);
   const KernelEstimate ahead = on(a100(), one_wave(3));
   EXPECT_LT(ahead.beside_dram_us(1), ahead.tensor_us + ahead.latency_us);
+  EXPECT_EQ(ahead.serial.data_path, 0);
+}
+
+TEST(KernelEstimate, LoneCtasOfTwoStagesWaitForDramTogetherWhereFewReadATile) {
+  // Two CTAs read each tile of A, 64 each tile of B.
+  const KernelEstimate few = on(a100(), with_tile(problem(6400, 256, 4096), 2));
+  EXPECT_NEAR(few.serial.dram * few.dram_us * dram_bytes_per_us(a100()), 2.0 * 6400 * 4096, 1);
+  EXPECT_GT(few.beside_dram_us(1),
+            few.latency_us + few.sm_port_us + few.tensor_us / 2 + 0.9 * few.dram_us);
+  // The work of DRAM that was waited for is none that is left to do.
+  EXPECT_LT(few.dram_beside_us(), 0.1 * few.dram_us);
+  EXPECT_EQ(on(a100(), with_tile(problem(2560, 640, 4096), 2)).serial.dram, 0);
+  EXPECT_EQ(on(a100(), with_tile(problem(6400, 256, 4096), 3)).serial.dram, 0);
 }
 
 TEST(SimulatedEstimate, DThatTheL2MayKeepIsWrittenAfterTheLaunch) {
