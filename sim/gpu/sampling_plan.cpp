@@ -81,9 +81,11 @@ bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {
 }
 
 bool SamplingPlan::few_when_shortened() const {
-  // With several CTAs per SM the depth decides which of them ends first.
-  return kernel_.ctas_per_sm == 1 && kernel_.ctas() <= kRoundsOfShortened * gpu_.sms &&
-         !kernel_.persistent() && !kernel_.stream_k() && !kernel_.staged_in_registers() &&
+  // Two stages, with which SMs are in step. With several CTAs per SM the depth decides which of
+  // them ends first.
+  return kernel_.ctas_per_sm == 1 && !kernel_.copies_ahead() &&
+         kernel_.ctas() <= kRoundsOfShortened * gpu_.sms && !kernel_.persistent() &&
+         !kernel_.stream_k() && !kernel_.staged_in_registers() &&
          kernel_.k_tiles() > kTilesToShorten && few_enough_to_follow(kTilesOfShortened);
 }
 

@@ -21,9 +21,9 @@ class SamplingPlan {
   static int sms_built(const GpuSpec& gpu, GemmSimulator::Sms sms);
 
   /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
-  /// and else where that is not too much work for a whole grid or, of SMs with one CTA each, for
-  /// one with a shorter main loop. Not where columns of B are windows of one image: addresses do
-  /// not say that DRAM delivers it once.
+  /// and else where that is not too much work for a whole grid or, of SMs with one CTA of two
+  /// stages each, for one with a shorter main loop. Not where columns of B are windows of one
+  /// image: addresses do not say that DRAM delivers it once.
   bool followed() const { return followed_; }
 
   /// Whether all of the grid is simulated: of one whose SMs hold several CTAs that are not resident
