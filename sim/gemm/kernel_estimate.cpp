@@ -134,9 +134,11 @@ bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
 }
 
 /// What part of `dram_us` SMs wait for that are in step: they ask for their next k-tiles at the
-/// same time, and have those when DRAM has delivered them all.
+/// same time, and have those when DRAM has delivered them all. SMs of two partitions of the L2,
+/// with latencies of their own, and producer warps do not stay in step.
 double dram_waited(const GemmKernel& kernel, const KernelTarget& target, double dram_us) {
-  if (!waits_for_each(kernel, target) || kernel.persistent() || dram_us <= 0) {
+  if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1 ||
+      dram_us <= 0) {
     return 0;
   }
   const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /

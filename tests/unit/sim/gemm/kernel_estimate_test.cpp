@@ -204,15 +204,20 @@ TEST(KernelEstimate, ALoneCtaOfTwoStagesWaitsForEachKTileAndThenMultipliesHalfOf
 }
 
 TEST(KernelEstimate, LoneCtasOfTwoStagesWaitForDramTogetherWhereFewReadATile) {
-  // Two CTAs read each tile of A, 64 each tile of B.
-  const KernelEstimate few = on(a100(), with_tile(problem(6400, 256, 4096), 2));
+  GpuSpec one_l2 = a100();
+  one_l2.memory.l2_partitions = 1;
+  // Two CTAs read each tile of A, 50 each tile of B.
+  const GemmKernel kernel = with_tile(problem(6400, 256, 4096), 2);
+  const KernelEstimate few = on(one_l2, kernel);
   EXPECT_NEAR(few.serial.dram * few.dram_us * dram_bytes_per_us(a100()), 2.0 * 6400 * 4096, 1);
   EXPECT_GT(few.beside_dram_us(1),
             few.latency_us + few.sm_port_us + few.tensor_us / 2 + 0.9 * few.dram_us);
   // The work of DRAM that was waited for is none that is left to do.
   EXPECT_LT(few.dram_beside_us(), 0.1 * few.dram_us);
-  EXPECT_EQ(on(a100(), with_tile(problem(2560, 640, 4096), 2)).serial.dram, 0);
-  EXPECT_EQ(on(a100(), with_tile(problem(6400, 256, 4096), 3)).serial.dram, 0);
+  EXPECT_EQ(on(one_l2, with_tile(problem(2560, 640, 4096), 2)).serial.dram, 0);
+  EXPECT_EQ(on(one_l2, with_tile(problem(6400, 256, 4096), 3)).serial.dram, 0);
+  // SMs of two partitions wait for different times.
+  EXPECT_EQ(on(a100(), kernel).serial.dram, 0);
 }
 
 TEST(SimulatedEstimate, DThatTheL2MayKeepIsWrittenAfterTheLaunch) {
