@@ -97,9 +97,9 @@ TEST(GemmSimulator, TwiceTheDramIsNotSlowerAtTheSustainedClock) {
   };
   const std::vector<double> before = times_us(shipped), after = times_us(doubled);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    // Cycles are whole numbers and the clock is none, which falls where DRAM makes the load
-    // greater.
-    EXPECT_LE(after[i] / before[i] - 1, 1e-4) << shapes[i].n;
+    // Calibration takes the SMs for a little busier where DRAM does less of the time
+    // (kWorkTogether).
+    EXPECT_LE(after[i] / before[i] - 1, 1e-3) << shapes[i].n;
   }
 }
 
