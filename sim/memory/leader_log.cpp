@@ -358,20 +358,23 @@ LeaderLog::Reference LeaderLog::reference(const Reference& to) const {
   const auto begun = [&](std::size_t leader, std::size_t number) {
     return places_[leader][number].begun;
   };
-  ensure(begun(to.leader, to.place) > 0, "a leader has no CTA to follow");
+  const std::size_t own = begun(to.leader, to.place);
+  ensure(own > 0, "a leader has no CTA to follow");
+  const Reference latest{to.leader, to.place, std::min(to.segment, own - 1)};
+  if (own > to.segment || persistent_) {
+    return latest;
+  }
   const std::size_t numbers = places_[to.leader].size();
-  const std::size_t leaders = persistent_ ? 1 : places_.size();
   for (std::size_t i = 0; i < numbers; ++i) {
     const std::size_t number = (to.place + i) % numbers;
-    for (std::size_t j = 0; j < leaders; ++j) {
-      const std::size_t leader = (to.leader + j) % places_.size();
-      const bool own_place_or_other_leader = i == 0 || leader != to.leader;
-      if (own_place_or_other_leader && begun(leader, number) > to.segment) {
+    for (std::size_t other = 1; other < places_.size(); ++other) {
+      const std::size_t leader = (to.leader + other) % places_.size();
+      if (begun(leader, number) > to.segment) {
         return {leader, number, to.segment};
       }
     }
   }
-  return {to.leader, to.place, begun(to.leader, to.place) - 1};
+  return latest;
 }
 
 LeaderLog::Tile* LeaderLog::tile_of(const Reference& to, std::int64_t tile) {

@@ -117,7 +117,8 @@ class LeaderLog {
   };
   /// The segment that stands beside segment `to.segment` of a follower of `to.leader`: that of the
   /// leader's place or, where it has not come as far, the same of another leader, preferably in the
-  /// same place. Where none has come as far, the leader's latest one.
+  /// same place. Where none has come as far, or CTAs stay and their segments pass into each other,
+  /// the leader's latest one.
   Reference reference(const Reference& to) const;
 
   /// Before all is repeated once more, now that all is known.
