@@ -136,7 +136,8 @@ bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
 /// What part of `dram_us` SMs wait for that are in step: they ask for their next k-tiles at the
 /// same time, and have those when DRAM has delivered them all. SMs of two partitions of the L2,
 /// with latencies of their own, and producer warps do not stay in step.
-double dram_waited(const GemmKernel& kernel, const KernelTarget& target, double dram_us) {
+double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
+                   const KernelTarget& target, double dram_us) {
   if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1 ||
       dram_us <= 0) {
     return 0;
@@ -146,7 +147,6 @@ double dram_waited(const GemmKernel& kernel, const KernelTarget& target, double 
   const auto in_step = [&](std::int64_t readers) {
     return static_cast<double>(readers) * rounds <= kReadersInStep;
   };
-  const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const double waited =
       (in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0);
   return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
@@ -393,7 +393,8 @@ double side_by_side_us(double one, double other, double overlap) {
 }
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
-  KernelEstimate result = estimate_with(kGpu, kernel, target, delivered_bytes(kernel, target));
+  const DeliveredBytes delivered = delivered_bytes(kernel, target);
+  KernelEstimate result = estimate_with(kGpu, kernel, target, delivered);
   const double waves = share_of_waves(kernel, target);
   const double of_mean_sm = result.load_us / result.tensor_us;
   result.tensor_us *= waves / main_loop(kernel, target.library);
@@ -409,7 +410,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
                     output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);
   result.dram_us -= result.store_us;
-  result.serial.dram = dram_waited(kernel, target, result.dram_us);
+  result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
   // The last epilogue of an SM may be slower than its port.
   const double port = target.memory.sm_port_bytes_per_cycle;
   const double epilogue = std::min(port, target.library.epilogue_bytes_per_cycle);
@@ -438,7 +439,7 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
   result.store_us = std::max(0.0, last - kept) / dram_bytes_per_us(target);
   const double in_dram_us = stored / kernel.split_k / dram_bytes_per_us(target);
   result.dram_us -= std::min(in_dram_us, kept / dram_bytes_per_us(target) + result.store_us);
-  result.serial.dram = dram_waited(kernel, target, result.dram_us);
+  result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
   if (target.library.whole_tiles && !kernel.stream_k()) {
     const double most = grid_on_gpu(kernel, target).most;
     const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
