@@ -13,11 +13,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <map>
 #include <set>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 namespace sptc::sim {
@@ -111,10 +113,15 @@ void forget_history(const std::filesystem::path& file, std::size_t rows) {
   const unsigned char bytes[] = {
       static_cast<unsigned char>(count >> 24), static_cast<unsigned char>(count >> 16),
       static_cast<unsigned char>(count >> 8), static_cast<unsigned char>(count)};
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   bool written = descriptor >= 0;
   for (const off_t at : {kChanges, kChangesWhenValid}) {
-    written = written && ::pwrite(descriptor, bytes, sizeof(bytes), at) == sizeof(bytes);
+    unsigned char there[sizeof(bytes)];
+    const bool forgotten = written &&
+                           ::pread(descriptor, there, sizeof(there), at) == sizeof(there) &&
+                           std::ranges::equal(there, bytes);
+    written =
+        written && (forgotten || ::pwrite(descriptor, bytes, sizeof(bytes), at) == sizeof(bytes));
   }
   written = written && ::fsync(descriptor) == 0;
   if (descriptor >= 0) {
@@ -137,9 +144,16 @@ FileLock::FileLock(const std::filesystem::path& file) {
   if (descriptor_ < 0) {
     throw InputError(fmt::format("{}: cannot be written: {}", shown, std::strerror(errno)));
   }
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(descriptor_);
-    throw InputError(fmt::format("{}: another sweep is writing to this file", shown));
+  // The workers of a sweep that was killed end a moment after it, and may hold its lock so long.
+  constexpr std::chrono::milliseconds kPatience{2000};
+  constexpr std::chrono::milliseconds kBetweenTries{20};
+  const auto begin = std::chrono::steady_clock::now();
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() - begin > kPatience) {
+      ::close(descriptor_);
+      throw InputError(fmt::format("{}: another sweep is writing to this file", shown));
+    }
+    std::this_thread::sleep_for(kBetweenTries);
   }
 }
 
@@ -344,6 +358,8 @@ void SweepStore::add(std::span<const PointOutcome> outcomes) {
 
 bool SweepStore::finish() {
   if (row_order(*database_) == RowOrder::kFinished) {
+    database_.reset();
+    forget_history(file_, finished_.size());  // a sweep that was killed here had not
     return true;
   }
   begin_writing();

@@ -120,6 +120,17 @@ TEST_F(SweepProgram, KilledAmongPointsWithoutAProcessOfTheirOwnItGoesOnWhereItWa
   }
 }
 
+TEST_F(SweepProgram, KilledBeforeItForgotHowTheFileCameAboutItDoesSoWhenRepeated) {
+  const std::string whole = undisturbed();
+  {
+    std::fstream file(path("whole.sqlite"), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(24);  // SQLite's counter of changes, as after many small commits
+    file.write("\0\0\x12\x34", 4);
+  }
+  ASSERT_NE(read(path("whole.sqlite")), whole);
+  EXPECT_EQ(undisturbed(), whole);
+}
+
 TEST_F(SweepProgram, AFullDiskLosesNothingThatWasStored) {
   const std::string whole = undisturbed();
   file_size_limit = 120 * 1024;
