@@ -84,7 +84,6 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   result.issued_macs = kernel.issued_macs();
   result.clock_mhz = clock_mhz(clock, times, gpu);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
-  result.form = times;
   result.outside_us = times.outside_us();
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
   result.cycles = std::max<std::int64_t>(1, std::llround(in_sms * result.clock_mhz));

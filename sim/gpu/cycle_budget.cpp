@@ -61,10 +61,11 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                    gpu.memory.sm_port_bytes_per_cycle;
   budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
   // What the L2 may keep of D is written after the launch.
-  const double written =
-      std::max(0.0, static_cast<double>(traffic.dram_written) - gpu.memory.dirty_bytes());
-  budget.dram = (static_cast<double>(traffic.dram_read) + written) /
-                gpu.memory.dram_bytes_per_cycle(clock_mhz);
+  const auto written = static_cast<double>(traffic.dram_written);
+  const double kept = std::min(written, gpu.memory.dirty_bytes());
+  const double rate = gpu.memory.dram_bytes_per_cycle(clock_mhz);
+  budget.dram = (static_cast<double>(traffic.dram_read) + written - kept) / rate;
+  budget.dram_behind = kept / rate;
   return budget;
 }
 

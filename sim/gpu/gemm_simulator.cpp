@@ -69,7 +69,6 @@ class GemmSimulator::Impl {
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
-    result.form = simulated_estimate(kernel, target);
     result.clock_mhz = clock_mhz(options_.clock, times, spec_);
     result.outside_us = times.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
@@ -92,12 +91,13 @@ class GemmSimulator::Impl {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double on_gpu_us =
-        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz, times,
-                             result.form, result.clock_mhz / spec_.boost_clock_mhz);
-    result.calibration_us = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
-                                               calibrated.main_loop_stretch) /
-                            result.clock_mhz;
+    const double on_gpu_us = calibrated.in_sms_us(
+        static_cast<double>(result.cycles) / result.clock_mhz, times,
+        simulated_estimate(kernel, target), result.clock_mhz / spec_.boost_clock_mhz);
+    const double calibration = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
+                                                  calibrated.main_loop_stretch);
+    result.calibration_us = calibration / result.clock_mhz;
+    result.budget.dram_behind = std::clamp(calibration, 0.0, result.budget.dram_behind);
     const bool whole = operands != nullptr || !options_.extrapolate;
     if (options_.sms != Sms::kSampled && whole) {
       result.activity = gpu_.activity();

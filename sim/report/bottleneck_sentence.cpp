@@ -110,6 +110,11 @@ std::string needs_another_kernel(const VariantResult& dense, const VariantResult
   const auto& retuned = sparse.retuned;
   if (retuned && dense.time_us / retuned->us >= threshold::kAsGoodAsTwo) {
     const KernelResult& own = sparse.kernel;
+    if (retuned->cta_tile == own.cta_tile && retuned->stages == own.stages &&
+        retuned->split_k == own.split_k) {
+      return fmt::format("for 2x it would need all rates {:.0f} times as fast ({}: {:.2f}x)",
+                         retuned->times_as_fast, found, dense.time_us / retuned->us);
+    }
     return fmt::format(
         "for 2x it would need all rates {:.0f} times as fast and the kernel of that design, {} "
         "({}: {:.2f}x); with the kernel of this one, {}, launch, latency, barriers and pipeline "
@@ -202,7 +207,7 @@ std::string needs_for_two(const VariantResult& dense, const VariantResult& spars
   }
   const auto speeds = sparse.needed ? std::optional(sparse.needed->speeds)
                                     : Bottleneck(sparse).speeds_for(dense.time_us / 2);
-  if (!speeds || (sparse.saved && speeds->most() > threshold::kBeyondAllRates)) {
+  if (!speeds || (sparse.saved && speeds->most() > (by_twice ? 2 : threshold::kBeyondAllRates))) {
     return "for 2x it would need " + some_rates(dense, sparse);
   }
   const std::string needs = list(*speeds, sparse);

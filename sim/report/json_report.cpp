@@ -155,6 +155,7 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit("busy_cycles", "sm_port", variant.budget.sm_port);
   visit("busy_cycles", "l2", variant.budget.l2);
   visit("busy_cycles", "hbm", variant.budget.dram);
+  visit("busy_cycles", "hbm_behind", variant.budget.dram_behind);
   visit("busy_cycles", "reduction", variant.budget.reduction);
   visit("sampling", "sms_simulated", variant.sampling.sms_simulated);
   visit("sampling", "extrapolated", variant.sampling.extrapolated);

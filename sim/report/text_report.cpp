@@ -355,7 +355,8 @@ std::string text_report(const RunResult& result) {
     out +=
         "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
         "wait: cycles in which none works;\ncalibr: what main loops, fills and overlap with DRAM "
-        "of real kernels change: no work of any resource. saved: by the\nsame kernel, calibration "
+        "of real kernels add: no work of any resource. saved: by the\nsame kernel at the same "
+        "clock, calibration "
         "with it; *: more than busy cycles explain, for it overlaps with others, or CTAs come in "
         "another\norder; chance: no more than what a launch lost with a faster resource\n";
     for (const OperationResult& op : result.operations) {

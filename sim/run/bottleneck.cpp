@@ -64,7 +64,7 @@ double busy_cycles(const CycleBudget& budget, Resource resource) {
     case Resource::kL2:
       return budget.l2;
     case Resource::kDram:
-      return budget.dram;
+      return budget.dram + budget.dram_behind;
     default:
       return 0;
   }
@@ -80,7 +80,7 @@ std::array<Resource, 3> busiest_rates(const CycleBudget& budget) {
 
 Bottleneck::Bottleneck(const VariantResult& launch)
     : launch_(launch), clock_ratio_(launch.clock_mhz / launch.clock_scaling.boost_clock_mhz) {
-  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.form);
+  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.clock_scaling.form);
 }
 
 double Bottleneck::in_sms_us(const KernelEstimate& form) const {
@@ -88,7 +88,7 @@ double Bottleneck::in_sms_us(const KernelEstimate& form) const {
 }
 
 double Bottleneck::time_us(const Speeds& speeds) const {
-  const KernelEstimate& form = launch_.form;
+  const KernelEstimate& form = launch_.clock_scaling.form;
   KernelEstimate faster = form;
   for (const Term& term : kTerms) {
     faster.*term.us /= speeds[term.resource];
@@ -124,9 +124,17 @@ double Bottleneck::share_of_cycles(double cycles) const {
   return fits * cycles / launch_.clock_mhz / launch_.time_us;
 }
 
-double Bottleneck::calibrated_share(double cycles) const {
-  const double in_sms = 1 - launch_.launch_us / launch_.time_us;
-  return launch_.budget.cycles > 0 ? in_sms * cycles / launch_.budget.cycles : 0;
+double Bottleneck::calibrated_share(Resource resource) const {
+  const CycleBudget& budget = launch_.budget;
+  if (budget.cycles <= 0) {
+    return 0;
+  }
+  const double behind = share_of_cycles(budget.dram_behind);
+  const double with_cycles = 1 - launch_.launch_us / launch_.time_us - behind;
+  const bool is_dram = resource == Resource::kDram;
+  return with_cycles * (busy_cycles(budget, resource) - (is_dram ? budget.dram_behind : 0)) /
+             budget.cycles +
+         (is_dram ? behind : 0);
 }
 
 double Bottleneck::share(Resource resource) const {
@@ -142,11 +150,14 @@ TimeShares Bottleneck::shares() const {
   shares.shared_memory = share_of_cycles(budget.shared_memory);
   shares.sm_port = share_of_cycles(budget.sm_port);
   shares.l2 = share_of_cycles(budget.l2);
-  shares.dram = share_of_cycles(budget.dram);
-  const double idle = budget.cycles - busy_cycles(budget, busiest_rates(budget).front());
-  shares.wait = share_of_cycles(std::max(0.0, idle));
-  shares.calibration = launch_.calibration_us / launch_.time_us;
+  shares.dram = share(Resource::kDram);
   shares.launch = launch_.launch_us / launch_.time_us;
+  CycleBudget simulated = budget;
+  simulated.dram_behind = 0;
+  const double idle = budget.cycles - busy_cycles(simulated, busiest_rates(simulated).front());
+  const double beside = 1 - shares.launch - share(busiest_rates(budget).front());
+  shares.calibration = std::max(0.0, beside - share_of_cycles(std::max(0.0, idle)));
+  shares.wait = beside - shares.calibration;
   return shares;
 }
 
@@ -155,7 +166,7 @@ double Bottleneck::most_saved(const std::vector<Resource>& resources) const {
   double own = 0;
   double busiest = 0;
   for (const Resource rate : kRates) {
-    const double works = calibrated_share(busy_cycles(launch_.budget, rate));
+    const double works = calibrated_share(rate);
     const bool is_faster = std::find(resources.begin(), resources.end(), rate) != resources.end();
     own += is_faster ? works / 2 : 0;
     busiest = std::max(busiest, is_faster ? works / 2 : works);
@@ -242,7 +253,7 @@ Resource Bottleneck::bound() const {
   if (own_saving({best}) < std::max(threshold::kSaves, by_chance())) {
     const auto slowest =
         std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
-          return launch_.form.*left.us < launch_.form.*right.us;
+          return launch_.clock_scaling.form.*left.us < launch_.clock_scaling.form.*right.us;
         });
     return slowest->resource;
   }
@@ -254,7 +265,7 @@ Speeds Bottleneck::no_slower_than(double level_us) const {
   for (const Term& term : kTerms) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
     speeds[term.resource] =
-        std::max(speeds[term.resource], launch_.form.*term.us * stretch / level_us);
+        std::max(speeds[term.resource], launch_.clock_scaling.form.*term.us * stretch / level_us);
   }
   return speeds;
 }

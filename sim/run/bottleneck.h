@@ -17,7 +17,8 @@ double busy_cycles(const CycleBudget& budget, Resource resource);
 std::array<Resource, 3> busiest_rates(const CycleBudget& budget);
 
 /// Of the time of a launch. The share of the busiest resource, wait, calibration and launch are all
-/// of it.
+/// of it: what calibration adds is DRAM's first, as far as CycleBudget::dram_behind goes, and what
+/// it takes away is wait.
 struct TimeShares {
   double tensor = 0;         ///< multiplying
   double tail = 0;           ///< of that, on the busiest SM what the mean SM does not have
@@ -26,8 +27,8 @@ struct TimeShares {
   double sm_port = 0;
   double l2 = 0;
   double dram = 0;
-  double wait = 0;         ///< not even the busiest of these works
-  double calibration = 0;  ///< below 0 where that shortens the launch
+  double wait = 0;  ///< not even the busiest of these works
+  double calibration = 0;
   double launch = 0;
 };
 
@@ -38,7 +39,8 @@ class Bottleneck {
   explicit Bottleneck(const VariantResult& launch);
 
   double time_us(const Speeds& speeds) const;
-  /// Share of the time in which `resource`, one of kRates, works. Calibration is no work of any.
+  /// Share of the time in which `resource`, one of kRates, works. Of calibration only what DRAM
+  /// stores behind the cycles is work.
   double share(Resource resource) const;
   TimeShares shares() const;
   /// Share of the time that goes if `resources` are twice as fast.
@@ -84,8 +86,8 @@ class Bottleneck {
   double in_sms_us(const KernelEstimate& form) const;
   /// Share of the time that `cycles` of the launch take, at its clock.
   double share_of_cycles(double cycles) const;
-  /// The same with the calibration of these cycles: what goes with them.
-  double calibrated_share(double cycles) const;
+  /// share() with the calibration of the cycles in which `resource` works: what goes with them.
+  double calibrated_share(Resource resource) const;
   /// The most that can go if `resources` are twice as fast, by the cycles in which each works.
   double most_saved(const std::vector<Resource>& resources) const;
 

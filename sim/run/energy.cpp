@@ -232,6 +232,7 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
   figures.utilization *= cycles / static_cast<double>(figures.cycles);
   figures.budget.cycles = static_cast<double>(figures.cycles);
   figures.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
+  figures.budget.dram_behind *= clocks;
   figures.budget.reduction *= clocks;
   figures.clock_mhz = clock_mhz;
   figures.time_us = time_us;

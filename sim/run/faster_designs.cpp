@@ -13,6 +13,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace sptc::sim {
@@ -31,11 +33,17 @@ struct Timed {
   double launch_us = 0;
   double calibration_us = 0;
   double clock_mhz = 0;
-  double boost_clock_mhz = 0;
-  KernelEstimate form;
+  ClockScaling clock_scaling;
   CycleBudget budget;
   RetunedDesign kernel;  ///< what names it; no rates
 };
+
+/// At the clock of `base`: under a load-dependent one a faster design would run at another clock,
+/// and what it saves would be that of the clock, too.
+double us_at_clock_of(const VariantResult& base, const Timed& timed) {
+  return timed.launch_us + (timed.us - timed.launch_us) *
+                               timed.clock_scaling.stretch(timed.clock_mhz, base.clock_mhz);
+}
 
 VariantResult result_of(const Timed& timed) {
   VariantResult result;
@@ -43,8 +51,7 @@ VariantResult result_of(const Timed& timed) {
   result.launch_us = timed.launch_us;
   result.calibration_us = timed.calibration_us;
   result.clock_mhz = timed.clock_mhz;
-  result.clock_scaling.boost_clock_mhz = timed.boost_clock_mhz;
-  result.form = timed.form;
+  result.clock_scaling = timed.clock_scaling;
   result.budget = timed.budget;
   return result;
 }
@@ -110,10 +117,13 @@ class Laboratory {
       Timed timed;
       try {
         const VariantResult result = kernels.time(launch.operation, launch.sparse);
-        timed = {result.time_us,        result.launch_us,
-                 result.calibration_us, result.clock_mhz,
-                 gpu.boost_clock_mhz,   result.form,
-                 result.budget,         retuned_design(1, result.time_us, result.kernel)};
+        timed = {result.time_us,
+                 result.launch_us,
+                 result.calibration_us,
+                 result.clock_mhz,
+                 result.clock_scaling,
+                 result.budget,
+                 retuned_design(1, result.time_us, result.kernel)};
       } catch (const InputError&) {
         // The run itself says what is wrong.
       }
@@ -132,6 +142,7 @@ class Laboratory {
 class Trials {
   // All rates alike: a little more than needed, in steps that whole dot units and banks allow.
   static constexpr double kMargin = 1.02, kSteps = 16;
+  static constexpr int kRounds = 2;  // each learns from the one before
 
  public:
   Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
@@ -144,10 +155,14 @@ class Trials {
     run_planned();
     forget_what_is_out_of_reach();
     plan_other_kernels();
-    plan_for_less_time();
-    run_planned();
-    plan_all_rates_alike();
-    run_planned();
+    for (int round = 0; round < kRounds; ++round) {
+      plan_for_less_time();
+      run_planned();
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      plan_all_rates_alike();
+      run_planned();
+    }
     return std::move(gains_);
   }
 
@@ -183,9 +198,9 @@ class Trials {
         continue;
       }
       SavedTime saved;
-      saved[Resource::kLaunch] = base.form.launch_us / 2 / base.us;
+      saved[Resource::kLaunch] = base.clock_scaling.form.launch_us / 2 / base.us;
       for (std::size_t j = 0; j < kSimulated.size(); ++j) {
-        saved[kSimulated[j]] = 1 - times[j + 1][i].us / base.us;
+        saved[kSimulated[j]] = 1 - us_at_clock_of(results_[i], times[j + 1][i]) / base.us;
       }
       gains_[i].emplace();
       gains_[i]->saved = saved;
@@ -235,7 +250,7 @@ class Trials {
            !(gains->needed && gains->needed->speedup >= threshold::kAsGoodAsTwo);
   }
 
-  /// The closed form shares out, and may ask for too little: once more.
+  /// The closed form shares out, and may ask for too little.
   void plan_for_less_time() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       if (is_open(i) && gains_[i]->needed) {
@@ -244,12 +259,24 @@ class Trials {
     }
   }
 
-  /// By what was simulated with all of them twice as fast.
+  /// By what was simulated with all of them this one and twice as fast, and with what was tried
+  /// since: on the line through the two next to the target, of logarithms.
   void plan_all_rates_alike() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      if (is_open(i) && gains_[i]->saved[Resource::kRates] > 0) {
-        const double times = std::exp2(std::log(target_us(i) / results_[i].time_us) /
-                                       std::log(1 - gains_[i]->saved[Resource::kRates]));
+      if (!is_open(i) || gains_[i]->saved[Resource::kRates] <= 0) {
+        continue;
+      }
+      alike_[i][1] = results_[i].time_us;
+      alike_[i][2] = results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]);
+      auto high = std::next(alike_[i].begin());
+      while (high->second > target_us(i) && std::next(high) != alike_[i].end()) {
+        ++high;
+      }
+      const auto low = std::prev(high);
+      if (high->second < low->second) {
+        const double share =
+            std::log(target_us(i) / low->second) / std::log(high->second / low->second);
+        const double times = low->first * std::pow(high->first / low->first, share);
         plan_design_at(all_rates(std::ceil(times * kMargin * kSteps) / kSteps), i);
       }
     }
@@ -288,10 +315,11 @@ class Trials {
   void take(const Trial& trial, std::size_t launch, const Timed& timed) {
     if (trial.retuned) {
       RetunedDesign retuned = timed.kernel;
+      retuned.us = us_at_clock_of(results_[launch], timed);
       retuned.times_as_fast = trial.speeds[Resource::kTensor];
       keep_better(retuned, 2 * target_us(launch), gains_[launch]->retuned);
     } else {
-      take(trial.speeds, launch, timed.us);
+      take(trial.speeds, launch, us_at_clock_of(results_[launch], timed));
     }
   }
 
@@ -313,6 +341,9 @@ class Trials {
           gains_[launch]->needed = {speeds, speedup, results_[launch].clock_mhz};
         }
       }
+    }
+    if (speeds == all_rates(speeds[Resource::kTensor])) {
+      alike_[launch][speeds[Resource::kTensor]] = us;
     }
     if (speeds == all_rates(threshold::kBeyondAllRates)) {
       gains_[launch]->without_rates_us = us;
@@ -360,6 +391,7 @@ class Trials {
   std::vector<Trial> planned_;
   std::vector<PlannedPair> pairs_;
   std::vector<PlannedNeed> needed_;
+  std::map<std::size_t, std::map<double, double>> alike_;  ///< by launch and speed of all rates: us
 };
 
 }  // namespace

@@ -269,7 +269,7 @@ TEST_F(ValidateProgram, SimulatesTheDesignThatItNamesForTwice) {
   const auto base = sparse(" --explain");
   const auto needed = base["sparse"]["needed_for_two"];
   ASSERT_TRUE(needed.is_object()) << base["explanation"];
-  for (const char* const rate : {"tensor", "smem", "sm_port"}) {
+  for (const char* const rate : {"tensor", "sm_port"}) {
     ASSERT_EQ(needed["times_as_fast"][rate], 1) << rate;
   }
   const auto times = [&](double value, const char* rate) {
@@ -280,6 +280,7 @@ TEST_F(ValidateProgram, SimulatesTheDesignThatItNamesForTwice) {
   const nlohmann::json named{
       {"base", "a100-sxm4-80gb"},
       {"name", "named"},
+      {"sm", {{"shared_memory_banks", times(32, "smem")}}},
       {"memory",
        {{"dram_gb_per_s", times(2039, "hbm")}, {"l2_bytes_per_cycle", times(3851, "l2")}}}};
   std::ofstream(path("named.json")) << named;
@@ -294,11 +295,11 @@ TEST_F(ValidateProgram, ExplainsWithTwoRatesWhereNothingAloneSavesMuch) {
       run("gemm 10007 10007 101 --arch b200 --variants dense --check none --explain --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto op = nlohmann::json::parse(outcome.out)["operations"][0];
-  EXPECT_NE(op["explanation"].get<std::string>().find("nothing alone, but by the L2 and DRAM"),
+  EXPECT_NE(op["explanation"].get<std::string>().find("nothing alone, but by DRAM and the L2"),
             std::string::npos)
       << op["explanation"];
   EXPECT_GT(op["dense"]["saved_if_twice_as_fast"]["two"]["saved"].get<double>(), 0.3);
-  EXPECT_EQ(op["dense"]["bound_by"], "l2");
+  EXPECT_EQ(op["dense"]["bound_by"], "hbm");
 }
 
 TEST_F(ValidateProgram, TakesTheSlicesOfKThatAreAskedFor) {

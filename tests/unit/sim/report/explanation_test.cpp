@@ -157,6 +157,9 @@ TEST(Explanation, SaysWhatTwiceTheRatesWereSimulatedToGive) {
   op.sparse->needed->clock_mhz += 100;
   EXPECT_TRUE(says(saved_by_rates(0.4), fmt::format("(simulated at {:.0f} MHz: 1.99x; all rates",
                                                     op.sparse->needed->clock_mhz)));
+  op.sparse->needed->speeds[Resource::kL2] = 2.5;
+  EXPECT_TRUE(says(saved_by_rates(0.4),
+                   "for 2x it would need no more than all rates twice as fast (simulated: 2.78x)"));
   for (const Resource rate : kRates) {
     op.sparse->needed->speeds[rate] = 2.125;
   }
@@ -186,6 +189,9 @@ TEST(Explanation, NamesTheKernelWithWhichTwoIsInReach) {
            "256x128x64, 2 stages, launch, latency, barriers and pipeline fill alone take "
            "260.0 us, and half of the dense time is 250.0 us."));
   EXPECT_FALSE(says(op, "out of reach"));
+  op.sparse->retuned->cta_tile = {256, 128, 64};
+  op.sparse->retuned->stages = 2;
+  EXPECT_TRUE(says(op, "; for 2x it would need all rates 4 times as fast (simulated: 2.50x)."));
   op.sparse->retuned->us = 258;
   EXPECT_TRUE(says(op,
                    "2x is out of reach: launch, latency, barriers and pipeline fill alone take "
@@ -231,6 +237,7 @@ TEST(Explanation, CallsCalibrationNoWaitAndNoWork) {
   dense.calibration_us = 54.7;
   dense.budget.cycles = (136.6 - 54.7 - 1.3) * dense.clock_mhz;
   dense.budget.dram = 72.4 * dense.clock_mhz;
+  dense.budget.dram_behind = 0;
   const std::vector<double> row = cells(op, "dense");
   ASSERT_EQ(row.size(), 10u);
   EXPECT_NEAR(row[6], 100 * 72.4 / 136.6, 0.06);
@@ -238,11 +245,21 @@ TEST(Explanation, CallsCalibrationNoWaitAndNoWork) {
   EXPECT_NEAR(row[8], 100 * 54.7 / 136.6, 0.06);
   EXPECT_NEAR(row[6] + row[7] + row[8] + row[9], 100, 0.2);
   EXPECT_TRUE(says(op, ", beside 40 % of calibration; 2:4"));
+  // What DRAM stores behind the cycles is its work, and no calibration.
+  dense.budget.dram_behind = 30 * dense.clock_mhz;
+  const TimeShares stores = Bottleneck(dense).shares();
+  EXPECT_NEAR(stores.dram, (72.4 + 30) / 136.6, 1e-9);
+  EXPECT_NEAR(stores.wait, (80.6 - 72.4) / 136.6, 1e-9);
+  EXPECT_NEAR(stores.calibration, (54.7 - 30) / 136.6, 1e-9);
+  EXPECT_TRUE(says(op, ", beside 18 % of calibration; 2:4"));
+  dense.budget.dram_behind = 0;
   // Where it shortens a launch, waits become shorter, and no work takes longer than the launch.
   dense.calibration_us = -4.6;
   dense.time_us = 80.6 - 4.6 + 1.3;
-  const Bottleneck shorter(dense);
-  EXPECT_NEAR(shorter.share(Resource::kDram), 72.4 / 77.3, 1e-9);
+  const TimeShares shorter = Bottleneck(dense).shares();
+  EXPECT_NEAR(shorter.dram, 72.4 / 77.3, 1e-9);
+  EXPECT_NEAR(shorter.wait, (80.6 - 72.4 - 4.6) / 77.3, 1e-9);
+  EXPECT_NEAR(shorter.calibration, 0, 1e-12);
   dense.calibration_us = -20.6;
   dense.time_us = 60 + 1.3;
   EXPECT_NEAR(Bottleneck(dense).share(Resource::kDram), 60 / 61.3, 1e-9);
@@ -255,6 +272,7 @@ TEST(Explanation, HalvesWhatACalibratedLaunchIsBoundBy) {
   VariantResult& dense = *op.dense;
   dense.launch_us = 2;
   dense.budget.dram = dense.budget.cycles = 200 * dense.clock_mhz;
+  dense.budget.dram_behind = 0;
   dense.calibration_us = 100;
   dense.time_us = 302;
   dense.saved.emplace();
