@@ -338,10 +338,10 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
-  const double at_ports = active * static_cast<double>(target.sms) * memory.sm_port_bytes_per_cycle;
   result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
                  cycles_per_us;
-  result.sm_port_us = (copied * ctas + stored) / at_ports / cycles_per_us;
+  result.sm_port_us =
+      most * (copied + stored / ctas) / memory.sm_port_bytes_per_cycle / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
   const double rounds = rounds_of(kernel, target.library, most);
   // The first k-tiles, as many as are under way at once, come with the fill.
@@ -399,6 +399,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double of_mean_sm = result.load_us / result.tensor_us;
   result.tensor_us *= waves / main_loop(kernel, target.library);
   result.shared_memory_us *= waves;
+  result.sm_port_us *= waves;
   if (kernel.instruction.sparse) {
     // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM takes as much as a
     // dense one at the same clock (the energy models of all GPUs), though its tensor cores multiply

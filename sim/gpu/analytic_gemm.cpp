@@ -85,11 +85,14 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   result.clock_mhz = clock_mhz(clock, times, gpu);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
   result.outside_us = times.outside_us();
-  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
-  result.cycles = std::max<std::int64_t>(1, std::llround(in_sms * result.clock_mhz));
   result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms));
   result.reduction = reduction_bytes(kernel, gpu.memory);
-  result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, gpu);
+  result.budget = cycle_budget(kernel, result.traffic, 0, result.clock_mhz, gpu);
+  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
+  // The traffic that is counted per CTA may be more than what the form has.
+  const double cycles = std::max(in_sms * result.clock_mhz, result.budget.dram);
+  result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
+  result.budget.cycles = static_cast<double>(result.cycles);
   return result;
 }
 

@@ -90,6 +90,15 @@ TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
   }
 }
 
+TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
+  const KernelEstimate one = on(a100(), with_tile(problem(108 * 128, 128, 4096)));
+  EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(512, 512, 4096))).sm_port_us, one.sm_port_us);
+  GpuSpec whole_waves = a100();
+  whole_waves.kernels.whole_wave_percent = 100;
+  EXPECT_DOUBLE_EQ(on(whole_waves, with_tile(problem(109 * 128, 128, 4096))).sm_port_us,
+                   2 * one.sm_port_us);
+}
+
 TEST(KernelEstimate, NoTimeGrowsWithARate) {
   for (const Form form : {estimate, simulated_estimate}) {
     for (const GemmProblem& launch :
