@@ -42,12 +42,8 @@ int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
   return covering;
 }
 
-bool worth_trying(const GemmKernel& kernel, int split, const KernelTarget& target) {
-  if (split == 1) {
-    return true;
-  }
-  const std::int64_t tiles = kernel.tiles_m() * kernel.tiles_n() * kernel.problem.batch;
-  return kernel.problem.shape.k / split >= kShortestSlice && tiles < target.sms;
+bool worth_trying(const GemmKernel& kernel, int split) {
+  return split == 1 || kernel.problem.shape.k / split >= kShortestSlice;
 }
 
 /// Those of `kernels` that are `wanted`, or all where none is.
@@ -219,7 +215,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
       if (((values || whole_k) && slices > 1) || slices > kernel.all_k_tiles() ||
-          !(overrides.split_k || worth_trying(kernel, split, target))) {
+          !(overrides.split_k || worth_trying(kernel, split))) {
         continue;
       }
       kernel.split_k = slices;

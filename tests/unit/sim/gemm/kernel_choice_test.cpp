@@ -41,6 +41,24 @@ TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
   }
 }
 
+TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
+  const KernelTarget target = a100().kernel_target();
+  for (const bool sparse : {false, true}) {
+    // With fewer output tiles than SMs, and with more of them, whose last round is not full.
+    for (const GemmShape& shape :
+         {GemmShape{1024, 64, 8192}, GemmShape{18432, 256, 28672}, GemmShape{8192, 512, 8192}}) {
+      const GemmProblem what = problem(shape.m, shape.n, shape.k, sparse);
+      const GemmKernel chosen = choose_kernel(what, {}, target, false);
+      EXPECT_GT(chosen.split_k, 1) << shape.m;
+      for (const int split : {1, 2, 3, 4, 5, 6, 8}) {
+        const GemmKernel other =
+            choose_kernel(what, {std::nullopt, std::nullopt, split}, target, false);
+        EXPECT_LE(estimate(chosen, target).time_us(1), estimate(other, target).time_us(1)) << split;
+      }
+    }
+  }
+}
+
 TEST(ChooseKernel, FollowsTheSmAndTheLibraryThoughCandidatesAreKept) {
   const GemmProblem what = problem(2048, 2048, 2048);
   const auto chosen = [&](const GpuSpec& gpu) {
