@@ -19,6 +19,7 @@
 #include <map>
 #include <set>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -75,6 +76,14 @@ void bind_json(Statement& statement, int parameter, const json& value) {
   }
 }
 
+/// Whether `descriptor` is open on the file that `file` names now.
+bool is_named(int descriptor, const std::filesystem::path& file) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(file.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 }  // namespace
 
 Database open_sweep(const std::filesystem::path& file) {
@@ -82,7 +91,10 @@ Database open_sweep(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file, error)) {
     throw InputError(printable(file.string()) + ": no such file");
   }
-  Database database(file, Database::Mode::kRead);
+  // What a sweep that was killed while it changed the head of the file has left half done is undone
+  // first, which is writing.
+  const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
+  Database database(file, half_done ? Database::Mode::kWrite : Database::Mode::kRead);
   const std::string shown = printable(file.string());
   if (database.value("SELECT count(*) FROM sqlite_master WHERE name = 'sweep'") != "1") {
     throw InputError(shown + ": holds no results of a sweep");
@@ -140,21 +152,30 @@ FileLock::FileLock(const std::filesystem::path& file) {
     throw InputError(
         fmt::format("{}: there is no directory '{}'", shown, printable(parent.string())));
   }
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) {
-    throw InputError(fmt::format("{}: cannot be written: {}", shown, std::strerror(errno)));
-  }
   // The workers of a sweep that was killed end a moment after it, and may hold its lock so long.
   constexpr std::chrono::milliseconds kPatience{2000};
   constexpr std::chrono::milliseconds kBetweenTries{20};
   const auto begin = std::chrono::steady_clock::now();
-  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  while (!try_to_lock(file)) {
     if (std::chrono::steady_clock::now() - begin > kPatience) {
-      ::close(descriptor_);
       throw InputError(fmt::format("{}: another sweep is writing to this file", shown));
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
+}
+
+bool FileLock::try_to_lock(const std::filesystem::path& file) {
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw InputError(
+        fmt::format("{}: cannot be written: {}", printable(file.string()), std::strerror(errno)));
+  }
+  // Who had the lock before may have put another file in the place of this one.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor_, file)) {
+    return true;
+  }
+  ::close(descriptor_);
+  return false;
 }
 
 FileLock::~FileLock() {

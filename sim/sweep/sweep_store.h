@@ -29,6 +29,9 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
 
  private:
+  /// False where another process has it, or the name stands for another file by now.
+  bool try_to_lock(const std::filesystem::path& file);
+
   int descriptor_;
 };
 

@@ -11,10 +11,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <sys/file.h>
 #include <thread>
 #include <unistd.h>
 
@@ -138,11 +142,11 @@ TEST_F(SweepRun, AWorkerThatDiesIsReplacedAndItsOtherPointsAreSimulated) {
 TEST_F(SweepRun, TimeoutAndMemoryCapEndAPointAlone) {
   const SweepPlan plan = make_plan(acts({"answer", "hang", "grow"}));
   PointLimits limits;
-  limits.timeout_s = 0.5;
+  limits.timeout_s = 3.5;  // enough for the points that end
   limits.memory_mb = 512;
   const SweepProgress progress = run(plan, "a.sqlite", {}, limits);
   EXPECT_EQ(progress.failures, 2u);
-  EXPECT_EQ(reason("a.sqlite", "hang"), "not done after the timeout of 0.5 s");
+  EXPECT_EQ(reason("a.sqlite", "hang"), "not done after the timeout of 3.5 s");
 #ifndef __SANITIZE_ADDRESS__  // whose allocator ends the process
   EXPECT_EQ(reason("a.sqlite", "grow"), "not enough memory");
 #endif
@@ -220,6 +224,48 @@ TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
   expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); }, {"no results of a sweep"});
   expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); }, {"no directory"});
   expect_input_error([&] { SweepStore(directory.path(), plan, {}); }, {"cannot be written"});
+}
+
+// A sweep that ends puts the file in order in the place of the one that another sweep waits for.
+TEST_F(SweepRun, TheLockIsOnTheFileThatTheNameMeansWhenTheWaitIsOver) {
+  auto first = std::make_unique<FileLock>(file("a.sqlite"));
+  bool locked = false;
+  std::thread second([&] {
+    std::unique_ptr<FileLock> lock;
+    while (lock == nullptr) {
+      try {
+        lock = std::make_unique<FileLock>(file("a.sqlite"));
+      } catch (const InputError&) {  // waited for too long
+      }
+    }
+    const int third = ::open(file("a.sqlite").c_str(), O_RDWR | O_CLOEXEC);
+    locked = ::flock(third, LOCK_EX | LOCK_NB) != 0;
+    ::close(third);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // in which it begins to wait
+  write_file(file("in order"), "");
+  std::filesystem::rename(file("in order"), file("a.sqlite"));
+  first.reset();
+  second.join();
+  EXPECT_TRUE(locked);
+}
+
+TEST_F(SweepRun, WhatAKilledSweepLeftHalfDoneIsUndoneBeforeItsFileIsRead) {
+  run(make_plan(), "a.sqlite");
+  const std::string whole = bytes(file("a.sqlite"));
+  {
+    Database database(file("a.sqlite"), Database::Mode::kWrite);
+    database.execute("PRAGMA cache_size = 1");  // pages are written before the transaction ends
+    database.execute("BEGIN IMMEDIATE");
+    database.execute("UPDATE points SET notes = hex(zeroblob(8000))");
+    for (const std::string end : {"", "-journal"}) {
+      std::filesystem::copy_file(file("a.sqlite" + end), file("killed.sqlite" + end));
+    }
+  }
+  ASSERT_NE(bytes(file("killed.sqlite")), whole);
+  const std::filesystem::path part[] = {file("killed.sqlite")};
+  EXPECT_EQ(merge_sweeps(part, file("merged.sqlite"), false), 12u);
+  EXPECT_EQ(bytes(file("merged.sqlite")), whole);
 }
 
 TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
