@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <unistd.h>
+#include <system_error>
 
 namespace sptc {
 
-/// A directory of this test process that goes with the object.
+/// A directory that nothing else has, and that goes with the object.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory()
-      : path_(std::filesystem::temp_directory_path() /
-              ("sptc_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
+  TemporaryDirectory() {
+    std::string name = std::filesystem::temp_directory_path() / "sptc_test_XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), name);
+    }
+    path_ = name;
   }
   ~TemporaryDirectory() {
     std::error_code ignored;

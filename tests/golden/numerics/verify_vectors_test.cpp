@@ -3,6 +3,7 @@
 // Published and derived words of every generation, through the reader and the comparison of
 // `sptcsim verify`.
 #include "sim/verify/verify.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <unistd.h>
 
 namespace sptc::sim {
 namespace {
@@ -53,11 +53,10 @@ TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
 
 class TamperedVectors : public testing::Test {
  protected:
-  const fs::path directory =
-      fs::path(testing::TempDir()) / ("sptc_tampered_" + std::to_string(::getpid()));
+  const TemporaryDirectory temporary;
+  const fs::path directory = temporary.path() / "vectors";
 
   void SetUp() override { fs::copy(kVectors, directory, fs::copy_options::recursive); }
-  void TearDown() override { fs::remove_all(directory); }
 
   /// Flips the lowest bit of the last element of a file.
   static void flip(const fs::path& file, std::streamoff element_bytes) {

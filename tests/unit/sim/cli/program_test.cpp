@@ -2,6 +2,7 @@
 //
 // The program as a user meets it: exit codes, messages, and what is left on disk.
 #include "tests/support/program_process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -25,11 +26,10 @@ struct Outcome {
 
 class Program : public testing::Test {
  protected:
-  std::filesystem::path directory =
-      std::filesystem::path(testing::TempDir()) / ("sptc_cli_" + std::to_string(::getpid()));
+  const sptc::TemporaryDirectory temporary;
+  const std::filesystem::path directory = temporary.path() / "work";
 
   void SetUp() override { std::filesystem::create_directories(directory); }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   std::string path(const std::string& name) const { return (directory / name).string(); }
 
