@@ -24,7 +24,8 @@ using Json = nlohmann::ordered_json;
 class Supervised : public testing::Test {
  protected:
   /// Items "first", "second", "third"; the second does `work`. Status and reason of all.
-  std::map<std::string, std::string> run(const std::function<ItemOutcome()>& work) {
+  std::map<std::string, std::string> run(const std::function<ItemOutcome()>& work,
+                                         std::chrono::seconds limit = kItemLimit) {
     const auto path = directory.path() / "capture";
     const int code = supervise(path, [&](CaptureWriter::Start start) {
       try {
@@ -33,7 +34,7 @@ class Supervised : public testing::Test {
         writer.set_usable([&] { return usable; });
         const auto fine = []() -> ItemOutcome { return {}; };
         writer.item("first", fine);
-        writer.item("second", 1s, [&]() -> ItemOutcome {
+        writer.item("second", limit, [&]() -> ItemOutcome {
           usable = false;  // asked only where the work fails
           return work();
         });
@@ -75,12 +76,12 @@ TEST_F(Supervised, AnItemThatKillsItsProcessIsRecordedAndTheRestGoesOn) {
 }
 
 TEST_F(Supervised, AnItemThatNeverEndsIsEnded) {
-  EXPECT_EQ(run([]() -> ItemOutcome {
-              while (true) {
-                pause();
-              }
-            })["second"],
-            "failed: no end within 1 s: the process was ended");
+  const auto work = []() -> ItemOutcome {
+    while (true) {
+      pause();
+    }
+  };
+  EXPECT_EQ(run(work, 1s)["second"], "failed: no end within 1 s: the process was ended");
 }
 
 TEST_F(Supervised, ALostDeviceGetsANewProcess) {

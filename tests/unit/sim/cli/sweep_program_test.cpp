@@ -2,6 +2,7 @@
 //
 // `sptcsim sweep` as a user meets it: killed, interrupted, without disk, twice at once, in shards.
 #include "tests/support/program_process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -29,12 +30,11 @@ struct Outcome {
 
 class SweepProgram : public testing::Test {
  protected:
-  std::filesystem::path directory =
-      std::filesystem::path(testing::TempDir()) / ("sptc_sweep_" + std::to_string(::getpid()));
+  const sptc::TemporaryDirectory temporary;
+  const std::filesystem::path& directory = temporary.path();
   rlim_t file_size_limit = RLIM_INFINITY;
 
   void SetUp() override {
-    std::filesystem::create_directories(directory);
     // 32 points of a few milliseconds each.
     write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "test",
       "workloads": [{"m": 64, "n": 64, "k": 64}, {"m": 128, "n": 64, "k": 64}],
@@ -43,7 +43,6 @@ class SweepProgram : public testing::Test {
                {"parameter": "selector_inputs", "values": [2, 4]},
                {"option": "variants", "values": ["dense", "both"]}]})");
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   std::string path(const std::string& name) const { return (directory / name).string(); }
   static std::string read(const std::filesystem::path& file) {
@@ -150,11 +149,13 @@ TEST_F(SweepProgram, TwoSweepsOnOneFileLeaveOneOfThemOut) {
       "workloads": [{"m": 64, "n": 64, "k": 64}], "options": {"check": "none"},
       "axes": [{"option": "seed", "range": {"from": 1, "to": 5000, "step": 1}}]})");
   const pid_t first = start({path("long.json"), "--db", path("a.sqlite"), "--quiet"});
-  for (int i = 0; i < 4000 && !std::filesystem::exists(path("a.sqlite-wal")); ++i) {
+  for (int i = 0; i < 12000 && !std::filesystem::exists(path("a.sqlite-wal")); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  ::kill(first, SIGSTOP);  // or it might end before the other one gives up waiting
   expect_refused({path("long.json"), "--db", path("a.sqlite")}, "another sweep is writing");
   ::kill(first, SIGINT);
+  ::kill(first, SIGCONT);
   EXPECT_EQ(wait(first), 130);
   EXPECT_FALSE(std::filesystem::exists(path("a.sqlite-wal"))) << "closed in order";
 }
