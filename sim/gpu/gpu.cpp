@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gpu.h"
 
+#include "models/base/error.h"
 #include "sim/gpu/last_round.h"
 #include "sim/isa/prepared_program.h"
 
@@ -136,7 +137,8 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
 }
 
 MemoryCounters Gpu::memory_counters() const {
-  return memory_ ? memory_->counters() : share_ ? share_->counters() : MemoryCounters{};
+  ensure(memory_ != nullptr, "the memory of all SMs counts, and it is not there");
+  return memory_->counters();
 }
 
 Activity Gpu::activity() const {

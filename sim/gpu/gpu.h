@@ -57,7 +57,7 @@ class Gpu : public sc_core::sc_module {
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;
 
-  /// Of the latest grid.
+  /// Of the latest grid, where all SMs are built.
   MemoryCounters memory_counters() const;
 
   const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }

@@ -4,6 +4,7 @@
 #include "sim/memory/owning_partition.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace sptc::sim {
 namespace {
@@ -42,6 +43,20 @@ std::vector<int> leaders(int count, int active, int beside) {
     result.push_back(first + i % beside);
   }
   return result;
+}
+
+/// The first of the `active` SMs, from `from` on and around, that asks `partition` of the L2 and is
+/// not taken; nothing where none is left.
+std::optional<int> next_of_partition(int partition, int partitions, int from, int active,
+                                     const std::vector<int>& taken) {
+  for (int step = 0; step < active; ++step) {
+    const int sm = (from + step) % active;
+    if (partition_of_sm(sm, partitions) == partition &&
+        std::find(taken.begin(), taken.end(), sm) == taken.end()) {
+      return sm;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -124,12 +139,12 @@ std::vector<int> SamplingPlan::choose_sms() const {
   const int first = shares_tiles() ? active / 2 : 0;
   std::vector<int> parts;
   for (int i = 0; i < simulated; ++i) {
-    int sm = (first + i * active / simulated) % active;
-    while (partition_of_sm(sm, partitions) != i % partitions ||
-           std::find(parts.begin(), parts.end(), sm) != parts.end()) {
-      sm = (sm + 1) % active;
+    const auto sm = next_of_partition(i % partitions, partitions, first + i * active / simulated,
+                                      active, parts);
+    if (!sm) {
+      break;
     }
-    parts.push_back(sm);
+    parts.push_back(*sm);
   }
   return parts;
 }

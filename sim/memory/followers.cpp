@@ -211,7 +211,7 @@ void Followers::end_segment(std::size_t index, std::int64_t now) {
   ++ended_;
   end_ = std::max(end_, now);
   if (!place.uses.empty()) {
-    ended_ctas_.push_back({place.sm, place.cta, now, std::exchange(place.uses, {})});
+    ended_ctas_.push_back({place.sm, place.cta, std::exchange(place.uses, {})});
   }
   place.segments += place.work.size();
   place.cta = -1;

@@ -63,7 +63,6 @@ class Followers : public TileObserver {
   struct CtaOfFollower {
     int sm = 0;
     std::int64_t cta = 0;
-    std::int64_t end = 0;            ///< cycle
     std::vector<std::int64_t> uses;  ///< cycles of its k-tiles
   };
   /// As they ended, by finish() or by the last replay(), which counts cycles from 0. Taking them

@@ -62,11 +62,6 @@ class MemoryShare : public MemoryPorts {
   /// Cycles from the first of all SMs to the last one in cycle `now`.
   std::int64_t spread(std::int64_t now) const;
 
-  /// Of all SMs for which the simulated ones stood.
-  MemoryCounters counters() const {
-    return followers_ != nullptr ? followers_->counters() : limits_.counters();
-  }
-
  protected:
   std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,
                         std::int64_t now) override;
