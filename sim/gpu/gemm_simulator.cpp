@@ -35,7 +35,7 @@ class GemmSimulator::Impl {
         options_(options),
         shipped_(spec),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec, options.sms)) {
+        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec.sms, options.sms)) {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
@@ -62,7 +62,7 @@ class GemmSimulator::Impl {
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
-    const SamplingPlan plan(kernel, spec_, options_);
+    const SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
     const Launch launch{kernel, plan, context, traffic,
                         static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);

@@ -10,6 +10,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/gpu/simulated_sms.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>
@@ -46,16 +47,7 @@ struct GemmRun {
 /// hardware. SystemC elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
-  /// Which SMs are simulated. kAll has the L2 and DRAM that all SMs share; kSampled too, with
-  /// followers in place of the other SMs (Followers), where all CTAs are resident at once or the
-  /// grid is small enough. Else an SM sees what its fellows leave it if they all do the same
-  /// (MemoryShare).
-  enum class Sms {
-    kSampled,  ///< two to eight stand for all; no values
-    kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of
-               ///< the host stay warm
-    kAll,      ///< every SM built, all at once
-  };
+  using Sms = SimulatedSms;
 
   struct Options {
     Sms sms = Sms::kSampled;

@@ -9,8 +9,6 @@
 namespace sptc::sim {
 namespace {
 
-using Sms = GemmSimulator::Sms;
-
 constexpr int kMostSampled = 8;
 // Instructions of the tensor cores of all simulated SMs, a few milliseconds of the host; where
 // others follow through several rounds, in which who gets which CTA decides, some twenty.
@@ -61,24 +59,26 @@ std::optional<int> next_of_partition(int partition, int partitions, int from, in
 
 }  // namespace
 
-SamplingPlan::SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu,
-                           const GemmSimulator::Options& options)
+SamplingPlan::SamplingPlan(const GemmKernel& kernel, const KernelTarget& gpu,
+                           SimulatedSms simulated, bool extrapolate)
     : kernel_(kernel),
-      gpu_(gpu),
-      options_(options),
-      followed_(options.sms == Sms::kSampled && kernel.problem.distinct_b == 1 &&
+      sms_of_gpu_(gpu.sms),
+      partitions_(gpu.memory.l2_partitions),
+      simulated_(simulated),
+      extrapolate_(extrapolate),
+      followed_(simulated == SimulatedSms::kSampled && kernel.problem.distinct_b == 1 &&
                 (at_once() || few_enough_to_follow(kernel.k_tiles()) || few_when_shortened())),
       sms_(choose_sms()) {}
 
-int SamplingPlan::sms_built(const GpuSpec& gpu, Sms sms) {
-  return sms == Sms::kAll      ? gpu.sms
-         : sms == Sms::kInTurn ? 1
-                               : std::clamp(gpu.sms - 1, 1, kMostSampled);
+int SamplingPlan::sms_built(std::int64_t sms, SimulatedSms simulated) {
+  const auto all = static_cast<int>(sms);
+  return simulated == SimulatedSms::kAll      ? all
+         : simulated == SimulatedSms::kInTurn ? 1
+                                              : std::clamp(all - 1, 1, kMostSampled);
 }
 
 bool SamplingPlan::whole() const {
-  return !options_.extrapolate ||
-         (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
+  return !extrapolate_ || (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
 }
 
 bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {
@@ -99,7 +99,7 @@ bool SamplingPlan::few_when_shortened() const {
   // Two stages, with which SMs are in step. With several CTAs per SM the depth decides which of
   // them ends first.
   return kernel_.ctas_per_sm == 1 && !kernel_.copies_ahead() &&
-         kernel_.ctas() <= kRoundsOfShortened * gpu_.sms && !kernel_.persistent() &&
+         kernel_.ctas() <= kRoundsOfShortened * sms_of_gpu_ && !kernel_.persistent() &&
          !kernel_.stream_k() && !kernel_.staged_in_registers() &&
          kernel_.k_tiles() > kTilesToShorten && few_enough_to_follow(kTilesOfShortened);
 }
@@ -108,7 +108,7 @@ bool SamplingPlan::few_when_shortened() const {
 std::int64_t SamplingPlan::active_sms() const {
   const std::int64_t ctas =
       shares_tiles() ? ceil_div(kernel_.ctas() * kernel_.k_tiles(), 2) : kernel_.ctas();
-  return std::min<std::int64_t>(gpu_.sms, ctas);
+  return std::min(sms_of_gpu_, ctas);
 }
 
 /// Of the tensor cores.
@@ -130,16 +130,15 @@ int SamplingPlan::count() const {
 
 std::vector<int> SamplingPlan::choose_sms() const {
   const auto active = static_cast<int>(active_sms());
-  const int partitions = gpu_.memory.l2_partitions;
-  int simulated = std::min({sms_built(gpu_, options_.sms), count(), active});
-  simulated -= simulated > partitions ? simulated % partitions : 0;
+  int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), active});
+  simulated -= simulated > partitions_ ? simulated % partitions_ : 0;
   if (followed_) {
-    return leaders(simulated, active, shares_tiles() ? std::max(partitions, 2) : partitions);
+    return leaders(simulated, active, shares_tiles() ? std::max(partitions_, 2) : partitions_);
   }
   const int first = shares_tiles() ? active / 2 : 0;
   std::vector<int> parts;
   for (int i = 0; i < simulated; ++i) {
-    const auto sm = next_of_partition(i % partitions, partitions, first + i * active / simulated,
+    const auto sm = next_of_partition(i % partitions_, partitions_, first + i * active / simulated,
                                       active, parts);
     if (!sm) {
       break;

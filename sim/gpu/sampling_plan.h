@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/gemm/gemm_kernel.h"
-#include "sim/gpu/gemm_simulator.h"
-#include "sim/gpu/gpu_spec.h"
+#include "sim/gemm/kernel_target.h"
+#include "sim/gpu/simulated_sms.h"
 
 #include <cstdint>
 #include <vector>
@@ -15,10 +15,12 @@ namespace sptc::sim {
 /// stream-K, which no library picks by itself, up to seventy.
 class SamplingPlan {
  public:
-  /// `kernel` must outlive the plan.
-  SamplingPlan(const GemmKernel& kernel, const GpuSpec& gpu, const GemmSimulator::Options& options);
+  /// `kernel` must outlive the plan. `extrapolate`: grids may be shortened.
+  SamplingPlan(const GemmKernel& kernel, const KernelTarget& gpu, SimulatedSms simulated,
+               bool extrapolate);
 
-  static int sms_built(const GpuSpec& gpu, GemmSimulator::Sms sms);
+  /// Of a GPU with `sms` SMs.
+  static int sms_built(std::int64_t sms, SimulatedSms simulated);
 
   /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
   /// and else where that is not too much work for a whole grid or, of SMs with one CTA of two
@@ -31,7 +33,7 @@ class SamplingPlan {
   bool whole() const;
 
   /// CTAs that the GPU holds.
-  std::int64_t resident() const { return std::int64_t{gpu_.sms} * kernel_.ctas_per_sm; }
+  std::int64_t resident() const { return sms_of_gpu_ * kernel_.ctas_per_sm; }
 
   /// Of stream-K: whether CTAs have parts of output tiles.
   bool shares_tiles() const { return kernel_.stream_k() && kernel_.ctas() % resident() != 0; }
@@ -52,8 +54,10 @@ class SamplingPlan {
   std::vector<int> choose_sms() const;
 
   const GemmKernel& kernel_;
-  const GpuSpec& gpu_;
-  const GemmSimulator::Options& options_;
+  std::int64_t sms_of_gpu_;
+  int partitions_;  ///< of the L2
+  SimulatedSms simulated_;
+  bool extrapolate_;
   bool followed_;
   std::vector<int> sms_;
 };

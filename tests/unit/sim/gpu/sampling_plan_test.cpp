@@ -16,7 +16,7 @@
 namespace sptc::sim {
 namespace {
 
-using Sms = GemmSimulator::Sms;
+using Sms = SimulatedSms;
 
 const GpuSpec& a100() {
   static const GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
@@ -32,15 +32,19 @@ constexpr GemmShape kLongRounds{8192, 8192, 8192};
 
 const KernelOverrides kTile{GemmShape{128, 128, 32}, 3, 1};
 
+struct Options {
+  Sms sms = Sms::kSampled;
+  bool extrapolate = true;
+};
+
 /// A plan, with what it refers to.
 class Planned {
  public:
-  explicit Planned(const GemmShape& shape, const GemmSimulator::Options& options = {},
+  explicit Planned(const GemmShape& shape, const Options& options = {},
                    const KernelOverrides& overrides = kTile, double distinct_b = 1,
                    const GpuSpec& gpu = a100())
-      : options_(options),
-        kernel_(choose_kernel(problem(shape, distinct_b), overrides, gpu.kernel_target(), false)),
-        plan_(kernel_, gpu, options_) {}
+      : kernel_(choose_kernel(problem(shape, distinct_b), overrides, gpu.kernel_target(), false)),
+        plan_(kernel_, gpu.kernel_target(), options.sms, options.extrapolate) {}
   Planned(const Planned&) = delete;
   Planned& operator=(const Planned&) = delete;
 
@@ -54,14 +58,9 @@ class Planned {
     return result;
   }
 
-  GemmSimulator::Options options_;
   GemmKernel kernel_;
   SamplingPlan plan_;
 };
-
-GemmSimulator::Options options(Sms sms, bool extrapolate = true) {
-  return {sms, extrapolate, ""};
-}
 
 std::string name(const GemmShape& shape) {
   return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
@@ -78,7 +77,7 @@ TEST(SamplingPlan, SmsThatAreNotSimulatedFollowWhereAllCtasAreResidentOrTheGridI
 
 TEST(SamplingPlan, NoSmFollowsWhereAllAreSimulatedOrColumnsAreWindowsOfOneImage) {
   for (const Sms sms : {Sms::kAll, Sms::kInTurn}) {
-    EXPECT_FALSE(Planned(kAtOnce, options(sms))->followed());
+    EXPECT_FALSE(Planned(kAtOnce, {sms})->followed());
   }
   EXPECT_FALSE(Planned(kAtOnce, {}, kTile, 1.0 / 9)->followed());
 }
@@ -91,17 +90,15 @@ TEST(SamplingPlan, AFollowedGridOfSeveralRoundsIsSimulatedWhole) {
 
 TEST(SamplingPlan, WithoutExtrapolationEveryGridIsSimulatedWhole) {
   for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
-    EXPECT_TRUE(Planned(shape, options(Sms::kSampled, false))->whole());
+    EXPECT_TRUE(Planned(shape, {Sms::kSampled, false})->whole());
   }
 }
 
 TEST(SamplingPlan, BuildsAllSmsOrOneForThemInTurnOrAtMostEight) {
-  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kAll), 108);
-  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kInTurn), 1);
-  EXPECT_EQ(SamplingPlan::sms_built(a100(), Sms::kSampled), 8);
-  GpuSpec small = a100();
-  small.sms = 4;
-  EXPECT_EQ(SamplingPlan::sms_built(small, Sms::kSampled), 3);
+  EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kAll), 108);
+  EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kInTurn), 1);
+  EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kSampled), 8);
+  EXPECT_EQ(SamplingPlan::sms_built(4, Sms::kSampled), 3);
 }
 
 TEST(SamplingPlan, SimulatedSmsAskBothPartitionsOfTheL2EquallyOften) {
