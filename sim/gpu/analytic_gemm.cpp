@@ -3,9 +3,9 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
+#include "sim/sampling/grid_reuse.h"
 
 #include <fmt/format.h>
 

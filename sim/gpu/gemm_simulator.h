@@ -10,7 +10,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/gpu/simulated_sms.h"
+#include "sim/sampling/simulated_sms.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>

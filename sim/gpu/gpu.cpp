@@ -2,8 +2,8 @@
 #include "sim/gpu/gpu.h"
 
 #include "models/base/error.h"
-#include "sim/gpu/last_round.h"
 #include "sim/isa/prepared_program.h"
+#include "sim/sampling/last_round.h"
 
 #include <algorithm>
 #include <string>

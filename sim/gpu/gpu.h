@@ -3,9 +3,9 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
-#include "sim/memory/followers.h"
-#include "sim/memory/memory_share.h"
 #include "sim/memory/memory_system.h"
+#include "sim/sampling/followers.h"
+#include "sim/sampling/memory_share.h"
 #include "sim/sm/sm.h"
 
 #include <cstdint>

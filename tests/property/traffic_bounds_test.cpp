@@ -5,8 +5,8 @@
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/sampling/grid_reuse.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/grid_reuse.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/sampling/grid_reuse.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/traffic_counts.h"
-#include "sim/memory/memory_share.h"
 #include "sim/memory/memory_spec.h"
+#include "sim/sampling/memory_share.h"
 
 #include <cstdint>
 #include <vector>

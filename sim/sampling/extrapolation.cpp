@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gpu/extrapolation.h"
+#include "sim/sampling/extrapolation.h"
 
 #include "models/base/error.h"
 #include "models/base/shape.h"

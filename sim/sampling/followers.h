@@ -4,8 +4,8 @@
 #include "models/base/units.h"
 #include "sim/base/throughput.h"
 #include "sim/memory/l2_and_dram.h"
-#include "sim/memory/leader_log.h"
 #include "sim/memory/memory_spec.h"
+#include "sim/sampling/leader_log.h"
 #include "sim/sm/kernel_launch.h"
 #include "sim/sm/memory_request.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/memory/followers.h"
 #include "sim/memory/memory_port.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
+#include "sim/sampling/followers.h"
 #include "sim/sm/memory_request.h"
 
 #include <array>

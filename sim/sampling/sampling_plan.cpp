@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gpu/sampling_plan.h"
+#include "sim/sampling/sampling_plan.h"
 
 #include "sim/memory/owning_partition.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The detection of periods on grids whose length is a formula.
-#include "sim/gpu/extrapolation.h"
+#include "sim/sampling/extrapolation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/memory/leader_log.h"
+#include "sim/sampling/leader_log.h"
 
 #include "models/base/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/memory/memory_share.h"
+#include "sim/sampling/memory_share.h"
 
 #include "models/base/error.h"
 #include "sim/memory/owning_partition.h"

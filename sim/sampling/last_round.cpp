@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gpu/last_round.h"
+#include "sim/sampling/last_round.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gemm/sampled_share.h"
+#include "sim/sampling/sampled_share.h"
 
 #include "sim/memory/owning_partition.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gemm/grid_reuse.h"
+#include "sim/sampling/grid_reuse.h"
 
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"

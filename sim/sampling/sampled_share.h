@@ -3,8 +3,8 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/grid_reuse.h"
-#include "sim/memory/memory_share.h"
+#include "sim/sampling/grid_reuse.h"
+#include "sim/sampling/memory_share.h"
 
 #include <compare>
 #include <cstdint>

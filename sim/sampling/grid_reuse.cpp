@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/gemm/grid_reuse.h"
+#include "sim/sampling/grid_reuse.h"
 
 #include "sim/base/cache_tags.h"
 #include "sim/gemm/gemm_traffic.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/memory/followers.h"
+#include "sim/sampling/followers.h"
 
 #include "sim/isa/warp_instruction.h"
 

@@ -3,7 +3,7 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/kernel_target.h"
-#include "sim/gpu/simulated_sms.h"
+#include "sim/sampling/simulated_sms.h"
 
 #include <cstdint>
 #include <vector>
