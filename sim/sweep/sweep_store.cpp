@@ -377,11 +377,26 @@ void SweepStore::add(std::span<const PointOutcome> outcomes) {
   }
 }
 
+bool SweepStore::leave_wal_mode() {
+  // That needs the file for ourselves: a reader would go on with the log of the old file.
+  return database_->value("PRAGMA journal_mode = DELETE") == "delete";
+}
+
+bool SweepStore::settle() {
+  if (!leave_wal_mode()) {
+    return false;
+  }
+  database_.reset();
+  // What it held, if anything, was undone when the file was opened.
+  std::error_code ignored;
+  std::filesystem::remove(file_.string() + "-journal", ignored);
+  forget_history(file_, finished_.size());
+  return true;
+}
+
 bool SweepStore::finish() {
   if (row_order(*database_) == RowOrder::kFinished) {
-    database_.reset();
-    forget_history(file_, finished_.size());  // a sweep that was killed here had not
-    return true;
+    return settle();  // a sweep that was killed as it ended, or as it began to write, had not
   }
   begin_writing();
   if (points_ == nullptr) {
@@ -390,16 +405,12 @@ bool SweepStore::finish() {
   points_.reset();
   operations_.reset();
   database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  // Leaving WAL mode needs the file for ourselves: a reader would go on with the log of the old
-  // file.
-  if (database_->value("PRAGMA journal_mode = DELETE") != "delete") {
+  if (!leave_wal_mode()) {
     return false;
   }
   if (in_order_) {
     set_row_order(*database_, RowOrder::kFinished);
-    database_.reset();
-    forget_history(file_, finished_.size());
-    return true;
+    return settle();
   }
   database_.reset();
   const std::filesystem::path parts[] = {file_};

@@ -81,6 +81,10 @@ class SweepStore {
   void add_columns(const PointOutcome& outcome);
   void insert(const PointOutcome& outcome);
   void out_of_order();
+  /// False where another program reads the file.
+  bool leave_wal_mode();
+  /// Gives a finished file the bytes that it has however it came about. False as above.
+  bool settle();
 
   std::filesystem::path file_;
   const SweepPlan& plan_;

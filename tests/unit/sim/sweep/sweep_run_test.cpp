@@ -250,6 +250,18 @@ TEST_F(SweepRun, TheLockIsOnTheFileThatTheNameMeansWhenTheWaitIsOver) {
   EXPECT_TRUE(locked);
 }
 
+TEST_F(SweepRun, AFinishedFileThatAKilledSweepHadBegunToWriteToIsFinishedAgain) {
+  const SweepPlan plan = make_plan();
+  run(plan, "a.sqlite");
+  const std::string whole = bytes(file("a.sqlite"));
+  Database(file("a.sqlite"), Database::Mode::kWrite).execute("PRAGMA journal_mode = WAL");
+  write_file(file("a.sqlite-journal"), "");
+  ASSERT_NE(bytes(file("a.sqlite")), whole);
+  run(plan, "a.sqlite");
+  EXPECT_EQ(bytes(file("a.sqlite")), whole);
+  EXPECT_FALSE(std::filesystem::exists(file("a.sqlite-journal")));
+}
+
 TEST_F(SweepRun, WhatAKilledSweepLeftHalfDoneIsUndoneBeforeItsFileIsRead) {
   run(make_plan(), "a.sqlite");
   const std::string whole = bytes(file("a.sqlite"));
