@@ -105,10 +105,10 @@ class SweepMpi : public ProgramFixture {
     return info.si_pid == child;
   }
 
-  /// Kills rank `rank` of a sweep with three ranks once some rows are stored. What mpirun then
-  /// ended with: not 0. A sweep that was done before tells nothing, and another one is killed.
-  int kill_rank_amid_sweep(const std::string& rank, const std::string& db, bool recovery) const {
-    constexpr int kTries = 10;
+  /// Kills rank `rank` of a sweep with three ranks once some rows are stored, and waits for mpirun.
+  /// A sweep that was done before tells nothing, and another one is killed.
+  void kill_rank_amid_sweep(const std::string& rank, const std::string& db, bool recovery) const {
+    constexpr int kTries = 5;
     for (int i = 0; i < kTries; ++i) {
       fs::remove(path(db));
       const pid_t mpirun = start("long.json", db, "3", recovery);
@@ -117,15 +117,14 @@ class SweepMpi : public ProgramFixture {
         victim = victim ? victim : process_of(rank, mpirun);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
-      if (victim && !ended(mpirun)) {
-        ::kill(*victim, SIGKILL);
-      }
-      if (const int code = wait_for(mpirun); code != 0) {
-        return code;
+      const bool in_time = victim && !ended(mpirun) && ::kill(*victim, SIGKILL) == 0;
+      const int code = wait_for(mpirun);
+      // What mpirun says of a job that goes on without a rank is its own affair.
+      if (in_time && (recovery || code != 0)) {
+        return;
       }
     }
-    ADD_FAILURE() << kTries << " sweeps were done before a rank was killed: " << mpi_output();
-    return 0;
+    FAIL() << kTries << " sweeps were done before a rank was killed: " << mpi_output();
   }
 };
 
