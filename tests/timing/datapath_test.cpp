@@ -3,6 +3,7 @@
 // arithmetic: whole GEMMs and random instruction streams.
 #include "models/base/random.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
 #include "tests/support/mma_operands.h"
 #include "tests/timing/gemm_operands.h"
 #include "tests/timing/sm_harness.h"
@@ -12,8 +13,6 @@
 #include <array>
 #include <cstring>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 namespace sptc::sim {
@@ -21,11 +20,7 @@ namespace {
 
 using numerics::DataType;
 
-GpuSpec small_gpu(int sms) {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  spec.sms = sms;
-  return spec;
-}
+constexpr const char* kA100 = "a100-sxm4-80gb";
 
 // --- GEMMs
 // -----------------------------------------------------------------------------------------------------------
@@ -78,7 +73,7 @@ void expect_same_cycles_and_words(GemmSimulator& simulator, std::uint64_t number
 
 TEST(GemmDatapath,
      SixtyRandomGemmsTakeTheSameCyclesWithAndWithoutValuesAndMatchThePlainArithmetic) {
-  GemmSimulator simulator(small_gpu(3), {GemmSimulator::Sms::kAll, false, ""});
+  GemmSimulator simulator(gpu_with_sms(kA100, 3), {GemmSimulator::Sms::kAll, false, ""});
   for (std::uint64_t number = 0; number < 60; ++number) {
     expect_same_cycles_and_words(simulator, number);
   }
@@ -86,9 +81,7 @@ TEST(GemmDatapath,
 
 TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles) {
   // Turing's f16 rules are Ampere's, so plain_element is the oracle here too.
-  GpuSpec turing = load_architecture("t4").gpu;
-  turing.sms = 3;
-  GemmSimulator simulator(turing, {GemmSimulator::Sms::kAll, false, ""});
+  GemmSimulator simulator(gpu_with_sms("t4", 3), {GemmSimulator::Sms::kAll, false, ""});
   for (const GemmShape& shape : {GemmShape{1, 1, 1}, {100, 75, 200}, {130, 66, 64}}) {
     const GemmProblem problem{shape, 1, DataType::kF16, false};
     const std::vector<GemmOperands> operands = random_gemm_operands(problem, 7);
@@ -106,33 +99,23 @@ TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles)
   }
 }
 
-std::vector<std::int64_t> cycles_of(GemmSimulator::Sms sms) {
-  GemmSimulator simulator(small_gpu(5), {sms, false, ""});
-  std::vector<std::int64_t> cycles;
-  for (std::uint64_t number = 100; number < 112; ++number) {
-    const RandomGemm gemm = random_gemm(number);
-    cycles.push_back(simulator.run(gemm.problem, gemm.overrides, nullptr).cycles);
-  }
-  return cycles;
+/// Of twelve random GEMMs.
+std::vector<std::int64_t> cycles_with(GemmSimulator::Sms sms) {
+  constexpr std::uint64_t kFirst = 100, kCount = 12;
+  return in_child<std::int64_t>(kCount, [sms] {
+    GemmSimulator simulator(gpu_with_sms(kA100, 5), {sms, false, ""});
+    std::vector<std::int64_t> cycles;
+    for (std::uint64_t number = kFirst; number < kFirst + kCount; ++number) {
+      const RandomGemm gemm = random_gemm(number);
+      cycles.push_back(simulator.run(gemm.problem, gemm.overrides, nullptr).cycles);
+    }
+    return cycles;
+  });
 }
 
 TEST(GemmDatapath, SmsInTurnWithTheirShareOfTheMemoryTakeNearlyWhatSmsAtOnceTake) {
-  // SystemC elaborates once per process, so a child builds the other simulator.
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const std::vector<std::int64_t> cycles = cycles_of(GemmSimulator::Sms::kAll);
-    const auto bytes = cycles.size() * sizeof(cycles[0]);
-    _exit(write(ends[1], cycles.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
-  }
-  const std::vector<std::int64_t> in_turn = cycles_of(GemmSimulator::Sms::kInTurn);
-  close(ends[1]);
-  std::vector<std::int64_t> at_once(in_turn.size());
-  const auto bytes = at_once.size() * sizeof(at_once[0]);
-  ASSERT_EQ(read(ends[0], at_once.data(), bytes), static_cast<ssize_t>(bytes));
-  waitpid(child, nullptr, 0);
+  const std::vector<std::int64_t> in_turn = cycles_with(GemmSimulator::Sms::kInTurn);
+  const std::vector<std::int64_t> at_once = cycles_with(GemmSimulator::Sms::kAll);
   for (std::size_t i = 0; i < in_turn.size(); ++i) {
     const auto expected = static_cast<double>(at_once[i]);
     // GEMMs of a few microseconds: whether a first access meets an idle DRAM, and in which

@@ -15,17 +15,11 @@ namespace {
 
 using numerics::DataType;
 
-GpuSpec one_sm() {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  spec.sms = 1;
-  return spec;
-}
-
 /// The A100, and SMs on which another limit binds.
 std::vector<std::pair<std::string, GpuSpec>> designs() {
   std::vector<std::pair<std::string, GpuSpec>> all;
   const auto with = [&](const std::string& name, auto change) {
-    GpuSpec spec = one_sm();
+    GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 1);
     change(spec.sm);
     all.emplace_back(name, spec);
   };

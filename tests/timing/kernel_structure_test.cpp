@@ -2,17 +2,13 @@
 // How tiles come to shared memory without cp.async (through registers) and with TMA (by a producer
 // warp), to the cycle. References: CUTLASS, mma_pipelined.h and
 // sm90_gemm_tma_warpspecialized_cooperative.hpp.
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/warp_program.h"
 #include "sim/gemm/work_schedule.h"
-#include "sim/gpu/gpu.h"
-#include "tests/timing/fixed_latency_memory.h"
+#include "tests/support/gemm_grid.h"
+#include "tests/timing/sm_before_memory.h"
 #include "tests/timing/sm_harness.h"
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,48 +16,6 @@ namespace sptc::sim {
 namespace {
 
 using numerics::DataType;
-
-GpuSpec one_sm_of(const char* name) {
-  GpuSpec spec = load_architecture(name).gpu;
-  spec.sms = 1;
-  return spec;
-}
-
-/// One SM before a memory that answers after a fixed time.
-class SmBeforeMemory {
- public:
-  SmBeforeMemory(const std::string& name, const GpuSpec& spec, int latency)
-      : clock_(spec.boost_clock_mhz),
-        gpu_(name.c_str(), clock_, spec, 1, Gpu::Memory::kOutside),
-        memory_((name + "_memory").c_str(), clock_, latency) {
-    gpu_.sms().front()->async_copy.memory.bind(memory_.socket);
-  }
-
-  /// Notes when matrix instructions of sub-partition 0 issue.
-  void watch_mma() {
-    gpu_.sms().front()->sub_partitions.front()->issue.set_tap(
-        [this](MmaIssue&) { mma_cycles.push_back(clock_.now() - start_); });
-  }
-
-  std::int64_t run(const KernelLaunch& launch) {
-    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) {
-      sc_core::sc_start(sc_core::SC_ZERO_TIME);  // ports are bound from here on
-    }
-    memory_.requests.clear();
-    mma_cycles.clear();
-    start_ = clock_.now();
-    return gpu_.run(launch).cycles;
-  }
-
-  const std::vector<FixedLatencyMemory::Request>& requests() const { return memory_.requests; }
-  std::vector<std::int64_t> mma_cycles;
-
- private:
-  Clock clock_;
-  Gpu gpu_;
-  FixedLatencyMemory memory_;
-  std::int64_t start_ = 0;
-};
 
 // --- through registers
 // ---------------------------------------------------------------------------------------------
@@ -143,35 +97,18 @@ TEST(StagedLoad, IsStoredInTheWavefrontsThatBankConflictsMakeOfItBeforeTheNextRe
 }
 
 /// A grid of one CTA of a GEMM kernel.
-struct OneCta {
+struct OneCta : GemmGrid {
   OneCta(const GpuSpec& spec, const GemmShape& shape, const GemmShape& tile)
-      : kernel(choose_kernel({shape, 1, DataType::kF16, false}, {tile, {}, {}},
-                             spec.kernel_target(), false)),
-        context(
-            mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
-        program(gemm_warp_program(kernel, kernel.k_tiles())),
-        traffic(kernel) {}
+      : GemmGrid({shape, 1, DataType::kF16, false}, {tile, {}, {}}, spec, false) {}
 
-  KernelLaunch launch(std::int64_t ctas = 1) const {
-    return {.program = &program,
-            .mma_context = &context,
-            .warps_per_cta = kernel.warps(),
-            .ctas_per_sm = 1,
-            .ctas = ctas,
-            .traffic = &traffic};
-  }
-
-  GemmKernel kernel;
-  mma::StepContext context;
-  WarpProgram program;
-  GemmTraffic traffic;
+  KernelLaunch launch(std::int64_t ctas = 1) const { return GemmGrid::launch(ctas); }
 };
 
 /// Cycles of six k-tiles of 128 x 128 x 32 on `name` when the memory takes `latency` cycles, and
 /// one more.
 struct OneCycleMore {
   OneCycleMore(const char* name, int latency)
-      : spec(one_sm_of(name)),
+      : spec(gpu_with_sms(name, 1)),
         near(std::string(name) + "_near", spec, latency),
         far(std::string(name) + "_far", spec, latency + 1) {}
 
@@ -322,7 +259,7 @@ struct Tiles : OneCta {
 };
 
 TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegins) {
-  const GpuSpec spec = one_sm_of(kH100);
+  const GpuSpec spec = gpu_with_sms(kH100, 1);
   SmBeforeMemory sm("sm", spec, 600);
   const Tiles tiles(spec);
   ASSERT_TRUE(tiles.kernel.persistent());
@@ -342,7 +279,7 @@ TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegin
 }
 
 TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
-  const GpuSpec spec = one_sm_of(kH100);
+  const GpuSpec spec = gpu_with_sms(kH100, 1);
   constexpr int kLatency = 600;
   SmBeforeMemory sm("sm", spec, kLatency);
   const Tiles tiles(spec);
@@ -359,7 +296,7 @@ TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
 }
 
 TEST(ProducerWarp, MeetsTheOthersAtTwoBarriersAKTileWhichStagesHide) {
-  const GpuSpec spec = one_sm_of(kH100);
+  const GpuSpec spec = gpu_with_sms(kH100, 1);
   GpuSpec slow = spec;
   slow.sm.barrier_latency_cycles += 1;
   SmBeforeMemory sm("sm", spec, 300);

@@ -72,12 +72,7 @@ TEST(IssueInterval, IsTheTimeThatTheMultipliersNeed) {
 TEST(IssueInterval, OfThreeIndependentChainsIsBoundByLatency) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  std::vector<WarpInstruction> code;
-  code.reserve(240);
-  for (int i = 0; i < 240; ++i) {
-    code.push_back(mma_into(parts, i % 3));
-  }
-  const WarpProgram program = program_of(std::move(code));
+  const WarpProgram program = mmas_in_turn(parts, 240, 3);
   harness.run(parts.launch(program));
   // One warp issues a cycle later than the multipliers could take the next instruction: every 9
   // cycles, where Sun et al. measure 9.13.
@@ -267,11 +262,7 @@ TEST(MultiplierArray, FormsTheProductsOfTheSecondStepBeforeItsAccumulatorIsThere
   // cycles after its first: its products wait, the array does not.
   SmHarness harness("gpu", one_sub_partition_without_gap());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  std::vector<WarpInstruction> code;
-  for (int i = 0; i < 60; ++i) {
-    code.push_back(mma_into(parts, i % 4));
-  }
-  const WarpProgram program = program_of(std::move(code));
+  const WarpProgram program = mmas_in_turn(parts, 60, 4);
   harness.run(parts.launch(program));
   EXPECT_EQ(harness.issued()[50].cycle - harness.issued()[10].cycle, 40 * 8);
 }
@@ -279,9 +270,30 @@ TEST(MultiplierArray, FormsTheProductsOfTheSecondStepBeforeItsAccumulatorIsThere
 // --- scheduler and SM
 // ---------------------------------------------------------------------------------------------
 
-TEST(Barrier, ReleasesAfterItsLatency) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
+/// One sub-partition, and what programs of dense f16 instructions are made of.
+class OneSubPartition : public testing::Test {
+ protected:
+  /// Numbers of the warps that loaded, in the order of the loads.
+  static std::string warps_of(const std::vector<RecordingMemory::Access>& loads) {
+    std::string warps;
+    for (const RecordingMemory::Access& load : loads) {
+      warps += std::to_string(load.warp);
+    }
+    return warps;
+  }
+
+  SmHarness harness{"gpu", one_sub_partition()};
+  const KernelParts parts{instruction(DataType::kF16, 16)};
+  const Registers registers{parts.map};
+  RecordingMemory memory{harness};
+};
+
+using Barrier = OneSubPartition;
+using LoadMatrix = OneSubPartition;
+using ScoreboardTiming = OneSubPartition;
+using WarpScheduler = OneSubPartition;
+
+TEST_F(Barrier, ReleasesAfterItsLatency) {
   const WarpProgram straight = program_of({mma_into(parts, 0)});
   const WarpProgram with_barrier = program_of({barrier(), mma_into(parts, 0)});
   harness.run(parts.launch(straight));
@@ -290,9 +302,7 @@ TEST(Barrier, ReleasesAfterItsLatency) {
   EXPECT_EQ(harness.issued()[0].cycle - first, 4);
 }
 
-TEST(Barrier, HoldsEveryWarpUntilTheLastArrives) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
+TEST_F(Barrier, HoldsEveryWarpUntilTheLastArrives) {
   const WarpProgram program = program_of({barrier(), mma_into(parts, 0)});
   harness.run(parts.launch(program, nullptr, 6));
   const std::int64_t all_six = harness.issued()[0].cycle;
@@ -301,22 +311,14 @@ TEST(Barrier, HoldsEveryWarpUntilTheLastArrives) {
   EXPECT_EQ(all_six - harness.issued()[0].cycle, 5);
 }
 
-TEST(LoadMatrix, DeliversAfterItsLatency) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  RecordingMemory memory(harness);
-  const Registers registers(parts.map);
+TEST_F(LoadMatrix, DeliversAfterItsLatency) {
   const WarpProgram program = program_of({load_into(registers.a()), mma_into(parts, 0)});
   harness.run(parts.launch(program, &memory));
   // Shared memory sees the load one cycle after its issue.
   EXPECT_EQ(harness.issued()[0].cycle - (memory.loads()[0].cycle - 1), 29);
 }
 
-TEST(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  RecordingMemory memory(harness);
-  const Registers registers(parts.map);
+TEST_F(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
   const WarpProgram program =
       program_of({load_into(registers.a()), load_into(registers.b()), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
@@ -324,11 +326,7 @@ TEST(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
   EXPECT_EQ(memory.loads()[2].cycle - memory.loads()[0].cycle, 29);
 }
 
-TEST(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  const Registers registers(parts.map);
-  RecordingMemory memory(harness);
+TEST_F(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
   const WarpProgram program = program_of(
       {mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4}), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
@@ -338,7 +336,7 @@ TEST(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
             2);  // fetched one cycle after issue, heard of one later
 }
 
-TEST(ScoreboardTiming, WriteAfterReadWaitsLongerBehindABusyPort) {
+TEST(ScoreboardBehindABusyPort, WriteAfterReadWaitsLonger) {
   GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.operand_a_port_bytes_per_cycle = 8;  // 64 cycles for A of one instruction
   SmHarness harness("gpu", narrow);
@@ -351,22 +349,14 @@ TEST(ScoreboardTiming, WriteAfterReadWaitsLongerBehindABusyPort) {
   EXPECT_EQ(memory.loads()[0].cycle - 1 - harness.issued()[0].cycle, 64 + 2);
 }
 
-TEST(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  const Registers registers(parts.map);
-  RecordingMemory memory(harness);
+TEST_F(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
   const WarpProgram program =
       program_of({load_into(registers.a()), load_into(registers.b()), mma_into(parts, 0),
                   load_into({kHarnessRegisters - 8, 4})});
   harness.run(parts.launch(program, &memory, 3));
-  std::string order;
-  for (const auto& load : memory.loads()) {
-    order += std::to_string(load.warp);
-  }
   // Greedy: both loads of a warp, then the next warp. Each issues its last load right behind its
   // mma.
-  EXPECT_EQ(order, "001122012");
+  EXPECT_EQ(warps_of(memory.loads()), "001122012");
   std::string mmas;
   for (const auto& issued : harness.issued()) {
     mmas += std::to_string(issued.warp_slot);
@@ -374,37 +364,18 @@ TEST(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
   EXPECT_EQ(mmas, "012");
 }
 
-TEST(WarpScheduler, RunsAWarpToItsEndAsLongAsItCanIssue) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  RecordingMemory memory(harness);
-  std::vector<WarpInstruction> code{load_into({0, 4})};
-  WarpInstruction dependent = load_into({0, 4});
-  code.push_back(dependent);
-  for (int i = 1; i < 30; ++i) {
-    code.push_back(load_into({4 * i, 4}));
-  }
-  const WarpProgram program = program_of(code);
+TEST_F(WarpScheduler, RunsAWarpToItsEndAsLongAsItCanIssue) {
+  std::vector<WarpInstruction> code = independent_loads(30);
+  code.insert(code.begin(), load_into({0, 4}));  // the second one depends on it
+  const WarpProgram program = program_of(std::move(code));
   harness.run(parts.launch(program, &memory, 2));
   // Both start with one load and stall on it; warp 0's arrives first and warp 0 then runs to its
   // end.
-  std::string order;
-  for (const auto& load : memory.loads()) {
-    order += std::to_string(load.warp);
-  }
-  EXPECT_EQ(order, "01" + std::string(30, '0') + std::string(30, '1'));
+  EXPECT_EQ(warps_of(memory.loads()), "01" + std::string(30, '0') + std::string(30, '1'));
 }
 
-TEST(WarpScheduler, IssuesOneInstructionPerCycle) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
-  RecordingMemory memory(harness);
-  std::vector<WarpInstruction> code;
-  code.reserve(8);
-  for (int i = 0; i < 8; ++i) {
-    code.push_back(load_into({4 * i, 4}));
-  }
-  const WarpProgram program = program_of(code);
+TEST_F(WarpScheduler, IssuesOneInstructionPerCycle) {
+  const WarpProgram program = program_of(independent_loads(8));
   harness.run(parts.launch(program, &memory, 4));
   ASSERT_EQ(memory.loads().size(), 32U);
   for (std::size_t i = 1; i < 32; ++i) {
@@ -412,9 +383,7 @@ TEST(WarpScheduler, IssuesOneInstructionPerCycle) {
   }
 }
 
-TEST(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
-  SmHarness harness("gpu", one_sub_partition());
-  const KernelParts parts(instruction(DataType::kF16, 16));
+TEST_F(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
   const WarpProgram program = dependent_mmas(parts, 40);
   const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
   const std::int64_t two = harness.run(parts.launch(program, nullptr, 2)).cycles;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies from global memory: waiting for them, another memory behind the sockets, bytes of dense
 // and sparse, and what the bandwidth of the L2 bounds.
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/warp_program.h"
 #include "sim/gpu/gemm_simulator.h"
-#include "sim/gpu/gpu.h"
-#include "tests/timing/fixed_latency_memory.h"
-#include "tests/timing/sm_harness.h"
+#include "sim/sm/copy_groups.h"
+#include "tests/support/gemm_grid.h"
+#include "tests/timing/sm_before_memory.h"
 
 #include <gtest/gtest.h>
-
-#include <memory>
 
 namespace sptc::sim {
 namespace {
@@ -20,24 +15,12 @@ using numerics::DataType;
 
 constexpr const char* kA100 = "a100-sxm4-80gb";
 
-/// A GEMM kernel and all that a launch of it points to.
-struct Grid {
-  Grid(const GemmProblem& problem, const GemmShape& tile, const GpuSpec& spec, int stages = 4)
-      : kernel(choose_kernel(problem, {tile, stages, {}}, spec.kernel_target(), true)),
-        parts(kernel.instruction),
-        program(gemm_warp_program(kernel, kernel.k_tiles())),
-        traffic(kernel) {}
+/// A dense or sparse kernel with four stages.
+struct Grid : GemmGrid {
+  Grid(const GemmProblem& problem, const GemmShape& tile, const GpuSpec& spec)
+      : GemmGrid(problem, {tile, 4, {}}, spec, true) {}
 
-  KernelLaunch launch() const {
-    KernelLaunch launch = parts.launch(program, nullptr, kernel.warps(), kernel.ctas(), 1);
-    launch.traffic = &traffic;
-    return launch;
-  }
-
-  GemmKernel kernel;
-  KernelParts parts;
-  WarpProgram program;
-  GemmTraffic traffic;
+  KernelLaunch launch() const { return GemmGrid::launch(kernel.ctas()); }
 };
 
 TEST(CopyGroups, CountAsCompleteInOrder) {
@@ -55,29 +38,21 @@ TEST(CopyGroups, CountAsCompleteInOrder) {
 }
 
 TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
-  GpuSpec spec = load_architecture(kA100).gpu;
-  spec.sms = 1;
-  const Clock clock(spec.boost_clock_mhz);
-  Gpu near("near", clock, spec, 1, Gpu::Memory::kOutside);
-  Gpu far("far", clock, spec, 1, Gpu::Memory::kOutside);
-  FixedLatencyMemory near_memory("near_memory", clock, 100);
-  FixedLatencyMemory far_memory("far_memory", clock, 101);
-  near.sms().front()->async_copy.memory.bind(near_memory.socket);
-  far.sms().front()->async_copy.memory.bind(far_memory.socket);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const GpuSpec spec = gpu_with_sms(kA100, 1);
+  SmBeforeMemory near("near", spec, 100);
+  SmBeforeMemory far("far", spec, 101);
   // One k-tile: nothing hides the latency. Its copies and its stores each wait for it once.
   const Grid grid({{64, 64, 32}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
-  const std::int64_t short_wait = near.run(grid.launch()).cycles;
-  const std::int64_t long_wait = far.run(grid.launch()).cycles;
+  const std::int64_t short_wait = near.run(grid.launch());
+  const std::int64_t long_wait = far.run(grid.launch());
   EXPECT_EQ(long_wait - short_wait, 2);
-  EXPECT_GT(near_memory.requests.size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
-  EXPECT_EQ(near_memory.requests.size(), far_memory.requests.size());
-  EXPECT_FALSE(near_memory.overlapped);
+  EXPECT_GT(near.requests().size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
+  EXPECT_EQ(near.requests().size(), far.requests().size());
+  EXPECT_FALSE(near.overlapped());
 }
 
 TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
-  GpuSpec spec = load_architecture(kA100).gpu;
-  spec.sms = 4;
+  const GpuSpec spec = gpu_with_sms(kA100, 4);
   GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
   const GemmShape shape{256, 128, 1024};
   const KernelOverrides tile{GemmShape{64, 64, 64}, 3, {}};

@@ -84,15 +84,9 @@ TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
 }
 
 TEST(SharedMemoryTiming, FourSubPartitionsShareOneWavefrontPerCycle) {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  spec.sms = 1;
-  SmHarness harness("gpu", spec);
+  SmHarness harness("gpu", gpu_with_sms("a100-sxm4-80gb", 1));
   const KernelParts parts(instruction(DataType::kF16, 16));
-  std::vector<WarpInstruction> code;
-  for (int i = 0; i < 30; ++i) {
-    code.push_back(load_into({4 * i, 4}));
-  }
-  const WarpProgram program = program_of(code);
+  const WarpProgram program = program_of(independent_loads(30));
   const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
   const std::int64_t four = harness.run(parts.launch(program, nullptr, 4)).cycles;
   const std::int64_t eight = harness.run(parts.launch(program, nullptr, 8)).cycles;
@@ -118,26 +112,25 @@ WarpInstruction wgmma_step(Opcode opcode, int a_registers = 0) {
   return instruction;
 }
 
+/// `count` wgmma and a wait for all of them.
+WarpProgram wgmmas(int count, int a_registers = 0) {
+  std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
+                                    wgmma_step(Opcode::kWgmma, a_registers));
+  code.push_back(wgmma_step(Opcode::kWgmmaCommit));
+  code.push_back(wgmma_step(Opcode::kWgmmaWait));
+  return program_of(std::move(code));
+}
+
 class WgmmaTiming : public testing::Test {
  protected:
-  static GpuSpec h800() {
-    GpuSpec spec = load_architecture("h800-pcie").gpu;
-    spec.sms = 1;
-    return spec;
-  }
-
   /// Cycles of a CTA of `warps` warps, each `count` wgmma and a wait for all of them.
   std::int64_t cycles(int n, int count, int warps, int a_registers) {
     const auto context = mma::StepContext::timing_only(wgmma(n), 32);
-    std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
-                                      wgmma_step(Opcode::kWgmma, a_registers));
-    code.push_back(wgmma_step(Opcode::kWgmmaCommit));
-    code.push_back(wgmma_step(Opcode::kWgmmaWait));
-    const WarpProgram program = program_of(code);
+    const WarpProgram program = wgmmas(count, a_registers);
     return harness.run({&program, &context, nullptr, warps, 1, 1, nullptr}).cycles;
   }
 
-  SmHarness harness{"gpu", h800()};
+  SmHarness harness{"gpu", gpu_with_sms("h800-pcie", 1)};
 };
 
 TEST_F(WgmmaTiming, IsBoundByArithmeticOperandsOrTheLeastInterval) {
@@ -155,18 +148,12 @@ TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
   mma::MmaInstruction instruction = wgmma(0);
   instruction.family = mma::MmaFamily::kTcgen05;
   instruction.shape.m = 128;
-  GpuSpec spec = load_architecture("b200").gpu;
-  spec.sms = 1;
-  SmHarness harness{"gpu", spec};
+  SmHarness harness{"gpu", gpu_with_sms("b200", 1)};
   const auto interval = [&](int n, int cta_group) {
     instruction.shape.n = n;
     const auto context = mma::StepContext::timing_only(instruction, 32);
     const auto cycles = [&](int count) {
-      std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
-                                        wgmma_step(Opcode::kWgmma));
-      code.push_back(wgmma_step(Opcode::kWgmmaCommit));
-      code.push_back(wgmma_step(Opcode::kWgmmaWait));
-      const WarpProgram program = program_of(code);
+      const WarpProgram program = wgmmas(count);
       KernelLaunch launch{&program, &context, nullptr, 4, 1, 1, nullptr};
       launch.cta_group = cta_group;
       return harness.run(launch).cycles;

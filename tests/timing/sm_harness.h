@@ -3,8 +3,8 @@
 
 #include "models/base/random.h"
 #include "models/mma/step_rules.h"
-#include "sim/config/architecture.h"
 #include "sim/gpu/gpu.h"
+#include "tests/support/gemm_grid.h"
 
 #include <cstdint>
 #include <string>
@@ -15,8 +15,7 @@ namespace sptc::sim {
 /// The A100 with one SM of one sub-partition: every warp of a test shares one scheduler and one
 /// tensor core.
 inline GpuSpec one_sub_partition() {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  spec.sms = 1;
+  GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 1);
   spec.sm.max_warps /= spec.sm.sub_partitions;
   spec.sm.sub_partitions = 1;
   return spec;
@@ -148,14 +147,29 @@ inline WarpProgram program_of(std::vector<WarpInstruction> instructions) {
   return program;
 }
 
-/// `count` matrix instructions into accumulators in turn: no dependence is near enough to be seen.
-inline WarpProgram independent_mmas(const KernelParts& parts, int count) {
+/// `count` matrix instructions into the first `accumulators` in turn.
+inline WarpProgram mmas_in_turn(const KernelParts& parts, int count, int accumulators) {
   std::vector<WarpInstruction> code;
   code.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    code.push_back(mma_into(parts, i % Registers::kAccumulators));
+    code.push_back(mma_into(parts, i % accumulators));
   }
   return program_of(std::move(code));
+}
+
+/// The same into all accumulators: no dependence is near enough to be seen.
+inline WarpProgram independent_mmas(const KernelParts& parts, int count) {
+  return mmas_in_turn(parts, count, Registers::kAccumulators);
+}
+
+/// `count` loads of four registers each, one behind the other from the first register on.
+inline std::vector<WarpInstruction> independent_loads(int count) {
+  std::vector<WarpInstruction> code;
+  code.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    code.push_back(load_into({4 * i, 4}));
+  }
+  return code;
 }
 
 /// `count` matrix instructions, each on the result of the one before.

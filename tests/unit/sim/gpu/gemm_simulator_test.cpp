@@ -64,6 +64,12 @@ std::map<std::string, std::uint64_t> last_values(const std::string& file) {
   return values;
 }
 
+/// A launch of f16 with the library's stream-K kernel.
+GemmRun run_stream_k(GemmSimulator& simulator, const GemmShape& shape, bool sparse = false) {
+  return simulator.run({shape, 1, DataType::kF16, sparse}, {{}, {}, {}, Decomposition::kStreamK},
+                       nullptr);
+}
+
 TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
   GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
   spec.sm.tensor_core.selector_inputs = 2;
@@ -158,10 +164,7 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
       GemmSimulator simulator(load_architecture(gpu).gpu, {});
       std::vector<CycleBudget> of_variants;
       for (const bool sparse : {false, true}) {
-        of_variants.push_back(simulator
-                                  .run({shape, 1, DataType::kF16, sparse},
-                                       {{}, {}, {}, Decomposition::kStreamK}, nullptr)
-                                  .budget);
+        of_variants.push_back(run_stream_k(simulator, shape, sparse).budget);
       }
       return of_variants;
     });
@@ -177,8 +180,7 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   GemmSimulator simulator(load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false, ""});
   const GemmShape shape{1088, 128, 1088};
-  const GemmRun run = simulator.run({shape, 1, DataType::kF16, false},
-                                    {{}, {}, {}, Decomposition::kStreamK}, nullptr);
+  const GemmRun run = run_stream_k(simulator, shape);
   ASSERT_TRUE(run.kernel.stream_k);
   EXPECT_EQ(run.traffic.dram_read, 2 * (shape.m + shape.n) * shape.k);  // A and B, once each
 }
@@ -199,9 +201,7 @@ TEST(GemmSimulator, SlicesOfKWithoutAnythingInThemEnd) {
 TEST(GemmSimulator, StreamKEndsWhereNoLeaderHasTheWorkOfTheOthers) {
   GemmSimulator simulator(load_architecture("t4").gpu, {});
   for (const GemmShape& shape : {GemmShape{5306, 1651, 2}, GemmShape{4595, 79, 3}}) {
-    const GemmRun run = simulator.run({shape, 1, DataType::kF16, false},
-                                      {{}, {}, {}, Decomposition::kStreamK}, nullptr);
-    EXPECT_GT(run.cycles, 0);
+    EXPECT_GT(run_stream_k(simulator, shape).cycles, 0);
   }
 }
 

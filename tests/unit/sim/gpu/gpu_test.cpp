@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/gpu.h"
 
-#include "models/mma/step_rules.h"
-#include "sim/config/architecture.h"
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/warp_program.h"
+#include "tests/support/gemm_grid.h"
 
 #include <gtest/gtest.h>
 
@@ -16,38 +12,29 @@
 namespace sptc::sim {
 namespace {
 
-/// A kernel of `problem` and all that its launch points to.
-struct Grid {
+/// A kernel of which two CTAs share an SM.
+struct Grid : GemmGrid {
   Grid(const GemmProblem& problem, const GpuSpec& spec)
-      : kernel(choose_kernel(problem, {GemmShape{64, 64, 64}, 2, {}}, spec.kernel_target(), true)),
-        context(kernel.instruction, mma::step_rules("ampere", kernel.instruction)),
-        map(kernel.instruction),
-        program(gemm_warp_program(kernel, kernel.k_tiles())),
-        traffic(kernel) {}
+      : GemmGrid(problem, {GemmShape{64, 64, 64}, 2, {}}, spec, true) {}
 
-  KernelLaunch launch() const {
-    return {&program, &context, &map, kernel.warps(), 2, kernel.ctas(), nullptr, &traffic};
-  }
-
-  GemmKernel kernel;
-  mma::StepContext context;
-  mma::RegisterMap map;
-  WarpProgram program;
-  GemmTraffic traffic;
+  KernelLaunch launch() const { return GemmGrid::launch(kernel.ctas(), 2); }
 };
 
-GpuSpec three_sms() {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  spec.sms = 3;
-  return spec;
-}
+/// A GPU of three SMs, of which `built` are there.
+struct ThreeSms {
+  explicit ThreeSms(int built = 3) : gpu("gpu", clock, spec, built) {
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+
+  const GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 3);
+  const Clock clock{spec.boost_clock_mhz};
+  Gpu gpu;
+};
 
 TEST(CtaScheduler, RunsEveryCtaOnceAndNeverMoreThanFitAtATime) {
-  const GpuSpec spec = three_sms();
-  const Clock clock(spec.boost_clock_mhz);
-  Gpu gpu("gpu", clock, spec, spec.sms);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  const Grid grid({{640, 320, 128}, 1, numerics::DataType::kF16, false}, spec);
+  ThreeSms three;
+  Gpu& gpu = three.gpu;
+  const Grid grid({{640, 320, 128}, 1, numerics::DataType::kF16, false}, three.spec);
   const GridRun run = gpu.run(grid.launch());
   std::set<std::int64_t> seen;
   for (const auto& records : run.ctas) {
@@ -66,14 +53,12 @@ TEST(CtaScheduler, RunsEveryCtaOnceAndNeverMoreThanFitAtATime) {
 }
 
 TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
-  const GpuSpec spec = three_sms();
-  const Clock clock(spec.boost_clock_mhz);
-  Gpu gpu("gpu", clock, spec, spec.sms);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  ThreeSms three;
+  Gpu& gpu = three.gpu;
   std::int64_t expected = 0;
   for (const bool sparse : {false, true}) {
     for (const auto& shape : {GemmShape{1, 1, 4}, {63, 65, 132}, {200, 100, 300}}) {
-      const Grid grid({shape, 2, numerics::DataType::kF16, sparse}, spec);
+      const Grid grid({shape, 2, numerics::DataType::kF16, sparse}, three.spec);
       gpu.run(grid.launch());
       expected += grid.kernel.issued_macs();
       std::int64_t executed = 0;
@@ -93,12 +78,10 @@ TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
 }
 
 TEST(Gpu, GridsOneAfterTheOtherTakeWhatEachTakesAlone) {
-  const GpuSpec spec = three_sms();
-  const Clock clock(spec.boost_clock_mhz);
-  Gpu gpu("gpu", clock, spec, 1);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  const Grid dense({{500, 500, 500}, 1, numerics::DataType::kF16, false}, spec);
-  const Grid sparse({{300, 700, 516}, 1, numerics::DataType::kF16, true}, spec);
+  ThreeSms three(1);
+  Gpu& gpu = three.gpu;
+  const Grid dense({{500, 500, 500}, 1, numerics::DataType::kF16, false}, three.spec);
+  const Grid sparse({{300, 700, 516}, 1, numerics::DataType::kF16, true}, three.spec);
   const std::int64_t first = gpu.run(dense.launch()).cycles;
   const std::int64_t second = gpu.run(sparse.launch()).cycles;
   for (int i = 0; i < 3; ++i) {

@@ -39,6 +39,25 @@ Simulate grid(std::int64_t resident, std::int64_t start, const Round& round,
   };
 }
 
+/// A grid on one SM of CTAs one behind the other, of which CTA `cta`, counted from 1, takes
+/// `cycles(cta, grid)`.
+Simulate one_by_one(const std::function<std::int64_t(std::int64_t, const ShortGrid&)>& cycles) {
+  return [=](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
+      times.cycles += cycles(cta, grid);
+      times.ctas[0].push_back({times.cycles, {}});
+    }
+    return times;
+  };
+}
+
+/// Two SMs; the grid takes as long as on the first one.
+GridTimes beside(GridTimes first, const GridTimes& second) {
+  first.ctas.push_back(second.ctas[0]);
+  return first;
+}
+
 std::int64_t whole(const GridExtent& extent, const Simulate& simulate) {
   return simulate({extent.ctas, extent.k_tiles}).cycles;
 }
@@ -90,11 +109,7 @@ TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
 TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
-  const auto simulate = [&](const ShortGrid& short_grid) {
-    GridTimes both = slow(short_grid);
-    both.ctas.push_back(fast(short_grid).ctas[0]);
-    return both;
-  };
+  const auto simulate = [&](const ShortGrid& grid) { return beside(slow(grid), fast(grid)); };
   // Three CTAs on the slow one, 27 as on both.
   EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 3 * 1920 + 27 * (1920 + 1600) / 2);
 }
@@ -103,9 +118,8 @@ TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheCtasThatAreNotAtItsEdge) {
   const auto whole_tile = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto at_edge = grid(1, 0, [](std::int64_t k) { return 70 * k; });
   const auto simulate = [&](const ShortGrid& short_grid) {
-    GridTimes both = whole_tile(short_grid);
+    GridTimes both = beside(whole_tile(short_grid), at_edge(short_grid));
     both.ctas[0][0].bytes = 2;
-    both.ctas.push_back(at_edge(short_grid).ctas[0]);
     both.ctas[1][0].bytes = 1;
     return both;
   };
@@ -133,11 +147,9 @@ TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheSmsThatHaveMostCtas) {
   const auto two = grid(2, 0, [](std::int64_t k) { return 200 * k; });
   const auto one = grid(2, 0, [](std::int64_t k) { return 110 * k; });
   const auto simulate = [&](const ShortGrid& short_grid) {
-    GridTimes both = two(short_grid);
     ShortGrid less = short_grid;
     less.ctas -= 1;
-    both.ctas.push_back(one(less).ctas[0]);
-    return both;
+    return beside(two(short_grid), one(less));
   };
   EXPECT_EQ(extrapolate_cycles({2, 1000, 2}, simulate).cycles, 200'000);
 }
@@ -148,9 +160,7 @@ TEST(ExtrapolateCycles, AnSmMayHaveMoreCtasThanItsShareAndAnotherOneFewer) {
     ShortGrid more = short_grid, fewer = short_grid;
     more.ctas += 1;
     fewer.ctas -= 1;
-    GridTimes both = grid(1, 0, round)(more);
-    both.ctas.push_back(grid(1, 0, round)(fewer).ctas[0]);
-    return both;
+    return beside(grid(1, 0, round)(more), grid(1, 0, round)(fewer));
   };
   const std::int64_t cycles = extrapolate_cycles({3, 1000, 1}, simulate).cycles;
   EXPECT_GE(cycles, 3 * 100000);
@@ -173,28 +183,18 @@ TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed
 
 TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastOne) {
   // 100 cycles a CTA; 30 more in the second round, 60 fewer in the last one of a ragged grid.
-  const auto simulate = [](const ShortGrid& grid) {
-    GridTimes times{0, {{}}};
-    for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
-      times.cycles += 100 + (cta == 2 ? 30 : 0);
-      times.cycles -= cta == grid.ctas && grid.ends_as_the_whole ? 60 : 0;
-      times.ctas[0].push_back({times.cycles, {}});
-    }
-    return times;
-  };
+  const auto simulate = one_by_one([](std::int64_t cta, const ShortGrid& grid) {
+    const bool ragged = cta == grid.ctas && grid.ends_as_the_whole;
+    return 100 + (cta == 2 ? 30 : 0) - (ragged ? 60 : 0);
+  });
   EXPECT_EQ(extrapolate_cycles({10, 12, 1}, simulate).cycles, 1000 + 30 - 60);
 }
 
 TEST(ExtrapolateCycles, SmsThatDriftWarmUpForFourRounds) {
   // 100 cycles a CTA; 30, 20 and 10 more in the second to fourth round.
-  const auto simulate = [](const ShortGrid& grid) {
-    GridTimes times{0, {{}}};
-    for (std::int64_t cta = 1; cta <= grid.ctas; ++cta) {
-      times.cycles += 100 + (cta == 1 ? 0 : std::max<std::int64_t>(0, 50 - 10 * cta));
-      times.ctas[0].push_back({times.cycles, {}});
-    }
-    return times;
-  };
+  const auto simulate = one_by_one([](std::int64_t cta, const ShortGrid&) {
+    return 100 + (cta == 1 ? 0 : std::max<std::int64_t>(0, 50 - 10 * cta));
+  });
   GridExtent extent{10, 12, 1};
   EXPECT_GT(extrapolate_cycles(extent, simulate).cycles, whole(extent, simulate));
   extent.drifts = true;

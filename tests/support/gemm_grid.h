@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/step_rules.h"
+#include "sim/config/architecture.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gemm/warp_program.h"
+#include "sim/gpu/gpu_spec.h"
+#include "sim/sm/kernel_launch.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sptc::sim {
+
+/// The architecture `name` with so many SMs.
+inline GpuSpec gpu_with_sms(const std::string& name, int sms) {
+  GpuSpec spec = load_architecture(name).gpu;
+  spec.sms = sms;
+  return spec;
+}
+
+/// A GEMM kernel and all that a launch of it without values points to.
+struct GemmGrid {
+  /// `values`: it is one that values can travel through.
+  GemmGrid(const GemmProblem& problem, const KernelOverrides& overrides, const GpuSpec& spec,
+           bool values)
+      : kernel(choose_kernel(problem, overrides, spec.kernel_target(), values)),
+        context(
+            mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
+        program(gemm_warp_program(kernel, kernel.k_tiles())),
+        traffic(kernel) {}
+
+  KernelLaunch launch(std::int64_t ctas, int ctas_per_sm = 1) const {
+    return {.program = &program,
+            .mma_context = &context,
+            .warps_per_cta = kernel.warps(),
+            .ctas_per_sm = ctas_per_sm,
+            .ctas = ctas,
+            .traffic = &traffic};
+  }
+
+  GemmKernel kernel;
+  mma::StepContext context;
+  WarpProgram program;
+  GemmTraffic traffic;
+};
+
+}  // namespace sptc::sim
