@@ -50,9 +50,13 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
     throw InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
                      spec.name + "'");
   }
-  if (entry.sass.ends_with(" x2")) {
-    throw InputError(instruction.ptx_name() + " runs as " + entry.sass + " on '" + spec.name +
-                     "', whose time is not modelled");
+  const std::string runs_as =
+      machine_instructions_of(mma::find_target(spec.instruction_set), instruction);
+  if (are_two(runs_as)) {
+    throw InputError(instruction.ptx_name() + " runs as " + runs_as + " on '" +
+                     (entry.sass.empty() ? std::string("sm_90") : spec.name) +
+                     "', whose time is not modelled" +
+                     (entry.sass.empty() ? "; that of '" + spec.name + "' is not published" : ""));
   }
   if (instruction.accumulator == numerics::DataType::kF64 &&
       spec.sm.tensor_core.f64_multipliers == 0) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/catalogue.h"
 #include "models/mma/instruction.h"
 
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace sptc::sim {
@@ -54,6 +56,14 @@ std::string name_of(const BenchInstruction& instruction);
 /// always are the same left out where one likes; mma.sp may be followed by " in turn", for its
 /// selectors. Throws InputError.
 BenchInstruction parse_bench_instruction(const std::string& name);
+
+/// The machine instructions that `instruction` runs as on `target`, as the catalogue writes them:
+/// where nobody has published those, as on Hopper. Empty where that does not have it.
+std::string machine_instructions_of(const mma::Target& target,
+                                    const mma::MmaInstruction& instruction);
+
+/// Of those: two for one instruction, whose time is not modelled.
+bool are_two(std::string_view machine_instructions);
 
 /// One microbenchmark: `warps` warps on an SM, each with `ilp` chains of dependent instructions.
 struct MicrobenchCase {

@@ -55,7 +55,8 @@ mma::MmaInstruction instruction_of(const MmaRow& row) {
 bool runs_on(const mma::Target& target, const mma::MmaInstruction& instruction) {
   const auto entries = mma::instructions(target);
   return std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
-    return entry.covers(instruction) && !entry.is_software && !entry.sass.ends_with(" x2");
+    return entry.covers(instruction) && !entry.is_software &&
+           !are_two(machine_instructions_of(target, instruction));
   });
 }
 
@@ -218,6 +219,24 @@ AsyncCopy parse_copy(const std::string& name) {
 }
 
 }  // namespace
+
+std::string machine_instructions_of(const mma::Target& target,
+                                    const mma::MmaInstruction& instruction) {
+  const auto published = [&](const mma::Target& on) -> std::string {
+    for (const mma::CatalogueEntry& entry : mma::instructions(on)) {
+      if (entry.covers(instruction)) {
+        return entry.sass;
+      }
+    }
+    return "";
+  };
+  const std::string here = published(target);
+  return here.empty() ? published(mma::find_target("sm_90")) : here;
+}
+
+bool are_two(std::string_view machine_instructions) {
+  return machine_instructions.ends_with(" x2");
+}
 
 std::string name_of(const BenchInstruction& instruction) {
   if (const auto* copy = std::get_if<AsyncCopy>(&instruction)) {

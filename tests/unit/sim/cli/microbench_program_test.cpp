@@ -54,6 +54,14 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
   EXPECT_EQ(published[1], in_turn);
 }
 
+TEST_F(MicrobenchProgram, RefusesWhatRunsAsTwoInstructionsOrDidOnTheLastGenerationThatIsKnown) {
+  const std::string four_bits = " --instruction m16n8k64.s32.s4.s4.s32";
+  EXPECT_EQ(run("microbench --arch a100-sxm4-80gb" + four_bits).exit_code, 0);
+  expect_refused("microbench --arch h100-sxm5-80gb" + four_bits, "IMMA.16832.S8.S8 x2");
+  expect_refused("microbench --arch b200" + four_bits, "that of 'b200' is not published");
+  EXPECT_EQ(run("microbench --arch b200").out.find("s4.s4"), std::string::npos);
+}
+
 TEST_F(MicrobenchProgram, WritesToAFile) {
   const Outcome outcome =
       run("microbench --instruction ldmatrix.x1 --format csv --out " + path("rows.csv"));
