@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -74,11 +75,18 @@ class SweepMpi : public ProgramFixture {
 
   std::string mpi_output() const { return read(path("mpi.out")); }
 
+  /// A file of a process; nothing where that ends meanwhile.
+  static std::string read_of_process(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();  // throws nothing
+    return text.str();
+  }
+
   /// The process of rank `rank` below `mpirun`, once it is there.
   static std::optional<pid_t> process_of(const std::string& rank, pid_t mpirun) {
     for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string environment = read(entry.path() / "environ");
-      const std::string status = read(entry.path() / "status");
+      const std::string environment = read_of_process(entry.path() / "environ");
+      const std::string status = read_of_process(entry.path() / "status");
       const auto has = [](const std::string& text, const std::string& part) {
         return text.find(part) != std::string::npos;
       };
