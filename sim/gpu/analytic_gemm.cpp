@@ -84,6 +84,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   result.issued_macs = kernel.issued_macs();
   result.clock_mhz = clock_mhz(clock, times, gpu);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
+  result.form = times;
   result.outside_us = times.outside_us();
   result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms));
   result.reduction = reduction_bytes(kernel, gpu.memory);

@@ -59,6 +59,7 @@ class GemmSimulator::Impl {
     const GemmKernel& kernel = calibrated.kernel;
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate times = estimate(kernel, target);
+    const KernelEstimate simulated = simulated_estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
@@ -85,15 +86,16 @@ class GemmSimulator::Impl {
       run_without_values(launch, reuse, result);
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
+    result.form = calibrated.form(times, simulated);
     result.traffic = traffic_of(kernel, reuse);
     result.reduction = reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double on_gpu_us = calibrated.in_sms_us(
-        static_cast<double>(result.cycles) / result.clock_mhz, times,
-        simulated_estimate(kernel, target), result.clock_mhz / spec_.boost_clock_mhz);
+    const double on_gpu_us =
+        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz, times,
+                             simulated, result.clock_mhz / spec_.boost_clock_mhz);
     const double calibration = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
                                                   calibrated.main_loop_stretch);
     result.calibration_us = calibration / result.clock_mhz;

@@ -32,6 +32,24 @@ KernelOverrides as_overrides(const GemmKernel& kernel) {
           kernel.decomposition, false,         kernel.cta_group};
 }
 
+KernelEstimate CalibratedKernel::form(const KernelEstimate& on_gpu,
+                                      const KernelEstimate& simulated) const {
+  if (!stretch) {
+    return simulated;
+  }
+  KernelEstimate form = on_gpu;
+  for (const auto in_sms :
+       {&KernelEstimate::tensor_us, &KernelEstimate::shared_memory_us, &KernelEstimate::l2_us,
+        &KernelEstimate::sm_port_us, &KernelEstimate::latency_us, &KernelEstimate::next_fills_us}) {
+    form.*in_sms = *stretch * simulated.*in_sms;
+  }
+  form.last_share = simulated.last_share;
+  form.last_of_grid = simulated.last_of_grid;
+  form.l2_overlap = simulated.l2_overlap;
+  form.latency_overlap = simulated.latency_overlap;
+  return form;
+}
+
 double CalibratedKernel::in_sms_us(double simulated_us, const KernelEstimate& on_gpu,
                                    const KernelEstimate& simulated, double ratio) const {
   if (!stretch) {

@@ -21,6 +21,10 @@ struct CalibratedKernel {
   /// The same of the tensor cores alone: main loop on the GPU over that at the peak rate.
   double main_loop_stretch = 1;
 
+  /// The launch in closed form, as in_sms_us() has it: SMs as those of the model, stretched, beside
+  /// the DRAM of the GPU.
+  KernelEstimate form(const KernelEstimate& on_gpu, const KernelEstimate& simulated) const;
+
   /// Time on the GPU of what takes `simulated_us` in the model, without what is outside the SMs.
   /// `on_gpu` and `simulated`: both closed forms of the launch, which say what passes beside DRAM.
   /// `ratio`: of the SM clock to the boost clock.

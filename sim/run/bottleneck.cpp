@@ -80,7 +80,7 @@ std::array<Resource, 3> busiest_rates(const CycleBudget& budget) {
 
 Bottleneck::Bottleneck(const VariantResult& launch)
     : launch_(launch), clock_ratio_(launch.clock_mhz / launch.clock_scaling.boost_clock_mhz) {
-  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.clock_scaling.form);
+  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.form);
 }
 
 double Bottleneck::in_sms_us(const KernelEstimate& form) const {
@@ -88,7 +88,7 @@ double Bottleneck::in_sms_us(const KernelEstimate& form) const {
 }
 
 double Bottleneck::time_us(const Speeds& speeds) const {
-  const KernelEstimate& form = launch_.clock_scaling.form;
+  const KernelEstimate& form = launch_.form;
   KernelEstimate faster = form;
   for (const Term& term : kTerms) {
     faster.*term.us /= speeds[term.resource];
@@ -253,7 +253,7 @@ Resource Bottleneck::bound() const {
   if (own_saving({best}) < std::max(threshold::kSaves, by_chance())) {
     const auto slowest =
         std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
-          return launch_.clock_scaling.form.*left.us < launch_.clock_scaling.form.*right.us;
+          return launch_.form.*left.us < launch_.form.*right.us;
         });
     return slowest->resource;
   }
@@ -265,7 +265,7 @@ Speeds Bottleneck::no_slower_than(double level_us) const {
   for (const Term& term : kTerms) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
     speeds[term.resource] =
-        std::max(speeds[term.resource], launch_.clock_scaling.form.*term.us * stretch / level_us);
+        std::max(speeds[term.resource], launch_.form.*term.us * stretch / level_us);
   }
   return speeds;
 }

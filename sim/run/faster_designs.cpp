@@ -34,6 +34,7 @@ struct Timed {
   double calibration_us = 0;
   double clock_mhz = 0;
   ClockScaling clock_scaling;
+  KernelEstimate form;
   CycleBudget budget;
   RetunedDesign kernel;  ///< what names it; no rates
 };
@@ -52,6 +53,7 @@ VariantResult result_of(const Timed& timed) {
   result.calibration_us = timed.calibration_us;
   result.clock_mhz = timed.clock_mhz;
   result.clock_scaling = timed.clock_scaling;
+  result.form = timed.form;
   result.budget = timed.budget;
   return result;
 }
@@ -117,13 +119,10 @@ class Laboratory {
       Timed timed;
       try {
         const VariantResult result = kernels.time(launch.operation, launch.sparse);
-        timed = {result.time_us,
-                 result.launch_us,
-                 result.calibration_us,
-                 result.clock_mhz,
-                 result.clock_scaling,
-                 result.budget,
-                 retuned_design(1, result.time_us, result.kernel)};
+        timed = {result.time_us,        result.launch_us,
+                 result.calibration_us, result.clock_mhz,
+                 result.clock_scaling,  result.form,
+                 result.budget,         retuned_design(1, result.time_us, result.kernel)};
       } catch (const InputError&) {
         // The run itself says what is wrong.
       }
@@ -198,7 +197,7 @@ class Trials {
         continue;
       }
       SavedTime saved;
-      saved[Resource::kLaunch] = base.clock_scaling.form.launch_us / 2 / base.us;
+      saved[Resource::kLaunch] = base.form.launch_us / 2 / base.us;
       for (std::size_t j = 0; j < kSimulated.size(); ++j) {
         saved[kSimulated[j]] = 1 - us_at_clock_of(results_[i], times[j + 1][i]) / base.us;
       }

@@ -46,6 +46,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.cycles = run.cycles;
   result.clock_mhz = run.clock_mhz;
   result.clock_scaling = run.clock_scaling;
+  result.form = run.form;
   result.launch_us = run.outside_us;
   result.calibration_us = run.calibration_us;
   result.time_us = cycles / result.clock_mhz + result.calibration_us + result.launch_us;
@@ -56,7 +57,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.traffic = run.traffic;
   result.traffic.add(run.reduction);
   result.budget = run.budget;
-  result.budget.reduction = run.clock_scaling.form.reduction_us * run.clock_mhz;
+  result.budget.reduction = run.form.reduction_us * run.clock_mhz;
   result.executed_share = share;
   result.design = design_cost(gpu_, op.dtype);
   return result;

@@ -66,6 +66,7 @@ struct VariantResult {
   double calibration_us = 0;  ///< see GemmRun
   double clock_mhz = 0;
   ClockScaling clock_scaling;
+  KernelEstimate form;                 ///< see GemmRun
   std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
   std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
   std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach

@@ -269,7 +269,7 @@ TEST_F(ValidateProgram, SimulatesTheDesignThatItNamesForTwice) {
   const auto base = sparse(" --explain");
   const auto needed = base["sparse"]["needed_for_two"];
   ASSERT_TRUE(needed.is_object()) << base["explanation"];
-  for (const char* const rate : {"tensor", "sm_port"}) {
+  for (const char* const rate : {"tensor", "smem", "sm_port"}) {
     ASSERT_EQ(needed["times_as_fast"][rate], 1) << rate;
   }
   const auto times = [&](double value, const char* rate) {
@@ -280,7 +280,6 @@ TEST_F(ValidateProgram, SimulatesTheDesignThatItNamesForTwice) {
   const nlohmann::json named{
       {"base", "a100-sxm4-80gb"},
       {"name", "named"},
-      {"sm", {{"shared_memory_banks", times(32, "smem")}}},
       {"memory",
        {{"dram_gb_per_s", times(2039, "hbm")}, {"l2_bytes_per_cycle", times(3851, "l2")}}}};
   std::ofstream(path("named.json")) << named;

@@ -28,6 +28,21 @@ double stretch(const GpuSpec& spec, const GemmProblem& problem = kProblem,
   return ShippedDesign(spec).kernel(problem, overrides, false).stretch.value();
 }
 
+TEST(Calibration, HasAFormWithTheSmsOfTheModelBesideTheDramOfTheGpu) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const KernelTarget target = gpu.kernel_target();
+  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
+  const KernelEstimate on_gpu = estimate(calibrated.kernel, target);
+  const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  const KernelEstimate form = calibrated.form(on_gpu, simulated);
+  EXPECT_NEAR(form.time_us(1), on_gpu.time_us(1), 1e-9 * on_gpu.time_us(1));
+  EXPECT_DOUBLE_EQ(form.shared_memory_us / form.tensor_us,
+                   simulated.shared_memory_us / simulated.tensor_us);
+  EXPECT_NE(form.shared_memory_us / form.tensor_us, on_gpu.shared_memory_us / on_gpu.tensor_us);
+  EXPECT_EQ(form.dram_us, on_gpu.dram_us);
+  EXPECT_NE(form.dram_us, simulated.dram_us);
+}
+
 TEST(Calibration, TakesTheFormOfTheModelToThatOfTheGpuAtEveryClock) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   const KernelTarget target = gpu.kernel_target();

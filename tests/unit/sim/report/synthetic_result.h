@@ -24,9 +24,9 @@ inline RunResult synthetic_result() {
   dense.utilization = 0.6193;
   dense.padding = 0.03125;
   dense.clock_scaling.boost_clock_mhz = 1410;
-  dense.clock_scaling.form.tensor_us = 90;
-  dense.clock_scaling.form.dram_us = 30;
-  dense.clock_scaling.form.fill_us = 5;
+  dense.form.tensor_us = 90;
+  dense.form.dram_us = 30;
+  dense.form.fill_us = 5;
   CheckResult check;
   check.mode = "eigen";
   check.elements = 3072;
