@@ -172,7 +172,7 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic)
 
 /// CTAs, and how many of them the busiest SM runs.
 struct GridOnGpu {
-  double ctas, most, active;  ///< active: share of the SMs that have a CTA
+  double ctas, most;
 };
 
 GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
@@ -182,17 +182,15 @@ GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
     const double ctas = static_cast<double>(shape.m) / static_cast<double>(kernel.cta_tile.m) *
                         static_cast<double>(shape.n) / static_cast<double>(kernel.cta_tile.n) *
                         static_cast<double>(kernel.problem.batch * kernel.split_k);
-    return {ctas, ctas / sms, 1};
+    return {ctas, ctas / sms};
   }
   const auto ctas = static_cast<double>(kernel.ctas());
   if (kernel.stream_k()) {
     // As much work for every SM, and at least two k-tiles for each that has any.
     const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
-    return {ctas, std::max(ctas / sms, ctas / std::max(1.0, stretches)),
-            std::min(1.0, stretches / sms)};
+    return {ctas, std::max(ctas / sms, ctas / std::max(1.0, stretches))};
   }
-  return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms)),
-          std::min(1.0, ctas / sms)};
+  return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms))};
 }
 
 /// Of one CTA, at the peak rate.
@@ -240,7 +238,7 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
 /// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
 /// ones.
 double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
-  const auto [ctas, most, active] = grid_on_gpu(kernel, target);
+  const auto [ctas, most] = grid_on_gpu(kernel, target);
   const double whole = target.library.whole_wave_percent / 100;
   const double even = ctas / static_cast<double>(target.sms) / most;
   return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
@@ -317,7 +315,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
   const GridOnGpu grid = grid_on_gpu(kernel, target);
-  const auto [ctas, most, active] = grid;
+  const auto [ctas, most] = grid;
 
   KernelEstimate result;
   result.l2_overlap = constants.l2_overlap;
