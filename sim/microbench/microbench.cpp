@@ -50,13 +50,11 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
     throw InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
                      spec.name + "'");
   }
-  const std::string runs_as =
-      machine_instructions_of(mma::find_target(spec.instruction_set), instruction);
-  if (are_two(runs_as)) {
-    throw InputError(instruction.ptx_name() + " runs as " + runs_as + " on '" +
-                     (entry.sass.empty() ? std::string("sm_90") : spec.name) +
-                     "', whose time is not modelled" +
-                     (entry.sass.empty() ? "; that of '" + spec.name + "' is not published" : ""));
+  if (const std::string two = runs_as(entry, instruction); are_two(two)) {
+    const bool is_published = !entry.sass.empty();
+    throw InputError(instruction.ptx_name() + " runs as " + two + " on '" +
+                     (is_published ? spec.name : "sm_90") + "', whose time is not modelled" +
+                     (is_published ? "" : "; that of '" + spec.name + "' is not published"));
   }
   if (instruction.accumulator == numerics::DataType::kF64 &&
       spec.sm.tensor_core.f64_multipliers == 0) {

@@ -57,12 +57,11 @@ std::string name_of(const BenchInstruction& instruction);
 /// selectors. Throws InputError.
 BenchInstruction parse_bench_instruction(const std::string& name);
 
-/// The machine instructions that `instruction` runs as on `target`, as the catalogue writes them:
-/// where nobody has published those, as on Hopper. Empty where that does not have it.
-std::string machine_instructions_of(const mma::Target& target,
-                                    const mma::MmaInstruction& instruction);
+/// What `instruction`, of which `entry` is that of a target, runs as there, as the catalogue writes
+/// it: where nobody has published that, as on Hopper. Empty where that does not have it.
+std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction);
 
-/// Of those: two for one instruction, whose time is not modelled.
+/// Of that: two machine instructions for one, whose time is not modelled.
 bool are_two(std::string_view machine_instructions);
 
 /// One microbenchmark: `warps` warps on an SM, each with `ilp` chains of dependent instructions.

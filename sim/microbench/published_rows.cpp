@@ -55,8 +55,7 @@ mma::MmaInstruction instruction_of(const MmaRow& row) {
 bool runs_on(const mma::Target& target, const mma::MmaInstruction& instruction) {
   const auto entries = mma::instructions(target);
   return std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
-    return entry.covers(instruction) && !entry.is_software &&
-           !are_two(machine_instructions_of(target, instruction));
+    return entry.covers(instruction) && !entry.is_software && !are_two(runs_as(entry, instruction));
   });
 }
 
@@ -220,18 +219,16 @@ AsyncCopy parse_copy(const std::string& name) {
 
 }  // namespace
 
-std::string machine_instructions_of(const mma::Target& target,
-                                    const mma::MmaInstruction& instruction) {
-  const auto published = [&](const mma::Target& on) -> std::string {
-    for (const mma::CatalogueEntry& entry : mma::instructions(on)) {
-      if (entry.covers(instruction)) {
-        return entry.sass;
-      }
+std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction) {
+  if (!entry.sass.empty()) {
+    return entry.sass;
+  }
+  for (const mma::CatalogueEntry& on_hopper : mma::instructions(mma::find_target("sm_90"))) {
+    if (on_hopper.covers(instruction)) {
+      return on_hopper.sass;
     }
-    return "";
-  };
-  const std::string here = published(target);
-  return here.empty() ? published(mma::find_target("sm_90")) : here;
+  }
+  return "";
 }
 
 bool are_two(std::string_view machine_instructions) {
