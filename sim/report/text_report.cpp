@@ -356,9 +356,9 @@ std::string text_report(const RunResult& result) {
         "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
         "wait: cycles in which none works;\ncalibr: what main loops, fills and overlap with DRAM "
         "of real kernels add: no work of any resource. saved: by the\nsame kernel at the same "
-        "clock, calibration "
-        "with it; *: more than busy cycles explain, for it overlaps with others, or CTAs come in "
-        "another\norder; chance: no more than what a launch lost with a faster resource\n";
+        "clock, calibration with it; *: more than busy cycles explain, for it overlaps with others,"
+        "\nor CTAs come in another order; chance: no more than what a launch lost with a faster "
+        "resource\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

@@ -129,12 +129,11 @@ double Bottleneck::calibrated_share(Resource resource) const {
   if (budget.cycles <= 0) {
     return 0;
   }
-  const double behind = share_of_cycles(budget.dram_behind);
-  const double with_cycles = 1 - launch_.launch_us / launch_.time_us - behind;
-  const bool is_dram = resource == Resource::kDram;
-  return with_cycles * (busy_cycles(budget, resource) - (is_dram ? budget.dram_behind : 0)) /
-             budget.cycles +
-         (is_dram ? behind : 0);
+  const double behind = resource == Resource::kDram ? budget.dram_behind : 0;
+  const double with_cycles =
+      1 - launch_.launch_us / launch_.time_us - share_of_cycles(budget.dram_behind);
+  return with_cycles * (busy_cycles(budget, resource) - behind) / budget.cycles +
+         share_of_cycles(behind);
 }
 
 double Bottleneck::share(Resource resource) const {

@@ -192,6 +192,7 @@ class Trials {
       const Timed& base = times.front()[i];
       results_.push_back(result_of(base));
       gains_.emplace_back();
+      alike_.push_back({{1, base.us}});
       if (std::any_of(times.begin(), times.end(),
                       [i](const auto& row) { return row[i].us <= 0; })) {
         continue;
@@ -203,6 +204,7 @@ class Trials {
       }
       gains_[i].emplace();
       gains_[i]->saved = saved;
+      alike_[i][2] = base.us * (1 - saved[Resource::kRates]);
       results_[i].saved = saved;
     }
   }
@@ -265,8 +267,6 @@ class Trials {
       if (!is_open(i) || gains_[i]->saved[Resource::kRates] <= 0) {
         continue;
       }
-      alike_[i][1] = results_[i].time_us;
-      alike_[i][2] = results_[i].time_us * (1 - gains_[i]->saved[Resource::kRates]);
       auto high = std::next(alike_[i].begin());
       while (high->second > target_us(i) && std::next(high) != alike_[i].end()) {
         ++high;
@@ -390,7 +390,7 @@ class Trials {
   std::vector<Trial> planned_;
   std::vector<PlannedPair> pairs_;
   std::vector<PlannedNeed> needed_;
-  std::map<std::size_t, std::map<double, double>> alike_;  ///< by launch and speed of all rates: us
+  std::vector<std::map<double, double>> alike_;  ///< of each launch: us by speed of all rates
 };
 
 }  // namespace
