@@ -127,6 +127,7 @@ void forget_history(const std::filesystem::path& file, std::size_t rows) {
       static_cast<unsigned char>(count >> 8), static_cast<unsigned char>(count)};
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   bool written = descriptor >= 0;
+  // A file that has them already keeps the time of its last change.
   for (const off_t at : {kChanges, kChangesWhenValid}) {
     unsigned char there[sizeof(bytes)];
     const bool forgotten = written &&
