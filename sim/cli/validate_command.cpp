@@ -40,6 +40,7 @@ struct Arguments {
   std::string format = "text";
   std::string out;
   std::string plot;
+  std::string rows;
   bool quiet = false;
   bool ablations = false;
 };
@@ -67,9 +68,9 @@ RunOptions checked(const Arguments& given) {
   return options;
 }
 
-/// Simulated times of `measured`, beside them.
-std::vector<Comparison> compare(const std::vector<Measurement>& measured, const GpuSpec& gpu,
-                                const RunOptions& options, int jobs, bool quiet) {
+/// Launches of `measured`, in its order.
+std::vector<Prediction> simulate(const std::vector<Measurement>& measured, const GpuSpec& gpu,
+                                 const RunOptions& options, int jobs, bool quiet) {
   const bool sparse = options.variants == Variants::kSparse;
   ProgressBar bar(quiet);
   std::vector<Prediction> launches = predict_times(
@@ -80,18 +81,42 @@ std::vector<Comparison> compare(const std::vector<Measurement>& measured, const 
           Operation op;
           op.shape = shape;
           const VariantResult launch = (*timer)(op, sparse);
-          return {launch.time_us, launch.launch_us, launch.clock_mhz, launch.clock_scaling};
+          return {launch.time_us,       launch.launch_us,       launch.clock_mhz,
+                  launch.clock_scaling, launch.kernel.cta_tile, launch.kernel.split_k};
         };
       },
       [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
   if (options.clock.kind == ClockPolicy::Kind::kSustained) {
     follow_profile(measured, gpu.kernels, launches);
   }
+  return launches;
+}
+
+/// `measured` beside their simulated times.
+std::vector<Comparison> beside(const std::vector<Measurement>& measured,
+                               const std::vector<Prediction>& launches) {
   std::vector<Comparison> rows;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     rows.push_back({measured[i], launches[i].time_us});
   }
   return rows;
+}
+
+/// What the figures rest on beside the rows themselves.
+std::vector<std::string> notes_on(const std::vector<Measurement>& measured, const GpuSpec& gpu,
+                                  const RunOptions& options) {
+  std::vector<std::string> notes;
+  if (!gpu.kernels.fitted_on.empty()) {
+    notes.push_back(gpu.kernels.fitted_on);
+    notes.push_back(fitted_numbers(gpu));
+  }
+  if (options.clock.kind == ClockPolicy::Kind::kSustained) {
+    const std::string clock = clock_note(measured, gpu.kernels);
+    if (!clock.empty()) {
+      notes.push_back(clock);
+    }
+  }
+  return notes;
 }
 
 int validate(const Arguments& given) {
@@ -101,7 +126,8 @@ int validate(const Arguments& given) {
     throw InputError("--format: validate writes text or json");
   }
   const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
-  for (const auto& [option, path] : {std::pair("--out", given.out), {"--plot", given.plot}}) {
+  for (const auto& [option, path] :
+       {std::pair("--out", given.out), {"--plot", given.plot}, {"--rows", given.rows}}) {
     if (!path.empty()) {
       require_writable(option, path);
     }
@@ -109,19 +135,16 @@ int validate(const Arguments& given) {
   const Architecture architecture = load_architecture(given.arch);
   const std::vector<Measurement> measured =
       read_measurements(given.csv, options.variants == Variants::kSparse);
-  const std::vector<Comparison> rows =
-      compare(measured, architecture.gpu, options, jobs, given.quiet);
+  const std::vector<Prediction> launches =
+      simulate(measured, architecture.gpu, options, jobs, given.quiet);
+  const std::vector<Comparison> rows = beside(measured, launches);
   const Accuracy accuracy = measure_accuracy(rows);
   ValidationHeader header{architecture.gpu.name,
                           printable(given.csv),
                           std::string(name(options.fidelity)),
                           given.clock,
-                          {},
+                          notes_on(measured, architecture.gpu, options),
                           {}};
-  if (!architecture.gpu.kernels.fitted_on.empty()) {
-    header.notes.push_back(architecture.gpu.kernels.fitted_on);
-    header.notes.push_back(fitted_numbers(architecture.gpu));
-  }
   if (given.ablations) {
     for (const Ablation& ablation : ablations()) {
       GpuSpec gpu = architecture.gpu;
@@ -129,11 +152,15 @@ int validate(const Arguments& given) {
       ablation.take_away(gpu, changed);
       header.ablations.emplace_back(
           ablation.without,
-          measure_accuracy(compare(measured, gpu, changed, jobs, given.quiet)).mape_percent);
+          measure_accuracy(beside(measured, simulate(measured, gpu, changed, jobs, given.quiet)))
+              .mape_percent);
     }
   }
   write_result(given.out, format == ReportFormat::kJson ? accuracy_json(header, accuracy)
                                                         : accuracy_text(header, accuracy));
+  if (!given.rows.empty()) {
+    write_result(given.rows, rows_csv(measured, launches));
+  }
   if (!given.plot.empty()) {
     write_result(given.plot,
                  scatter_plot(rows, fmt::format("{}, {} GEMMs: mean error {:.1f} %", header.arch,
@@ -176,6 +203,8 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--out", arguments->out, "write them to FILE instead of stdout")
       ->type_name("FILE");
   command->add_option("--plot", arguments->plot, "scatter plot, SVG")->type_name("FILE");
+  command->add_option("--rows", arguments->rows, "every row with its simulated time and tile, CSV")
+      ->type_name("FILE");
   command->add_flag("--ablations", arguments->ablations,
                     "errors without one effect each: clock, quantisation, split-K, L2, ...");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");

@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/report/report.h"
 #include "sim/run/bottleneck.h"
+#include "sim/trace/csv.h"
 
 #include <fmt/format.h>
 
@@ -10,29 +11,15 @@
 namespace sptc::sim {
 namespace {
 
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) {
-    return field;
-  }
-  std::string result = "\"";
-  for (const char c : field) {
-    result += c;
-    if (c == '"') {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
 void append_row(const OperationResult& op, const char* variant,
                 const std::optional<VariantResult>& figures, std::string& out) {
   if (!figures) {
     return;
   }
   out +=
-      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", quoted(op.name), op.shape.m,
-                  op.shape.n, op.shape.k, op.batch, op.count, numerics::name(op.dtype), variant,
-                  figures->cycles, figures->time_us, figures->clock_mhz, figures->tflops,
+      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(op.name),
+                  op.shape.m, op.shape.n, op.shape.k, op.batch, op.count, numerics::name(op.dtype),
+                  variant, figures->cycles, figures->time_us, figures->clock_mhz, figures->tflops,
                   figures->utilization, figures->padding, report_name(Bottleneck(*figures).bound()),
                   op.speedup() ? fmt::format("{}", *op.speedup()) : "");
   if (figures->check) {

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/sweep/html_report.h"
 #include "sim/sweep/sweep_table.h"
+#include "sim/trace/csv.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,27 +21,16 @@ namespace {
 constexpr std::size_t kMaxFrontRows = 60;
 constexpr std::size_t kMaxReasons = 20;
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 std::string csv(const SweepTable& table) {
   std::string text;
   for (const SweepColumn& column : table.columns) {
-    text += (text.empty() ? "" : ",") + csv_cell(column.name);
+    text += (text.empty() ? "" : ",") + csv_field(column.name);
   }
   text += "\r\n";
   for (std::size_t row = 0; row < table.rows; ++row) {
     bool first = true;
     for (const SweepColumn& column : table.columns) {
-      text += (first ? "" : ",") + csv_cell(table.text(column, row));
+      text += (first ? "" : ",") + csv_field(table.text(column, row));
       first = false;
     }
     text += "\r\n";

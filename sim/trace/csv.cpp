@@ -100,4 +100,15 @@ std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& file)
   return CsvParser(text, file).parse();
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
 }  // namespace sptc::sim

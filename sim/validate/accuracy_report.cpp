@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validate/accuracy_report.h"
 
+#include "sim/trace/csv.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 
 namespace sptc::sim {
@@ -14,7 +17,7 @@ namespace {
 constexpr double kTflopPerFlopPerUs = 1e-6;
 constexpr double kGbPerBytePerUs = 1e-3;
 
-/// Figures are shown, and kept, to a hundredth.
+/// Figures are kept to a thousandth.
 double rounded(double value) {
   return std::round(value * 1000) / 1000;
 }
@@ -113,6 +116,21 @@ std::string accuracy_json(const ValidationHeader& header, const Accuracy& accura
   }
   json["notes"] = header.notes;
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string rows_csv(std::span<const Measurement> measured, std::span<const Prediction> launches) {
+  std::string out =
+      "m,n,k,source,operands,measured_us,simulated_us,error_percent,tile,split_k,clock_mhz\r\n";
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const Measurement& row = measured[i];
+    const Prediction& launch = launches[i];
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{}x{}x{},{},{}\r\n",
+                   row.shape.m, row.shape.n, row.shape.k, csv_field(row.source),
+                   row.zeros ? "zeros" : "random", row.time_us, rounded(launch.time_us),
+                   rounded(100 * Comparison{row, launch.time_us}.error()), launch.cta_tile.m,
+                   launch.cta_tile.n, launch.cta_tile.k, launch.split_k, rounded(launch.clock_mhz));
+  }
+  return out;
 }
 
 }  // namespace sptc::sim

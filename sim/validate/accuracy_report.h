@@ -2,7 +2,9 @@
 #pragma once
 
 #include "sim/validate/accuracy.h"
+#include "sim/validate/prediction.h"
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,5 +29,9 @@ std::string accuracy_text(const ValidationHeader& header, const Accuracy& accura
 /// p90_ape_percent, bias_percent, residual_correlation (null for few rows), baseline, bands, worst,
 /// ablations where there are any.
 std::string accuracy_json(const ValidationHeader& header, const Accuracy& accuracy);
+
+/// Every row, in the order of the file: m, n, k, source, operands, measured_us, simulated_us,
+/// error_percent, tile (of a CTA, k logical), split_k, clock_mhz. RFC 4180.
+std::string rows_csv(std::span<const Measurement> measured, std::span<const Prediction> launches);
 
 }  // namespace sptc::sim

@@ -114,6 +114,7 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
     row.source = record.fields[*columns.source];
   }
   row.zeros = row.source.ends_with(kZerosInProfiles);
+  row.zeros_by_name = row.zeros && !columns.operands;
   if (columns.operands) {
     const std::string& operands = record.fields[*columns.operands];
     if (operands != "random" && operands != "zeros") {
@@ -129,6 +130,7 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
            fmt::format("b must be '{}' or empty, not '{}'", kZeroB, printable(b)));
     }
     row.zeros = true;
+    row.zeros_by_name = false;
   }
   return row;
 }

@@ -14,8 +14,9 @@ namespace sptc::sim {
 struct Measurement {
   GemmShape shape;
   double time_us = 0;
-  std::string source;  ///< as the file says; may be empty
-  bool zeros = false;  ///< an operand was zero throughout
+  std::string source;          ///< as the file says; may be empty
+  bool zeros = false;          ///< an operand was zero throughout
+  bool zeros_by_name = false;  ///< so `source` says, and no column of the file says otherwise
 };
 
 /// Reads CSV whose header names the columns; `m`, `n`, `k` and `time_us_median` must be among them,

@@ -16,6 +16,8 @@ struct Prediction {
   double outside_us = 0;  ///< part of it that no SM has a part in
   double clock_mhz = 0;
   ClockScaling scaling;
+  GemmShape cta_tile;  ///< of the kernel that was taken; k is logical
+  int split_k = 1;
 
   /// At the clock `to_mhz` instead.
   Prediction at_clock(double to_mhz) const;

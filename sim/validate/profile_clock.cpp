@@ -3,6 +3,8 @@
 
 #include "sim/gemm/kernel_estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -67,6 +69,25 @@ void follow_profile(std::span<const Measurement> rows, const KernelLibrarySpec& 
     launches[i] = launches[i].at_clock(launches[i].scaling.boost_clock_mhz *
                                        sustained_clock_ratio(load[i], library));
   }
+}
+
+std::string clock_note(std::span<const Measurement> rows, const KernelLibrarySpec& library) {
+  std::size_t together = 0;
+  for (const std::vector<std::size_t>& layer : layers_of(rows)) {
+    together += layer.size() > 1 ? layer.size() : 0;
+  }
+  const auto by_name = std::count_if(rows.begin(), rows.end(),
+                                     [](const Measurement& row) { return row.zeros_by_name; });
+  std::vector<std::string> parts;
+  if (together > 0 && library.sustained_layer_percent > 0) {
+    parts.push_back(fmt::format("{} rows share the clock of the layer that they ran in", together));
+  }
+  if (by_name > 0 && library.sustained_zeros_percent < 100) {
+    parts.push_back(fmt::format(
+        "{} multiply zeros, as in Vidur's profiles (a column 'operands' says otherwise)", by_name));
+  }
+  return parts.empty() ? ""
+                       : fmt::format("by their names in 'source' {}", fmt::join(parts, ", and "));
 }
 
 }  // namespace sptc::sim

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sptc::sim {
@@ -20,5 +21,9 @@ std::vector<std::vector<std::size_t>> layers_of(std::span<const Measurement> row
 /// (`sustained_zeros_percent`), and a GPU may average over the layer (`sustained_layer_percent`).
 void follow_profile(std::span<const Measurement> rows, const KernelLibrarySpec& library,
                     std::vector<Prediction>& launches);
+
+/// What follow_profile() reads from the names of `rows` on this GPU, as a sentence; empty where
+/// nothing is.
+std::string clock_note(std::span<const Measurement> rows, const KernelLibrarySpec& library);
 
 }  // namespace sptc::sim

@@ -47,6 +47,30 @@ TEST_F(ValidateProgram, WritesPlotAndReportToFiles) {
   EXPECT_TRUE(read(path("plot.svg")).starts_with("<svg"));
 }
 
+TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
+  std::ofstream(path("quoted.csv")) << "m,n,k,time_us_median,source\n"
+                                       "8192,1,8192,90,\"a, b\"\n"
+                                       "4096,4096,4096,600,c/mlp_down_proj\n";
+  const Outcome outcome = run("validate " + path("quoted.csv") + " --rows " + path("rows.csv") +
+                              " --arch h100-sxm5-80gb --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_NE(json["notes"].dump().find("1 multiply zeros"), std::string::npos) << json["notes"];
+  const std::string rows = read(path("rows.csv"));
+  EXPECT_TRUE(rows.starts_with(
+      "m,n,k,source,operands,measured_us,simulated_us,error_percent,tile,split_k,clock_mhz\r\n"
+      "8192,1,8192,\"a, b\",random,90,"))
+      << rows;
+  EXPECT_NE(rows.find("\r\n4096,4096,4096,c/mlp_down_proj,zeros,600,"), std::string::npos) << rows;
+  for (const auto& worst : json["worst"]) {
+    EXPECT_NE(rows.find(fmt::format(",{},{},{},", worst["measured_us"].get<double>(),
+                                    worst["simulated_us"].get<double>(),
+                                    worst["error_percent"].get<double>())),
+              std::string::npos)
+        << rows;
+  }
+}
+
 TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
   const Outcome outcome = run("validate " + csv() + " --ablations --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -78,6 +102,7 @@ TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + csv() + " --clock limited",
                  "must be 'boost', 'sustained' or a number");
   expect_refused("validate " + csv() + " --plot " + path("no/plot.svg"), "--plot");
+  expect_refused("validate " + csv() + " --rows " + path("no/rows.csv"), "--rows");
 }
 
 TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {

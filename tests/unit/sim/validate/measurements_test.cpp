@@ -25,11 +25,13 @@ TEST(Measurements, OperandsAreTakenFromTheirColumnOrFromHowVidurProfiles) {
   const auto known =
       parse_measurements(header + "\n1,1,1,1,a/mlp_down_proj\n1,1,1,1,a/mlp_up_proj\n", "f.csv");
   EXPECT_TRUE(known[0].zeros);
+  EXPECT_TRUE(known[0].zeros_by_name);
   EXPECT_FALSE(known[1].zeros);
   const auto said = parse_measurements(
       header + ",operands\n1,1,1,1,a/mlp_down_proj,random\n1,1,1,1,,zeros\n", "f.csv");
   EXPECT_FALSE(said[0].zeros);
   EXPECT_TRUE(said[1].zeros);
+  EXPECT_FALSE(said[1].zeros_by_name);
   EXPECT_NE(input_error_of([&] {
               parse_measurements(header + ",operands\n1,1,1,1,,0\n", "f.csv");
             }).find("operands must be random or zeros"),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace sptc::sim {
@@ -72,6 +73,24 @@ TEST(ProfileClock, RisesWhereZerosAreMultiplied) {
   follow_profile(rows, library, launches);
   EXPECT_DOUBLE_EQ(launches[0].clock_mhz, kBoostMhz * 50 / 60);
   EXPECT_DOUBLE_EQ(launches[1].clock_mhz, kBoostMhz * 50 / 80);
+}
+
+TEST(ProfileClock, SaysWhatItReadsFromNamesWhereThatMovesTheClock) {
+  std::vector<Measurement> rows = {row(4096, 8, 1024, "a/up"), row(1024, 8, 4096, "a/down", true)};
+  rows[1].zeros_by_name = true;
+  KernelLibrarySpec library = falling_clock();
+  library.sustained_layer_percent = 0;
+  library.sustained_zeros_percent = 100;
+  EXPECT_EQ(clock_note(rows, library), "");
+  library.sustained_zeros_percent = 60;
+  EXPECT_EQ(clock_note(rows, library),
+            "by their names in 'source' 1 multiply zeros, as in Vidur's profiles (a column "
+            "'operands' says otherwise)");
+  library.sustained_layer_percent = 100;
+  EXPECT_TRUE(
+      clock_note(rows, library)
+          .starts_with("by their names in 'source' 2 rows share the clock of the layer that "
+                       "they ran in, and 1 multiply zeros"));
 }
 
 }  // namespace
