@@ -101,7 +101,8 @@ double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
   }
   memory_.reset(clock_.mhz());
   MemoryReader& reader = *readers_.front();
-  const std::int64_t slots = at_most_four_caches(footprint) / stride;
+  // A stride beyond four caches leaves one place, which is read over and over.
+  const std::int64_t slots = std::max<std::int64_t>(1, at_most_four_caches(footprint) / stride);
   const std::int64_t step = scattered_step(slots);
   std::int64_t slot = 0;
   std::int64_t left = 2 * slots;

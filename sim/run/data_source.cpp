@@ -83,12 +83,13 @@ const Tensor& FileData::find(const Operation& op, const std::string& operand) co
 const Matrix<numerics::Word>& FileData::words(const Operation& op, const std::string& operand,
                                               std::int64_t rows, std::int64_t cols,
                                               Operand& cache) const {
-  const std::string key = op.name + "." + operand + ":" + std::string(numerics::name(op.dtype));
+  const std::vector<std::int64_t> with_batch{op.batch, rows, cols};
+  const std::string key = op.name + "." + operand + ":" + std::string(numerics::name(op.dtype)) +
+                          shape_text(with_batch);
   if (cache.key == key) {
     return cache.words;
   }
   const Tensor& tensor = find(op, operand);
-  const std::vector<std::int64_t> with_batch{op.batch, rows, cols};
   const std::vector<std::int64_t> without{rows, cols};
   if (tensor.shape != with_batch && (op.batch != 1 || tensor.shape != without)) {
     throw InputError(place_ + ": tensor '" + tensor.name + "' has shape " +

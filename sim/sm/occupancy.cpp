@@ -18,7 +18,7 @@ std::int64_t by_registers(std::int64_t warps, const CtaResources& cta, const SmS
   const std::int64_t of_warp =
       round_up(kThreadsPerWarp * std::max(1, cta.registers_per_thread), kRegisterUnit);
   const std::int64_t per_partition = sm.registers / sm.sub_partitions / of_warp;
-  return per_partition * sm.sub_partitions / round_up(warps, std::int64_t{sm.sub_partitions});
+  return per_partition * sm.sub_partitions / warps;
 }
 
 std::int64_t shared_memory_of_cta(const CtaResources& cta, const SmSpec& sm) {
@@ -42,7 +42,10 @@ std::vector<Bytes> carve_outs(const SmSpec& sm) {
 
 Occupancy occupancy(const CtaResources& cta, const SmSpec& sm) {
   ensure(cta.threads > 0, "a CTA without threads");
-  const std::int64_t warps = ceil_div(cta.threads, kThreadsPerWarp);
+  // Every CTA begins on the first sub-partition: slots that its last round of warps leaves on the
+  // others stay empty.
+  const std::int64_t warps =
+      round_up(ceil_div(cta.threads, kThreadsPerWarp), std::int64_t{sm.sub_partitions});
   const std::int64_t shared = shared_memory_of_cta(cta, sm);
   const std::array<std::pair<std::int64_t, std::string_view>, 4> limits{
       {{by_registers(warps, cta, sm), "registers"},

@@ -73,6 +73,8 @@ TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
   EXPECT_NEAR(bench.chase_cycles(kMiB, kBlock), 205.5, 4);
   EXPECT_NEAR(bench.chase_cycles(8 * kMiB, kBlock), 205.7, 4);
   EXPECT_NEAR(bench.chase_cycles(16 * kMiB, kBlock), 205.6, 10);
+  // A stride that leaves one place of the four caches that are walked.
+  EXPECT_NEAR(bench.chase_cycles(1024 * kMiB, 512 * kMiB), 205.5, 10);
   EXPECT_NEAR(bench.chase_cycles(36 * kMiB, kBlock), 406.8, 41);  // between the partitions: 10 %
   EXPECT_NEAR(bench.chase_cycles(256 * kMiB, kBlock), 551.1, 17);
   EXPECT_NEAR(bench.line_cycles(), 205.5, 4);

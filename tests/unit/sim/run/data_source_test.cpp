@@ -87,6 +87,15 @@ TEST_F(Files, RefusesAWrongShapeWithBothShapes) {
   }
 }
 
+TEST_F(Files, RefusesAnOperationOfTheSameNameThatTheTensorDoesNotFit) {
+  const auto data = file({tensor("fc.a", {2, 3}), tensor("fc.b", {3, 2})});
+  EXPECT_EQ(data->a_row(op, 0, 1).size(), 3u);
+  EXPECT_EQ(data->b_column(op, 0, 1).size(), 3u);
+  op.shape = {4, 4, 3};
+  EXPECT_THROW(data->a_row(op, 0, 3), InputError);
+  EXPECT_THROW(data->b_column(op, 0, 3), InputError);
+}
+
 TEST_F(Files, RefusesAMissingTensorWithTheNearestName) {
   const auto data = file({tensor("fx.a", {2, 3}), tensor("fc.b", {3, 2})});
   try {

@@ -30,7 +30,10 @@ TEST(Occupancy, FollowsTheRulesOfTheCalculator) {
       // 64 warps, of which 8 are a CTA.
       {"a100-sxm4-80gb", {256, 32, Bytes(0)}, 8, "registers"},
       {"a100-sxm4-80gb", {256, 16, Bytes(0)}, 8, "warps"},
-      {"a100-sxm4-80gb", {32, 8, Bytes(0)}, 32, "CTAs"},
+      // Warp w runs on sub-partition w mod 4: 16 CTAs of one warp fill the first one.
+      {"a100-sxm4-80gb", {32, 8, Bytes(0)}, 16, "warps"},
+      {"a100-sxm4-80gb", {160, 16, Bytes(0)}, 8, "warps"},
+      {"t4", {160, 16, Bytes(0)}, 4, "warps"},
       // 168 registers are 5376 per warp: three warps of the 16384 of a sub-partition.
       {"a100-sxm4-80gb", {256, 168, Bytes(0)}, 1, "registers"},
       {"a100-sxm4-80gb", {128, 168, Bytes(0)}, 3, "registers"},
