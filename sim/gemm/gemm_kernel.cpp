@@ -187,6 +187,16 @@ int GemmKernel::readers(Operand operand, const CtaTile& where) const {
       std::min<std::int64_t>(cluster_ctas, tiles - index / cluster_ctas * cluster_ctas));
 }
 
+void GemmKernel::cut_k(int slices) {
+  split_k = slices;
+  split_k = static_cast<int>(ceil_div(all_k_tiles(), k_tiles()));
+}
+
+std::int64_t GemmKernel::k_tiles_of(std::int64_t tile) const {
+  const std::int64_t slice = tile / (tiles_m() * tiles_n()) % split_k;
+  return std::min(k_tiles(), all_k_tiles() - slice * k_tiles());
+}
+
 std::int64_t GemmKernel::issued_macs() const {
   const std::int64_t depth = compressed_k(round_up(problem.shape.k, cta_tile.k));
   std::optional<std::int64_t> macs = problem.batch;

@@ -59,8 +59,17 @@ struct GemmKernel {
   std::int64_t tiles_n() const { return ceil_div(problem.shape.n, cta_tile.n); }
   /// Along K, of all slices.
   std::int64_t all_k_tiles() const { return ceil_div(problem.shape.k, cta_tile.k); }
-  /// Of one slice; the last slices may have fewer, or none.
+  /// Of one slice; the last one may have fewer.
   std::int64_t k_tiles() const { return ceil_div(all_k_tiles(), split_k); }
+  /// Depth of the deepest slice, in mean ones.
+  double deepest_slice() const {
+    return static_cast<double>(k_tiles() * split_k) / static_cast<double>(all_k_tiles());
+  }
+  /// Cuts K into `slices` as deep as the deepest has to be; those that find no k-tile left are not
+  /// launched (CUTLASS: grid_tiled_shape.k of GemmUniversal).
+  void cut_k(int slices);
+  /// Of the slice of output tile `tile` in the order of rasterise().
+  std::int64_t k_tiles_of(std::int64_t tile) const;
   /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
   /// Kernels of warpgroups: a CTA fetches its next output tile while it stores the last.

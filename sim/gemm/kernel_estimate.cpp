@@ -4,6 +4,7 @@
 #include "sim/gemm/choice_rule.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/traffic_counts.h"
+#include "sim/gemm/work_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -193,16 +194,30 @@ GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
   return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms))};
 }
 
-/// Of one CTA, at the peak rate.
+/// Copied by a CTA within the edges, with the deepest slice of K.
+double copied_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
+  const GemmShape& shape = kernel.problem.shape;
+  const std::int64_t k = std::min(shape.k, kernel.k_tiles() * kernel.cta_tile.k);
+  const std::int64_t rows = std::min(kernel.cta_tile.m, shape.m);
+  double bytes =
+      bytes_of(traffic, Operand::kA, rows, k) +
+      bytes_of(traffic, Operand::kB, std::min(kernel.cta_tile.n, shape.n), k) / kernel.cta_group;
+  if (kernel.instruction.sparse) {
+    bytes += bytes_of(traffic, Operand::kMetadata, rows, k);
+  }
+  return bytes;
+}
+
+/// Of a CTA with the deepest slice of K, at the peak rate.
 double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
   const double macs_per_cycle =
       target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
                                kernel.instruction.accumulator == numerics::DataType::kF32);
   return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) /
-         macs_per_cycle * kernel.issue_stretch;
+         macs_per_cycle * kernel.issue_stretch * kernel.deepest_slice();
 }
 
-/// Of one CTA.
+/// The same of the shared memory, to which the mean CTA copies.
 double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
                                    const GemmBytes& traffic) {
   const double copied =
@@ -232,7 +247,8 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
   const double busiest =
       (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
-  return {busiest, of_cta * static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms)};
+  return {busiest, of_cta / kernel.deepest_slice() * static_cast<double>(kernel.ctas()) /
+                       static_cast<double>(target.sms)};
 }
 
 /// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
@@ -299,13 +315,13 @@ double rounds_of(const GemmKernel& kernel, const KernelLibrarySpec& library, dou
   return library.whole_tiles ? std::ceil(rounds) : std::max(1.0, rounds);
 }
 
-/// The second kernel of split-K, without its launch.
-double reduction_us(const GemmKernel& kernel, const KernelTarget& target) {
+/// The second kernel of split-K.
+void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
   const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
-  const double l2_us = static_cast<double>(bytes.partial_sums + bytes.written) /
-                       target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
-  const double dram_us = static_cast<double>(bytes.through_dram) / dram_bytes_per_us(target);
-  return std::max(l2_us, dram_us);
+  times.launch_us += target.library.reduction_launch_us;
+  times.reduction_l2_us = static_cast<double>(bytes.partial_sums + bytes.written) /
+                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  times.reduction_dram_us = static_cast<double>(bytes.through_dram) / dram_bytes_per_us(target);
 }
 
 /// What both closed forms have in common: all but overlap, main loop and persistence.
@@ -331,15 +347,14 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.load_us = mean / cycles_per_us;
-  const double copied =
-      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
                  cycles_per_us;
-  result.sm_port_us =
-      most * (copied + stored / ctas) / memory.sm_port_bytes_per_cycle / cycles_per_us;
+  result.sm_port_us = most * std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
+                      memory.sm_port_bytes_per_cycle / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
   const double rounds = rounds_of(kernel, target.library, most);
   // The first k-tiles, as many as are under way at once, come with the fill.
@@ -356,6 +371,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
        store * constants.store_wait * std::max(0.0, most - 1)) /
       cycles_per_us;
   if (kernel.stream_k()) {
+    const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
+    result.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
+    result.dram_us += all / dram_bytes_per_us(target);
     // Partial sums are stored, a flag is read, then the sums: once for each CTA.
     const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
     result.fill_us +=
@@ -364,8 +382,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   }
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
-    result.launch_us += target.library.reduction_launch_us;
-    result.reduction_us = reduction_us(kernel, target);
+    add_reduction(kernel, target, result);
   }
   return result;
 }

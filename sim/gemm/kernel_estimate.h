@@ -5,6 +5,8 @@
 #include "sim/gemm/kernel_library_spec.h"
 #include "sim/gemm/kernel_target.h"
 
+#include <algorithm>
+
 namespace sptc::sim {
 
 /// One launch in closed form: what each resource needs by itself [us at the boost clock, DRAM at
@@ -18,9 +20,10 @@ struct KernelEstimate {
   double store_us = 0;    ///< DRAM takes what it can only take behind the multiplication
   double latency_us = 0;  ///< k-tiles one behind the other, as many under way as there are stages
   double fill_us = 0;     ///< the first tiles arrive, the last results leave
-  double next_fills_us = 0;  ///< the same for the rounds of CTAs between
-  double launch_us = 0;      ///< of one kernel or, with split-K, of two
-  double reduction_us = 0;   ///< summing the slices of split-K
+  double next_fills_us = 0;      ///< the same for the rounds of CTAs between
+  double launch_us = 0;          ///< of one kernel or, with split-K, of two
+  double reduction_l2_us = 0;    ///< summing the slices of split-K: what the L2 moves for it,
+  double reduction_dram_us = 0;  ///< and DRAM beside it
   /// Tensor cores of the mean SM at their peak rate, which the clock follows; of a sparse kernel
   /// what a dense one's would be in the time of its main loops.
   double load_us = 0;
@@ -44,7 +47,9 @@ struct KernelEstimate {
   /// And what it does not: D that is waited for, the first tiles and the last results.
   double around_us(double ratio) const { return store_us + fill_us / ratio; }
   /// What the SMs have no part in.
-  double outside_us() const { return launch_us + reduction_us; }
+  double outside_us() const { return launch_us + reduction_us(); }
+  /// The second kernel of split-K, without its launch.
+  double reduction_us() const { return std::max(reduction_l2_us, reduction_dram_us); }
   /// Share of the launch in which the mean tensor core is loaded, at the boost clock.
   double utilization() const { return load_us / time_us(1); }
 };

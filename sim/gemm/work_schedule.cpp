@@ -14,22 +14,20 @@ constexpr std::int64_t kShortestStretch = 2;
 }  // namespace
 
 WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
-                           std::int64_t k_tiles, std::int64_t sms) {
+                           std::int64_t k_tiles, std::int64_t sms, Slices slices) {
   ensure(output_tiles > 0 && k_tiles > 0, "a schedule of nothing");
   const std::int64_t resident = sms * kernel.ctas_per_sm;
   if (kernel.decomposition == Decomposition::kDataParallel) {
-    work_.resize(static_cast<std::size_t>(std::min(output_tiles, resident)));
+    work_.resize(static_cast<std::size_t>(kernel.persistent() ? std::min(output_tiles, resident)
+                                                              : output_tiles));
     for (std::int64_t tile = 0; tile < output_tiles; ++tile) {
-      work_[static_cast<std::size_t>(tile % ctas())].push_back({tile, 0, k_tiles});
+      const std::int64_t depth = slices == Slices::kWhole ? kernel.k_tiles_of(tile) : k_tiles;
+      work_[static_cast<std::size_t>(tile % ctas())].push_back({tile, 0, depth});
     }
     return;
   }
-  const std::int64_t rest = output_tiles % resident;
-  const std::int64_t streamed = rest == 0                  ? 0
-                                : output_tiles <= resident ? output_tiles
-                                                           : rest + resident;
-  work_.resize(static_cast<std::size_t>(
-      streamed == output_tiles ? std::min(resident, most_stretches(streamed, k_tiles)) : resident));
+  const auto [streamed, stretches] = stream_of(output_tiles, k_tiles, resident);
+  work_.resize(static_cast<std::size_t>(stretches));
   if (streamed > 0) {
     add_stream(streamed, k_tiles);
     count_peers();
@@ -41,6 +39,30 @@ WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
 
 std::int64_t WorkSchedule::most_stretches(std::int64_t tiles, std::int64_t k_tiles) {
   return std::max<std::int64_t>(1, tiles * k_tiles / kShortestStretch);
+}
+
+WorkSchedule::Stream WorkSchedule::stream_of(std::int64_t output_tiles, std::int64_t k_tiles,
+                                             std::int64_t resident) {
+  const std::int64_t rest = output_tiles % resident;
+  const std::int64_t streamed = rest == 0                  ? 0
+                                : output_tiles <= resident ? output_tiles
+                                                           : rest + resident;
+  return {streamed, streamed == output_tiles ? std::min(resident, most_stretches(streamed, k_tiles))
+                                             : resident};
+}
+
+std::int64_t WorkSchedule::partial_sum_bytes(const GemmKernel& kernel, std::int64_t sms) {
+  if (!kernel.stream_k()) {
+    return 0;
+  }
+  const std::int64_t k_tiles = kernel.k_tiles();
+  const auto [tiles, stretches] = stream_of(kernel.ctas(), k_tiles, sms * kernel.ctas_per_sm);
+  std::int64_t sums = 0;
+  for (std::int64_t i = 1; i < stretches; ++i) {
+    sums += i * tiles * k_tiles / stretches % k_tiles != 0 ? 1 : 0;
+  }
+  constexpr std::int64_t kAccumulatorBytes = 4;
+  return sums * kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes;
 }
 
 void WorkSchedule::add_stream(std::int64_t tiles, std::int64_t k_tiles) {

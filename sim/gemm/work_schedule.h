@@ -11,7 +11,10 @@
 
 namespace sptc::sim {
 
-/// What each CTA of a kernel works on that does not launch one CTA per output tile.
+/// What each CTA of a kernel works on that does not launch one CTA per output tile, or that cuts K
+/// into slices of which the last one is shorter.
+///
+/// One output tile each: CTA i has tile i, its slice of K.
 ///
 /// Persistent: as many CTAs as fit on the GPU at once; CTA i has the output tiles i, i + CTAs, ...
 ///
@@ -22,12 +25,21 @@ namespace sptc::sim {
 /// of the others and writes D.
 class WorkSchedule : public CtaWork {
  public:
+  /// How deep slices of K are.
+  enum class Slices {
+    kAlike,  ///< as the deepest, in a grid that is carried on along straight lines
+    kWhole   ///< the last one as deep as what is left
+  };
+
   /// Of the first `output_tiles` tiles of `kernel`, `k_tiles` deep.
   WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
-               std::int64_t sms);
+               std::int64_t sms, Slices slices = Slices::kAlike);
 
   /// Of `tiles` output tiles, `k_tiles` deep, laid end to end: as many as are worth a CTA.
   static std::int64_t most_stretches(std::int64_t tiles, std::int64_t k_tiles);
+  /// Bytes of the partial sums that the CTAs of a launch store, and read again: those of a CTA
+  /// whose stretch begins within an output tile. None where `kernel` is not stream-K.
+  static std::int64_t partial_sum_bytes(const GemmKernel& kernel, std::int64_t sms);
 
   std::int64_t ctas() const { return static_cast<std::int64_t>(work_.size()); }
   std::span<const WorkSegment> segments(std::int64_t cta) const override {
@@ -37,6 +49,13 @@ class WorkSchedule : public CtaWork {
   bool shares_tiles() const { return shares_tiles_; }
 
  private:
+  /// Output tiles of a stream-K launch that are laid end to end, and into how many stretches those
+  /// are cut.
+  struct Stream {
+    std::int64_t tiles, stretches;
+  };
+  static Stream stream_of(std::int64_t output_tiles, std::int64_t k_tiles, std::int64_t resident);
+
   void add_stream(std::int64_t tiles, std::int64_t k_tiles);
   void count_peers();
 

@@ -86,7 +86,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   result.clock_scaling = {times, gpu.boost_clock_mhz};
   result.form = times;
   result.outside_us = times.outside_us();
-  result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms));
+  result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
   result.reduction = reduction_bytes(kernel, gpu.memory);
   result.budget = cycle_budget(kernel, result.traffic, 0, result.clock_mhz, gpu);
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;

@@ -44,7 +44,9 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   const double macs_per_cta = static_cast<double>(kernel.issued_macs()) / ctas;
   CycleBudget budget;
   budget.cycles = static_cast<double>(cycles);
-  budget.tensor = busiest * macs_per_cta / macs_per_cycle;
+  // Of several CTAs on an SM not all have the deepest slice of K.
+  const double slice = kernel.ctas() <= gpu.sms ? kernel.deepest_slice() : 1;
+  budget.tensor = busiest * slice * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
   budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);

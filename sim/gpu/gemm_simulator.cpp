@@ -167,7 +167,7 @@ class GemmSimulator::Impl {
 
   /// Counted where the whole memory system was there for the whole launch.
   MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse) const {
-    MemoryTraffic traffic = closed_form_traffic(kernel, reuse);
+    MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
     if (options_.sms == Sms::kAll && !options_.extrapolate) {
       const MemoryCounters counted = gpu_.memory_counters();
       traffic.l2_read = counted.l2_read_bytes;
@@ -198,10 +198,13 @@ class GemmSimulator::Impl {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     KernelLaunch short_launch = launch.of(program, tiles);
     short_launch.recorder = recorder;
-    if (!launch.scheduled()) {
+    const bool unlike = recorder == nullptr && launch.kernel.all_k_tiles() % k_tiles != 0;
+    if (!launch.scheduled() && !unlike) {
       return gpu_.run(short_launch, parts, l2_share);
     }
-    const WorkSchedule schedule(launch.kernel, tiles, k_tiles, spec_.sms);
+    const WorkSchedule schedule(
+        launch.kernel, tiles, k_tiles, spec_.sms,
+        unlike ? WorkSchedule::Slices::kWhole : WorkSchedule::Slices::kAlike);
     const ScheduledTraffic traffic(launch.traffic, schedule);
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;

@@ -20,12 +20,14 @@ struct Term {
   double KernelEstimate::*us;
 };
 /// What a faster resource shortens: not the waits, of which nothing is a rate.
-constexpr std::array<Term, 6> kTerms{{{Resource::kTensor, &KernelEstimate::tensor_us},
+constexpr std::array<Term, 8> kTerms{{{Resource::kTensor, &KernelEstimate::tensor_us},
                                       {Resource::kSharedMemory, &KernelEstimate::shared_memory_us},
                                       {Resource::kSmPort, &KernelEstimate::sm_port_us},
                                       {Resource::kL2, &KernelEstimate::l2_us},
                                       {Resource::kDram, &KernelEstimate::dram_us},
-                                      {Resource::kDram, &KernelEstimate::store_us}}};
+                                      {Resource::kDram, &KernelEstimate::store_us},
+                                      {Resource::kL2, &KernelEstimate::reduction_l2_us},
+                                      {Resource::kDram, &KernelEstimate::reduction_dram_us}}};
 
 }  // namespace
 
@@ -98,7 +100,7 @@ double Bottleneck::time_us(const Speeds& speeds) const {
     faster.*wait /= speeds[Resource::kWaits];
   }
   return scale_ * in_sms_us(faster) + form.launch_us / speeds[Resource::kLaunch] +
-         form.reduction_us / speeds[Resource::kL2];
+         faster.reduction_us();
 }
 
 double Bottleneck::saved_by_doubling(const std::vector<Resource>& resources) const {

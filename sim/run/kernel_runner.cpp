@@ -57,7 +57,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.traffic = run.traffic;
   result.traffic.add(run.reduction);
   result.budget = run.budget;
-  result.budget.reduction = run.form.reduction_us * run.clock_mhz;
+  result.budget.reduction = run.form.reduction_us() * run.clock_mhz;
   result.executed_share = share;
   result.design = design_cost(gpu_, op.dtype);
   return result;

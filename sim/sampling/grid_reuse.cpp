@@ -4,6 +4,7 @@
 #include "sim/base/cache_tags.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/raster_pieces.h"
+#include "sim/gemm/work_schedule.h"
 
 #include <algorithm>
 #include <array>
@@ -320,12 +321,14 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
                                                          : mean_;
 }
 
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse) {
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse,
+                                  std::int64_t sms) {
+  const std::int64_t partial_sums = WorkSchedule::partial_sum_bytes(kernel, sms);
   MemoryTraffic traffic;
   traffic.shared_memory_read = fragment_bytes(kernel);
-  traffic.l2_read = l2_read_bytes(kernel);
+  traffic.l2_read = l2_read_bytes(kernel) + partial_sums;
   traffic.shared_memory_written = copied_bytes(kernel);
-  traffic.l2_written = stored_bytes(kernel);
+  traffic.l2_written = stored_bytes(kernel) + partial_sums;
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
   traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);

@@ -43,7 +43,8 @@ class GridReuse {
   double dram_bytes_ = 0;
 };
 
-/// Bytes of a launch of `kernel`, whose DRAM traffic `reuse` knows.
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse);
+/// Bytes of a launch of `kernel` on `sms` SMs, whose DRAM traffic `reuse` knows.
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse,
+                                  std::int64_t sms);
 
 }  // namespace sptc::sim

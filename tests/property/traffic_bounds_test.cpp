@@ -108,7 +108,8 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
         continue;  // more slices than k-tiles, a tile that does not fit
       }
       ++launches;
-      MemoryTraffic traffic = closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms));
+      MemoryTraffic traffic =
+          closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
       const ReductionBytes reduction = reduction_bytes(*kernel, gpu.memory);
       traffic.add(reduction);
       SCOPED_TRACE(describe(*kernel, name));

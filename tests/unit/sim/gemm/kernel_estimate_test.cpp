@@ -61,21 +61,25 @@ const std::vector<Rate> kRates{
      {&KernelEstimate::sm_port_us}},
     {"L2",
      [](GpuSpec& gpu, int factor) { gpu.memory.l2_bytes_per_cycle *= factor; },
-     {&KernelEstimate::l2_us}},
+     {&KernelEstimate::l2_us, &KernelEstimate::reduction_l2_us}},
     {"DRAM",
      [](GpuSpec& gpu, int factor) { gpu.memory.dram_gb_per_s *= factor; },
-     {&KernelEstimate::dram_us, &KernelEstimate::store_us}},
+     {&KernelEstimate::dram_us, &KernelEstimate::store_us, &KernelEstimate::reduction_dram_us}},
 };
 
 const std::vector<double KernelEstimate::*> kTerms{
-    &KernelEstimate::tensor_us, &KernelEstimate::shared_memory_us, &KernelEstimate::sm_port_us,
-    &KernelEstimate::l2_us,     &KernelEstimate::dram_us,          &KernelEstimate::store_us};
+    &KernelEstimate::tensor_us,       &KernelEstimate::shared_memory_us,
+    &KernelEstimate::sm_port_us,      &KernelEstimate::l2_us,
+    &KernelEstimate::dram_us,         &KernelEstimate::store_us,
+    &KernelEstimate::reduction_l2_us, &KernelEstimate::reduction_dram_us};
 
 TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
   for (const Form form : {estimate, simulated_estimate}) {
-    for (const bool sparse : {false, true}) {
-      const GemmKernel kernel = many_waves(sparse);
+    std::vector<GemmKernel> kernels{many_waves(false), many_waves(true), many_waves(false)};
+    kernels.back().cut_k(5);
+    for (const GemmKernel& kernel : kernels) {
       const KernelEstimate base = on(a100(), kernel, form);
+      EXPECT_EQ(base.reduction_dram_us > 0, kernel.split_k > 1);
       for (const Rate& rate : kRates) {
         GpuSpec faster = a100();
         rate.multiply(faster, 4);
@@ -139,10 +143,10 @@ TEST(KernelEstimate, OfASlowL2IsWhatAllTilesReadAndWrite) {
               1e-4 * form.beside_dram_us(1));
 }
 
-TEST(KernelEstimate, OfSlowPortsIsWhatPassesThatOfOneSm) {
+TEST(KernelEstimate, OfSlowPortsIsWhatPassesThatOfOneSmOneWayOrTheOther) {
   GpuSpec slow = a100();
   slow.memory.sm_port_bytes_per_cycle /= 1000;
-  const double bytes = 2.0 * (128 * 4096 + 128 * 4096 + 128 * 128);
+  const double bytes = 2.0 * (128 * 4096 + 128 * 4096);  // beside which D leaves
   const KernelEstimate form = on(slow, one_wave());
   EXPECT_NEAR(form.beside_dram_us(1),
               bytes / slow.memory.sm_port_bytes_per_cycle / slow.boost_clock_mhz,

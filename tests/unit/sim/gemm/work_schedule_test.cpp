@@ -90,6 +90,49 @@ TEST(WorkSchedule, PersistentCtasTakeEveryTileInTurn) {
   EXPECT_FALSE(schedule.shares_tiles());
 }
 
+TEST(WorkSchedule, TheLastSliceOfKIsAsDeepAsWhatIsLeft) {
+  // 32 k-tiles of the A100's kernel, 16 of the H100's, in slices of 7 and of 3.
+  for (const char* const gpu : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
+    GemmKernel kernel = kernel_of(gpu, {GemmShape{128, 128, gpu[0] == 'a' ? 32 : 64}, {}, {}});
+    kernel.cut_k(gpu[0] == 'a' ? 5 : 6);
+    const std::int64_t deep = kernel.k_tiles(), all = kernel.all_k_tiles();
+    ASSERT_NE(all % deep, 0);
+    const WorkSchedule whole(kernel, kernel.ctas(), deep, kSms, WorkSchedule::Slices::kWhole);
+    const WorkSchedule alike(kernel, kernel.ctas(), deep, kSms);
+    EXPECT_EQ(whole.ctas() == kernel.ctas(), !kernel.persistent());
+    std::int64_t of_whole = 0, of_alike = 0;
+    for (std::int64_t cta = 0; cta < whole.ctas(); ++cta) {
+      for (const WorkSegment& segment : whole.segments(cta)) {
+        EXPECT_GT(segment.k_tiles, 0);
+        EXPECT_LE(segment.k_tiles, deep);
+        of_whole += segment.k_tiles;
+      }
+      for (const WorkSegment& segment : alike.segments(cta)) {
+        of_alike += segment.k_tiles;
+      }
+    }
+    EXPECT_EQ(of_whole, kernel.tiles_m() * kernel.tiles_n() * all);
+    EXPECT_EQ(of_alike, kernel.ctas() * deep);
+  }
+}
+
+TEST(WorkSchedule, CountsThePartialSumsOfStreamK) {
+  for (const std::int64_t rows : {1024, 2048, 4096, 5120}) {
+    GemmKernel kernel = stream_k();
+    kernel.problem.shape.m = rows;
+    const WorkSchedule schedule(kernel, kernel.ctas(), kernel.k_tiles(), kSms);
+    std::int64_t stored = 0;
+    for (std::int64_t cta = 0; cta < schedule.ctas(); ++cta) {
+      for (const WorkSegment& segment : schedule.segments(cta)) {
+        stored += segment.finishes ? 0 : 128 * 128 * 4;
+      }
+    }
+    EXPECT_EQ(WorkSchedule::partial_sum_bytes(kernel, kSms), stored);
+    EXPECT_EQ(stored > 0, schedule.shares_tiles());
+  }
+  EXPECT_EQ(WorkSchedule::partial_sum_bytes(kernel_of("a100-sxm4-80gb", {}), kSms), 0);
+}
+
 TEST(ScheduledTraffic, CopiesWhatTheSegmentNeeds) {
   const GemmKernel kernel = stream_k();
   const GemmTraffic traffic(kernel);

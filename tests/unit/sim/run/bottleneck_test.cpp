@@ -79,6 +79,22 @@ void for_each_launch(const Check& check) {
   }
 }
 
+TEST(Bottleneck, AReductionThatDramBoundsIsWorkOfDram) {
+  // Partial sums of 134 MB, of which 6 MB of L2 keep little.
+  const GpuSpec gpu = load_architecture("a40").gpu;
+  const KernelOverrides kernel{GemmShape{128, 128, 32}, {}, 8};
+  const VariantResult base = timed(gpu, {2048, 2048, 512}, false, kernel);
+  const Bottleneck bottleneck(base);
+  EXPECT_EQ(bottleneck.bound(), Resource::kDram);
+  for (const Resource resource : {Resource::kL2, Resource::kDram}) {
+    Speeds speeds;
+    speeds[resource] = 2;
+    const VariantResult faster =
+        timed(faster_in_form(gpu, speeds), {2048, 2048, 512}, false, kernel);
+    EXPECT_NEAR(bottleneck.saved_by_doubling({resource}), 1 - faster.time_us / base.time_us, 0.02);
+  }
+}
+
 TEST(Bottleneck, SavesWhatAFasterDesignSaves) {
   for_each_launch([](const GpuSpec& gpu, const GemmShape& shape, bool sparse) {
     const VariantResult base = timed(gpu, shape, sparse);

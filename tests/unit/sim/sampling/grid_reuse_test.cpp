@@ -107,9 +107,9 @@ TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
   const double us = static_cast<double>(lost.through_dram) /
                     (memory.dram_bytes_per_cycle(a100().boost_clock_mhz) * a100().boost_clock_mhz);
   const KernelEstimate form = estimate(kernel(large, 16), a100().kernel_target());
-  EXPECT_DOUBLE_EQ(form.reduction_us, us);
+  EXPECT_DOUBLE_EQ(form.reduction_us(), us);
   EXPECT_GT(form.dram_us, us);
-  EXPECT_LT(estimate(kernel(small, 4), a100().kernel_target()).reduction_us,
+  EXPECT_LT(estimate(kernel(small, 4), a100().kernel_target()).reduction_us(),
             static_cast<double>(kept.partial_sums) / 1e6);  // faster than a TB/s
 }
 
