@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -23,16 +22,24 @@ constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 // A slice shorter than this is not worth a CTA.
 constexpr std::int64_t kShortestSlice = 256;
 
-/// Half of a pair of CTAs has no row of the GEMM.
-bool pairs_in_vain(const TileCandidate& tile, const GemmProblem& problem) {
-  return tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
+int rows(const TileCandidate& tile) {
+  return tile.cta_m * tile.cta_group;
 }
 
-/// Another tile, as high or as wide, covers the GEMM with less padding.
-bool only_pads(const TileCandidate& tile, const GemmShape& shape, const TileCandidate& other) {
-  const bool narrower = other.cta_m == tile.cta_m && other.cta_n < tile.cta_n;
-  const bool lower = other.cta_n == tile.cta_n && other.cta_m < tile.cta_m;
-  return (narrower && shape.n <= other.cta_n) || (lower && shape.m <= other.cta_m);
+int columns(const TileCandidate& tile) {
+  return tile.cta_n;
+}
+
+/// The smallest extent among the candidates that covers `extent`, or the largest of all.
+int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
+                    const KernelTarget& target) {
+  int covering = 0;
+  for (const TileCandidate& candidate : target.library.tiles) {
+    const int size = side(candidate);
+    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
+    covering = better ? size : covering;
+  }
+  return covering;
 }
 
 bool worth_trying(const GemmKernel& kernel, int split) {
@@ -55,19 +62,17 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         std::string& reason) {
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
+  // A tile twice as high or wide as one that covers the GEMM would only add padding.
+  const int least_m = covering_extent(problem.shape.m, rows, target);
+  const int least_n = covering_extent(problem.shape.n, columns, target);
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const TileCandidate& tile = target.library.tiles[i];
-    if (!candidates[i].kernel) {
-      reason = candidates[i].misfit;
+    if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
       continue;
     }
-    const auto covered = [&](std::size_t other) {
-      return candidates[other].kernel &&
-             only_pads(tile, problem.shape, target.library.tiles[other]);
-    };
-    const auto all = std::views::iota(std::size_t{0}, candidates.size());
-    if (pairs_in_vain(tile, problem) || std::ranges::any_of(all, covered)) {
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
       continue;
     }
     if (values && candidates[i].kernel->executed.is_asynchronous()) {
@@ -136,8 +141,8 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
       continue;
     }
     const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
-    if (kernel && !pairs_in_vain(tile, problem) && fits(*kernel) &&
-        !(values && kernel->executed.is_asynchronous()) &&
+    const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
+    if (kernel && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
         (!best || estimate(*kernel, target).time_us(1) < estimate(*best, target).time_us(1))) {
       best = kernel;
     }

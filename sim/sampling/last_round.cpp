@@ -18,7 +18,9 @@ std::int64_t last_end_behind(const std::vector<std::vector<CtaRecord>>& simulate
       if (turn >= grid.resident) {
         const std::int64_t takers = std::min(grid.sms, grid.ctas - turn * grid.sms);
         const double position = static_cast<double>(takers) / static_cast<double>(grid.sms);
-        behind = (position - kMiddle) * static_cast<double>(spread);
+        // An SM that is later by more than a CTA gets one less.
+        const std::int64_t most = std::min(spread, record.end_cycle - record.start_cycle);
+        behind = (position - kMiddle) * static_cast<double>(most);
       }
       last = std::max(last, record.end_cycle);
       last_of_all = std::max(last_of_all, static_cast<double>(record.end_cycle) + behind);

@@ -16,9 +16,9 @@ struct GridOfCtas {
 
 /// Cycles by which the last CTA of `grid` ends behind the last of `simulated`, the CTAs of a few
 /// SMs that stand for all. The SMs are out of step: behind their first CTAs from the first to the
-/// last one it is `spread` cycles, with the simulated ones in the middle. A GPU gives the next CTA
-/// to the SM that has room first, so that a last round that is not full is of the first SMs, and
-/// ends before its time. Less than 0 there.
+/// last one it is `spread` cycles, or a CTA, with the simulated ones in the middle. A GPU gives the
+/// next CTA to the SM that has room first, so that a last round that is not full is of the first
+/// SMs, and ends before its time. Less than 0 there.
 std::int64_t last_end_behind(const std::vector<std::vector<CtaRecord>>& simulated,
                              const GridOfCtas& grid, std::int64_t spread);
 

@@ -59,6 +59,31 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
   }
 }
 
+TEST(ChooseKernel, LaunchesNoSliceOfKWithoutAKTile) {
+  for (const GemmShape& shape : {GemmShape{128, 32, 2600}, {4096, 4096, 160}}) {
+    for (int split = 1; split <= 5; ++split) {
+      const GemmKernel kernel =
+          choose_kernel(problem(shape.m, shape.n, shape.k), {GemmShape{64, 64, 32}, {}, split},
+                        a100().kernel_target(), false);
+      EXPECT_LT((kernel.split_k - 1) * kernel.k_tiles(), kernel.all_k_tiles());
+      EXPECT_LE(kernel.split_k, split);
+    }
+  }
+}
+
+TEST(ChooseKernel, TakesATileThatIsALittleWiderThanTheGemm) {
+  // 96 columns: tiles of 96, and of 128 where those are higher.
+  const GpuSpec a40 = load_architecture("a40").gpu;
+  const auto chosen = [&](std::int64_t columns) {
+    const GemmKernel kernel =
+        choose_kernel(problem(12288, columns, 2048), {}, a40.kernel_target(), false);
+    return estimate(kernel, a40.kernel_target()).time_us(1);
+  };
+  EXPECT_LE(chosen(96), chosen(97));
+  // Not where half of it would be empty.
+  EXPECT_LE(choose_kernel(problem(12288, 64, 2048), {}, a40.kernel_target(), false).cta_tile.n, 96);
+}
+
 TEST(ChooseKernel, FollowsTheSmAndTheLibraryThoughCandidatesAreKept) {
   const GemmProblem what = problem(2048, 2048, 2048);
   const auto chosen = [&](const GpuSpec& gpu) {

@@ -187,7 +187,7 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   EXPECT_EQ(run.traffic.dram_read, 2 * (shape.m + shape.n) * shape.k);  // A and B, once each
   // Partial sums are counted in closed form as the memory counts them.
   const GemmKernel kernel =
-      choose_kernel({shape, 1, DataType::kF16, false}, {.decomposition = Decomposition::kStreamK},
+      choose_kernel({shape, 1, DataType::kF16, false}, {{}, {}, {}, Decomposition::kStreamK},
                     load_architecture("a40").gpu.kernel_target(), false);
   const MemorySpec memory = load_architecture("a40").gpu.memory;
   const MemoryTraffic form = closed_form_traffic(kernel, GridReuse(kernel, memory, 84), 84);

@@ -28,10 +28,15 @@ TEST(LastRound, OfAllSmsEndsWithTheLastOfThem) {
 
 TEST(LastRound, MayBeOverBeforeTheRoundBeforeItEndsOnTheLastSms) {
   // The last SM ends its second CTA half of the spread behind the simulated one, which ends its
-  // third one 10000 cycles behind its second.
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 12000), 6000 - 10000);
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {201, 100, 1}, 40000), 20000 - 10000);
-  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 24000), 12000);
+  // third, short one 1000 cycles behind its second.
+  auto records = of_first_sm(3);
+  records[0][2].end_cycle = 21000;
+  EXPECT_EQ(last_end_behind(records, {201, 100, 1}, 8000), 4000 - 1000);
+}
+
+TEST(LastRound, OfAnSmThatIsLaterByMoreThanACtaHasOneLess) {
+  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 10000), 5000);
+  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 1000000), 5000);
 }
 
 TEST(LastRound, ThatIsTheOnlyOneStartsAndEndsTogether) {
