@@ -10,7 +10,9 @@
 namespace sptc::sim {
 
 /// What the second kernel of split-K moves, which sums the partial sums of the slices to D. The
-/// first one leaves them in the L2; what that cannot keep, DRAM takes and delivers again.
+/// first one leaves them in the L2, which writes them to DRAM sooner or later: nobody waits for
+/// that, but it is traffic of the first kernel. What the L2 cannot keep DRAM takes meanwhile and
+/// delivers again.
 struct ReductionBytes {
   std::int64_t partial_sums = 0;
   std::int64_t through_dram = 0;  ///< of those

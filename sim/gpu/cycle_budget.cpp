@@ -71,4 +71,9 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   return budget;
 }
 
+MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic) {
+  traffic.dram_written /= kernel.split_k;
+  return traffic;
+}
+
 }  // namespace sptc::sim

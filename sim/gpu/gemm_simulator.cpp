@@ -133,9 +133,8 @@ class GemmSimulator::Impl {
   /// through short grids, whose stores the L2 still takes in and whose first CTAs wait for DRAM
   /// more than the rest, can lead below.
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
-    MemoryTraffic least = run.traffic;
-    least.dram_written /= kernel.split_k;  // the L2 may keep slices of K until they are summed
-    const CycleBudget bounds = cycle_budget(kernel, least, 0, run.clock_mhz, spec_);
+    const CycleBudget bounds =
+        cycle_budget(kernel, waited_for(kernel, run.traffic), 0, run.clock_mhz, spec_);
     // What the L1 has the L2 is not asked for.
     const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
     return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));
