@@ -141,10 +141,15 @@ void add_tcgen05_cases(std::vector<MicrobenchCase>& cases) {
   }
 }
 
-void add_load_cases(std::vector<MicrobenchCase>& cases) {
+/// PTX ISA, ldmatrix: from sm_75 on.
+bool has_ldmatrix(const mma::Target& target) {
+  return target.name != "sm_70";
+}
+
+void add_load_cases(const mma::Target& target, std::vector<MicrobenchCase>& cases) {
   // Sun et al., Tables 9 and 10.
   constexpr std::array<std::pair<int, int>, 3> kBest{{{8, 4}, {4, 4}, {4, 2}}};
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; has_ldmatrix(target) && i < 3; ++i) {
     const SharedLoad load{1 << i, 1, true};
     cases.push_back({load, 1, 1});
     cases.push_back({load, kBest[static_cast<std::size_t>(i)].first,
@@ -290,7 +295,7 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
   if (spec.sm.has(mma::MmaFamily::kTcgen05)) {
     add_tcgen05_cases(cases);
   }
-  add_load_cases(cases);
+  add_load_cases(target, cases);
   if (spec.sm.l1_and_shared_memory > Bytes()) {
     // RRZE-HPC gpu-benches, gpu-latency and gpu-l1-cache.
     cases.push_back({GlobalLoad{1}, 1, 1});

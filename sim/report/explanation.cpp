@@ -45,11 +45,11 @@ std::string rows(std::string_view variant, const VariantResult& result) {
 
 std::string explain(const OperationResult& operation) {
   std::string out = fmt::format(
-      "{} ({} x {} x {})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} "
+      "{} ({} x {} x {}{})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} "
       "{:>7}\n",
       fitted_name(operation.name, 60), operation.shape.m, operation.shape.n, operation.shape.k,
-      "share %", "time", "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait",
-      "calibr", "launch");
+      operation.batch > 1 ? fmt::format(", batch {}", operation.batch) : "", "share %", "time",
+      "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait", "calibr", "launch");
   if (operation.dense) {
     out += rows("dense", *operation.dense);
   }

@@ -26,6 +26,8 @@ TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
 }
 
 TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
+  EXPECT_EQ(run("microbench --arch v100-sxm2-16gb --format csv").out.find("ldmatrix"),
+            std::string::npos);  // from sm_75 on
   expect_output("microbench --instruction ldmatrix.x4 --warps 4 --ilp 2 --format csv",
                 "ldmatrix.x4,false,4,2,32,,128.000");
   expect_output("microbench --instruction 'ld.shared.u32 16-way'", "53.0");
