@@ -4,11 +4,27 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace sptc::sim {
 namespace {
 
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
+
+constexpr int kTagBits = 32;
+/// The ways of a set, one bit each, that have `tag`. Without branches and from a table, so that
+/// compilers compare several at once.
+std::uint32_t ways_with(std::uint32_t tag, const std::uint32_t* tags) {
+  constexpr std::uint32_t kBits[] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                     1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                     1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  static_assert(std::size(kBits) == CacheTags::kWays);
+  std::uint32_t ways = 0;
+  for (std::size_t way = 0; way < CacheTags::kWays; ++way) {
+    ways |= tags[way] == tag ? kBits[way] : 0;
+  }
+  return ways;
+}
 
 /// Finaliser of SplitMix64.
 std::uint64_t scatter(std::uint64_t x) {
@@ -20,50 +36,72 @@ std::uint64_t scatter(std::uint64_t x) {
 }  // namespace
 
 CacheTags::CacheTags(Bytes capacity)
-    : sets_(static_cast<std::uint64_t>(std::max<std::int64_t>(
-          1, capacity.count() / (kBlockBytes * static_cast<std::int64_t>(kWays))))),
+    : sets_(static_cast<std::uint64_t>(
+          std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays})))),
       random_(kSeed),
-      entries_(sets_ * kWays),
-      used_(sets_) {}
+      set_(sets_.value()),
+      tags_(sets_.value() * kWays),
+      entries_(tags_.size()) {}
 
-std::size_t CacheTags::set_of(std::uint64_t block) const {
+std::uint32_t CacheTags::set_of(std::uint64_t block) const {
   // As many consecutive blocks as there are sets take every set once, each such row from another
   // one on: strides meet no set more often than others.
-  return static_cast<std::size_t>((block + scatter(block / sets_)) % sets_);
+  return static_cast<std::uint32_t>(sets_.remainder(block + scatter(sets_.quotient(block))));
 }
 
-std::size_t CacheTags::way_of(std::size_t set, std::uint64_t block) const {
-  std::size_t way = 0;
-  while (way < kWays && entries_[set * kWays + way].block != block) {
-    ++way;
+bool CacheTags::holds(Slot slot, std::uint64_t block) const {
+  return tags_[index(slot)] == static_cast<Tag>(block) &&
+         entries_[index(slot)].upper_half == block >> kTagBits;
+}
+
+CacheTags::Slot CacheTags::slot_of(std::uint64_t block) const {
+  Slot slot{set_of(block), kWays};
+  std::uint32_t alike = ways_with(static_cast<Tag>(block), &tags_[std::size_t{slot.set} * kWays]);
+  for (alike &= (1U << set_[slot.set].filled_ways) - 1; alike != 0; alike &= alike - 1) {
+    slot.way = static_cast<std::uint32_t>(std::countr_zero(alike));
+    if (holds(slot, block)) {
+      return slot;
+    }
   }
-  return way;
+  slot.way = kWays;
+  return slot;
 }
 
-void CacheTags::mark(std::size_t set, std::size_t way) {
-  const auto bit = static_cast<Marks>(1U << way);
-  Marks& used = used_[set];
-  used = static_cast<Marks>(used | bit);
-  if (used == kAllWays) {
-    used = bit;
+CacheTags::Found CacheTags::found(Slot slot) const {
+  if (slot.way == kWays) {
+    return {0, 0, slot};
+  }
+  const Entry& entry = entries_[index(slot)];
+  return {entry.present, entry.ready, slot};
+}
+
+void CacheTags::mark(Slot slot) {
+  const auto bit = static_cast<Ways>(1U << slot.way);
+  Set& set = set_[slot.set];
+  if ((set.used & bit) != 0) {
+    return;
+  }
+  set.used = static_cast<Ways>(set.used | bit);
+  ++set.used_ways;
+  if (set.used_ways == kWays) {
+    set.used = bit;
+    set.used_ways = 1;
   }
 }
 
-std::size_t CacheTags::way_to_replace(std::size_t set) {
-  if (const std::size_t empty = way_of(set, kEmpty); empty < kWays) {
-    return empty;
+std::uint32_t CacheTags::way_to_replace(Set& set) {
+  if (set.filled_ways < kWays) {
+    return set.filled_ways++;
   }
   random_ ^= random_ << 13;
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
-  const auto candidates = static_cast<Marks>(~used_[set]);
-  Marks left = candidates;
+  auto left = static_cast<Ways>(~set.used);
   // As many of the candidates, from the lowest on, are passed over.
-  for (auto passed = random_ % static_cast<unsigned>(std::popcount(candidates)); passed > 0;
-       --passed) {
-    left = static_cast<Marks>(left & (left - 1));
+  for (auto passed = random_ % (kWays - set.used_ways); passed > 0; --passed) {
+    left = static_cast<Ways>(left & (left - 1));
   }
-  return static_cast<std::size_t>(std::countr_zero(left));
+  return static_cast<std::uint32_t>(std::countr_zero(left));
 }
 
 double CacheTags::survival(double used, double hit_ratio) {
@@ -82,32 +120,34 @@ CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
 }
 
 CacheTags::Found CacheTags::find(std::uint64_t block) const {
-  const std::size_t set = set_of(block);
-  const std::size_t way = way_of(set, block);
-  return way == kWays ? Found{} : entries_[set * kWays + way].found;
+  return found(slot_of(block));
 }
 
 CacheTags::Found CacheTags::use(std::uint64_t block) {
-  const std::size_t set = set_of(block);
-  const std::size_t way = way_of(set, block);
-  if (way == kWays) {
-    return {};
+  const Slot slot = slot_of(block);
+  if (slot.way != kWays) {
+    mark(slot);
   }
-  mark(set, way);
-  return entries_[set * kWays + way].found;
+  return found(slot);
 }
 
 void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t ready) {
-  const std::size_t set = set_of(block);
-  std::size_t way = way_of(set, block);
-  if (way == kWays) {
-    way = way_to_replace(set);
-    entries_[set * kWays + way] = {block, {}};
+  insert(slot_of(block), block, sectors, ready);
+}
+
+void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t ready) {
+  // Another one may have taken its place.
+  if (slot.way == kWays || !holds(slot, block)) {
+    slot.way = way_to_replace(set_[slot.set]);
+    tags_[index(slot)] = static_cast<Tag>(block);
+    entries_[index(slot)] = {static_cast<std::uint32_t>(block >> kTagBits), sectors,
+                             std::max<std::int64_t>(0, ready)};
+  } else {
+    Entry& entry = entries_[index(slot)];
+    entry.present |= sectors;
+    entry.ready = std::max(entry.ready, ready);
   }
-  mark(set, way);
-  Found& found = entries_[set * kWays + way].found;
-  found.present |= sectors;
-  found.ready = std::max(found.ready, ready);
+  mark(slot);
 }
 
 }  // namespace sptc::sim

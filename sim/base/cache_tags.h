@@ -2,7 +2,9 @@
 #pragma once
 
 #include "models/base/units.h"
+#include "sim/base/divisor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace sptc::sim {
 class CacheTags {
  public:
   static constexpr std::int64_t kBlockBytes = 1024;
+  static constexpr std::uint32_t kWays = 16;
 
   explicit CacheTags(Bytes capacity);
 
@@ -26,15 +29,23 @@ class CacheTags {
   /// The sectors that bytes [`first`, `last`) of a block touch.
   static Sectors sectors(std::int64_t first, std::int64_t last);
 
+  /// Where a block is, or the set in which it would be.
+  struct Slot {
+    std::uint32_t set = 0;
+    std::uint32_t way = kWays;  ///< kWays: nowhere
+  };
   struct Found {
     Sectors present = 0;
     std::int64_t ready = 0;  ///< cycle from which on all of them are there
+    Slot slot;
   };
   Found find(std::uint64_t block) const;
   /// The same, and marks the block as used.
   Found use(std::uint64_t block);
   /// Puts sectors in, there from `ready` on. A new block replaces another one of its set.
   void insert(std::uint64_t block, Sectors sectors, std::int64_t ready);
+  /// The same where `slot` was found for the block, and none but others have been put in since.
+  void insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t ready);
 
   /// Share of the blocks that are still there when `used` times the capacity of other blocks has
   /// been used since they were, of which `hit_ratio` was there already. While the ways of a set
@@ -45,26 +56,35 @@ class CacheTags {
   static constexpr double kForgotten = 2;
 
  private:
-  static constexpr std::size_t kWays = 16;
-  struct Entry {
-    std::uint64_t block = kEmpty;
-    Found found;
-  };
-  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   /// Ways of a set, one bit each.
-  using Marks = std::uint16_t;
-  static constexpr Marks kAllWays = 0xFFFF;
+  using Ways = std::uint16_t;
+  struct Set {
+    Ways used = 0;  ///< recently
+    std::uint8_t used_ways = 0;
+    std::uint8_t filled_ways = 0;  ///< the first ones
+  };
+  /// Lower half of the number of a block. A look-up compares those first: a set of them is one line
+  /// of a cache of the host.
+  using Tag = std::uint32_t;
+  struct Entry {
+    std::uint32_t upper_half = 0;  ///< of the number
+    Sectors present = 0;
+    std::int64_t ready = 0;
+  };
 
-  std::size_t set_of(std::uint64_t block) const;
-  /// The way of set `set` that holds `block`, or kWays.
-  std::size_t way_of(std::size_t set, std::uint64_t block) const;
-  std::size_t way_to_replace(std::size_t set);
-  void mark(std::size_t set, std::size_t way);
+  std::uint32_t set_of(std::uint64_t block) const;
+  Slot slot_of(std::uint64_t block) const;
+  static std::size_t index(Slot slot) { return std::size_t{slot.set} * kWays + slot.way; }
+  bool holds(Slot slot, std::uint64_t block) const;
+  Found found(Slot slot) const;
+  std::uint32_t way_to_replace(Set& set);
+  void mark(Slot slot);
 
-  std::uint64_t sets_;
+  Divisor sets_;
   std::uint64_t random_;
-  std::vector<Entry> entries_;  ///< set after set
-  std::vector<Marks> used_;     ///< recently, per set
+  std::vector<Set> set_;
+  std::vector<Tag> tags_;  ///< set after set
+  std::vector<Entry> entries_;
 };
 
 }  // namespace sptc::sim

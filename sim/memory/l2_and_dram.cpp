@@ -43,7 +43,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   };
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
-    const CacheTags::Found there = tags_[owner].use(block);
+    const CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
     const std::int64_t not_there = owner == partition ? absent : missing(there.present);
     const std::int64_t from_dram = written ? 0 : not_there;
     latency = owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles;
@@ -52,11 +52,11 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
       latency = spec_.dram_access_latency_cycles +
                 (owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles);
       read.transfer.dram_bytes += from_dram;
-      read.fills.push_back({owner, block, sectors});
+      read.fills.push_back({owner, there.slot, block, sectors});
     }
     if (owner != partition) {
       read.transfer.far_bytes += absent;
-      read.fills.push_back({partition, block, sectors});
+      read.fills.push_back({partition, near.slot, block, sectors});
     }
   }
   read.ready = std::max(read.ready, ready);
@@ -85,7 +85,8 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
     if (read.transfer.write) {
       read.transfer.latency = spec_.l2_near_latency_cycles;
       read.transfer.dram_bytes += last - first;
-      read.fills.push_back({owner_of(block), block, sectors});
+      const std::size_t owner = owner_of(block);
+      read.fills.push_back({owner, tags_[owner].find(block).slot, block, sectors});
     } else {
       read_block(partition, block, sectors, last - first, operand == Operand::kPartialSum, read);
     }
@@ -93,7 +94,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   const std::int64_t done =
       std::max(read.ready, limits_.complete(now, sm, partition, read.transfer).cycle);
   for (const Fill& fill : read.fills) {
-    tags_[fill.partition].insert(fill.block, fill.sectors, done);
+    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, done);
   }
   return done;
 }

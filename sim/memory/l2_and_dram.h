@@ -35,6 +35,7 @@ class L2AndDram {
  private:
   struct Fill {
     std::size_t partition;
+    CacheTags::Slot slot;
     std::uint64_t block;
     CacheTags::Sectors sectors;
   };

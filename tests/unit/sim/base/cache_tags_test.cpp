@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace sptc::sim {
 namespace {
 
@@ -66,6 +68,41 @@ TEST(CacheTags, KeepPartOfAStreamThatIsLargerThanTheCache) {
   }
   EXPECT_LT(hit_ratio(1.5), 0.3);  // replacement at random would keep 0.42
   EXPECT_EQ(hit_ratio(1), 1);
+}
+
+TEST(CacheTags, PutInWhereABlockWasSoughtAsWithoutKnowingThat) {
+  CacheTags by_slot(Bytes(16 << 10)), by_block(Bytes(16 << 10));  // one set
+  std::uint64_t random = 1;
+  for (std::int64_t i = 0; i < 20000; ++i) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    // Those that come in between may take the place of the last one.
+    const std::uint64_t first = (random >> 40) % 30;
+    std::vector<CacheTags::Found> found;
+    for (std::uint64_t block = first; block < first + 4; ++block) {
+      found.push_back(by_slot.use(block));
+      EXPECT_EQ(by_block.use(block).present, found.back().present) << i;
+    }
+    for (std::uint64_t behind = 4; behind-- > 0;) {
+      by_slot.insert(found[behind].slot, first + behind, 1U << behind, i);
+      by_block.insert(first + behind, 1U << behind, i);
+    }
+  }
+  for (std::uint64_t block = 0; block < 34; ++block) {
+    EXPECT_EQ(by_slot.find(block).present, by_block.find(block).present) << block;
+    EXPECT_EQ(by_slot.find(block).ready, by_block.find(block).ready) << block;
+  }
+}
+
+TEST(CacheTags, NeverTakeABlockForAnotherOneHoweverFarApart) {
+  constexpr std::uint64_t kApart = std::uint64_t{1} << 32;
+  CacheTags tags(Bytes(16 << 10));  // one set
+  for (std::uint64_t block = 5; block < 16 * kApart; block += kApart) {
+    EXPECT_EQ(tags.find(block).present, 0U) << block;
+    tags.insert(block, static_cast<CacheTags::Sectors>(1U << (block / kApart)), 0);
+  }
+  for (std::uint64_t block = 5; block < 16 * kApart; block += kApart) {
+    EXPECT_EQ(tags.find(block).present, 1U << (block / kApart)) << block;
+  }
 }
 
 TEST(CacheTags, SpareWhatWasUsedInThisTurn) {
