@@ -81,7 +81,8 @@ std::int64_t GemmBytes::output_tile_bytes() const {
   return tile_rows(Operand::kA) * tile_rows(Operand::kB) * stored_bits_ / 8;
 }
 
-GemmTraffic::GemmTraffic(const GemmKernel& kernel) : GemmBytes(kernel), kernel_(kernel) {
+GemmTraffic::GemmTraffic(const GemmKernel& kernel)
+    : GemmBytes(kernel), kernel_(kernel), k_tiles_(kernel.k_tiles()) {
   // Operands one behind the other, each from a multiple of 1 MiB on.
   constexpr std::int64_t kAlignment = 1 << 20;
   std::uint64_t next = 0;
@@ -91,26 +92,34 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel) : GemmBytes(kernel), kernel_(
     return first;
   };
   const std::int64_t batch = kernel.problem.batch * kernel.split_k;
-  first_[static_cast<int>(Operand::kA)] =
-      place(batch * kernel.tiles_m() * panel_bytes(Operand::kA));
-  first_[static_cast<int>(Operand::kB)] =
-      place(batch * kernel.tiles_n() * panel_bytes(Operand::kB));
-  first_[static_cast<int>(Operand::kMetadata)] = place(
-      kernel.instruction.sparse ? batch * kernel.tiles_m() * panel_bytes(Operand::kMetadata) : 0);
-  first_d_ = place(kernel.problem.batch * kernel.split_k * kernel.tiles_m() * kernel.tiles_n() *
-                   output_tile_bytes());
+  for (const Operand operand : {Operand::kA, Operand::kB, Operand::kMetadata}) {
+    Copies& copies = copies_[static_cast<std::size_t>(operand)];
+    const bool is_b = operand == Operand::kB;
+    copies.length = panel_rows(operand).length;
+    copies.edge = panel_rows(operand).edge;
+    copies.tiles = is_b ? kernel.tiles_n() : kernel.tiles_m();
+    // CTAs that share instructions each copy their part of B.
+    copies.parts = is_b ? kernel.cta_group : 1;
+    copies.part = copies.edge / copies.parts;
+    copies.rows_of_warp = ceil_div(copies.part, std::int64_t{kernel.warps()});
+    copies.tile_bytes = tile_bytes(operand);
+    copies.row_bytes = row_bytes(operand, kernel.cta_tile.k);
+    const bool none = operand == Operand::kMetadata && !kernel.instruction.sparse;
+    copies.first = place(none ? 0 : batch * copies.tiles * panel_bytes(operand));
+  }
+  first_d_ = place(batch * kernel.tiles_m() * kernel.tiles_n() * output_tile_bytes());
   first_partial_sum_ = place(0);
 }
 
 std::int64_t GemmTraffic::panel_bytes(Operand operand) const {
-  return tile_bytes(operand) * kernel_.k_tiles();
+  return tile_bytes(operand) * k_tiles_;
 }
 
 std::int64_t GemmTraffic::slice_row_bytes(Operand operand, std::int64_t slice) const {
   const std::int64_t tile_k = kernel_.cta_tile.k;
-  const std::int64_t first = slice * kernel_.k_tiles() * tile_k;
+  const std::int64_t first = slice * k_tiles_ * tile_k;
   const std::int64_t k =
-      std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, kernel_.k_tiles() * tile_k);
+      std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, k_tiles_ * tile_k);
   return k / tile_k * row_bytes(operand, tile_k) + row_bytes(operand, k % tile_k);
 }
 
@@ -179,37 +188,43 @@ MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) co
 
 MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const WarpInstruction& instruction,
                                std::int64_t tile) const {
-  const CtaTile where = kernel_.rasterise(cta);
-  return instruction.opcode == Opcode::kStoreGlobal ? store(where, warp, instruction.where.row)
-                                                    : copy(where, warp, instruction, tile);
+  const Place& place = place_of(cta);
+  return instruction.opcode == Opcode::kStoreGlobal ? store(place.tile, warp, instruction.where.row)
+                                                    : copy(place, warp, instruction, tile);
 }
 
-MemoryRange GemmTraffic::copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
+const GemmTraffic::Place& GemmTraffic::place_of(std::int64_t cta) const {
+  Place& place = places_[static_cast<std::size_t>(cta) % places_.size()];
+  if (place.cta != cta) {
+    const CtaTile tile = kernel_.rasterise(cta);
+    place = {cta, tile, kernel_.readers(Operand::kA, tile), kernel_.readers(Operand::kB, tile)};
+  }
+  return place;
+}
+
+MemoryRange GemmTraffic::copy(const Place& place, int warp, const WarpInstruction& instruction,
                               std::int64_t tile) const {
   const Operand operand = instruction.operand;
   const bool is_b = operand == Operand::kB;
-  const GemmShape& shape = kernel_.problem.shape;
-  const std::int64_t tiles = is_b ? kernel_.tiles_n() : kernel_.tiles_m();
+  const Copies& copies = copies_[static_cast<std::size_t>(operand)];
+  const CtaTile& where = place.tile;
   const std::int64_t index = is_b ? where.tile_n : where.tile_m;
-  const std::int64_t edge = is_b ? kernel_.cta_tile.n : kernel_.cta_tile.m;
-  const std::int64_t valid_rows = std::min(edge, (is_b ? shape.n : shape.m) - index * edge);
-  // CTAs that share instructions each copy their part of B.
-  const std::int64_t parts = is_b ? kernel_.cta_group : 1;
-  const std::int64_t share =
-      ceil_div(edge / parts, std::int64_t{instruction.first_warp_only ? 1 : kernel_.warps()});
-  const std::int64_t first_row =
-      (where.tile_m % parts * (edge / parts)) + (instruction.first_warp_only ? 0 : warp * share);
+  const std::int64_t valid_rows = std::min(copies.edge, copies.length - index * copies.edge);
+  const std::int64_t share = instruction.first_warp_only ? copies.part : copies.rows_of_warp;
+  const std::int64_t of_part = copies.parts == 1 ? 0 : where.tile_m % copies.parts * copies.part;
+  const std::int64_t first_row = of_part + (instruction.first_warp_only ? 0 : warp * share);
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
-  const std::int64_t k_tile = where.slice * kernel_.k_tiles() + tile;
+  const std::int64_t tile_k = kernel_.cta_tile.k;
+  const std::int64_t k_tile = where.slice * k_tiles_ + tile;
   const std::int64_t valid_k =
-      std::clamp<std::int64_t>(shape.k - k_tile * kernel_.cta_tile.k, 0, kernel_.cta_tile.k);
-  const std::int64_t bytes = row_bytes(operand, valid_k);
+      std::clamp<std::int64_t>(kernel_.problem.shape.k - k_tile * tile_k, 0, tile_k);
+  const std::int64_t bytes = valid_k == tile_k ? copies.row_bytes : row_bytes(operand, valid_k);
   const std::int64_t offset =
-      ((where.batch * tiles + index) * kernel_.k_tiles() * kernel_.split_k + k_tile) *
-          tile_bytes(operand) +
+      ((where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile) *
+          copies.tile_bytes +
       first_row * bytes;
-  return {first_[static_cast<int>(operand)] + static_cast<std::uint64_t>(offset), rows * bytes,
-          kernel_.readers(operand, where)};
+  return {copies.first + static_cast<std::uint64_t>(offset), rows * bytes,
+          is_b ? place.readers_of_b : place.readers_of_a};
 }
 
 MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row) const {

@@ -5,6 +5,7 @@
 #include "sim/sm/kernel_launch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace sptc::sim {
@@ -81,13 +82,33 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
   static constexpr int kFlag = -1;
 
  private:
-  MemoryRange copy(const CtaTile& where, int warp, const WarpInstruction& instruction,
+  /// What the copies of an operand have in common.
+  struct Copies {
+    std::uint64_t first = 0;                     ///< address
+    std::int64_t length = 0, edge = 0;           ///< rows of all panels, of one
+    std::int64_t tiles = 0;                      ///< panels of a GEMM
+    std::int64_t parts = 1, part = 0;            ///< CTAs that copy a panel together, rows of each
+    std::int64_t rows_of_warp = 0;               ///< of such a part, where warps share it
+    std::int64_t tile_bytes = 0, row_bytes = 0;  ///< of a full k-tile
+  };
+  /// A CTA, where it works, and CTAs that get what it copies.
+  struct Place {
+    std::int64_t cta = -1;
+    CtaTile tile;
+    int readers_of_a = 1, readers_of_b = 1;
+  };
+
+  const Place& place_of(std::int64_t cta) const;
+  MemoryRange copy(const Place& place, int warp, const WarpInstruction& instruction,
                    std::int64_t tile) const;
   MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
 
   const GemmKernel kernel_;
-  std::uint64_t first_[3] = {};  ///< address of A, B, metadata
+  std::array<Copies, 3> copies_;  ///< A, B, metadata
+  std::int64_t k_tiles_;          ///< of a slice
   std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
+  /// Those that were asked for last: CTAs of a few SMs take turns, for hundreds of copies each.
+  mutable std::array<Place, 256> places_;
 };
 
 }  // namespace sptc::sim
