@@ -35,13 +35,16 @@ std::uint64_t scatter(std::uint64_t x) {
 
 }  // namespace
 
-CacheTags::CacheTags(Bytes capacity)
-    : sets_(static_cast<std::uint64_t>(
-          std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays})))),
-      random_(kSeed),
-      set_(sets_.value()),
-      tags_(sets_.value() * kWays),
-      entries_(tags_.size()) {}
+void CacheTags::reset(Bytes capacity) {
+  sets_ = Divisor(static_cast<std::uint64_t>(
+      std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays}))));
+  random_ = kSeed;
+  set_.assign(sets_.value(), {});
+  if (tags_.size() < set_.size() * kWays) {
+    tags_.resize(set_.size() * kWays);
+    entries_.resize(tags_.size());
+  }
+}
 
 std::uint32_t CacheTags::set_of(std::uint64_t block) const {
   // As many consecutive blocks as there are sets take every set once, each such row from another

@@ -20,7 +20,10 @@ class CacheTags {
   static constexpr std::int64_t kBlockBytes = 1024;
   static constexpr std::uint32_t kWays = 16;
 
-  explicit CacheTags(Bytes capacity);
+  explicit CacheTags(Bytes capacity) : sets_(1) { reset(capacity); }
+
+  /// Empty, as a new one of that capacity.
+  void reset(Bytes capacity);
 
   /// Sectors of a block, one bit each.
   using Sectors = std::uint32_t;
@@ -81,9 +84,10 @@ class CacheTags {
   void mark(Slot slot);
 
   Divisor sets_;
-  std::uint64_t random_;
+  std::uint64_t random_ = 0;
   std::vector<Set> set_;
-  std::vector<Tag> tags_;  ///< set after set
+  // Set after set; nobody looks at ways that are not filled.
+  std::vector<Tag> tags_;
   std::vector<Entry> entries_;
 };
 

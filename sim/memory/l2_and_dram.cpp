@@ -9,18 +9,21 @@
 namespace sptc::sim {
 
 L2AndDram::L2AndDram(const MemorySpec& spec, double clock_mhz, int sms)
-    : spec_(spec), limits_(spec, clock_mhz, sms), tags_(tags_of(1)) {}
+    : spec_(spec),
+      limits_(spec, clock_mhz, sms),
+      tags_(static_cast<std::size_t>(spec.l2_partitions), CacheTags(capacity(1))) {}
 
-std::vector<CacheTags> L2AndDram::tags_of(double l2_share) const {
-  const auto capacity =
+Bytes L2AndDram::capacity(double l2_share) const {
+  const auto of_all =
       static_cast<std::int64_t>(l2_share * static_cast<double>(spec_.l2_capacity.count()));
-  return std::vector<CacheTags>(static_cast<std::size_t>(spec_.l2_partitions),
-                                CacheTags(Bytes(capacity / spec_.l2_partitions)));
+  return Bytes(of_all / spec_.l2_partitions);
 }
 
 void L2AndDram::reset(double clock_mhz, double l2_share) {
   limits_.reset(clock_mhz);
-  tags_ = tags_of(l2_share);
+  for (CacheTags& tags : tags_) {
+    tags.reset(capacity(l2_share));
+  }
 }
 
 std::size_t L2AndDram::owner_of(std::uint64_t block) const {

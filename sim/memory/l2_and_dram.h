@@ -50,7 +50,8 @@ class L2AndDram {
                   std::int64_t bytes, bool written, Read& read);
   std::size_t owner_of(std::uint64_t block) const;
 
-  std::vector<CacheTags> tags_of(double l2_share) const;
+  /// Of a partition.
+  Bytes capacity(double l2_share) const;
 
   const MemorySpec spec_;
   TransferLimits limits_;

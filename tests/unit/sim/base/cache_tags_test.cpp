@@ -105,6 +105,22 @@ TEST(CacheTags, NeverTakeABlockForAnotherOneHoweverFarApart) {
   }
 }
 
+TEST(CacheTags, AreAsNewAfterAResetLargerSmallerOrOfTheSameSize) {
+  CacheTags again(Bytes(64 << 10));
+  for (const std::int64_t kib : {64, 16, 256, 1024, 64}) {
+    again.reset(Bytes(kib << 10));
+    CacheTags fresh{Bytes(kib << 10)};
+    const auto blocks = static_cast<std::uint64_t>(2 * kib);
+    for (std::uint64_t pass = 0; pass < 3; ++pass) {
+      for (std::uint64_t block = 0; block < blocks; ++block) {
+        ASSERT_EQ(again.use(block).present, fresh.use(block).present) << kib << " " << block;
+        again.insert(block, 1, 0);
+        fresh.insert(block, 1, 0);
+      }
+    }
+  }
+}
+
 TEST(CacheTags, SpareWhatWasUsedInThisTurn) {
   constexpr int kWays = 16;
   CacheTags tags(Bytes(kWays * CacheTags::kBlockBytes));  // one set
