@@ -44,9 +44,8 @@ void Followers::start(double clock_mhz, const KernelLaunch& kernel, const std::v
 void Followers::reset_memory() {
   l2_and_dram_.reset(clock_mhz_, l2_share_);
   shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
-  actions_ = {};
+  actions_.clear();
   ended_ctas_.clear();
-  order_ = 0;
   now_ = end_ = ended_ = 0;
   handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
   for (std::int64_t sm = 0; sm < sms_; ++sm) {
@@ -269,8 +268,7 @@ void Followers::plan_repeat(Phase& phase, std::size_t first, const LeaderLog::Re
       ++end;  // warps that ask in the same cycle
     }
     const std::int64_t cycle = repeater.anchor + LeaderLog::offset(phase, all[first]);
-    actions_.push({std::max(cycle, now_), places_[repeater.place].sm, order_++, repeater.place,
-                   repeater.cta, repeater.tile, &phase, first, end});
+    plan({std::max(cycle, now_), repeater.place, repeater.cta, repeater.tile, &phase, first, end});
   }
 }
 
@@ -297,8 +295,11 @@ void Followers::plan_use(std::size_t index) {
     return;
   }
   place.use_planned = true;
-  actions_.push({std::max(use_cycle(place, shown), now_), place.sm, order_++, index, place.cta,
-                 place.tiles_used, nullptr});
+  plan({std::max(use_cycle(place, shown), now_), index, place.cta, place.tiles_used, nullptr});
+}
+
+void Followers::plan(const Action& action) {
+  actions_.push(action.cycle, places_[action.place].sm, action);
 }
 
 std::int64_t Followers::use_cycle(Place& place, const LeaderLog::Tile* shown) const {
@@ -316,7 +317,7 @@ void Followers::use(const Action& action) {
           use_cycle(place, log_.tile_of(place.reference, place.in_segment()));
       cycle > action.cycle) {
     // The leader has shown meanwhile that it takes longer.
-    actions_.push({cycle, place.sm, order_++, action.place, action.cta, action.tile, nullptr});
+    plan({cycle, action.place, action.cta, action.tile, nullptr});
     return;
   }
   place.use_planned = false;
@@ -388,10 +389,7 @@ void Followers::move(const Action& action, const Transaction& transaction) {
 }
 
 void Followers::act_before(std::int64_t cycle, int sm) {
-  while (!actions_.empty() && (actions_.top().cycle < cycle ||
-                               (actions_.top().cycle == cycle && actions_.top().sm < sm))) {
-    const Action action = actions_.top();
-    actions_.pop();
+  for (Action action; actions_.take_before(cycle, sm, action);) {
     now_ = std::max(now_, action.cycle);
     if (action.phase != nullptr) {
       make_transactions(action);
@@ -408,7 +406,7 @@ std::int64_t Followers::finish() {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       retry(i, true);
     }
-    more = !actions_.empty() && actions_.top().cycle < kUnknown;
+    more = actions_.first_cycle() < kUnknown;
     act_before(kUnknown, 0);
   }
   return end_;

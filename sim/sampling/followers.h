@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/base/units.h"
+#include "sim/base/cycle_queue.h"
 #include "sim/base/throughput.h"
 #include "sim/memory/l2_and_dram.h"
 #include "sim/memory/memory_spec.h"
@@ -11,8 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
@@ -124,19 +123,11 @@ class Followers : public TileObserver {
   /// Something that a follower does.
   struct Action {
     std::int64_t cycle;
-    int sm;
-    std::uint64_t order;
     std::size_t place;
     std::int64_t cta;
     std::int64_t tile;               ///< to use, or behind which the transactions come
     LeaderLog::Phase* phase;         ///< none: uses the k-tile
     std::size_t first = 0, end = 0;  ///< transactions of the phase
-    /// In the order in which the memory looks at requests: of a cycle, SM after SM.
-    bool operator>(const Action& other) const {
-      return cycle != other.cycle ? cycle > other.cycle
-             : sm != other.sm     ? sm > other.sm
-                                  : order > other.order;
-    }
   };
 
   bool lone_ctas() const { return kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_; }
@@ -159,6 +150,7 @@ class Followers : public TileObserver {
   void plan_latest(LeaderLog::Phase& phase, std::size_t first);
   void plan_repeat(LeaderLog::Phase& phase, std::size_t first, const LeaderLog::Repeater& repeater);
   void plan_use(std::size_t index);
+  void plan(const Action& action);
   bool is_there(Place& place, const LeaderLog::Tile* shown);
   std::int64_t use_cycle(Place& place, const LeaderLog::Tile* shown) const;
   void act_before(std::int64_t cycle, int sm);
@@ -179,8 +171,8 @@ class Followers : public TileObserver {
   std::vector<Place> places_;
   std::vector<std::vector<std::size_t>> places_of_leader_;
   std::vector<Throughput> shared_memories_;  ///< per SM, in bytes
-  std::priority_queue<Action, std::vector<Action>, std::greater<>> actions_;
-  std::uint64_t order_ = 0;
+  /// In the order in which the memory looks at requests: of a cycle, SM after SM.
+  CycleQueue<Action> actions_;
   std::int64_t handed_out_ = 0, ended_ = 0;
   std::vector<std::int64_t> ctas_of_sm_;                        ///< handed out
   std::vector<std::size_t> places_taken_;                       ///< of each leader
