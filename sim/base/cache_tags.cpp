@@ -38,6 +38,7 @@ std::uint64_t scatter(std::uint64_t x) {
 void CacheTags::reset(Bytes capacity) {
   sets_ = Divisor(static_cast<std::uint64_t>(
       std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays}))));
+  find_row(0);
   random_ = kSeed;
   set_.assign(sets_.value(), {});
   if (tags_.size() < set_.size() * kWays) {
@@ -46,10 +47,20 @@ void CacheTags::reset(Bytes capacity) {
   }
 }
 
-std::uint32_t CacheTags::set_of(std::uint64_t block) const {
+std::uint32_t CacheTags::set_of(std::uint64_t block) {
   // As many consecutive blocks as there are sets take every set once, each such row from another
   // one on: strides meet no set more often than others.
-  return static_cast<std::uint32_t>(sets_.remainder(block + scatter(sets_.quotient(block))));
+  if (block - first_of_row_ >= sets_.value()) {
+    find_row(block);
+  }
+  const std::uint64_t set = set_of_first_ + (block - first_of_row_);
+  return static_cast<std::uint32_t>(set < sets_.value() ? set : set - sets_.value());
+}
+
+void CacheTags::find_row(std::uint64_t block) {
+  const std::uint64_t row = sets_.quotient(block);
+  first_of_row_ = row * sets_.value();
+  set_of_first_ = sets_.remainder(first_of_row_ + scatter(row));
 }
 
 bool CacheTags::holds(Slot slot, std::uint64_t block) const {
@@ -57,7 +68,7 @@ bool CacheTags::holds(Slot slot, std::uint64_t block) const {
          entries_[index(slot)].upper_half == block >> kTagBits;
 }
 
-CacheTags::Slot CacheTags::slot_of(std::uint64_t block) const {
+CacheTags::Slot CacheTags::slot_of(std::uint64_t block) {
   Slot slot{set_of(block), kWays};
   std::uint32_t alike = ways_with(static_cast<Tag>(block), &tags_[std::size_t{slot.set} * kWays]);
   for (alike &= (1U << set_[slot.set].filled_ways) - 1; alike != 0; alike &= alike - 1) {
@@ -122,7 +133,7 @@ CacheTags::Sectors CacheTags::sectors(std::int64_t first, std::int64_t last) {
   return static_cast<Sectors>(ones << begin);
 }
 
-CacheTags::Found CacheTags::find(std::uint64_t block) const {
+CacheTags::Found CacheTags::find(std::uint64_t block) {
   return found(slot_of(block));
 }
 

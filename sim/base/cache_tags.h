@@ -42,7 +42,7 @@ class CacheTags {
     std::int64_t ready = 0;  ///< cycle from which on all of them are there
     Slot slot;
   };
-  Found find(std::uint64_t block) const;
+  Found find(std::uint64_t block);
   /// The same, and marks the block as used.
   Found use(std::uint64_t block);
   /// Puts sectors in, there from `ready` on. A new block replaces another one of its set.
@@ -75,8 +75,9 @@ class CacheTags {
     std::int64_t ready = 0;
   };
 
-  std::uint32_t set_of(std::uint64_t block) const;
-  Slot slot_of(std::uint64_t block) const;
+  std::uint32_t set_of(std::uint64_t block);
+  void find_row(std::uint64_t block);
+  Slot slot_of(std::uint64_t block);
   static std::size_t index(Slot slot) { return std::size_t{slot.set} * kWays + slot.way; }
   bool holds(Slot slot, std::uint64_t block) const;
   Found found(Slot slot) const;
@@ -84,6 +85,8 @@ class CacheTags {
   void mark(Slot slot);
 
   Divisor sets_;
+  // The row of consecutive blocks that was looked at last, and the set of the first one.
+  std::uint64_t first_of_row_ = 0, set_of_first_ = 0;
   std::uint64_t random_ = 0;
   std::vector<Set> set_;
   // Set after set; nobody looks at ways that are not filled.

@@ -11,7 +11,11 @@ namespace sptc::sim {
 L2AndDram::L2AndDram(const MemorySpec& spec, double clock_mhz, int sms)
     : spec_(spec),
       limits_(spec, clock_mhz, sms),
-      tags_(static_cast<std::size_t>(spec.l2_partitions), CacheTags(capacity(1))) {}
+      tags_(static_cast<std::size_t>(spec.l2_partitions), CacheTags(capacity(1))) {
+  for (int sm = 0; sm < sms; ++sm) {
+    partition_of_sm_.push_back(static_cast<std::size_t>(partition_of_sm(sm, spec.l2_partitions)));
+  }
+}
 
 Bytes L2AndDram::capacity(double l2_share) const {
   const auto of_all =
@@ -68,8 +72,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
 
 std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
                                std::int64_t now, Operand operand) {
-  const auto partition = static_cast<std::size_t>(
-      partition_of_sm(static_cast<int>(sm), static_cast<int>(tags_.size())));
+  const std::size_t partition = partition_of_sm_[sm];
   const std::uint64_t begin = range.address;
   const std::uint64_t end = begin + static_cast<std::uint64_t>(range.bytes);
   Read& read = read_;

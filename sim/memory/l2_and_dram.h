@@ -55,6 +55,7 @@ class L2AndDram {
 
   const MemorySpec spec_;
   TransferLimits limits_;
+  std::vector<std::size_t> partition_of_sm_;
   std::vector<CacheTags> tags_;  ///< per partition
   Read read_;                    ///< used again, to keep its memory
 };

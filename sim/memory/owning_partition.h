@@ -11,7 +11,10 @@ inline constexpr std::uint64_t kOwnedBytes = 4096;
 
 /// The partition, of `partitions`, that owns `address`.
 inline std::size_t owning_partition(std::uint64_t address, std::size_t partitions) {
-  return static_cast<std::size_t>((address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40) % partitions;
+  // Of 24 bits, which divide faster than 64.
+  const auto scattered =
+      static_cast<std::uint32_t>((address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40);
+  return scattered % static_cast<std::uint32_t>(partitions);
 }
 
 /// The partition, of `partitions`, that SM `sm` asks: the sum of the digits of its number. Which

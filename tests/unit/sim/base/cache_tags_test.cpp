@@ -105,6 +105,27 @@ TEST(CacheTags, NeverTakeABlockForAnotherOneHoweverFarApart) {
   }
 }
 
+TEST(CacheTags, KeepStreamsThatFillThemTogetherWhicheverIsAskedForFirst) {
+  CacheTags tags(Bytes(64 << 10));  // four sets: every row of four blocks takes each once
+  constexpr std::uint64_t kOther = 4 * 1000003;
+  for (const std::uint64_t block : {31, 3, 17, 4, 29, 0, 5, 11}) {
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      tags.insert((block * 4 + i) % 32, 1, 0);
+      tags.insert(kOther + (block * 4 + i) % 32, 1, 0);
+    }
+  }
+  for (std::uint64_t block = 0; block < 32; ++block) {
+    tags.insert(kOther + 31 - block, 1, 0);
+    tags.insert(block, 1, 0);
+  }
+  for (std::uint64_t block = 0; block < 32; ++block) {
+    EXPECT_EQ(tags.find(block).present, 1U) << block;
+  }
+  for (std::uint64_t block = 0; block < 32; ++block) {
+    EXPECT_EQ(tags.find(kOther + block).present, 1U) << block;
+  }
+}
+
 TEST(CacheTags, AreAsNewAfterAResetLargerSmallerOrOfTheSameSize) {
   CacheTags again(Bytes(64 << 10));
   for (const std::int64_t kib : {64, 16, 256, 1024, 64}) {
