@@ -9,6 +9,11 @@
 #include <cmath>
 
 namespace sptc::sim {
+namespace {
+
+constexpr std::int64_t kSectorBytes = 32;
+
+}  // namespace
 
 int output_bits(numerics::DataType type) {
   switch (type) {
@@ -82,7 +87,7 @@ std::int64_t GemmBytes::output_tile_bytes() const {
 }
 
 GemmTraffic::GemmTraffic(const GemmKernel& kernel)
-    : GemmBytes(kernel), kernel_(kernel), k_tiles_(kernel.k_tiles()) {
+    : GemmBytes(kernel), kernel_(kernel), k_tiles_(kernel.k_tiles()), warps_(kernel.warps()) {
   // Operands one behind the other, each from a multiple of 1 MiB on.
   constexpr std::int64_t kAlignment = 1 << 20;
   std::uint64_t next = 0;
@@ -101,11 +106,16 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
     // CTAs that share instructions each copy their part of B.
     copies.parts = is_b ? kernel.cta_group : 1;
     copies.part = copies.edge / copies.parts;
-    copies.rows_of_warp = ceil_div(copies.part, std::int64_t{kernel.warps()});
-    copies.tile_bytes = tile_bytes(operand);
+    copies.rows_of_warp = ceil_div(copies.part, warps_);
     copies.row_bytes = row_bytes(operand, kernel.cta_tile.k);
+    const std::int64_t rows = std::min(copies.edge, copies.length);
+    const std::int64_t stored =
+        row_bytes(operand, std::min(kernel.cta_tile.k, kernel.problem.shape.k));
+    const std::int64_t at_once = kernel.persistent() ? copies.part : copies.rows_of_warp;
+    copies.tile_stride = rows / at_once * round_up(at_once * stored, kSectorBytes) +
+                         round_up(rows % at_once * stored, kSectorBytes);
     const bool none = operand == Operand::kMetadata && !kernel.instruction.sparse;
-    copies.first = place(none ? 0 : batch * copies.tiles * panel_bytes(operand));
+    copies.first = place(none ? 0 : batch * copies.tiles * k_tiles_ * copies.tile_stride);
   }
   first_d_ = place(batch * kernel.tiles_m() * kernel.tiles_n() * output_tile_bytes());
   first_partial_sum_ = place(0);
@@ -211,8 +221,9 @@ MemoryRange GemmTraffic::copy(const Place& place, int warp, const WarpInstructio
   const std::int64_t index = is_b ? where.tile_n : where.tile_m;
   const std::int64_t valid_rows = std::min(copies.edge, copies.length - index * copies.edge);
   const std::int64_t share = instruction.first_warp_only ? copies.part : copies.rows_of_warp;
-  const std::int64_t of_part = copies.parts == 1 ? 0 : where.tile_m % copies.parts * copies.part;
-  const std::int64_t first_row = of_part + (instruction.first_warp_only ? 0 : warp * share);
+  const std::int64_t of_part = instruction.first_warp_only ? 0 : warp;
+  const std::int64_t part = copies.parts == 1 ? 0 : where.tile_m % copies.parts;
+  const std::int64_t first_row = part * copies.part + of_part * share;
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
   const std::int64_t tile_k = kernel_.cta_tile.k;
   const std::int64_t k_tile = where.slice * k_tiles_ + tile;
@@ -221,8 +232,9 @@ MemoryRange GemmTraffic::copy(const Place& place, int warp, const WarpInstructio
   const std::int64_t bytes = valid_k == tile_k ? copies.row_bytes : row_bytes(operand, valid_k);
   const std::int64_t offset =
       ((where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile) *
-          copies.tile_bytes +
-      first_row * bytes;
+          copies.tile_stride +
+      (part * (instruction.first_warp_only ? 1 : warps_) + of_part) *
+          round_up(share * bytes, kSectorBytes);
   return {copies.first + static_cast<std::uint64_t>(offset), rows * bytes,
           is_b ? place.readers_of_b : place.readers_of_a};
 }

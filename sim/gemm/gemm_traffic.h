@@ -55,7 +55,9 @@ struct PanelRows {
 
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
-/// is the same bytes for every CTA that needs it, which is what the L2 has to see.
+/// is the same bytes for every CTA that needs it, which is what the L2 has to see. What is copied
+/// at once begins with a sector: of one that two copies share, the second would find its bytes
+/// there without anybody having read them from DRAM.
 class GemmTraffic : public CtaTraffic, public GemmBytes {
  public:
   explicit GemmTraffic(const GemmKernel& kernel);
@@ -84,12 +86,13 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
  private:
   /// What the copies of an operand have in common.
   struct Copies {
-    std::uint64_t first = 0;                     ///< address
-    std::int64_t length = 0, edge = 0;           ///< rows of all panels, of one
-    std::int64_t tiles = 0;                      ///< panels of a GEMM
-    std::int64_t parts = 1, part = 0;            ///< CTAs that copy a panel together, rows of each
-    std::int64_t rows_of_warp = 0;               ///< of such a part, where warps share it
-    std::int64_t tile_bytes = 0, row_bytes = 0;  ///< of a full k-tile
+    std::uint64_t first = 0;            ///< address
+    std::int64_t length = 0, edge = 0;  ///< rows of all panels, of one
+    std::int64_t tiles = 0;             ///< panels of a GEMM
+    std::int64_t parts = 1, part = 0;   ///< CTAs that copy a panel together, rows of each
+    std::int64_t rows_of_warp = 0;      ///< of such a part, where warps share it
+    std::int64_t row_bytes = 0;         ///< of a full k-tile
+    std::int64_t tile_stride = 0;       ///< from k-tile to k-tile
   };
   /// A CTA, where it works, and CTAs that get what it copies.
   struct Place {
@@ -106,6 +109,7 @@ class GemmTraffic : public CtaTraffic, public GemmBytes {
   const GemmKernel kernel_;
   std::array<Copies, 3> copies_;  ///< A, B, metadata
   std::int64_t k_tiles_;          ///< of a slice
+  std::int64_t warps_;
   std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
   /// Those that were asked for last: CTAs of a few SMs take turns, for hundreds of copies each.
   mutable std::array<Place, 256> places_;

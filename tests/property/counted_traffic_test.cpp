@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DRAM is counted to deliver where all SMs are simulated: each operand at least once, also
+// where the rows of a k-tile are no multiple of a sector of 32 bytes.
+#include "sim/config/architecture.h"
+#include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/gpu/gemm_simulator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+std::int64_t operand_bytes(const GemmKernel& kernel) {
+  const GemmBytes bytes(kernel);
+  const GemmShape& shape = kernel.problem.shape;
+  std::int64_t of_a = bytes.row_bytes(Operand::kA, shape.k);
+  if (kernel.instruction.sparse) {
+    of_a += bytes.row_bytes(Operand::kMetadata, shape.k);
+  }
+  return kernel.problem.batch * (shape.m * of_a + shape.n * bytes.row_bytes(Operand::kB, shape.k));
+}
+
+void expect_all_is_read(const std::string& name, Decomposition decomposition) {
+  const GpuSpec gpu = load_architecture(name).gpu;
+  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
+  using enum numerics::DataType;
+  for (const GemmProblem& problem :
+       {GemmProblem{{249, 98, 9}, 1, kF16, false}, GemmProblem{{9, 8, 8}, 5, kF16, true},
+        GemmProblem{{629, 164, 43}, 1, kF16, false}, GemmProblem{{629, 164, 44}, 2, kF16, true},
+        GemmProblem{{129, 333, 101}, 1, kS8, false}, GemmProblem{{65, 77, 1003}, 3, kTf32, false},
+        GemmProblem{{331, 55, 1004}, 1, kTf32, true}}) {
+    KernelOverrides overrides;
+    overrides.decomposition = decomposition;
+    const GemmRun run = simulator.run(problem, overrides, nullptr);
+    const GemmKernel kernel = choose_kernel(problem, overrides, gpu.kernel_target(), false);
+    EXPECT_GE(run.traffic.dram_read, operand_bytes(kernel))
+        << name << " " << problem.shape.m << "x" << problem.shape.n << "x" << problem.shape.k;
+    EXPECT_LE(run.traffic.dram_read, run.traffic.l2_read);
+  }
+}
+
+TEST(CountedTraffic, OfAnA100IsAtLeastTheOperands) {
+  expect_all_is_read("a100-sxm4-80gb", Decomposition::kDataParallel);
+}
+
+TEST(CountedTraffic, OfAnA40WithStreamKIsAtLeastTheOperands) {
+  expect_all_is_read("a40", Decomposition::kStreamK);
+}
+
+TEST(CountedTraffic, OfAnH100IsAtLeastTheOperands) {
+  expect_all_is_read("h100-sxm5-80gb", Decomposition::kDataParallel);
+}
+
+TEST(CountedTraffic, OfAB200IsAtLeastTheOperands) {
+  expect_all_is_read("b200", Decomposition::kDataParallel);
+}
+
+}  // namespace
+}  // namespace sptc::sim
