@@ -45,8 +45,7 @@ class WorkSchedule : public CtaWork {
   std::span<const WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];
   }
-  /// Whether CTAs share output tiles.
-  bool shares_tiles() const { return shares_tiles_; }
+  bool shares_tiles() const override { return shares_tiles_; }
 
  private:
   /// Output tiles of a stream-K launch that are laid end to end, and into how many stretches those

@@ -413,8 +413,8 @@ std::int64_t Followers::finish() {
 }
 
 bool Followers::replays() const {
-  const bool many =
-      log_.persistent() ? log_.work_of(0).size() > kManySegments : kernel_->work != nullptr;
+  const bool shares_tiles = kernel_->work != nullptr && kernel_->work->shares_tiles();
+  const bool many = log_.persistent() ? log_.work_of(0).size() > kManySegments : shares_tiles;
   const std::size_t leading = leaders_.size() * static_cast<std::size_t>(kernel_->ctas_per_sm);
   return places_.size() > leading && (lone_ctas() || many);
 }

@@ -48,6 +48,8 @@ class CtaWork {
   virtual ~CtaWork() = default;
   /// At least one segment; they stay where they are.
   virtual std::span<const WorkSegment> segments(std::int64_t cta) const = 0;
+  /// Whether several CTAs work on one output tile.
+  virtual bool shares_tiles() const { return false; }
 };
 
 /// Is told when CTAs get to use their k-tiles.
