@@ -3,6 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/base/shape.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 
@@ -58,6 +59,8 @@ struct KernelOverrides {
   bool tile_of_pair = false;
   /// Of tcgen05.mma: CTAs that share an instruction. Both kinds may have a tile of that size.
   std::optional<int> cta_group = std::nullopt;
+  /// Of the instructions that run: two families may have a tile of that size.
+  std::optional<mma::MmaFamily> family = std::nullopt;
 };
 
 }  // namespace sptc::sim

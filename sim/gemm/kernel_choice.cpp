@@ -142,7 +142,9 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
     }
     const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
-    if (kernel && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
+    const bool asked = kernel && (kernel->executed.family == overrides.family ||
+                                  !overrides.family || !target.sm.has(*overrides.family));
+    if (asked && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
         (!best || estimate(*kernel, target).time_us(1) < estimate(*best, target).time_us(1))) {
       best = kernel;
     }

@@ -22,14 +22,14 @@ constexpr double kWorkTogether = 3;
 bool is_same(const GemmKernel& left, const GemmKernel& right) {
   return left.cta_tile == right.cta_tile && left.stages == right.stages &&
          left.split_k == right.split_k && left.decomposition == right.decomposition &&
-         left.cta_group == right.cta_group;
+         left.cta_group == right.cta_group && left.executed.family == right.executed.family;
 }
 
 }  // namespace
 
 KernelOverrides as_overrides(const GemmKernel& kernel) {
-  return {kernel.cta_tile,      kernel.stages, kernel.split_k,
-          kernel.decomposition, false,         kernel.cta_group};
+  return {kernel.cta_tile, kernel.stages,    kernel.split_k,        kernel.decomposition,
+          false,           kernel.cta_group, kernel.executed.family};
 }
 
 KernelEstimate CalibratedKernel::form(const KernelEstimate& on_gpu,

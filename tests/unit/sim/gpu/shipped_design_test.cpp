@@ -239,6 +239,21 @@ TEST(ShippedKernel, NamedByItsOverridesIsTheSame) {
   }
 }
 
+// The kernels that carry values are of mma.sync, where the library may have one of wgmma or
+// tcgen05.mma with a tile of that size.
+TEST(ShippedKernel, NamedByItsOverridesRunsTheSameInstructions) {
+  const KernelOverrides tile{GemmShape{128, 128, 64}, {}, {}};
+  for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
+    const ShippedDesign design(load_architecture(name).gpu);
+    const CalibratedKernel with_values = design.kernel(kProblem, tile, true);
+    const CalibratedKernel named = design.kernel(kProblem, as_overrides(with_values.kernel), false);
+    EXPECT_FALSE(named.kernel.executed.is_asynchronous()) << name;
+    EXPECT_EQ(named.kernel.warp_tile, with_values.kernel.warp_tile) << name;
+    EXPECT_EQ(named.stretch, with_values.stretch) << name;
+    EXPECT_TRUE(design.kernel(kProblem, tile, false).kernel.executed.is_asynchronous()) << name;
+  }
+}
+
 TEST(ShippedKernel, IsWhatTheOverridesSay) {
   const KernelOverrides tile{GemmShape{64, 64, 32}, {}, {}};
   EXPECT_EQ(kernel(derived(R"("sms": {"value": 27, "evidence": "assumed", "source": "x"})"),
