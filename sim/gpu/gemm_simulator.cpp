@@ -75,9 +75,7 @@ class GemmSimulator::Impl {
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
-    result.sampling.sms_simulated = options_.sms == Sms::kSampled
-                                        ? static_cast<int>(plan.sms().size())
-                                        : std::min<std::int64_t>(spec_.sms, kernel.ctas());
+    result.sampling.sms_simulated = plan.simulated_sms();
     gpu_.set_followed(plan.followed());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
@@ -87,7 +85,7 @@ class GemmSimulator::Impl {
     }
     result.clock_scaling = {times, spec_.boost_clock_mhz};
     result.form = calibrated.form(times, simulated);
-    result.traffic = traffic_of(kernel, reuse);
+    result.traffic = traffic_of(kernel, reuse, result.sampling);
     result.reduction = reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
@@ -100,8 +98,7 @@ class GemmSimulator::Impl {
                                                   calibrated.main_loop_stretch);
     result.calibration_us = calibration / result.clock_mhz;
     result.budget.dram_behind = std::clamp(calibration, 0.0, result.budget.dram_behind);
-    const bool whole = operands != nullptr || !options_.extrapolate;
-    if (options_.sms != Sms::kSampled && whole) {
+    if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
     }
@@ -165,9 +162,10 @@ class GemmSimulator::Impl {
   }
 
   /// Counted where the whole memory system was there for the whole launch.
-  MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse) const {
+  MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse,
+                           const SamplingResult& sampling) const {
     MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
-    if (options_.sms == Sms::kAll && !options_.extrapolate) {
+    if (options_.sms == Sms::kAll && !sampling.extrapolated) {
       const MemoryCounters counted = gpu_.memory_counters();
       traffic.l2_read = counted.l2_read_bytes;
       traffic.l2_written = counted.l2_write_bytes;
@@ -247,22 +245,17 @@ class GemmSimulator::Impl {
     return times;
   }
 
-  /// Cycles of the whole grid, of which `run` runs the CTAs of some SMs.
-  std::int64_t run_grid(const Launch& launch, const GridReuse& reuse,
-                        const std::function<GridRun(const std::vector<int>& parts)>& run) {
-    std::vector<std::vector<int>> turns{launch.plan.sms()};
-    for (int sm = 1; options_.sms == Sms::kInTurn &&
-                     sm < std::min<std::int64_t>(spec_.sms, launch.kernel.ctas());
-         ++sm) {
-      turns.push_back({sm});
-    }
+  /// Cycles of the grid, of which `run` runs the CTAs of the SMs of a turn: those of the last one.
+  std::int64_t run_grid(
+      const Launch& launch, const GridReuse& reuse,
+      const std::function<std::int64_t(const std::vector<int>& parts, SampledShare& share)>& run) {
     std::int64_t cycles = 0;
-    for (const std::vector<int>& parts : turns) {
+    for (const std::vector<int>& parts : launch.plan.turns()) {
       SampledShare share(launch.kernel, reuse, spec_.memory, spec_.sms, parts);
       gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
         return share.share_of(port, cta);
       });
-      cycles = std::max(cycles, run(parts).cycles);
+      cycles = std::max(cycles, run(parts, share));
     }
     return cycles;
   }
@@ -275,8 +268,9 @@ class GemmSimulator::Impl {
     PackedGemm memory(kernel, map, operands);
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = run_grid(
-        launch, reuse, [&](const std::vector<int>& parts) { return gpu_.run(with_values, parts); });
+    result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare&) {
+      return gpu_.run(with_values, parts).cycles;
+    });
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
   }
@@ -284,17 +278,26 @@ class GemmSimulator::Impl {
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
     if (launch.plan.whole()) {
-      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts) {
-        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts);
+      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare&) {
+        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts).cycles;
       });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    const std::vector<int>& parts = launch.plan.sms();
-    SampledShare share(kernel, reuse, spec_.memory, spec_.sms, parts);
-    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
-      return share.share_of(port, cta);
-    });
+    result.cycles =
+        run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare& share) {
+          const ExtrapolatedCycles cycles = run_shortened(launch, reuse, parts, share);
+          result.sampling.extrapolated = cycles.extrapolated;
+          result.sampling.cycles_simulated =
+              std::max(result.sampling.cycles_simulated, cycles.cycles_simulated);
+          return cycles.cycles;
+        });
+  }
+
+  /// Cycles of the SMs of a turn, from grids that may be shorter than the whole one.
+  ExtrapolatedCycles run_shortened(const Launch& launch, const GridReuse& reuse,
+                                   const std::vector<int>& parts, SampledShare& share) {
+    const GemmKernel& kernel = launch.kernel;
     const bool shared = launch.plan.shares_tiles();
     const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
@@ -312,14 +315,11 @@ class GemmSimulator::Impl {
       return shared ? GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
     };
-    const ExtrapolatedCycles cycles = extrapolate_cycles(
+    return extrapolate_cycles(
         {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
          launch.scheduled(), shared, std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2),
          kernel.stages, options_.sms == Sms::kAll},
         simulate);
-    result.cycles = cycles.cycles;
-    result.sampling.extrapolated = cycles.extrapolated;
-    result.sampling.cycles_simulated = cycles.cycles_simulated;
   }
 
   GpuSpec spec_;

@@ -111,6 +111,17 @@ std::int64_t SamplingPlan::active_sms() const {
   return std::min(sms_of_gpu_, ctas);
 }
 
+std::vector<std::vector<int>> SamplingPlan::turns() const {
+  if (simulated_ != SimulatedSms::kInTurn) {
+    return {sms_};
+  }
+  std::vector<std::vector<int>> turns;
+  for (int sm = 0; sm < active_sms(); ++sm) {
+    turns.push_back({sm});
+  }
+  return turns;
+}
+
 /// Of the tensor cores.
 std::int64_t SamplingPlan::instructions_of_sm() const {
   return ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), active_sms());

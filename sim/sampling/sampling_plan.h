@@ -43,6 +43,15 @@ class SamplingPlan {
   /// tiles, the first one, which only hands on partial sums, is none of them.
   const std::vector<int>& sms() const { return sms_; }
 
+  /// The SMs of each simulation: one of those of sms(), or of all that have a CTA in turn.
+  std::vector<std::vector<int>> turns() const;
+
+  /// SMs that are simulated at all: where all are built, those that have a CTA.
+  std::int64_t simulated_sms() const {
+    return simulated_ == SimulatedSms::kSampled ? static_cast<std::int64_t>(sms_.size())
+                                                : active_sms();
+  }
+
  private:
   bool at_once() const { return kernel_.ctas() <= resident() && !shares_tiles(); }
   /// A grid of that depth.

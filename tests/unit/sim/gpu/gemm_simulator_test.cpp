@@ -225,6 +225,44 @@ TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
   EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
 }
 
+// No k-tile of these is left out, and the last of the CTAs are smaller ones.
+TEST(GemmSimulator, SimulatesEverySmInTurnWhetherGridsMayBeShortenedOrNot) {
+  const GpuSpec gpu = load_architecture("t4").gpu;
+  const auto run_in_turn = [&](bool extrapolate, const GemmShape& shape,
+                               const KernelOverrides& kernel) {
+    return in_child<std::int64_t>(4, [&] {
+      GemmSimulator simulator(gpu, {GemmSimulator::Sms::kInTurn, extrapolate, ""});
+      const GemmRun run = simulator.run({shape, 1, DataType::kF16, false}, kernel, nullptr);
+      return std::vector<std::int64_t>{run.cycles, run.sampling.sms_simulated,
+                                       run.sampling.extrapolated ? 1 : 0,
+                                       run.activity ? run.activity->executed_macs : -1};
+    });
+  };
+  const KernelOverrides tile{GemmShape{64, 64, 32}, {}, {}};
+  const KernelOverrides streamed{GemmShape{64, 64, 32}, {}, {}, Decomposition::kStreamK};
+  const std::int64_t macs = 320 * 640 * 288;
+  for (const auto& [shape, kernel] :
+       {std::pair{GemmShape{300, 600, 288}, tile}, std::pair{GemmShape{300, 600, 288}, streamed}}) {
+    const std::vector<std::int64_t> whole = run_in_turn(false, shape, kernel);
+    EXPECT_EQ(run_in_turn(true, shape, kernel), whole);
+    EXPECT_EQ(whole, (std::vector<std::int64_t>{whole.front(), 40, 0, macs}));
+  }
+}
+
+TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
+  const GpuSpec gpu = load_architecture("t4").gpu;
+  const auto run_all = [&](bool extrapolate) {
+    return in_child<std::int64_t>(5, [&] {
+      GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate, ""});
+      const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
+      return std::vector<std::int64_t>{run.cycles, run.traffic.l2_read, run.traffic.dram_read,
+                                       run.traffic.dram_written,
+                                       run.activity ? run.activity->executed_macs : -1};
+    });
+  };
+  EXPECT_EQ(run_all(true), run_all(false));
+}
+
 TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();
