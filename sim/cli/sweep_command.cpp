@@ -229,8 +229,22 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
   return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
+/// Before there is a file of results: throws where no point is left, or no condition can say.
+void require_points(const SweepPlan& plan) {
+  bool any = false;
+  plan.for_each([&](std::uint64_t) {
+    any = true;
+    return false;
+  });
+  if (!any) {
+    JsonPlace{printable(plan.spec().file.string()), "/where"}.fail(
+        fmt::format("leaves none of the {} points", plan.product()));
+  }
+}
+
 int run(const Arguments& arguments) {
   Job job(arguments);
+  require_points(job.plan);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <sqlite3.h>
 
 namespace sptc::sim {
@@ -154,6 +155,14 @@ std::string sql_name(std::string_view name) {
     result += c == '"' ? "\"\"" : std::string(1, c);
   }
   return result + "\"";
+}
+
+std::string as_column(std::string_view name) {
+  std::string result(name);
+  for (char& c : result) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
 }
 
 }  // namespace sptc::sim

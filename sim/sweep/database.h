@@ -70,4 +70,7 @@ class Database {
 /// `name` as an identifier of SQL.
 std::string sql_name(std::string_view name);
 
+/// `name` in lower case: the same for all names that SQLite takes for one column.
+std::string as_column(std::string_view name);
+
 }  // namespace sptc::sim

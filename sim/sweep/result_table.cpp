@@ -12,8 +12,9 @@ namespace sptc::sim {
 
 bool TableLayout::is_fixed(std::string_view name) const {
   const auto has = [&](const std::vector<Column>& columns) {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&](const Column& column) { return column.name == name; });
+    return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
+      return as_column(column.name) == as_column(name);
+    });
   };
   return has(front) || has(end);
 }

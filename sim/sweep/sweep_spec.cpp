@@ -8,6 +8,7 @@
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 #include "sim/sweep/axis_values.h"
+#include "sim/sweep/database.h"
 #include "sim/sweep/digest.h"
 #include "sim/trace/workload_text.h"
 
@@ -249,13 +250,14 @@ class SpecReader {
         !std::all_of(axis.name.begin(), axis.name.end(), word)) {
       fail("must be a letter and letters, digits and underscores: give another with 'name'");
     }
-    const auto is_prefix = [&](std::string_view prefix) { return axis.name.starts_with(prefix); };
-    if (std::count(kReservedNames.begin(), kReservedNames.end(), axis.name) > 0 ||
+    const std::string column = as_column(axis.name);
+    const auto is_prefix = [&](std::string_view prefix) { return column.starts_with(prefix); };
+    if (std::count(kReservedNames.begin(), kReservedNames.end(), column) > 0 ||
         std::any_of(kReservedPrefixes.begin(), kReservedPrefixes.end(), is_prefix)) {
       fail("has a meaning of its own in the results: give another with 'name'");
     }
     for (const SweepAxis& other : spec_.axes) {
-      if (other.name == axis.name) {
+      if (as_column(other.name) == column) {
         fail("is taken by another axis: give another with 'name'");
       }
     }
@@ -315,7 +317,8 @@ class SpecReader {
     dimension.size = axes.front().values.size();
     for (SweepAxis& axis : axes) {
       for (const std::size_t i : dimension.axes) {  // zipped axes do not know each other yet
-        if (spec_.axes[i].name == axis.name || spec_.axes[i].target == axis.target) {
+        if (as_column(spec_.axes[i].name) == as_column(axis.name) ||
+            spec_.axes[i].target == axis.target) {
           axis.place.fail(fmt::format("'{}' stands twice in the zip", axis.name));
         }
       }

@@ -216,12 +216,34 @@ void SweepStore::create() {
   database_->execute("COMMIT");
 }
 
+bool SweepStore::has_rows() {
+  return !columns_of(*database_, "points").empty() &&
+         database_->value("SELECT EXISTS (SELECT * FROM points)") == "1";
+}
+
+void SweepStore::create_anew() {
+  database_.reset();
+  std::error_code ignored;
+  for (const char* const end : {"-wal", "-shm", "-journal"}) {
+    std::filesystem::remove(file_.string() + end, ignored);
+  }
+  std::filesystem::resize_file(file_, 0, ignored);  // the lock is on this very file
+  database_ = std::make_unique<Database>(file_, Database::Mode::kWrite);
+  create();
+}
+
 void SweepStore::verify(const Options& options) {
   open_sweep(file_);
   const auto recorded = [&](const char* key) {
     return database_->value(fmt::format("SELECT value FROM sweep WHERE key = '{}'", key));
   };
   const std::string shown = printable(file_.string());
+  const bool is_this_sweep = recorded("version") == program_version() &&
+                             recorded("digest") == plan_.digest() &&
+                             recorded("build") == program_digest();
+  if (!is_this_sweep && !has_rows()) {
+    return create_anew();
+  }
   if (recorded("version") != program_version()) {
     throw InputError(
         fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",

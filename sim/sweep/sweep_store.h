@@ -52,7 +52,8 @@ class SweepStore {
     bool mixed_builds = false;  ///< go on with the rows of another build of the same version
   };
 
-  /// Opens `file`, or creates it. Refuses the results of another sweep.
+  /// Opens `file`, or creates it. Refuses the results of another sweep; one without any row gives
+  /// way.
   SweepStore(std::filesystem::path file, const SweepPlan& plan, const Options& options);
 
   SweepStore(const SweepStore&) = delete;
@@ -72,6 +73,8 @@ class SweepStore {
 
  private:
   void create();
+  void create_anew();
+  bool has_rows();
   void verify(const Options& options);
   void begin_writing();
   void open_tables();

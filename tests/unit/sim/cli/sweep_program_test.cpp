@@ -232,6 +232,22 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({path("bad.json")}, "unknown option 'out'");
 }
 
+TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile) {
+  const auto with_condition = [](const std::string& where) {
+    return R"({"schema": "sptcsim-sweep/0.1", "name": "none", "where": ")" + where + R"(",
+        "workloads": [{"m": 1, "n": 1, "k": 1}], "options": {"fidelity": "analytic"},
+        "axes": [{"parameter": "/sms", "values": [1, 2]}]})";
+  };
+  write("none.json", with_condition("sms > 2"));
+  expect_refused({path("none.json"), "--db", path("none.sqlite")},
+                 "/where: leaves none of the 2 points");
+  write("none.json", with_condition("sms == 'x'"));
+  expect_refused({path("none.json"), "--db", path("none.sqlite")}, "the word 'x' is compared");
+  EXPECT_FALSE(std::filesystem::exists(path("none.sqlite")));
+  write("none.json", with_condition("sms > 1"));
+  EXPECT_EQ(sweep({path("none.json"), "--db", path("none.sqlite")}).exit_code, 0);
+}
+
 TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
   const std::string whole = undisturbed();
   expect_refused({"report", path("whole.sqlite"), "--out", path("whole.sqlite")},

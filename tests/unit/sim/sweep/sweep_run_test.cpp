@@ -58,6 +58,7 @@ class Actor : public PointRunner {
     PointOutcome outcome;
     outcome.totals.add({"sparse", "time_us"}, static_cast<std::int64_t>(point.position + 1));
     outcome.totals.add({"speedup"}, 1.5);
+    outcome.totals.add({"area_mm2"}, 7.5);
     outcome.notes = "a note";
     for (const char* variant : {"dense", "sparse"}) {
       PointFigures& row = outcome.operations.emplace_back();
@@ -224,6 +225,21 @@ TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
   expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); }, {"no results of a sweep"});
   expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); }, {"no directory"});
   expect_input_error([&] { SweepStore(directory.path(), plan, {}); }, {"cannot be written"});
+}
+
+TEST_F(SweepRun, AFileWithoutARowGivesWayToAnotherSweep) {
+  const SweepPlan plan = make_plan({{"where", "sms == 'x'"}});
+  expect_input_error([&] { run(plan, "a.sqlite"); }, {"the word 'x' is compared"});
+  run(make_plan(), "a.sqlite");
+  run(make_plan(), "b.sqlite");
+  EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("b.sqlite")));
+}
+
+TEST_F(SweepRun, AnAxisMayHaveTheNameOfATotalInUpperOrLowerCase) {
+  run(make_plan({{"axes", {{{"option", "seed"}, {"name", "Area_mm2"}, {"values", {1, 2}}}}}}),
+      "a.sqlite");
+  Database database = open_sweep(file("a.sqlite"));
+  EXPECT_EQ(database.value("SELECT count(DISTINCT Area_mm2) FROM points"), "2");
 }
 
 // A sweep that ends puts the file in order in the place of the one that another sweep waits for.

@@ -90,6 +90,21 @@ TEST(SweepSpec, RefusesAxesThatSayNothingOrTooMuch) {
   expect_axis_refused(
       {{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "a"}, {"values", {3, 4}}}}}},
       "stands twice in the zip");
+  expect_axis_refused(
+      {{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "A"}, {"values", {3, 4}}}}}},
+      "stands twice in the zip");
+}
+
+// To SQLite columns are alike in upper and lower case.
+TEST(SweepSpec, RefusesNamesThatDifferFromAnotherColumnInTheirCaseOnly) {
+  for (const char* const name : {"Speedup", "STATUS", "Dense_time_us", "Workload"}) {
+    expect_axis_refused({{"option", "seed"}, {"name", name}, {"values", {1}}},
+                        std::string("'") + name + "' has a meaning of its own");
+  }
+  expect_refused({{"axes",
+                   {{{"option", "seed"}, {"name", "a"}, {"values", {1, 2}}},
+                    {{"option", "check"}, {"name", "A"}, {"values", {"none"}}}}}},
+                 "/axes/1: the name 'A' is taken by another axis");
 }
 
 TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
