@@ -141,7 +141,10 @@ class Laboratory {
 class Trials {
   // All rates alike: a little more than needed, in steps that whole dot units and banks allow.
   static constexpr double kMargin = 1.02, kSteps = 16;
-  static constexpr int kRounds = 2;  // each learns from the one before
+  static constexpr int kRounds = 2, kRoundsAlike = 4;  // each learns from the one before
+  // Times the least of all rates that is enough: what is named is no more than that, if the rounds
+  // allow it.
+  static constexpr double kNear = 1.2;
 
  public:
   Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
@@ -158,7 +161,7 @@ class Trials {
       plan_for_less_time();
       run_planned();
     }
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kRoundsAlike; ++round) {
       plan_all_rates_alike();
       run_planned();
     }
@@ -260,25 +263,52 @@ class Trials {
     }
   }
 
-  /// By what was simulated with all of them this one and twice as fast, and with what was tried
-  /// since: on the line through the two next to the target, of logarithms.
+  /// Of all rates alike, the slowest ones that are known to take half of the dense time, or the
+  /// fastest that were tried.
+  std::map<double, double>::const_iterator enough(std::size_t launch) const {
+    const std::map<double, double>& tried = alike_[launch];
+    auto high = std::next(tried.begin());
+    while (high->second > target_us(launch) && std::next(high) != tried.end()) {
+      ++high;
+    }
+    return high;
+  }
+
+  /// Whether all rates alike are enough, and much slower ones may be.
+  bool is_loose(std::size_t sparse) const {
+    const auto& gains = gains_[sparse];
+    if (!gains || !gains->needed || gains->needed->speedup < 2) {
+      return false;
+    }
+    const auto high = enough(sparse);
+    return gains->needed->speeds == all_rates(high->first) &&
+           high->first > kNear * std::prev(high)->first;
+  }
+
   void plan_all_rates_alike() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      if (!is_open(i) || gains_[i]->saved[Resource::kRates] <= 0) {
-        continue;
-      }
-      auto high = std::next(alike_[i].begin());
-      while (high->second > target_us(i) && std::next(high) != alike_[i].end()) {
-        ++high;
-      }
-      const auto low = std::prev(high);
-      if (high->second < low->second) {
-        const double share =
-            std::log(target_us(i) / low->second) / std::log(high->second / low->second);
-        const double times = low->first * std::pow(high->first / low->first, share);
-        plan_design_at(all_rates(std::ceil(times * kMargin * kSteps) / kSteps), i);
+      if ((is_open(i) && gains_[i]->saved[Resource::kRates] > 0) || is_loose(i)) {
+        if (const auto times = next_alike(i)) {
+          plan_design_at(all_rates(*times), i);
+        }
       }
     }
+  }
+
+  /// Between what is enough and the next one that is not: where the time is half of the dense one
+  /// if a part of it is as many times shorter as rates are faster, or so much slower than what is
+  /// enough that it need not be tried again. Nothing where those two leave no room.
+  std::optional<double> next_alike(std::size_t launch) const {
+    const auto high = enough(launch), low = std::prev(high);
+    if (high->second >= low->second) {
+      return std::nullopt;
+    }
+    const double share = (low->second - target_us(launch)) / (low->second - high->second);
+    const double slower = 1 / low->first + share * (1 / high->first - 1 / low->first);
+    const double aimed = kMargin / slower;
+    const double times = is_loose(launch) ? std::min(aimed, high->first / kNear) : aimed;
+    const double in_steps = std::ceil(times * kSteps) / kSteps;
+    return in_steps > low->first ? std::optional(in_steps) : std::nullopt;
   }
 
   /// What should take `us`, by the closed form.
@@ -322,6 +352,16 @@ class Trials {
     }
   }
 
+  /// Nearer to 2x, or no less with all rates alike slower than those that are known.
+  static bool is_better(const NeededDesign& next, const std::optional<NeededDesign>& known) {
+    if (!known || known->speedup < threshold::kAsGoodAsTwo) {
+      return !known || next.speedup > known->speedup;
+    }
+    const double most = next.speeds.most();
+    return next.speedup >= 2 && next.speeds == all_rates(most) &&
+           known->speeds == all_rates(known->speeds.most()) && most < known->speeds.most();
+  }
+
   /// `launch` took `us` at `speeds`.
   void take(const Speeds& speeds, std::size_t launch, double us) {
     for (const PlannedPair& planned : pairs_) {
@@ -335,8 +375,7 @@ class Trials {
     for (const PlannedNeed& planned : needed_) {
       if (planned.launch == launch && planned.speeds == speeds) {
         const double speedup = 2 * target_us(launch) / us;
-        const auto& known = gains_[launch]->needed;
-        if (!known || (known->speedup < threshold::kAsGoodAsTwo && speedup > known->speedup)) {
+        if (is_better({speeds, speedup}, gains_[launch]->needed)) {
           gains_[launch]->needed = {speeds, speedup, results_[launch].clock_mhz};
         }
       }

@@ -426,5 +426,17 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
   }
 }
 
+// 3.9 times is enough for 1.95x, which counts as 2x, and 5.5 times for 2.00x.
+TEST_F(DesignSpace, TwoTimesIsNotSaidToNeedMuchFasterRatesThanItDoes) {
+  const ProgramOutcome outcome =
+      run("gemm 5120 257 3456 --arch b200 --dtype bf16 --check none --explain --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json sparse = json::parse(outcome.out)["operations"][0]["sparse"];
+  const json& needed = sparse["needed_for_two"];
+  ASSERT_TRUE(needed.is_object()) << sparse.dump();
+  EXPECT_GE(needed["speedup"], 1.95) << needed.dump();
+  EXPECT_LE(needed["times_as_fast"]["l2"], 1.2 * 5.5) << needed.dump();
+}
+
 }  // namespace
 }  // namespace sptc::sim
