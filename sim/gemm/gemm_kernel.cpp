@@ -36,6 +36,7 @@ constexpr int kProducerRegisters = 40;
 constexpr int kRegisterUnit = 8;  // of a thread, setmaxnreg
 constexpr int kThreadsPerWarp = 32;
 constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
+constexpr int kLeastWarpRows = 16;   // four m8n8k4 are one instruction of a warp
 
 /// Bytes that one k-tile of a CTA tile occupies in shared memory.
 std::int64_t stage_bytes(const GemmKernel& kernel) {
@@ -318,17 +319,17 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
   const std::string name =
       std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const std::int64_t depth = shortest_depth(instruction);
-  if (tile.m <= 0 || tile.m % instruction.shape.m != 0 || tile.n <= 0 ||
-      tile.n % instruction.shape.n != 0 || tile.k <= 0 || tile.k % depth != 0 ||
-      std::max({tile.m, tile.n, tile.k}) > kMaxTileExtent) {
+  const int rows = std::max(instruction.shape.m, kLeastWarpRows);
+  if (tile.m <= 0 || tile.m % rows != 0 || tile.n <= 0 || tile.n % instruction.shape.n != 0 ||
+      tile.k <= 0 || tile.k % depth != 0 || std::max({tile.m, tile.n, tile.k}) > kMaxTileExtent) {
     throw InputError("tile " + name + " does not fit " + instruction.ptx_name() +
-                     ": m must be a multiple of " + std::to_string(instruction.shape.m) +
-                     ", n of " + std::to_string(instruction.shape.n) + ", k of " +
-                     std::to_string(depth) + ", each at most " + std::to_string(kMaxTileExtent));
+                     ": m must be a multiple of " + std::to_string(rows) + ", n of " +
+                     std::to_string(instruction.shape.n) + ", k of " + std::to_string(depth) +
+                     ", each at most " + std::to_string(kMaxTileExtent));
   }
   std::optional<GemmKernel> best;
   std::string reason = "cannot be split into at most 32 warps";
-  for (const int warp_m : {64, 32, 16}) {
+  for (const int warp_m : {64, 32, kLeastWarpRows}) {
     for (const int warp_n : {64, 32, 16, 8}) {
       if (tile.m % warp_m != 0 || tile.n % warp_n != 0 ||
           !divides(instruction, {0, 0, warp_m, warp_n}) ||

@@ -270,6 +270,17 @@ TEST(ForcedTile, ThatNoKernelCanHaveIsRefusedWithTheReason) {
   EXPECT_FALSE(forced({128, 128, 64}, 17).empty());
 }
 
+// m8n8k4 has eight rows, and a warp's instruction 16.
+TEST(ForcedTile, WithRowsThatNoWarpHasIsRefusedForThose) {
+  const GpuSpec v100 = load_architecture("v100-sxm2-16gb").gpu;
+  for (const std::int64_t rows : {8, 24}) {
+    const KernelOverrides tile{GemmShape{rows, 24, 8}, {}, {}};
+    expect_input_error(
+        [&] { choose_kernel(problem(512, 512, 512), tile, v100.kernel_target(), false); },
+        {"m must be a multiple of 16, n of 8"});
+  }
+}
+
 TEST(ChooseKernel, CountsTheRegistersInWhichATileWaits) {
   GpuSpec gpu = a100();
   const KernelOverrides tile{GemmShape{128, 128, 32}, 2, {}};
