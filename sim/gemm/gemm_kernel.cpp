@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/gemm/work_schedule.h"
 #include "sim/sm/occupancy.h"
 
 #include <algorithm>
@@ -225,6 +226,7 @@ CtaTile GemmKernel::rasterise(std::int64_t cta) const {
 }
 
 KernelResult GemmKernel::result(std::int64_t sms) const {
+  const std::int64_t launched = WorkSchedule::ctas_launched(*this, ctas(), k_tiles(), sms);
   return {cta_tile,
           warp_tile,
           executed,
@@ -234,11 +236,12 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           stream_k(),
           persistent(),
           std::max(cluster_ctas, cta_group),
-          ctas(),
+          ctas() / split_k,
+          launched,
           ctas_per_sm,
           occupancy_limit,
           carve_out,
-          ceil_div(ctas(), sms * ctas_per_sm)};
+          ceil_div(launched, sms * ctas_per_sm)};
 }
 
 namespace {

@@ -21,7 +21,8 @@ struct KernelResult {
   bool stream_k = false;
   bool persistent = false;
   int cluster_ctas = 1;              ///< 1: no clusters
-  std::int64_t ctas = 0;             ///< per launch, batch included
+  std::int64_t output_tiles = 0;     ///< batch included, slices of K not
+  std::int64_t ctas = 0;             ///< that are launched, batch included
   std::int64_t ctas_per_sm = 0;      ///< resident at once
   std::string_view occupancy_limit;  ///< registers, shared memory, warps or CTAs
   Bytes carve_out;                   ///< of an SM's memory, for shared memory
@@ -32,7 +33,7 @@ struct KernelResult {
 struct SamplingResult {
   std::int64_t sms_simulated = 0;
   bool extrapolated = false;  ///< main loop or CTA rounds multiplied after a period was detected
-  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated
+  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated; in turn, of the longest
 };
 
 }  // namespace sptc::sim

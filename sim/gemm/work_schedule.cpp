@@ -13,27 +13,28 @@ constexpr std::int64_t kShortestStretch = 2;
 
 }  // namespace
 
+std::int64_t WorkSchedule::ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles,
+                                         std::int64_t k_tiles, std::int64_t sms) {
+  const std::int64_t resident = sms * kernel.ctas_per_sm;
+  if (kernel.stream_k()) {
+    return stream_of(output_tiles, k_tiles, resident).stretches;
+  }
+  return kernel.persistent() ? std::min(output_tiles, resident) : output_tiles;
+}
+
 WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
                            std::int64_t k_tiles, std::int64_t sms, Slices slices) {
   ensure(output_tiles > 0 && k_tiles > 0, "a schedule of nothing");
-  const std::int64_t resident = sms * kernel.ctas_per_sm;
-  if (kernel.decomposition == Decomposition::kDataParallel) {
-    work_.resize(static_cast<std::size_t>(kernel.persistent() ? std::min(output_tiles, resident)
-                                                              : output_tiles));
-    for (std::int64_t tile = 0; tile < output_tiles; ++tile) {
-      const std::int64_t depth = slices == Slices::kWhole ? kernel.k_tiles_of(tile) : k_tiles;
-      work_[static_cast<std::size_t>(tile % ctas())].push_back({tile, 0, depth});
-    }
-    return;
-  }
-  const auto [streamed, stretches] = stream_of(output_tiles, k_tiles, resident);
-  work_.resize(static_cast<std::size_t>(stretches));
+  work_.resize(static_cast<std::size_t>(ctas_launched(kernel, output_tiles, k_tiles, sms)));
+  const std::int64_t streamed =
+      kernel.stream_k() ? stream_of(output_tiles, k_tiles, sms * kernel.ctas_per_sm).tiles : 0;
   if (streamed > 0) {
     add_stream(streamed, k_tiles);
     count_peers();
   }
   for (std::int64_t tile = streamed; tile < output_tiles; ++tile) {
-    work_[static_cast<std::size_t>((tile - streamed) % ctas())].push_back({tile, 0, k_tiles});
+    const std::int64_t depth = slices == Slices::kWhole ? kernel.k_tiles_of(tile) : k_tiles;
+    work_[static_cast<std::size_t>((tile - streamed) % ctas())].push_back({tile, 0, depth});
   }
 }
 

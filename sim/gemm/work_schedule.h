@@ -41,6 +41,10 @@ class WorkSchedule : public CtaWork {
   /// whose stretch begins within an output tile. None where `kernel` is not stream-K.
   static std::int64_t partial_sum_bytes(const GemmKernel& kernel, std::int64_t sms);
 
+  /// CTAs of that schedule.
+  static std::int64_t ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles,
+                                    std::int64_t k_tiles, std::int64_t sms);
+
   std::int64_t ctas() const { return static_cast<std::int64_t>(work_.size()); }
   std::span<const WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];

@@ -122,6 +122,7 @@ void visit_kernel(const KernelResult& kernel, const Visit& visit) {
         std::string_view(kernel.stream_k ? "stream-k" : "data-parallel"));
   visit("kernel", "persistent", kernel.persistent);
   visit("kernel", "cluster_ctas", std::int64_t{kernel.cluster_ctas});
+  visit("kernel", "output_tiles", kernel.output_tiles);
   visit("kernel", "ctas", kernel.ctas);
   visit("kernel", "ctas_per_sm", kernel.ctas_per_sm);
   visit("kernel", "occupancy_limit", kernel.occupancy_limit);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -66,6 +67,28 @@ TEST(WorkSchedule, StreamKGivesEveryKTileToOneCtaAndAsManyToEach) {
       EXPECT_EQ(peers[tile], others[tile]) << tile;
     }
     EXPECT_EQ(schedule.shares_tiles(), tiles % resident != 0) << tiles;
+  }
+}
+
+TEST(WorkSchedule, HasTheCtasThatTheResultOfAKernelSays) {
+  const GpuSpec h100 = load_architecture("h100-sxm5-80gb").gpu;
+  const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
+  const KernelOverrides streamed{GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK};
+  const KernelOverrides sliced{GemmShape{128, 128, 64}, {}, 3};
+  for (const GemmShape& shape : {GemmShape{4096, 4096, 4096}, {256, 256, 16384}, {64, 64, 64}}) {
+    for (const auto& [gpu, overrides] : {std::pair(&h100, KernelOverrides{}),
+                                         std::pair(&h100, sliced), std::pair(&a100, streamed)}) {
+      const GemmProblem problem{shape, 2, DataType::kF16, false};
+      if (shape.k == 64 && overrides.split_k) {
+        continue;
+      }
+      const GemmKernel kernel = choose_kernel(problem, overrides, gpu->kernel_target(), false);
+      const KernelResult result = kernel.result(gpu->sms);
+      const WorkSchedule schedule(kernel, kernel.ctas(), kernel.k_tiles(), gpu->sms);
+      EXPECT_EQ(result.ctas, schedule.ctas()) << gpu->name << ' ' << shape.m;
+      EXPECT_EQ(result.output_tiles, 2 * kernel.tiles_m() * kernel.tiles_n());
+      EXPECT_EQ(result.waves, 1);
+    }
   }
 }
 

@@ -147,11 +147,11 @@ TEST(JsonReport, HasTheKeysOfTheSchema) {
             (std::set<std::string>{"kernel", "cycles", "time_us", "launch_us", "calibration_us",
                                    "clock_mhz", "tflops", "utilization", "padding", "bound_by",
                                    "bytes", "busy_cycles", "sampling", "check"}));
-  EXPECT_EQ(
-      keys(op["dense"]["kernel"]),
-      (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k",
-                             "decomposition", "persistent", "cluster_ctas", "ctas", "ctas_per_sm",
-                             "occupancy_limit", "shared_memory_carve_out_bytes", "waves"}));
+  EXPECT_EQ(keys(op["dense"]["kernel"]),
+            (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k",
+                                   "decomposition", "persistent", "cluster_ctas", "output_tiles",
+                                   "ctas", "ctas_per_sm", "occupancy_limit",
+                                   "shared_memory_carve_out_bytes", "waves"}));
   EXPECT_EQ(keys(op["dense"]["check"]),
             (std::set<std::string>{"mode", "elements", "worst_error", "bound", "worst_ratio",
                                    "mismatches", "undecided"}));
