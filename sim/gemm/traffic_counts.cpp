@@ -3,6 +3,7 @@
 
 #include "models/mma/register_map.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/sm/warpgroup_unit.h"
 
 #include <algorithm>
 #include <optional>
@@ -76,6 +77,14 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
       kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b + of_metadata;
   const std::int64_t steps = kernel.k_tiles() * kernel.k_steps_per_tile();
   return steps * per_step * mma::kWarpLanes * 4 * kernel.warps() * kernel.ctas();
+}
+
+std::int64_t multiplied_bytes(const GemmKernel& kernel) {
+  if (!kernel.executed.is_asynchronous()) {
+    return 0;
+  }
+  return kernel.issued_macs() / kernel.executed.macs() *
+         WarpgroupUnit::operand_bytes(kernel.executed, false, kernel.cta_group).count();
 }
 
 std::int64_t copied_bytes(const GemmKernel& kernel) {

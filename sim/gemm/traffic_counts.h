@@ -25,12 +25,16 @@ ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memor
 struct MemoryTraffic {
   std::int64_t shared_memory_read = 0;     ///< loads of fragments
   std::int64_t shared_memory_written = 0;  ///< copies of tiles
+  /// Operands that warpgroups multiply straight from shared memory: no warp loads them.
+  std::int64_t shared_memory_multiplied = 0;
   std::int64_t l2_read = 0;
   std::int64_t l2_written = 0;
   std::int64_t dram_read = 0;
   std::int64_t dram_written = 0;
 
-  std::int64_t shared_memory() const { return shared_memory_read + shared_memory_written; }
+  std::int64_t shared_memory() const {
+    return shared_memory_read + shared_memory_written + shared_memory_multiplied;
+  }
   std::int64_t l2() const { return l2_read + l2_written; }
   std::int64_t dram() const { return dram_read + dram_written; }
   void add(const ReductionBytes& reduction);
@@ -47,6 +51,9 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 /// The same in closed form: every k-step loads the fragments of the warp tile once; warpgroups load
 /// none.
 std::int64_t fragment_bytes(const GemmKernel& kernel);
+
+/// Bytes that warpgroups multiply straight from shared memory.
+std::int64_t multiplied_bytes(const GemmKernel& kernel);
 
 /// Bytes that all CTAs copy, and those of them that the L2 reads, what it reads for several CTAs of
 /// a cluster counted once; and bytes that they write to it: the operand tiles and D without

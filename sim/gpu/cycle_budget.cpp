@@ -2,24 +2,11 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include "sim/gemm/work_schedule.h"
-#include "sim/sm/warpgroup_unit.h"
 
 #include <algorithm>
 
 namespace sptc::sim {
 namespace {
-
-/// Bytes that warpgroups multiply straight from shared memory: no warp loads them.
-double multiplied_from_shared_memory(const GemmKernel& kernel) {
-  if (!kernel.executed.is_asynchronous()) {
-    return 0;
-  }
-  const double instructions =
-      static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.executed.macs());
-  return instructions *
-         static_cast<double>(
-             WarpgroupUnit::operand_bytes(kernel.executed, false, kernel.cta_group).count());
-}
 
 /// Work of the busiest SM, in CTAs with an output tile each. Stream-K cuts its work into equal
 /// stretches.
@@ -52,8 +39,7 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
   const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_read : 0;
-  const double shared = static_cast<double>(traffic.shared_memory() + through_l1) +
-                        multiplied_from_shared_memory(kernel);
+  const auto shared = static_cast<double>(traffic.shared_memory() + through_l1);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   // What the L2 reads once for a cluster passes the port of each of its SMs.

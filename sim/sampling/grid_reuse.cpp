@@ -328,6 +328,7 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reu
   traffic.shared_memory_read = fragment_bytes(kernel);
   traffic.l2_read = l2_read_bytes(kernel) + partial_sums;
   traffic.shared_memory_written = copied_bytes(kernel);
+  traffic.shared_memory_multiplied = multiplied_bytes(kernel);
   traffic.l2_written = stored_bytes(kernel) + partial_sums;
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);

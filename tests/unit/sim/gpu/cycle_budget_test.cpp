@@ -118,6 +118,7 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
   const double read = 4096.0 / 16 * 2 * (64 + 256) * 16 * 2;
   const double written = 4096.0 * (128 + 256) * 2;
   EXPECT_DOUBLE_EQ(budget(wgmma, traffic).shared_memory, 4 * (read + written) / 128);
+  EXPECT_EQ(static_cast<double>(traffic.shared_memory()), 512 * (read + written));
 }
 
 TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEachOfItsSms) {

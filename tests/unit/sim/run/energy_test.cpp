@@ -39,7 +39,7 @@ VariantResult figures(bool sparse = false) {
   result.clock_scaling.boost_clock_mhz = 1000;
   result.tflops = 1;
   result.utilization = 0.5;
-  result.traffic = {65536, 32768, 20000, 12000, 8000, 4000};
+  result.traffic = {65536, 32768, 0, 20000, 12000, 8000, 4000};
   result.budget.cycles = 2000;
   result.budget.tensor = 1600;
   result.budget.tensor_mean = 800;
@@ -98,6 +98,7 @@ TEST(LaunchEvents, OfWgmmaTakeBothOperandsFromSharedMemory) {
   VariantResult hopper = figures(true);
   hopper.kernel.instruction = mma::parse_instruction("wgmma.sp.m64n128k32.f32.f16.f16");
   hopper.traffic.shared_memory_read = 0;
+  hopper.traffic.shared_memory_multiplied = 1 << 20;  // counted by instructions
   const energy::EventCounts counts = launch_events(layer(), true, hopper, {}, 32);
   constexpr double kMacs = 128 * 128 * 64 / 2;
   constexpr double kInstructions = kMacs / (64 * 128 * 16);
