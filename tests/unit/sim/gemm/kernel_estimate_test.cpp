@@ -94,6 +94,23 @@ TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
   }
 }
 
+TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
+  for (const Form form : {estimate, simulated_estimate}) {
+    const KernelEstimate one = on(a100(), one_wave(1), form), two = on(a100(), one_wave(2), form);
+    EXPECT_EQ(one.tensor_us, two.tensor_us);
+    EXPECT_EQ(one.serial.data_path, 1);
+    EXPECT_EQ(one.serial.sm_port, 1);
+    const double one_behind_the_other =
+        std::max(one.tensor_us, one.shared_memory_us) + one.sm_port_us + one.latency_us;
+    EXPECT_GE(one.beside_dram_us(1), one_behind_the_other);
+    EXPECT_LT(two.time_us(1), one.time_us(1));
+  }
+  // CTAs of an SM fill each other's time.
+  const KernelEstimate several = on(a100(), with_tile(problem(4096, 4096, 4096), 1));
+  EXPECT_EQ(several.serial.data_path, 0.5);
+  EXPECT_GT(several.time_us(1), on(a100(), with_tile(problem(4096, 4096, 4096), 2)).time_us(1));
+}
+
 TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
   const KernelEstimate one = on(a100(), with_tile(problem(108 * 128, 128, 4096)));
   EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(512, 512, 4096))).sm_port_us, one.sm_port_us);
