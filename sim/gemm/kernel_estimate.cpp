@@ -378,7 +378,9 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   if (kernel.stream_k()) {
     const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
     result.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
-    result.dram_us += all / dram_bytes_per_us(target);
+    // As of split-K, the L2 keeps what it can until it is read.
+    const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
+    result.dram_us += lost / dram_bytes_per_us(target);
     // Partial sums are stored, a flag is read, then the sums: once for each CTA.
     const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
     result.fill_us +=

@@ -92,7 +92,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
   // The traffic that is counted per CTA may be more than what the form has.
   const CycleBudget bounds =
-      cycle_budget(kernel, waited_for(kernel, result.traffic), 0, result.clock_mhz, gpu);
+      cycle_budget(kernel, waited_for(kernel, result.traffic, gpu.sms), 0, result.clock_mhz, gpu);
   const double cycles = std::max(in_sms * result.clock_mhz, bounds.dram);
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);

@@ -57,7 +57,8 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   return budget;
 }
 
-MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic) {
+MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms) {
+  traffic.dram_written -= WorkSchedule::partial_sum_bytes(kernel, sms);
   traffic.dram_written /= kernel.split_k;
   return traffic;
 }

@@ -31,8 +31,8 @@ struct CycleBudget {
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
 
-/// Of `traffic` what a launch waits for at the least: the L2 may keep slices of K until they are
-/// summed.
-MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic);
+/// Of `traffic` what a launch on `sms` SMs waits for at the least: the L2 may keep partial sums
+/// until they are read.
+MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms);
 
 }  // namespace sptc::sim

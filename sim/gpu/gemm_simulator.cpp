@@ -131,7 +131,7 @@ class GemmSimulator::Impl {
   /// more than the rest, can lead below.
   std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
     const CycleBudget bounds =
-        cycle_budget(kernel, waited_for(kernel, run.traffic), 0, run.clock_mhz, spec_);
+        cycle_budget(kernel, waited_for(kernel, run.traffic, spec_.sms), 0, run.clock_mhz, spec_);
     // What the L1 has the L2 is not asked for.
     const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
     return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));

@@ -137,7 +137,7 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       row("v100-sxm2-16gb", {4544, 832, 416}, false, 0.08),
       row("t4", {1076, 6784, 32}, false, 0.09), row("t4", {1600, 1109, 32}, false, 0.15),
       row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.06, Decomposition::kStreamK),
-      row("b200", {2048, 256, 2880}, false, 0.05, Decomposition::kStreamK),
+      row("b200", {2048, 256, 2880}, false, 0.06, Decomposition::kStreamK),
       // D is more than the L2 may keep, and all of it comes at once.
       row("t4", {256, 5248, 32}, false, 0.02), row("a40", {1792, 1920, 64}, true, 0.02),
       // One round of CTAs. The second k-tile of each comes sooner than the others can.
