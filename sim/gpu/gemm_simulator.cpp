@@ -195,7 +195,9 @@ class GemmSimulator::Impl {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     KernelLaunch short_launch = launch.of(program, tiles);
     short_launch.recorder = recorder;
-    const bool unlike = recorder == nullptr && launch.kernel.all_k_tiles() % k_tiles != 0;
+    // Grids that are carried on have a recorder, or are stream-K and cut K themselves.
+    const bool unlike = recorder == nullptr && launch.kernel.split_k > 1 &&
+                        launch.kernel.all_k_tiles() % k_tiles != 0;
     if (!launch.scheduled() && !unlike) {
       return gpu_.run(short_launch, parts, l2_share);
     }

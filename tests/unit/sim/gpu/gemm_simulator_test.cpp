@@ -179,6 +179,15 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
   }
 }
 
+TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  const GemmRun less = run_stream_k(simulator, {4096, 4096, 8192});
+  const GemmRun more = run_stream_k(simulator, {4096, 4096, 10240});
+  ASSERT_TRUE(less.sampling.extrapolated && more.sampling.extrapolated);
+  const double growth = static_cast<double>(more.cycles) / static_cast<double>(less.cycles);
+  EXPECT_NEAR(growth, 10240.0 / 8192, 0.1);
+}
+
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   GemmSimulator simulator(load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false, ""});
   const GemmShape shape{1088, 128, 1088};
