@@ -2,9 +2,9 @@
 // What DRAM is counted to deliver where all SMs are simulated: each operand at least once, also
 // where the rows of a k-tile are no multiple of a sector of 32 bytes.
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "tests/support/compulsory_bytes.h"
 
 #include <gtest/gtest.h>
 
@@ -13,16 +13,6 @@
 
 namespace sptc::sim {
 namespace {
-
-std::int64_t operand_bytes(const GemmKernel& kernel) {
-  const GemmBytes bytes(kernel);
-  const GemmShape& shape = kernel.problem.shape;
-  std::int64_t of_a = bytes.row_bytes(Operand::kA, shape.k);
-  if (kernel.instruction.sparse) {
-    of_a += bytes.row_bytes(Operand::kMetadata, shape.k);
-  }
-  return kernel.problem.batch * (shape.m * of_a + shape.n * bytes.row_bytes(Operand::kB, shape.k));
-}
 
 void expect_all_is_read(const std::string& name, Decomposition decomposition) {
   const GpuSpec gpu = load_architecture(name).gpu;
@@ -37,7 +27,7 @@ void expect_all_is_read(const std::string& name, Decomposition decomposition) {
     overrides.decomposition = decomposition;
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     const GemmKernel kernel = choose_kernel(problem, overrides, gpu.kernel_target(), false);
-    EXPECT_GE(run.traffic.dram_read, operand_bytes(kernel))
+    EXPECT_GE(run.traffic.dram_read, compulsory_bytes(kernel))
         << name << " " << problem.shape.m << "x" << problem.shape.n << "x" << problem.shape.k;
     EXPECT_LE(run.traffic.dram_read, run.traffic.l2_read);
   }

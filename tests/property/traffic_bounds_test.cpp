@@ -7,6 +7,7 @@
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/sampling/grid_reuse.h"
+#include "tests/support/compulsory_bytes.h"
 
 #include <gtest/gtest.h>
 
@@ -70,16 +71,6 @@ KernelOverrides random_overrides(Random& random) {
     overrides.stages = static_cast<int>(2 + random.below(3));
   }
   return overrides;
-}
-
-std::int64_t compulsory_bytes(const GemmKernel& kernel) {
-  const GemmBytes bytes(kernel);
-  const GemmShape& shape = kernel.problem.shape;
-  std::int64_t of_a = bytes.row_bytes(Operand::kA, shape.k);
-  if (kernel.instruction.sparse) {
-    of_a += bytes.row_bytes(Operand::kMetadata, shape.k);
-  }
-  return kernel.problem.batch * (shape.m * of_a + shape.n * bytes.row_bytes(Operand::kB, shape.k));
 }
 
 std::string describe(const GemmKernel& kernel, const std::string& gpu) {
