@@ -92,8 +92,9 @@ class GemmSimulator::Impl {
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const double on_gpu_us =
-        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz, times,
-                             simulated, result.clock_mhz / spec_.boost_clock_mhz);
+        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz,
+                             result.budget.dram / result.clock_mhz, times, simulated,
+                             result.clock_mhz / spec_.boost_clock_mhz);
     const double calibration = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
                                                   calibrated.main_loop_stretch);
     result.calibration_us = calibration / result.clock_mhz;

@@ -25,10 +25,11 @@ struct CalibratedKernel {
   /// the DRAM of the GPU.
   KernelEstimate form(const KernelEstimate& on_gpu, const KernelEstimate& simulated) const;
 
-  /// Time on the GPU of what takes `simulated_us` in the model, without what is outside the SMs.
+  /// Time on the GPU of what takes `simulated_us` in the model, without what is outside the SMs,
+  /// and for `dram_us` of which DRAM works: more than in closed form where the L2 keeps less.
   /// `on_gpu` and `simulated`: both closed forms of the launch, which say what passes beside DRAM.
   /// `ratio`: of the SM clock to the boost clock.
-  double in_sms_us(double simulated_us, const KernelEstimate& on_gpu,
+  double in_sms_us(double simulated_us, double dram_us, const KernelEstimate& on_gpu,
                    const KernelEstimate& simulated, double ratio) const;
 };
 

@@ -84,6 +84,22 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
   EXPECT_GT(simulator.run({{64, 64, 64}, 1, DataType::kTf32, true}, {}, nullptr).cycles, 0);
 }
 
+// DRAM reads more than in closed form here: what an eighth of its bandwidth adds is no work of SMs.
+TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
+  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  GpuSpec slow = shipped;
+  slow.fitted_design = std::make_shared<const GpuSpec>(shipped);
+  slow.memory.dram_gb_per_s /= 8;
+  const std::vector<double> us = in_child<double>(2, [&] {
+    const GemmRun run =
+        GemmSimulator(slow, {}).run({{4096, 4096, 2048}, 1, DataType::kF16, false}, {}, nullptr);
+    return std::vector<double>{static_cast<double>(run.cycles) / run.clock_mhz + run.calibration_us,
+                               run.budget.dram / run.clock_mhz};
+  });
+  EXPECT_GE(us[0], us[1]);
+  EXPECT_LT(us[0], 1.05 * us[1]);
+}
+
 TEST(GemmSimulator, TwiceTheDramIsNotSlowerAtTheSustainedClock) {
   const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
   GpuSpec doubled = shipped;

@@ -54,8 +54,8 @@ TEST(Calibration, TakesTheFormOfTheModelToThatOfTheGpuAtEveryClock) {
     const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
     for (const double ratio : {1.0, 0.5}) {
       const double expected = on_gpu.time_us(ratio) - on_gpu.outside_us();
-      EXPECT_NEAR(calibrated.in_sms_us(simulated.time_us(ratio) - simulated.outside_us(), on_gpu,
-                                       simulated, ratio),
+      EXPECT_NEAR(calibrated.in_sms_us(simulated.time_us(ratio) - simulated.outside_us(),
+                                       simulated.dram_beside_us(), on_gpu, simulated, ratio),
                   expected, 1e-9 * expected)
           << shape.m << "x" << shape.n << "x" << shape.k << " at " << ratio;
     }
@@ -71,7 +71,7 @@ TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs)
   double before = 0;
   double us = 1;
   for (int step = 0; step < 73; ++step, us *= 1.1) {  // up to a millisecond
-    const double now = calibrated.in_sms_us(us, on_gpu, simulated, 1);
+    const double now = calibrated.in_sms_us(us, 0, on_gpu, simulated, 1);
     EXPECT_GT(now, before) << us;
     before = now;
   }
@@ -79,8 +79,20 @@ TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs)
   on_gpu.dram_us *= 1000;
   simulated.dram_us *= 1000;
   const double dram_us = simulated.dram_us + simulated.around_us(1);
-  EXPECT_NEAR(calibrated.in_sms_us(dram_us, on_gpu, simulated, 1),
+  EXPECT_NEAR(calibrated.in_sms_us(dram_us, dram_us, on_gpu, simulated, 1),
               on_gpu.dram_us + on_gpu.around_us(1), 0.001 * dram_us);
+}
+
+TEST(Calibration, DoesNotTakeForWorkOfTheSmsWhatDramDoesMoreThanInClosedForm) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const KernelTarget target = gpu.kernel_target();
+  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
+  const KernelEstimate on_gpu = estimate(calibrated.kernel, target);
+  const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  const double in_form = on_gpu.time_us(1) - on_gpu.outside_us();
+  const double us = 4 * simulated.time_us(1);
+  EXPECT_NEAR(calibrated.in_sms_us(us, us, on_gpu, simulated, 1), in_form, 0.02 * in_form);
+  EXPECT_GT(calibrated.in_sms_us(us, 0, on_gpu, simulated, 1), 3 * in_form);
 }
 
 TEST(Calibration, OfADerivedDesignIsThatOfTheShippedOne) {
@@ -110,7 +122,7 @@ TEST(Calibration, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
       "max_shared_memory_per_cta_bytes": {"value": 300000, "evidence": "assumed", "source": "x"}})");
   const CalibratedKernel kernel = ShippedDesign(large).kernel(kProblem, deep, false);
   EXPECT_FALSE(kernel.stretch.has_value());
-  EXPECT_EQ(kernel.in_sms_us(12.5, {}, {}, 1), 12.5);
+  EXPECT_EQ(kernel.in_sms_us(12.5, 0, {}, {}, 1), 12.5);
 }
 
 TEST(Calibration, OfASweptDesignIsThatOfTheDesignThatTheSweepStartsFrom) {
