@@ -59,8 +59,14 @@ void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts, doubl
 
 CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts) {
   if (static_cast<std::int64_t>(sms_.size()) == all_sms_) {
-    return [next = std::int64_t{0}, ctas = kernel.ctas](std::size_t, std::int64_t) mutable {
-      return next < ctas ? next++ : -1;
+    return [next = std::int64_t{0}, ctas = kernel.ctas,
+            left = std::vector<std::int64_t>(sms_.size(), kernel.most_ctas_of_sm(all_sms_))](
+               std::size_t sm, std::int64_t) mutable {
+      if (next == ctas || left[sm] == 0) {
+        return std::int64_t{-1};
+      }
+      --left[sm];
+      return next++;
     };
   }
   if (kernel.observer != nullptr) {

@@ -156,7 +156,7 @@ void Followers::tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycl
 
 std::int64_t Followers::take_cta(int sm) {
   std::int64_t& taken = ctas_of_sm_[static_cast<std::size_t>(sm)];
-  if (handed_out_ == kernel_->ctas || taken == ceil_div(kernel_->ctas, std::int64_t{sms_})) {
+  if (handed_out_ == kernel_->ctas || taken == kernel_->most_ctas_of_sm(sms_)) {
     return -1;
   }
   ++taken;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/shape.h"
 #include "models/base/units.h"
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
@@ -78,6 +79,11 @@ struct KernelLaunch {
   TileObserver* observer = nullptr;  ///< absent: nobody wants to know
   TileObserver* recorder = nullptr;  ///< another one
   int cta_group = 1;                 ///< SMs that run an instruction of tcgen05.mma together
+
+  /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
+  /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an
+  /// SM end one soon behind the other: measured times speak against it (configs/CALIBRATION.md).
+  std::int64_t most_ctas_of_sm(std::int64_t sms) const { return ceil_div(ctas, sms); }
 };
 
 }  // namespace sptc::sim
