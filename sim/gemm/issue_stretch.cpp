@@ -78,15 +78,10 @@ OperandFeed slowest_feed(const GemmKernel& kernel, const TensorCoreSpec& core) {
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics) {
   const mma::MmaInstruction& instruction = kernel.instruction;
-  const auto known = mma::find_step_rules(numerics, instruction);
-  if (kernel.executed.is_asynchronous() || !known) {
+  if (kernel.executed.is_asynchronous() || !mma::find_step_rules(numerics, instruction)) {
     return 1;
   }
-  const mma::StepRules rules =
-      mma::with_accumulator(*known, core.accumulator_design(), instruction);
-  mma::StepContext context =
-      mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
-  context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
+  const mma::StepContext context = timed_context(core, numerics, instruction);
   const double interval =
       std::max(issue_interval(core, context, issued_by(kernel, 0)), bank_cycles(kernel, core));
   return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});

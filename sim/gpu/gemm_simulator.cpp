@@ -149,15 +149,9 @@ class GemmSimulator::Impl {
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed;
-    if (is_explored(instruction)) {
-      const mma::StepRules rules = spec_.step_rules(instruction);
-      mma::StepContext context =
-          mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
-      context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
-      return context;
-    }
-    if (!values && (instruction.shape.m != mma::kRows || instruction.shape.n != mma::kCols)) {
-      return mma::StepContext::timing_only(instruction, spec_.sm.tensor_core.dot_width_bytes);
+    const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
+    if (is_explored(instruction) || (!values && !as_values)) {
+      return timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
     }
     return {instruction, spec_.step_rules(instruction)};
   }

@@ -6,6 +6,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/gpu/gpu.h"
 #include "sim/microbench/microbench_program.h"
+#include "sim/tensor_core/issue_interval.h"
 
 #include <algorithm>
 #include <optional>
@@ -35,7 +36,7 @@ mma::StepContext context_of(const GpuSpec& spec, const BenchInstruction& bench) 
   const mma::MmaInstruction instruction =
       matrix != nullptr ? machine_instruction(matrix->instruction)
                         : mma::gemm_instruction(numerics::DataType::kF16, false);
-  return mma::StepContext::timing_only(instruction, spec.sm.tensor_core.dot_width_bytes);
+  return timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
 void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {

@@ -31,6 +31,23 @@ int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instructi
   return std::max(1, rules.products_per_step * bits / 8);
 }
 
+mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view numerics,
+                               const mma::MmaInstruction& instruction) {
+  const auto known = mma::find_step_rules(numerics, instruction);
+  if (!known || known->is_integer() || known->is_f64()) {
+    const int bits = numerics::storage_bits(instruction.a_type);
+    const std::int64_t row_bytes = std::max(1, instruction.compressed_k() * bits / 8);
+    const std::int64_t steps = ceil_div(row_bytes, spec.dot_width_bytes);
+    return mma::StepContext::timing_only(instruction, static_cast<int>(ceil_div(row_bytes, steps)));
+  }
+  const mma::StepRules rules =
+      mma::with_accumulator(*known, spec.accumulator_design(), instruction);
+  mma::StepContext context =
+      mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
+  context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
+  return context;
+}
+
 PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction) {
   const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
     return static_cast<double>(register_bytes(range)) / bytes_per_cycle;

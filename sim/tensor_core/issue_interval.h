@@ -7,6 +7,7 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace sptc::sim {
 
@@ -21,6 +22,12 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
 
 /// Bytes of operand A per row that one step of `rules` takes.
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction);
+
+/// The instruction as it passes the tensor core of `spec`, for its time alone: in the rounding
+/// steps of `numerics` with the accumulator of that tensor core. Sums that are exact, and those
+/// that the numerics do not have, in equal steps, none wider than the dot units.
+mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view numerics,
+                               const mma::MmaInstruction& instruction);
 
 /// Cycles that each register-file port is busy with an instruction.
 struct PortCycles {
