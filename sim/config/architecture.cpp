@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
@@ -21,6 +22,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -277,9 +279,31 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
                    sm.tensor_core.operand_fetch_latency_cycles);
 }
 
+bool has_family(const mma::Target& target, mma::MmaFamily family) {
+  const auto entries = mma::instructions(target);
+  return std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
+    return entry.instruction.family == family;
+  });
+}
+
+/// Instructions of warpgroups are not taken from one generation to another one.
+void check_instruction_set(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
+  const mma::Target& target = mma::find_target(gpu.instruction_set);
+  for (const auto& [key, family] :
+       {std::pair("wgmma_interval_cycles", mma::MmaFamily::kWgmma),
+        std::pair("tcgen05_interval_cycles", mma::MmaFamily::kTcgen05)}) {
+    errors.collect([&] {
+      if (gpu.sm.has(family) && !has_family(target, family)) {
+        (place / key).fail(fmt::format("must be 0: {} has no {}", target.name, mma::name(family)));
+      }
+    });
+  }
+}
+
 /// What no single number can get wrong.
 void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
   check_sm(gpu.sm, root / "sm", errors);
+  check_instruction_set(gpu, root / "sm", errors);
   check_design(gpu, root / "sm" / "tensor_core", errors);
   check_memory(gpu.memory, root / "memory", errors);
   check_kernels(gpu, root / "kernels", errors);

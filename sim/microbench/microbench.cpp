@@ -39,6 +39,16 @@ mma::StepContext context_of(const GpuSpec& spec, const BenchInstruction& bench) 
   return timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
+void require_selector(const GpuSpec& spec, const mma::MmaInstruction& instruction) {
+  const int inputs = spec.sm.tensor_core.selector_inputs;
+  if (instruction.sparse && instruction.sparse_pattern().candidates() > inputs) {
+    throw InputError("'" + spec.name + "' cannot run " + instruction.ptx_name() +
+                     ": its selector has " + std::to_string(inputs) +
+                     (inputs == 1 ? " input" : " inputs") + " and the pattern needs " +
+                     std::to_string(instruction.sparse_pattern().candidates()));
+  }
+}
+
 void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
   constexpr int kWholeTensorCores = 128;  // rows
@@ -64,6 +74,13 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   }
   if (!spec.sm.has(instruction.family)) {
     throw InputError("'" + spec.name + "' has no " + std::string(mma::name(instruction.family)));
+  }
+  require_selector(spec, instruction);
+}
+
+void require_modelled(const GpuSpec& spec, const SharedLoad& which) {
+  if (which.matrix && !has_ldmatrix(mma::find_target(spec.instruction_set))) {
+    throw InputError("'" + spec.name + "' has no " + name_of(which));
   }
 }
 
@@ -180,6 +197,8 @@ class Microbench::Impl {
       require_modelled(spec_, *copy);
     } else if (const auto* load = std::get_if<GlobalLoad>(&which.instruction)) {
       require_modelled(spec_, *load);
+    } else {
+      require_modelled(spec_, std::get<SharedLoad>(which.instruction));
     }
     const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
     if (which.warps < 1 || which.warps > max_warps) {

@@ -49,7 +49,8 @@ class Microbench {
 };
 
 /// The rows that are published for the generation of `spec` (Sun et al.: mma, mma.sp, ldmatrix and
-/// ld.shared; Luo et al.: wgmma), as far as the architecture has the instruction.
+/// ld.shared; Luo et al.: wgmma), as far as the architecture has the instruction, and of sparse
+/// ones the inputs of the selector.
 std::vector<MicrobenchCase> published_cases(const GpuSpec& spec);
 
 }  // namespace sptc::sim

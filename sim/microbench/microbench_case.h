@@ -64,6 +64,9 @@ std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction&
 /// Of that: two machine instructions for one, whose time is not modelled.
 bool are_two(std::string_view machine_instructions);
 
+/// PTX ISA: from sm_75 on.
+bool has_ldmatrix(const mma::Target& target);
+
 /// One microbenchmark: `warps` warps on an SM, each with `ilp` chains of dependent instructions.
 struct MicrobenchCase {
   BenchInstruction instruction;

@@ -141,11 +141,6 @@ void add_tcgen05_cases(std::vector<MicrobenchCase>& cases) {
   }
 }
 
-/// PTX ISA, ldmatrix: from sm_75 on.
-bool has_ldmatrix(const mma::Target& target) {
-  return target.name != "sm_70";
-}
-
 void add_load_cases(const mma::Target& target, std::vector<MicrobenchCase>& cases) {
   // Sun et al., Tables 9 and 10.
   constexpr std::array<std::pair<int, int>, 3> kBest{{{8, 4}, {4, 4}, {4, 2}}};
@@ -224,6 +219,10 @@ AsyncCopy parse_copy(const std::string& name) {
 
 }  // namespace
 
+bool has_ldmatrix(const mma::Target& target) {
+  return target.name != "sm_70";
+}
+
 std::string runs_as(const mma::CatalogueEntry& entry, const mma::MmaInstruction& instruction) {
   if (!entry.sass.empty()) {
     return entry.sass;
@@ -295,6 +294,13 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
   if (spec.sm.has(mma::MmaFamily::kTcgen05)) {
     add_tcgen05_cases(cases);
   }
+  // Without a selector that is wide enough the dense rows remain.
+  std::erase_if(cases, [&](const MicrobenchCase& row) {
+    const mma::MmaInstruction& instruction =
+        std::get<MatrixInstruction>(row.instruction).instruction;
+    return instruction.sparse &&
+           instruction.sparse_pattern().candidates() > spec.sm.tensor_core.selector_inputs;
+  });
   add_load_cases(target, cases);
   if (spec.sm.l1_and_shared_memory > Bytes()) {
     // RRZE-HPC gpu-benches, gpu-latency and gpu-l1-cache.

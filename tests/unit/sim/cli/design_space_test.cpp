@@ -335,8 +335,12 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
                  "changes nothing: the closed form of the fidelity analytic does not know it");
   expect_refused(sweep("f64_multipliers"), "no GEMM kernel is made of");
   expect_refused(sweep("sub_byte_extra_cycles", closed_form), "no GEMM kernel is made of");
-  expect_refused(sweep("wgmma_interval_cycles"), "the GEMM library has no wgmma kernel");
-  expect_refused(sweep("tcgen05_interval_cycles"), "the GEMM library has no tcgen05.mma kernel");
+  expect_refused(sweep("wgmma_interval_cycles"), "sm_80 has no wgmma");
+  expect_refused(sweep("tcgen05_interval_cycles"), "sm_80 has no tcgen05.mma");
+  std::ofstream(path("l.json")) << R"({"base": "h100-sxm5-80gb", "name": "l",
+      "kernels": {"library": "cublas-a100"}})";
+  expect_refused(sweep("wgmma_interval_cycles", "", path("l.json")),
+                 "the GEMM library has no wgmma kernel");
   expect_refused(sweep("wgmma_interval_cycles", closed_form, "h800-pcie"), "does not know it");
   expect_refused(sweep("tcgen05_interval_cycles", closed_form, "b200"), "does not know it");
   expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),

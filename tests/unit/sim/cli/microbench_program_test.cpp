@@ -106,9 +106,25 @@ TEST_F(MicrobenchProgram, RefusesWhatAnArchitectureDoesNotHave) {
   expect_refused("microbench --arch v100-sxm2-16gb --instruction m16n8k16.f32.f16.f16.f32",
                  "m16n8k16");
   expect_refused("microbench --instruction 'wgmma.m64n256k16.f32.f16.f16 ss'", "wgmma");
+  expect_refused("microbench --arch v100-sxm2-16gb --instruction ldmatrix.x4", "no ldmatrix.x4");
   expect_refused("microbench --arch a40 --instruction m8n8k4.f64.f64.f64.f64", "f64_multipliers");
   expect_refused("gemm 64 64 64 --arch v100-sxm2-16gb --dtype bf16", "near ones");
   expect_refused("gemm 64 64 64 --arch a100-sxm4-80gb --dtype e4m3 --variants dense", "e4m3");
+}
+
+TEST_F(MicrobenchProgram, LeavesOutSparseInstructionsForWhichTheSelectorIsTooNarrow) {
+  for (const char* const base : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
+    std::ofstream(path("d.json")) << R"({"name": "d", "sm": {"tensor_core": {"selector_inputs": {
+        "value": 1, "evidence": "assumed", "source": "a test"}}}, "base": ")"
+                                  << base << "\"}";
+    const Outcome outcome = run("microbench --format csv --arch " + path("d.json"));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("mma.sync"), std::string::npos);
+    EXPECT_EQ(outcome.out.find(".sp."), std::string::npos);
+    expect_refused(
+        "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --arch " + path("d.json"),
+        "its selector has 1 input and the pattern needs 4");
+  }
 }
 
 TEST_F(MicrobenchProgram, RefusesBadOptions) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -85,6 +86,7 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
   // Every number different: no two fields can be swapped without a difference in what is stored.
   std::map<std::string, double, std::less<>> written;
   const std::string text = changed([&](json& document) {
+    document["numerics"] = "hopper";  // which has wgmma
     double next = 1;
     for (const ArchitectureField& field : architecture_fields()) {
       if (field.optional()) {
@@ -250,6 +252,19 @@ TEST(Architecture, RefusesClustersOfKernelsThatHaveNone) {
         document["sm"]["wgmma_interval_cycles"]["value"] = 0;
       },
       {"/kernels/cluster_ctas: has no effect without wgmma or tcgen05"});
+}
+
+TEST(Architecture, RefusesInstructionsOfWarpgroupsThatItsGenerationDoesNotHave) {
+  for (const auto& [key, message] :
+       {std::pair("wgmma_interval_cycles",
+                  "/sm/wgmma_interval_cycles: must be 0: sm_80 has no wgmma"),
+        std::pair("tcgen05_interval_cycles", "must be 0: sm_80 has no tcgen05.mma")}) {
+    expect_refused(
+        [key = key](json& document) {
+          document["sm"][key] = {{"value", 4}, {"evidence", "assumed"}, {"source", "a test"}};
+        },
+        {message});
+  }
 }
 
 TEST(Architecture, RefusesFloat32UnitsThatDoNotDivideTheDotUnits) {
