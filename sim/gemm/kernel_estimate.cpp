@@ -344,7 +344,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
     // producer warp when a stage is free, which it is when the k-tile in the other one has come.
     result.serial.data_path = kernel.persistent() ? 0 : 1.0 / kernel.k_steps_per_tile();
   }
-  if (kernel.stages == 1 && !kernel.persistent() && !kernel.staged_in_registers()) {
+  if (kernel.stages == 1 && !kernel.staged_in_registers()) {
     // Nothing is under way while a k-tile is multiplied: only other CTAs of the SM fill that time.
     const double side_by_side = std::clamp<double>(most, 1, kernel.ctas_per_sm);
     result.serial.sm_port = result.serial.data_path = 1 / side_by_side;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -109,6 +110,21 @@ TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
   const KernelEstimate several = on(a100(), with_tile(problem(4096, 4096, 4096), 1));
   EXPECT_EQ(several.serial.data_path, 0.5);
   EXPECT_GT(several.time_us(1), on(a100(), with_tile(problem(4096, 4096, 4096), 2)).time_us(1));
+}
+
+TEST(KernelEstimate, WithOneStageACtaOfWarpgroupsWaitsForEachCopy) {
+  for (const auto& [name, ctas_per_sm] : {std::pair("h100-sxm5-80gb", 1), std::pair("b200", 2)}) {
+    const GpuSpec spec = load_architecture(name).gpu;
+    const KernelTarget gpu = spec.kernel_target();
+    for (const Form form : {estimate, simulated_estimate}) {
+      const auto with = [&](int stages) {
+        const GemmProblem what = problem(4096, 4096, 4096);
+        return form(choose_kernel(what, {GemmShape{128, 256, 64}, stages, 1}, gpu, false), gpu);
+      };
+      EXPECT_EQ(with(1).serial.data_path, 1.0 / ctas_per_sm) << name;
+      EXPECT_GT(with(1).time_us(1), 1.3 * with(2).time_us(1)) << name;
+    }
+  }
 }
 
 TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
