@@ -68,10 +68,11 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   kernel.registers_per_thread =
       kAddressRegisters +
       (kernel.executed.is_asynchronous() ? registers.accumulator_count() : registers.count());
-  const std::int64_t available = kernel.tensor_memory()
-                                     ? sm.shared_memory.count() / kAccumulatorsInTensorMemory -
-                                           sm.reserved_shared_memory_per_cta.count()
-                                     : sm.max_shared_memory_per_cta.count();
+  std::int64_t available = sm.max_shared_memory_per_cta.count();
+  if (kernel.tensor_memory()) {
+    available = std::min(available, sm.shared_memory.count() / kAccumulatorsInTensorMemory -
+                                        sm.reserved_shared_memory_per_cta.count());
+  }
   const std::int64_t fitting = available / stage_bytes(kernel);
   std::int64_t most = kernel.staged_in_registers() ? kStagesThroughRegisters : kMostStages;
   if (!kernel.persistent()) {

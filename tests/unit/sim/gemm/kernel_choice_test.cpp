@@ -357,6 +357,31 @@ TEST(ChooseKernel, GivesALoneCtaOfTensorMemoryTheStagesOfTwo) {
   EXPECT_EQ(turns.stages, 2);
 }
 
+TEST(ChooseKernel, FindsTheFastestTileAndStagesThatFitAnSmWithLessSharedMemory) {
+  for (const char* const name : {"b200", "h100-sxm5-80gb"}) {
+    GpuSpec gpu = load_architecture(name).gpu;
+    for (const int bytes : {92160, 75000, 69632, 50176}) {
+      gpu.sm.max_shared_memory_per_cta = Bytes(bytes);
+      const KernelTarget target = gpu.kernel_target();
+      for (const bool sparse : {false, true}) {
+        const GemmProblem what = problem(4096, 4096, 4096, sparse);
+        const double chosen = estimate(choose_kernel(what, {}, target, false), target).time_us(1);
+        for (const TileCandidate& tile : gpu.kernels.tiles) {
+          for (const int stages : {1, 2, 3, 4}) {
+            KernelOverrides named;
+            named.stages = stages;
+            std::string reason;
+            const auto kernel = fitted_kernel(what, tile, named, target, reason);
+            EXPECT_LE(chosen, kernel ? estimate(*kernel, target).time_us(1) : chosen)
+                << name << ", " << bytes << " bytes: " << tile.cta_m << "x" << tile.cta_n << ", "
+                << stages << " stages";
+          }
+        }
+      }
+    }
+  }
+}
+
 // M, N and K at both ends of the rule of the shipped library.
 TEST(ChooseKernel, FollowsTheRuleOfTheLibraryForDenseKernelsOf16Bits) {
   struct Case {
