@@ -30,6 +30,11 @@ double fed_pj(const DynamicEnergy& energy) {
   return sum;
 }
 
+/// What belongs to the board.
+double board_w(const PowerSpec& spec) {
+  return std::max(0.0, spec.static_power.board_idle_w - chip_at_rest_w(spec));
+}
+
 }  // namespace
 
 VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points)) {
@@ -62,10 +67,15 @@ double VoltageCurve::volts(double mhz) const {
   return points_.back().volts;
 }
 
+double chip_at_rest_w(const PowerSpec& spec) {
+  const int sms = spec.sms_at_rest > 0 ? spec.sms_at_rest : spec.sms;
+  return spec.static_power.constant_w + sms * spec.static_power.leakage_per_sm_w;
+}
+
 double idle_w(const PowerSpec& spec) {
   const StaticPower& flow = spec.static_power;
   const double leakage = square(spec.curve.volts(0) / flow.leakage_volts);
-  return flow.board_idle_w + spec.sms * (flow.idle_sm_w * leakage - flow.leakage_per_sm_w);
+  return board_w(spec) + flow.constant_w + spec.sms * flow.idle_sm_w * leakage;
 }
 
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) {
@@ -80,14 +90,13 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
   // Leakage current grows with the voltage (drain-induced barrier lowering); with the voltage
   // itself that is about a square between 0.7 and 1 V.
   const double leakage = square(volts / flow.leakage_volts);
-  const double chip_at_rest = flow.constant_w + spec.sms * flow.leakage_per_sm_w;
 
   EnergyBreakdown& energy = result.energy;
   energy.dynamic = dynamic_energy(work.counts, spec.table, volts);
   energy.leakage_pj = busy_sms * flow.leakage_per_sm_w * leakage * pj_per_watt;
   energy.idle_sms_pj = (spec.sms - busy_sms) * flow.idle_sm_w * leakage * pj_per_watt;
   energy.constant_pj = flow.constant_w * pj_per_watt;
-  energy.board_pj = (flow.board_idle_w - chip_at_rest) * pj_per_watt;
+  energy.board_pj = board_w(spec) * pj_per_watt;
 
   result.average_w = energy.total_pj() / pj_per_watt;
   const double fed_w = fed_pj(energy.dynamic) / pj_per_watt;

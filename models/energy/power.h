@@ -34,8 +34,8 @@ struct StaticPower {
   double leakage_per_sm_w = 0;  ///< of an SM that works, at leakage_volts
   double idle_sm_w = 0;         ///< of an SM without work, at leakage_volts
   double leakage_volts = 0;
-  /// Reading of one board at rest; what it exceeds the chip's own static power by belongs to the
-  /// board. The one factor that differs between boards of a kind.
+  /// Reading of one board at rest; what it exceeds the static power of the chip that was read by
+  /// belongs to the board. The one factor that differs between boards of a kind.
   double board_idle_w = 0;
 };
 
@@ -45,6 +45,9 @@ struct PowerSpec {
   VoltageCurve curve;
   StaticPower static_power;
   int sms = 0;
+  /// SMs of the chip whose board was read at rest: not those of a design with more or fewer of
+  /// them, which come and go without the board. 0: `sms`.
+  int sms_at_rest = 0;
   double min_clock_mhz = 0;
   double boost_clock_mhz = 0;
   double power_limit_w = 0;
@@ -87,8 +90,11 @@ struct RepeatedWork {
   double count = 1;
 };
 
-/// Watts at the lowest voltage while no SM works. Below 0 where the SMs leak more than the reading
-/// of the board at rest allows.
+/// Static watts of the chip whose board was read at rest. A board that is read for less has none of
+/// its own.
+double chip_at_rest_w(const PowerSpec& spec);
+
+/// Watts at the lowest voltage while no SM works.
 double idle_w(const PowerSpec& spec);
 
 /// Energy and power of `work` at a fixed core clock.

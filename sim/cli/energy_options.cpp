@@ -54,8 +54,9 @@ EnergySource energy_source(const EnergyOptions& given, const Architecture& archi
 
 /// Fills options.power and options.area from `loaded`.
 void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
-               const Architecture& architecture, const EnergySource& source, RunOptions& options) {
-  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu);
+               const Architecture& architecture, const EnergySource& source, int sms_at_rest,
+               RunOptions& options) {
+  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu, sms_at_rest);
   if (!given.power_limit.empty()) {
     power.power_limit_w = parse_watts("--power-limit", given.power_limit);
   }
@@ -77,6 +78,23 @@ void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
         "is derived from: --energy names others",
         architecture.gpu.name);
   }
+  const double at_rest = chip_at_rest_w(*options.power);
+  if (!given.board_idle.empty() && options.power->static_power.board_idle_w < at_rest) {
+    options.power_note += fmt::format(
+        "; by these energies the chip alone takes {:.1f} W at rest, which stand for the {} W of "
+        "--board-idle",
+        at_rest, options.power->static_power.board_idle_w);
+  }
+}
+
+/// SMs of the GPU whose board the energies of `loaded` are of: the shipped one that `architecture`
+/// is, was or is derived from; else its own, 0.
+int sms_at_rest(const LoadedEnergy& loaded, const Architecture& architecture, EnergyFiles& files) {
+  const std::string& name = loaded.config.name;
+  const std::vector<std::string>& bases = architecture.bases;
+  const bool related =
+      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
+  return related && files.known(name) ? files.sms_of(name) : 0;
 }
 
 }  // namespace
@@ -117,6 +135,12 @@ const LoadedEnergy& EnergyFiles::load(const std::string& name) {
                                 : loaded_.emplace(name, load_energy(name)).first->second;
 }
 
+int EnergyFiles::sms_of(const std::string& name) {
+  const auto found = sms_.find(name);
+  return found != sms_.end() ? found->second
+                             : sms_.emplace(name, load_architecture(name).gpu.sms).first->second;
+}
+
 void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
                RunOptions& options) {
   if (!given.power_limit.empty() && !options.clock_limited) {
@@ -144,7 +168,9 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
     return;
   }
   try {
-    set_power(given, files.load(source.name), architecture, source, options);
+    const LoadedEnergy& loaded = files.load(source.name);
+    const int sms = sms_at_rest(loaded, architecture, files);
+    set_power(given, loaded, architecture, source, sms, options);
   } catch (const InputError& error) {
     if (!source.inherited || asks) {
       throw;

@@ -25,16 +25,19 @@ struct EnergyOptions {
   void add_to(CLI::App& command);
 };
 
-/// Energy files, each read once.
+/// Energy files, and what they are of, each read once.
 class EnergyFiles {
  public:
   bool known(const std::string& name);
   /// Throws InputError as load_energy() does.
   const LoadedEnergy& load(const std::string& name);
+  /// SMs of the shipped GPU `name`.
+  int sms_of(const std::string& name);
 
  private:
   std::optional<std::vector<std::string>> names_;
   std::map<std::string, LoadedEnergy> loaded_;
+  std::map<std::string, int> sms_;
 };
 
 /// Fills options.power and options.area for `architecture`; leaves it empty where there is no

@@ -432,10 +432,11 @@ std::vector<std::string> stc_design_names() {
   return names_in(energy_directory() / "designs");
 }
 
-energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu) {
+energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, int sms_at_rest) {
   energy::PowerSpec spec = config.power;
   const double boost_clock_mhz = gpu.boost_clock_mhz;
   spec.sms = gpu.sms;
+  spec.sms_at_rest = sms_at_rest;
   spec.boost_clock_mhz = boost_clock_mhz;
   spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
@@ -449,12 +450,10 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu) {
 }
 
 void check_static_power(const energy::PowerSpec& spec) {
-  if (energy::idle_w(spec) < 0) {
-    throw InputError(fmt::format(
-        "a board that takes {} W at rest has no {} SMs that leak {} W each: idle it would take "
-        "{:.1f} W",
-        spec.static_power.board_idle_w, spec.sms, spec.static_power.leakage_per_sm_w,
-        energy::idle_w(spec)));
+  const energy::StaticPower& flow = spec.static_power;
+  if (flow.board_idle_w < flow.constant_w) {
+    throw InputError(fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs",
+                                 flow.board_idle_w, flow.constant_w));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tests/support/program_fixture.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <string>
@@ -97,6 +98,35 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
   expect_refused(gemm + " --clock limited" + derived("boost_clock_mhz", 100), "floor_clock_mhz");
 }
 
+TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
+  const auto energy = [this](int sms, const std::string& options = "") {
+    std::ofstream(path("sms.json"))
+        << R"({"base": "a100-sxm4-80gb", "name": "derived", "sms": {"value": )" << sms
+        << R"(, "evidence": "assumed", "source": "what if"}})";
+    const Outcome outcome =
+        run("gemm 8192 8192 4096 --check none --quiet --fidelity analytic --variants dense "
+            "--clock 800 --format json" +
+            (sms == 108 ? "" : " --arch " + path("sms.json")) + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto watts = [](const nlohmann::json& report, const char* part) {
+    const nlohmann::json& dense = report["operations"][0]["dense"];
+    return dense["energy_uj"].value(part, 0.0) / dense["time_us"].get<double>();
+  };
+  double last_w = 0;
+  for (const int sms : {54, 108, 216, 432, 600}) {
+    const nlohmann::json report = energy(sms);
+    EXPECT_NEAR(watts(report, "board"), 88 - 32.3 - 108 * 0.317, 0.01) << sms;
+    EXPECT_GT(watts(report, "total"), last_w) << sms;
+    last_w = watts(report, "total");
+  }
+  const nlohmann::json at_50 = energy(108, " --board-idle 50");
+  EXPECT_EQ(watts(at_50, "board"), 0);
+  EXPECT_NE(at_50.dump().find("the chip alone takes 66.5 W at rest, which stand for the 50 W"),
+            std::string::npos);
+}
+
 TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   const std::string gemm = "gemm 64 64 64 --quiet ";
   expect_refused(gemm + "--power-limit 300", "--clock limited");
@@ -105,7 +135,7 @@ TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   expect_refused(gemm + "--limit-over group", "no effect without --clock limited");
   expect_refused(gemm + "--clock limited --limit-over groups", "nearest valid: 'group'");
   expect_refused(gemm + "--board-idle 0", "--board-idle must be");
-  expect_refused(gemm + "--board-idle 5", "5 W at rest has no 108 SMs that leak 0.317 W each");
+  expect_refused(gemm + "--board-idle 5", "cannot take 5 W at rest: 32.3 W flow outside its SMs");
   expect_refused(gemm + "--energy nothing", "unknown energy file 'nothing'");
   expect_refused(gemm + "--arch t4 --clock limited", "needs an energy file");
   expect_refused(gemm + "--clock limit", "limited");
