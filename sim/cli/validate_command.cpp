@@ -18,6 +18,7 @@
 #include "sim/validate/scatter_plot.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <optional>
@@ -133,8 +134,9 @@ int validate(const Arguments& given) {
     }
   }
   const Architecture architecture = load_architecture(given.arch);
+  std::vector<std::string> ignored;
   const std::vector<Measurement> measured =
-      read_measurements(given.csv, options.variants == Variants::kSparse);
+      read_measurements(given.csv, options.variants == Variants::kSparse, &ignored);
   const std::vector<Prediction> launches =
       simulate(measured, architecture.gpu, options, jobs, given.quiet);
   const std::vector<Comparison> rows = beside(measured, launches);
@@ -145,6 +147,9 @@ int validate(const Arguments& given) {
                           given.clock,
                           notes_on(measured, architecture.gpu, options),
                           {}};
+  if (!ignored.empty()) {
+    header.notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
+  }
   if (given.ablations) {
     for (const Ablation& ablation : ablations()) {
       GpuSpec gpu = architecture.gpu;

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
@@ -56,6 +57,16 @@ Columns find_columns(const CsvRecord& header, const std::string& file) {
   };
   return {require("m"),     require("n"), require("k"),  require("time_us_median"), find("source"),
           find("operands"), find("b"),    find("dtype"), find("sparsity"),          find("batch")};
+}
+
+void add_ignored(const CsvRecord& header, std::vector<std::string>& ignored) {
+  constexpr std::array<std::string_view, 10> kRead{
+      "m", "n", "k", "time_us_median", "source", "operands", "b", "dtype", "sparsity", "batch"};
+  for (const std::string& name : header.fields) {
+    if (std::find(kRead.begin(), kRead.end(), name) == kRead.end()) {
+      ignored.push_back(printable(name));
+    }
+  }
 }
 
 template <typename Number>
@@ -138,7 +149,7 @@ Measurement read_row(const CsvRecord& record, const Columns& columns, const std:
 }  // namespace
 
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
-                                            bool sparse) {
+                                            bool sparse, std::vector<std::string>* ignored) {
   const std::vector<CsvRecord> records = parse_csv(text, file);
   constexpr std::string_view kNothing =
       "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
@@ -148,6 +159,9 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
   const Columns columns = find_columns(records.front(), file);
   if (records.size() < 2) {
     throw InputError(fmt::format(kNothing, file));
+  }
+  if (ignored != nullptr) {
+    add_ignored(records.front(), *ignored);
   }
   std::vector<Measurement> rows;
   rows.reserve(records.size() - 1);
@@ -163,8 +177,10 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
   return rows;
 }
 
-std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse) {
-  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()), sparse);
+std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse,
+                                           std::vector<std::string>* ignored) {
+  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()), sparse,
+                            ignored);
 }
 
 }  // namespace sptc::sim

@@ -25,11 +25,14 @@ struct Measurement {
 /// of 1e-3 make the product before it vanish in f16 (scripts/limited_clock_error.py --operands).
 /// Column `b` of a workload (zeros or nothing) is heeded too. What is scored is one f16 GEMM, dense
 /// or `sparse`: where the columns `dtype`, `sparsity` and `batch` of a workload are there, each row
-/// must say so or nothing. Throws InputError "file:line: ...".
-std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse = false);
+/// must say so or nothing. The names of the columns that are ignored are added to `ignored`, if
+/// there is one. Throws InputError "file:line: ...".
+std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse = false,
+                                           std::vector<std::string>* ignored = nullptr);
 
 /// The same from text; `file` is for messages.
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
-                                            bool sparse = false);
+                                            bool sparse = false,
+                                            std::vector<std::string>* ignored = nullptr);
 
 }  // namespace sptc::sim

@@ -47,6 +47,15 @@ TEST_F(ValidateProgram, WritesPlotAndReportToFiles) {
   EXPECT_TRUE(read(path("plot.svg")).starts_with("<svg"));
 }
 
+TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
+  std::ofstream(path("wide.csv")) << "m,n,k,op,time_us_median,count,source\n"
+                                     "4096,4096,4096,softmax,600,3,a\n";
+  for (const char* const format : {"", " --format json"}) {
+    expect_output("validate " + path("wide.csv") + format, "columns that are not read: op, count");
+  }
+  EXPECT_EQ(run("validate " + csv()).out.find("columns that are not read"), std::string::npos);
+}
+
 TEST_F(ValidateProgram, WritesEveryRowWithItsKernel) {
   std::ofstream(path("quoted.csv")) << "m,n,k,time_us_median,source\n"
                                        "8192,1,8192,90,\"a, b\"\n"
