@@ -60,6 +60,13 @@ CtaResources resources(const GemmKernel& kernel) {
           kernel.shared_memory_per_cta};
 }
 
+/// Bytes of a k-tile that its warps read from shared memory, each its rows of A and columns of B.
+std::int64_t bytes_read_by_warps(const GemmKernel& kernel) {
+  return kernel.warps_n() *
+             (kernel.stage_bytes(Operand::kA) + kernel.stage_bytes(Operand::kMetadata)) +
+         kernel.warps_m() * kernel.stage_bytes(Operand::kB);
+}
+
 void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTarget& target) {
   const SmSpec& sm = target.sm;
   kernel.async_copy_bytes = sm.async_copy_bytes;
@@ -348,11 +355,11 @@ GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& over
         reason = *why;
         continue;
       }
-      const auto area = [](const GemmKernel& k) {
+      const auto preference = [](const GemmKernel& k) {
         const std::int64_t enough_warps = k.warps() >= 4 ? 1 : 0;
-        return std::pair(enough_warps, k.warp_tile.m * k.warp_tile.n);
+        return std::pair(enough_warps, -bytes_read_by_warps(k));
       };
-      if (!best || area(kernel) > area(*best)) {
+      if (!best || preference(kernel) > preference(*best)) {
         best = kernel;
       }
     }

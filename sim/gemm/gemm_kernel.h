@@ -141,10 +141,10 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
 /// has then the stages of both.
 GemmKernel with_all_stages(const GemmKernel& kernel, const KernelTarget& target);
 
-/// The mma.sync kernel with the CTA tile that the user asks for, which no library kernel has: the
-/// largest warp tile that divides it and fits the registers, four warps or more where the tile
-/// allows it. Throws InputError for a tile
-/// that is no multiple of the instruction or does not fit the SM.
+/// The mma.sync kernel with the CTA tile that the user asks for, which no library kernel has: of
+/// the warp tiles that divide it and fit the registers, four warps or more where the tile allows
+/// it, the one that reads least from shared memory. Throws InputError for a tile that is no
+/// multiple of the instruction or does not fit the SM.
 GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target);
 

@@ -207,6 +207,18 @@ TEST(ForcedTile, IsTakenAsGiven) {
   EXPECT_EQ(kernel.stages, 2);
 }
 
+TEST(ForcedTile, HasTheWarpTileThatReadsLeastFromSharedMemory) {
+  const auto warp_tile = [](std::int64_t m, std::int64_t n) {
+    const GemmShape tile =
+        kernel_for(problem(512, 512, 512), {GemmShape{m, n, 32}, 2, {}}).warp_tile;
+    return std::pair(tile.m, tile.n);
+  };
+  EXPECT_EQ(warp_tile(64, 64), std::pair(std::int64_t{32}, std::int64_t{32}));
+  EXPECT_EQ(warp_tile(64, 32), std::pair(std::int64_t{32}, std::int64_t{16}));
+  EXPECT_EQ(warp_tile(32, 32), std::pair(std::int64_t{16}, std::int64_t{16}));
+  EXPECT_EQ(warp_tile(128, 128), std::pair(std::int64_t{64}, std::int64_t{64}));
+}
+
 TEST(ForcedTile, OfALibraryKernelNamesThatKernel) {
   for (const char* const name : {"a100-sxm4-80gb", "a40", "h100-sxm5-80gb"}) {
     const GpuSpec gpu = load_architecture(name).gpu;
