@@ -250,8 +250,14 @@ Resource Bottleneck::bound() const {
     return pair->busier;
   }
   const Resource best = best_alone();
+  const bool nothing = own_saving({best}) < std::max(threshold::kSaves, by_chance());
+  // A rate of the closed form, which does not know each latency, where none works for long.
+  const bool of_form = best != Resource::kLaunch && !launch_.saved;
+  if ((nothing || of_form) && shares().wait > threshold::kMostOfTheTime) {
+    return Resource::kWaits;
+  }
   // Where nothing alone saves anything, several rates wait for each other: the one that works most.
-  if (own_saving({best}) < std::max(threshold::kSaves, by_chance())) {
+  if (nothing) {
     const auto slowest =
         std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
           return launch_.form.*left.us < launch_.form.*right.us;

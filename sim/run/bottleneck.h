@@ -68,6 +68,8 @@ class Bottleneck {
   std::optional<SavedByPair> together() const;
   /// What to name: the busier one of together(), where that was simulated; else best_alone(), where
   /// it saves anything (threshold::kSaves) and more than by_chance(); else the one that works most.
+  /// Waits where not even the busiest rate works for long (threshold::kMostOfTheTime), unless
+  /// another one was simulated to save something.
   Resource bound() const;
   /// How much faster bandwidths and tensor cores would have to be, each only as far as it is in the
   /// way, for the launch to take `target_us`. Nothing where waits and launch alone take longer.

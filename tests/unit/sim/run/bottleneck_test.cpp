@@ -124,6 +124,18 @@ TEST(Bottleneck, IsWhatWorksMostWhereNothingAloneSavesAnything) {
   EXPECT_EQ(Bottleneck(launch).bound(), Resource::kLaunch);
 }
 
+TEST(Bottleneck, IsWaitingWhereNoRateWorksForMostOfTheTime) {
+  // A latency that the closed form does not know, and of which nothing was simulated to save.
+  VariantResult launch = timed(load_architecture("a100-sxm4-80gb").gpu, {4096, 4096, 4096}, false);
+  launch.budget.cycles *= 10;
+  launch.time_us *= 10;
+  EXPECT_EQ(Bottleneck(launch).bound(), Resource::kWaits);
+  launch.saved.emplace();
+  EXPECT_EQ(Bottleneck(launch).bound(), Resource::kWaits);
+  (*launch.saved)[Resource::kTensor] = 0.05;
+  EXPECT_EQ(Bottleneck(launch).bound(), Resource::kTensor);
+}
+
 TEST(Bottleneck, ThePortsOfTheSmsAreAResourceOfTheirOwn) {
   const GpuSpec b200 = load_architecture("b200").gpu;
   const VariantResult dense = timed(b200, {8192, 8192, 8192}, false);
