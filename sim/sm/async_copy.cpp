@@ -4,14 +4,21 @@
 #include "models/base/error.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-// Nobody reads or writes it: the generic payload wants a data pointer.
-std::array<unsigned char, 1 << 16> scratch;
+/// Zeros, `bytes` of them or more. All transactions share them; one that is under way keeps its
+/// own where a longer one needs more.
+unsigned char* data_of_length(std::int64_t bytes) {
+  static std::deque<std::vector<unsigned char>> arrays(1);
+  const auto length = static_cast<std::size_t>(bytes);
+  if (arrays.back().size() < length) {
+    arrays.emplace_back(std::max(length, 2 * arrays.back().size()));
+  }
+  return arrays.back().data();
+}
 
 }  // namespace
 
@@ -105,7 +112,6 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
     hit(port, done, range.bytes);
     return;
   }
-  ensure(range.bytes <= static_cast<std::int64_t>(scratch.size()), "a copy is too long");
   Transaction* const transaction = pool_->allocate();
   transaction->info.cta = request.kernel->traffic->output_tile(request.cta, request.tile);
   transaction->info.operand = request.instruction->operand;
@@ -119,7 +125,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->done = done;
   transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
   transaction->set_address(range.address);
-  transaction->set_data_ptr(scratch.data());
+  transaction->set_data_ptr(data_of_length(range.bytes));
   transaction->set_data_length(static_cast<unsigned>(range.bytes));
   transaction->set_streaming_width(static_cast<unsigned>(range.bytes));
   transaction->set_byte_enable_ptr(nullptr);

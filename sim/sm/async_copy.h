@@ -24,9 +24,10 @@ namespace sptc::sim {
 /// Protocol: the base protocol of TLM-2.0, non-blocking, approximately timed. The unit sends
 /// BEGIN_REQ and holds the next transaction back until END_REQ or BEGIN_RESP (the request exclusion
 /// rule); it answers BEGIN_RESP with TLM_COMPLETED, which implies END_RESP. Any target that keeps
-/// the base protocol can be bound. Transactions carry addresses and lengths; their data pointer is
-/// valid and their data is nobody's: values are fetched where a copy has arrived
-/// (CtaMemory).
+/// the base protocol can be bound. Transactions are as long as what an instruction moves, and carry
+/// addresses and lengths only: values are fetched where a copy has arrived (CtaMemory). A payload
+/// has to have a data pointer; what it points to all transactions share, so that a memory that
+/// keeps data finds nothing in it.
 class AsyncCopyUnit : public Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<WireIn<CopyRequest>>> request_in;

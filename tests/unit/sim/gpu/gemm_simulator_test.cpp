@@ -4,6 +4,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_choice.h"
+#include "sim/gpu/analytic_gemm.h"
 #include "sim/sampling/grid_reuse.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/in_child.h"
@@ -124,6 +125,29 @@ TEST(GemmSimulator, TwiceTheDramIsNotSlowerAtTheSustainedClock) {
     // Calibration takes the SMs for a little busier where DRAM does less of the time
     // (kWorkTogether).
     EXPECT_LE(after[i] / before[i] - 1, 1e-3) << shapes[i].n;
+  }
+}
+
+// The part that one warp has of a k-tile of 1024 tf32 is 128 KiB.
+TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
+  const KernelOverrides tile{GemmShape{32, 8, 1024}, 1, {}};
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    const auto cycles = in_child<std::int64_t>(2, [&] {
+      GemmSimulator simulator(gpu, {});
+      std::vector<std::int64_t> of_variants;
+      for (const bool sparse : {false, true}) {
+        const GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
+        of_variants.push_back(simulator.run(problem, tile, nullptr).cycles);
+      }
+      return of_variants;
+    });
+    for (const bool sparse : {false, true}) {
+      const GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
+      const auto closed_form = static_cast<double>(analytic_gemm(problem, tile, gpu, {}).cycles);
+      EXPECT_NEAR(static_cast<double>(cycles[sparse ? 1 : 0]), closed_form, 0.3 * closed_form)
+          << name;
+    }
   }
 }
 
