@@ -22,6 +22,15 @@ class Clock {
     return sc_core::sc_time::from_value(static_cast<std::uint64_t>(count) * period_ps_);
   }
 
+  /// The cycle that `time` is in.
+  std::int64_t cycle_of(const sc_core::sc_time& time) const {
+    return static_cast<std::int64_t>(time.value() / period_ps_);
+  }
+  /// The first cycle that begins at `time` or later.
+  std::int64_t cycle_from(const sc_core::sc_time& time) const {
+    return static_cast<std::int64_t>((time.value() + period_ps_ - 1) / period_ps_);
+  }
+
   /// Time since the start of the simulation.
   const sc_core::sc_time& time() const { return time_; }
 

@@ -31,8 +31,10 @@ struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
   RequestInfo info;
   std::size_t port = 0;
   CopyDone done;
-  bool bulk = false;     ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
-  std::int64_t due = 0;  ///< cycle of the response
+  MemoryRange range;      ///< as asked for: an interconnect may rewrite the address of the payload
+  bool bulk = false;      ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
+  std::int64_t due = 0;   ///< cycle in which the response has come
+  bool owes_end = false;  ///< END_RESP is still to be sent
 };
 
 /// Payloads are used again.
@@ -50,6 +52,7 @@ class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
   }
 
   void free(tlm::tlm_generic_payload* payload) override {
+    payload->reset();  // of extensions that a memory has left for us to delete
     free_.push_back(static_cast<Transaction*>(payload));
   }
 
@@ -121,6 +124,8 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->info.tile = request.tile;
   transaction->info.warp = request.warp;
   transaction->port = port;
+  transaction->range = range;
+  transaction->owes_end = false;
   transaction->bulk = request.instruction->first_warp_only;
   transaction->done = done;
   transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
@@ -151,37 +156,57 @@ void AsyncCopyUnit::answer_hits() {
 }
 
 void AsyncCopyUnit::send() {
-  while (!request_open_ && !queue_.empty()) {
+  while (open_ == nullptr && !queue_.empty()) {
+    if (next_request_cycle_ > now()) {
+      wake_at(next_request_cycle_);
+      return;
+    }
     Transaction* const transaction = queue_.front();
     queue_.pop_front();
+    open_ = transaction;
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     const tlm::tlm_sync_enum answer = memory->nb_transport_fw(*transaction, phase, delay);
-    if (answer == tlm::TLM_ACCEPTED) {
-      request_open_ = true;
-    } else if (answer == tlm::TLM_COMPLETED || phase == tlm::BEGIN_RESP) {
+    const bool responded =
+        answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
+    if (responded || (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)) {
+      end_request(delay, now());
+    }
+    if (responded) {
+      transaction->owes_end = answer == tlm::TLM_UPDATED;
       respond(*transaction, delay);
     }
   }
 }
 
+void AsyncCopyUnit::end_request(const sc_core::sc_time& delay, std::int64_t earliest) {
+  open_ = nullptr;
+  next_request_cycle_ = std::max(clock().cycle_from(clock().time() + delay), earliest);
+}
+
 tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload,
                                               tlm::tlm_phase& phase, sc_core::sc_time& delay) {
-  ensure(phase == tlm::END_REQ || phase == tlm::BEGIN_RESP,
+  if (phase > tlm::END_RESP) {
+    return tlm::TLM_ACCEPTED;  // of an extended protocol, to be ignored
+  }
+  auto& transaction = static_cast<Transaction&>(payload);
+  const bool is_open = &transaction == open_;
+  ensure(phase == tlm::BEGIN_RESP || (phase == tlm::END_REQ && is_open),
          "a memory answered with a phase outside the base protocol");
-  if (request_open_) {  // either phase ends the request
-    request_open_ = false;
-    wake_at(now() + 1);
+  if (is_open) {  // either phase ends the request
+    end_request(delay, now() + 1);
+    wake_at(next_request_cycle_);
   }
   if (phase == tlm::END_REQ) {
     return tlm::TLM_ACCEPTED;
   }
-  respond(static_cast<Transaction&>(payload), delay);
-  return tlm::TLM_COMPLETED;
+  respond(transaction, delay);
+  phase = tlm::END_RESP;
+  return tlm::TLM_UPDATED;
 }
 
 void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& delay) {
-  transaction.due = now() + 1 + static_cast<std::int64_t>(delay / clock().cycles(1));
+  transaction.due = clock().cycle_of(clock().time() + delay) + 1;
   responded_.push_back(&transaction);
   wake_at(now() + 1);
 }
@@ -189,11 +214,16 @@ void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& de
 void AsyncCopyUnit::finish(Transaction& transaction) {
   ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
          "a memory refused a transaction");
-  const std::int64_t bytes = transaction.get_data_length();
+  if (transaction.owes_end) {
+    tlm::tlm_phase phase = tlm::END_RESP;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    memory->nb_transport_fw(transaction, phase, delay);
+  }
+  const std::int64_t bytes = transaction.range.bytes;
   std::int64_t end = now();
   if (transaction.is_read()) {
     if (transaction.done.load != nullptr) {
-      l1_.fill({transaction.get_address(), bytes});
+      l1_.fill(transaction.range);
     }
     end = transaction.bulk ? shared_memory_.claim_arrived(Bytes(bytes))
                            : shared_memory_.claim(Bytes(bytes));

@@ -22,12 +22,13 @@ namespace sptc::sim {
 /// Each such instruction of a warp is one TLM-2.0 transaction; loads that hit the L1 are none.
 ///
 /// Protocol: the base protocol of TLM-2.0, non-blocking, approximately timed. The unit sends
-/// BEGIN_REQ and holds the next transaction back until END_REQ or BEGIN_RESP (the request exclusion
-/// rule); it answers BEGIN_RESP with TLM_COMPLETED, which implies END_RESP. Any target that keeps
-/// the base protocol can be bound. Transactions are as long as what an instruction moves, and carry
-/// addresses and lengths only: values are fetched where a copy has arrived (CtaMemory). A payload
-/// has to have a data pointer; what it points to all transactions share, so that a memory that
-/// keeps data finds nothing in it.
+/// BEGIN_REQ and holds the next transaction back until that request has ended (the request
+/// exclusion rule). It ends each response with END_RESP, on the return path of BEGIN_RESP, or by a
+/// call where BEGIN_RESP itself came on a return path. Any target that keeps the base protocol can
+/// be bound, and may rewrite the address. Transactions are as long as what an instruction moves,
+/// and carry addresses and lengths only: values are fetched where a copy has arrived (CtaMemory). A
+/// payload has to have a data pointer; what it points to all transactions share, so that a memory
+/// that keeps data finds nothing in it.
 class AsyncCopyUnit : public Module {
  public:
   sc_core::sc_vector<sc_core::sc_port<WireIn<CopyRequest>>> request_in;
@@ -60,6 +61,8 @@ class AsyncCopyUnit : public Module {
   void hit(std::size_t port, const CopyDone& done, std::int64_t bytes);
   void answer_hits();
   void send();
+  /// The request that is open ends `delay` from now; the next one may begin in `earliest`.
+  void end_request(const sc_core::sc_time& delay, std::int64_t earliest);
   void respond(Transaction& transaction, const sc_core::sc_time& delay);
   void finish(Transaction& transaction);
   tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -72,7 +75,8 @@ class AsyncCopyUnit : public Module {
   std::unique_ptr<Pool> pool_;
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;
-  bool request_open_ = false;  ///< a BEGIN_REQ has not been answered yet
+  const Transaction* open_ = nullptr;    ///< its request has not ended yet
+  std::int64_t next_request_cycle_ = 0;  ///< at the earliest
   std::int64_t last_response_cycle_ = 0;
 };
 

@@ -4,9 +4,14 @@
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/sm/copy_groups.h"
 #include "tests/support/gemm_grid.h"
+#include "tests/timing/protocol_memory.h"
 #include "tests/timing/sm_before_memory.h"
 
 #include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -49,6 +54,69 @@ TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
   EXPECT_GT(near.requests().size(), 2 * static_cast<std::size_t>(grid.kernel.warps()));
   EXPECT_EQ(near.requests().size(), far.requests().size());
   EXPECT_FALSE(near.overlapped());
+}
+
+// END_REQ comes three cycles behind a request, the response of an older one often in between.
+TEST(AsyncCopy, AnOlderResponseDoesNotEndTheRequestThatIsOpen) {
+  const GpuSpec spec = gpu_with_sms(kA100, 1);
+  SmBeforeMemory sm("sm", spec, 9);
+  const Grid grid({{64, 64, 512}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
+  sm.run(grid.launch());
+  EXPECT_FALSE(sm.overlapped());
+}
+
+/// SMs before a memory that answers in a way of its own.
+struct SmsBeforeMemory {
+  SmsBeforeMemory(const std::string& name, const GpuSpec& spec, ProtocolMemory::Answer answer)
+      : clock(spec.boost_clock_mhz),
+        gpu(name.c_str(), clock, spec, static_cast<int>(spec.sms), Gpu::Memory::kOutside),
+        memory((name + "_memory").c_str(), clock, answer, static_cast<int>(spec.sms)) {
+    for (std::size_t i = 0; i < gpu.sms().size(); ++i) {
+      gpu.sms()[i]->async_copy.memory.bind(memory.socket(i));
+    }
+  }
+
+  Clock clock;
+  Gpu gpu;
+  ProtocolMemory memory;
+};
+
+TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
+  const GpuSpec spec = gpu_with_sms(kA100, 2);
+  using enum ProtocolMemory::Answer;
+  std::vector<std::unique_ptr<SmsBeforeMemory>> all;
+  for (const auto answer :
+       {kEndOfRequestLater, kResponseLater, kEndOfRequest, kResponse, kCompleted}) {
+    all.push_back(
+        std::make_unique<SmsBeforeMemory>("way" + std::to_string(all.size()), spec, answer));
+  }
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  // Eight CTAs.
+  const Grid grid({{128, 256, 256}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
+  for (const auto& way : all) {
+    SCOPED_TRACE(way->memory.name());
+    way->gpu.run(grid.launch());
+    EXPECT_EQ(way->memory.against_protocol, 0);
+    EXPECT_TRUE(way->memory.at_rest());
+    EXPECT_EQ(way->memory.transactions, all.front()->memory.transactions);
+    EXPECT_EQ(way->memory.read_bytes, 8 * (64 + 64) * 256 * 2);
+    EXPECT_EQ(way->memory.written_bytes, 128 * 256 * 2);
+  }
+}
+
+// Loads that pass the L1: it knows a line by the address that was asked for.
+TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
+  const GpuSpec spec = gpu_with_sms("v100-sxm2-16gb", 1);
+  SmsBeforeMemory plain("plain", spec, ProtocolMemory::Answer::kEndOfRequestLater);
+  SmsBeforeMemory offset("offset", spec, ProtocolMemory::Answer::kEndOfRequestLater);
+  offset.memory.added_to_address = 1U << 30;
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false}, {GemmShape{64, 64, 32}, 2, {}},
+                      spec, false);
+  plain.gpu.run(grid.launch(grid.kernel.ctas()));
+  offset.gpu.run(grid.launch(grid.kernel.ctas()));
+  EXPECT_LT(plain.memory.read_bytes, 4 * (64 + 64) * 256 * 2);  // A comes from the L1, too
+  EXPECT_EQ(offset.memory.transactions, plain.memory.transactions);
 }
 
 TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
