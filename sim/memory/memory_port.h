@@ -15,16 +15,17 @@
 
 namespace sptc::sim {
 
-/// The memory side of the sockets of SMs: accepts every request at once (END_REQ) and answers each
-/// with BEGIN_RESP in the cycle that complete() says. Requests of a cycle are looked at in the next
-/// one, in the order of the sockets, so that the order in which SMs are evaluated cannot matter.
+/// The memory side of the sockets of SMs, by the base protocol of TLM-2.0: accepts every request at
+/// once (END_REQ) and answers each with BEGIN_RESP in the cycle that complete() says, or when the
+/// response before it has ended. Requests of a cycle are looked at in the next one, in the order of
+/// the sockets, so that the order in which SMs are evaluated cannot matter.
 class MemoryPorts : public Module {
  public:
   using Socket = tlm_utils::simple_target_socket_tagged<MemoryPorts>;
 
   MemoryPorts(const sc_core::sc_module_name& name, const Clock& clock, int ports);
 
-  Socket& socket(std::size_t port) { return *sockets_[port]; }
+  Socket& socket(std::size_t port) { return ports_[port]->socket; }
 
  protected:
   /// The cycle, after `now`, in which `payload` of `port` is answered.
@@ -32,6 +33,12 @@ class MemoryPorts : public Module {
                                 std::int64_t now) = 0;
 
  private:
+  struct Port {
+    explicit Port(const std::string& name) : socket(name.c_str()) {}
+    Socket socket;
+    const tlm::tlm_generic_payload* open = nullptr;  ///< whose response has not ended yet
+    std::int64_t next_response_cycle = 0;            ///< at the earliest
+  };
   struct Request {
     std::size_t port;
     tlm::tlm_generic_payload* payload;
@@ -50,10 +57,14 @@ class MemoryPorts : public Module {
                                 sc_core::sc_time& delay);
   void on_event() override;
   void look_at_arrived();
+  void respond(const Response& response);
+  /// The response that is open ends `delay` from now.
+  void end_response(Port& port, const sc_core::sc_time& delay, std::int64_t earliest);
 
-  std::vector<std::unique_ptr<Socket>> sockets_;
+  std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Request> arrived_;  ///< in the order of their cycles
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses_;
+  std::vector<Response> held_;  ///< back until the one before it at its port has ended
   std::uint64_t order_ = 0;
 };
 
