@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
 #include "sim/base/clock.h"
 
 #include <systemc>
@@ -13,8 +14,8 @@
 
 namespace sptc::sim {
 
-/// A requester at a socket of a memory: issues transactions by the base protocol of TLM-2.0 and
-/// notes when each is answered.
+/// A requester at a socket of a memory that accepts every request at once (MemoryPorts): issues
+/// transactions by the base protocol of TLM-2.0 and notes when each is answered.
 class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
  public:
   struct Access {
@@ -36,6 +37,7 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
 
   /// Sends a request now.
   void request(std::uint64_t address, std::int64_t bytes, bool write = false) {
+    ensure(bytes <= static_cast<std::int64_t>(sizeof scratch_), "a read is too long");
     auto* const payload = new tlm::tlm_generic_payload(this);
     payload->acquire();
     payload->set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
@@ -45,7 +47,9 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
     payload->set_streaming_width(static_cast<unsigned>(bytes));
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_fw(*payload, phase, delay);
+    const tlm::tlm_sync_enum answer = socket->nb_transport_fw(*payload, phase, delay);
+    ensure(answer == tlm::TLM_UPDATED && phase == tlm::END_REQ,
+           "a memory keeps a reader waiting with its next request");
   }
 
   void free(tlm::tlm_generic_payload* payload) override { delete payload; }
