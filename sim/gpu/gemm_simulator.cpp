@@ -35,7 +35,13 @@ class GemmSimulator::Impl {
         options_(options),
         shipped_(spec),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec.sms, options.sms)) {
+        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec.sms, options.sms),
+             options.bind_memory ? Gpu::Memory::kOutside : Gpu::Memory::kModelled) {
+    if (options.bind_memory) {
+      ensure(options.sms == Sms::kAll, "a memory of the caller needs all SMs");
+      options_.extrapolate = false;
+      options.bind_memory(gpu_);
+    }
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
@@ -160,7 +166,7 @@ class GemmSimulator::Impl {
   MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse,
                            const SamplingResult& sampling) const {
     MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
-    if (options_.sms == Sms::kAll && !sampling.extrapolated) {
+    if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
       const MemoryCounters counted = gpu_.memory_counters();
       traffic.l2_read = counted.l2_read_bytes;
       traffic.l2_written = counted.l2_write_bytes;

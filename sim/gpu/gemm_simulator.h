@@ -14,12 +14,15 @@
 #include "sim/sm/activity.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sptc::sim {
+
+class Gpu;
 
 struct GemmRun {
   KernelResult kernel;
@@ -57,6 +60,10 @@ class GemmSimulator {
         true;  ///< multiply a detected period of main loop and CTA rounds; only without values
     std::string vcd_file;  ///< without ".vcd"; empty: no waveform
     ClockPolicy clock{};
+    /// Binds every SM to a memory of the caller (Gpu::Memory::kOutside), in the place of L2 and
+    /// DRAM; empty: those. Needs all SMs, and no cycles are carried on. SystemC's time is that of
+    /// the boost clock; traffic and what follows from it are of the closed form.
+    std::function<void(Gpu& gpu)> bind_memory{};
   };
 
   GemmSimulator(const GpuSpec& spec, const Options& options);

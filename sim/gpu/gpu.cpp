@@ -84,6 +84,39 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
   };
 }
 
+void Gpu::simulate() {
+  if (memory_ || share_) {
+    sc_core::sc_start();  // until nothing is left to happen
+    return;
+  }
+  // A memory outside may never come to rest. So time passes in slices: after the one in which the
+  // grid ends, one more for what is on the wires of the SMs.
+  constexpr std::int64_t kSliceCycles = 1000;
+  constexpr int kSlicesUntilStuck = 1000;
+  std::int64_t before = progress();
+  int slices_without = 0;
+  for (bool last = false; !last && sc_core::sc_pending_activity();) {
+    last = !busy() || slices_without == kSlicesUntilStuck;
+    sc_core::sc_start(clock_.cycles(kSliceCycles));
+    slices_without = progress() == before ? slices_without + 1 : 0;
+    before = progress();
+  }
+}
+
+bool Gpu::busy() const {
+  return scheduler_.resident() > 0 || std::any_of(sms_.begin(), sms_.end(), [](const auto& built) {
+           return built->async_copy.under_way() > 0;
+         });
+}
+
+std::int64_t Gpu::progress() const {
+  std::int64_t sum = activity().instructions;
+  for (const auto& built : sms_) {
+    sum += built->async_copy.last_response_cycle();
+  }
+  return sum;
+}
+
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, double l2_share) {
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
@@ -99,8 +132,8 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
     built->async_copy.start_grid(kernel.shared_memory);
   }
   scheduler_.start(kernel, next_cta_of(kernel, parts));
-  sc_core::sc_start();
-  if (scheduler_.resident() > 0) {
+  simulate();
+  if (busy()) {
     report_stuck();
   }
   GridRun result;
@@ -164,6 +197,13 @@ void Gpu::report_stuck() const {
         text += std::string(" ") + partition->name() + "=" +
                 std::to_string(partition->resident_warps());
       }
+    }
+  }
+  text += "; transactions without an answer:";
+  for (const auto& built : sms_) {
+    if (built->async_copy.under_way() > 0) {
+      text += std::string(" ") + built->async_copy.name() + "=" +
+              std::to_string(built->async_copy.under_way());
     }
   }
   throw InternalError(text);

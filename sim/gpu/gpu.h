@@ -30,7 +30,9 @@ class Gpu : public sc_core::sc_module {
  public:
   enum class Memory {
     kModelled,
-    kOutside,  ///< the caller binds the socket async_copy.memory of every SM to a target of its own
+    /// The caller binds the socket async_copy.memory of every SM to a target of its own, which may
+    /// have events for ever: refresh, a clock.
+    kOutside,
   };
 
   Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec, int sms_built,
@@ -70,6 +72,10 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
+  void simulate();
+  bool busy() const;
+  /// Grows where an instruction is issued or a transaction is answered.
+  std::int64_t progress() const;
   void reset_share(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share);
   CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts);
   void report_stuck() const;

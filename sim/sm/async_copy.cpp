@@ -137,6 +137,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->set_dmi_allowed(false);
   transaction->set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   queue_.push_back(transaction);
+  ++under_way_;
 }
 
 void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
@@ -231,6 +232,7 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
                                             std::max<std::int64_t>(end - now(), 1));
   }
   last_response_cycle_ = std::max(last_response_cycle_, end);
+  --under_way_;
   transaction.release();
 }
 

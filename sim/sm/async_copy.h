@@ -42,6 +42,9 @@ class AsyncCopyUnit : public Module {
   /// The L1 is empty and has what `shared_memory` bytes leave. Call between grids.
   void start_grid(Bytes shared_memory) { l1_.start(shared_memory); }
 
+  /// Transactions that have not been answered, or wait to be sent.
+  std::int64_t under_way() const { return under_way_; }
+
   /// In which the latest answer, of a copy or a store, had arrived in full.
   std::int64_t last_response_cycle() const { return last_response_cycle_; }
 
@@ -73,6 +76,7 @@ class AsyncCopyUnit : public Module {
   std::int64_t l1_latency_;
   std::deque<Hit> hits_;
   std::unique_ptr<Pool> pool_;
+  std::int64_t under_way_ = 0;
   std::deque<Transaction*> queue_;
   std::vector<Transaction*> responded_;
   const Transaction* open_ = nullptr;    ///< its request has not ended yet
