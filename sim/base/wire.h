@@ -47,6 +47,7 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
 
   /// Writes with a latency of its own; a value never overtakes the one before it.
   void write_after(T value, std::int64_t latency_cycles) override {
+    ensure(latency_cycles >= 1, "a value on a wire takes at least one cycle");
     if (tap_) {
       tap_(value);
     }

@@ -172,7 +172,10 @@ TEST(Wire, HoldsAsManyValuesAsAreUnderWay) {
 
 TEST(Wire, NeedsAtLeastOneCycle) {
   const Clock clock(1000);
-  EXPECT_THROW(Wire<int>("wire", clock, 0), InternalError);
+  EXPECT_THROW(Wire<int>("none", clock, 0), InternalError);
+  Wire<int> wire("wire", clock, 1);
+  EXPECT_THROW(wire.write_after(1, 0), InternalError);
+  EXPECT_THROW(wire.write_after(1, -1), InternalError);
 }
 
 TEST(Wire, IsRefusedToReadWhereNothingIsDue) {
