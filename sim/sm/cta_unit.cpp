@@ -52,9 +52,8 @@ void CtaUnit::handle(const WarpReport& report) {
   Slot& slot = slots_[static_cast<std::size_t>(report.warp.cta_slot)];
   switch (report.kind) {
     case WarpReport::Kind::kArrivedAtBarrier:
-      if (++slot.warps_at_barrier == slot.warps_left) {
-        release_barrier(report.warp.cta_slot);
-      }
+      ++slot.warps_at_barrier;
+      release_barrier(report.warp.cta_slot);
       break;
     case WarpReport::Kind::kTilesArrived:
       announce({WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles});
@@ -84,6 +83,7 @@ void CtaUnit::leave(const WarpReport& report) {
     slot.producer_left = false;
   } else {
     --slot.warps_left;
+    release_barrier(report.warp.cta_slot);  // the others may wait for nobody else
   }
   if (slot.warps_left == 0 && !slot.producer_left) {
     slot.record.end_cycle = now();
@@ -94,8 +94,11 @@ void CtaUnit::leave(const WarpReport& report) {
 }
 
 void CtaUnit::release_barrier(int slot_index) {
-  slots_[static_cast<std::size_t>(slot_index)].warps_at_barrier = 0;
-  announce({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}, 0});
+  Slot& slot = slots_[static_cast<std::size_t>(slot_index)];
+  if (slot.warps_left > 0 && slot.warps_at_barrier == slot.warps_left) {
+    slot.warps_at_barrier = 0;
+    announce({WarpCommand::Kind::kReleaseBarrier, {slot_index, 0}, {}, 0});
+  }
 }
 
 void CtaUnit::announce(const WarpCommand& command) {

@@ -49,6 +49,7 @@ class CtaUnit : public Module {
 
   void launch(const CtaLaunch& cta);
   void handle(const WarpReport& report);
+  /// Where all warps that are left have arrived at it.
   void release_barrier(int slot);
   void free_tiles(const WarpReport& report);
   void leave(const WarpReport& report);
