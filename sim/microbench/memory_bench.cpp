@@ -94,6 +94,13 @@ std::int64_t MemoryBench::at_most_four_caches(std::int64_t footprint) const {
   return std::min(footprint, 4 * l2_bytes_);
 }
 
+void MemoryBench::forget_answers() {
+  for (const auto& reader : readers_) {
+    reader->done.clear();
+    reader->on_answer = [] {};  // it refers to what is gone after the measurement
+  }
+}
+
 double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
   if (stride < kWord || stride > footprint) {
     throw InputError("a pointer chase needs a stride from 8 bytes to its footprint, not " +
@@ -117,7 +124,7 @@ double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
   };
   reader.request(0, kWord);
   sc_core::sc_start();
-  reader.done.clear();
+  forget_answers();
   return static_cast<double>(clock_.now() - second_round) / static_cast<double>(slots);
 }
 
@@ -126,14 +133,13 @@ double MemoryBench::line_cycles() {
   double cycles = 0;
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (const auto& reader : readers_) {
-      reader->on_answer = [] {};
       const std::int64_t start = clock_.now();
       reader->request(0, kWord);
       sc_core::sc_start();
       cycles = static_cast<double>(clock_.now() - start);
-      reader->done.clear();
     }
   }
+  forget_answers();
   return cycles;
 }
 
@@ -160,9 +166,7 @@ double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_
     }
   }
   sc_core::sc_start();
-  for (const auto& reader : readers_) {
-    reader->done.clear();
-  }
+  forget_answers();
   return static_cast<double>(walk.measured * Walk::kBlock) /
          static_cast<double>(walk.end - walk.begin) * clock_.mhz() * 1e-3;
 }

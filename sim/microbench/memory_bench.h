@@ -33,6 +33,7 @@ class MemoryBench {
   double bandwidth_gb_per_s(BandwidthOperation operation, std::int64_t footprint);
 
  private:
+  void forget_answers();
   std::int64_t at_most_four_caches(std::int64_t footprint) const;
 
   const Clock& clock_;
