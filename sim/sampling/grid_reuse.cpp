@@ -262,7 +262,8 @@ ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
   const auto count = static_cast<double>(shares.size());
   mean = shares.back();
   for (std::size_t operand = 0; operand < mean.operands.size(); ++operand) {
-    mean.operands[operand] = {0, 0};
+    // How much crosses the L2 is the same in every wave.
+    mean.operands[operand].from_dram = mean.operands[operand].waits_for_dram = 0;
     for (const ShareOfCta& share : shares) {
       mean.operands[operand].from_dram += share.operands[operand].from_dram / count;
       mean.operands[operand].waits_for_dram += share.operands[operand].waits_for_dram / count;

@@ -88,6 +88,17 @@ TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
   EXPECT_EQ(GridReuse(kernel, b200.memory, b200.sms).dram_bytes(), (300 + 64) * 2 * 512);
 }
 
+TEST(GridReuse, PartialSumsStayInTheirPartitionInLaterWavesToo) {
+  const GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
+  const GridReuse reuse(kernel_of(problem), a100().memory, a100().sms);
+  ASSERT_NE(&reuse.later_share(), &reuse.share_of(0));
+  for (std::size_t operand = 0; operand < kOperandCount; ++operand) {
+    EXPECT_EQ(reuse.later_share().operands[operand].from_other_partition,
+              reuse.share_of(0).operands[operand].from_other_partition)
+        << operand;
+  }
+}
+
 TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
   const GemmProblem small{{512, 512, 4096}, 1, numerics::DataType::kF16, false};
   const GemmProblem large{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
