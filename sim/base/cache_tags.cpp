@@ -9,9 +9,9 @@
 namespace sptc::sim {
 namespace {
 
+constexpr int kTagBits = 32;
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
 
-constexpr int kTagBits = 32;
 /// The ways of a set, one bit each, that have `tag`. Without branches and from a table, so that
 /// compilers compare several at once.
 std::uint32_t ways_with(std::uint32_t tag, const std::uint32_t* tags) {
@@ -83,10 +83,10 @@ CacheTags::Slot CacheTags::slot_of(std::uint64_t block) {
 
 CacheTags::Found CacheTags::found(Slot slot) const {
   if (slot.way == kWays) {
-    return {0, 0, slot};
+    return {0, 0, 0, slot};
   }
   const Entry& entry = entries_[index(slot)];
-  return {entry.present, entry.ready, slot};
+  return {entry.present, entry.coming, entry.ready, slot};
 }
 
 void CacheTags::mark(Slot slot) {
@@ -145,21 +145,28 @@ CacheTags::Found CacheTags::use(std::uint64_t block) {
   return found(slot);
 }
 
-void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t ready) {
-  insert(slot_of(block), block, sectors, ready);
+void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t now, std::int64_t ready) {
+  insert(slot_of(block), block, sectors, now, ready);
 }
 
-void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t ready) {
+void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now,
+                       std::int64_t ready) {
   // Another one may have taken its place.
   if (slot.way == kWays || !holds(slot, block)) {
     slot.way = way_to_replace(set_[slot.set]);
     tags_[index(slot)] = static_cast<Tag>(block);
-    entries_[index(slot)] = {static_cast<std::uint32_t>(block >> kTagBits), sectors,
+    entries_[index(slot)] = {static_cast<std::uint32_t>(block >> kTagBits), sectors, sectors,
                              std::max<std::int64_t>(0, ready)};
   } else {
     Entry& entry = entries_[index(slot)];
-    entry.present |= sectors;
-    entry.ready = std::max(entry.ready, ready);
+    if (entry.ready <= now) {
+      entry.coming = 0;
+    }
+    if (const Sectors absent = sectors & ~entry.present; absent != 0) {
+      entry.present |= absent;
+      entry.coming |= absent;
+      entry.ready = std::max(entry.ready, ready);
+    }
   }
   mark(slot);
 }

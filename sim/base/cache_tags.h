@@ -38,17 +38,23 @@ class CacheTags {
     std::uint32_t way = kWays;  ///< kWays: nowhere
   };
   struct Found {
-    Sectors present = 0;
-    std::int64_t ready = 0;  ///< cycle from which on all of them are there
+    Sectors present = 0;  ///< some of them on their way
+    Sectors coming = 0;   ///< those; they are there from cycle `ready` on
+    std::int64_t ready = 0;
     Slot slot;
+    /// Cycle from which on all of `sectors` that are present are there.
+    std::int64_t ready_for(Sectors sectors) const { return (sectors & coming) != 0 ? ready : 0; }
   };
   Found find(std::uint64_t block);
   /// The same, and marks the block as used.
   Found use(std::uint64_t block);
-  /// Puts sectors in, there from `ready` on. A new block replaces another one of its set.
-  void insert(std::uint64_t block, Sectors sectors, std::int64_t ready);
+  /// Puts sectors in that are on their way from cycle `now` to cycle `ready`, those that are
+  /// present already aside. Sectors of a block that are on their way together are there when the
+  /// last of them is. A new block replaces another one of its set.
+  void insert(std::uint64_t block, Sectors sectors, std::int64_t now, std::int64_t ready);
   /// The same where `slot` was found for the block, and none but others have been put in since.
-  void insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t ready);
+  void insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now,
+              std::int64_t ready);
 
   /// Share of the blocks that are still there when `used` times the capacity of other blocks has
   /// been used since they were, of which `hit_ratio` was there already. While the ways of a set
@@ -71,7 +77,7 @@ class CacheTags {
   using Tag = std::uint32_t;
   struct Entry {
     std::uint32_t upper_half = 0;  ///< of the number
-    Sectors present = 0;
+    Sectors present = 0, coming = 0;
     std::int64_t ready = 0;
   };
 

@@ -39,7 +39,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
                            std::int64_t bytes, bool written, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
   const CacheTags::Found near = tags_[partition].use(block);
-  std::int64_t ready = near.ready;
+  std::int64_t ready = near.ready_for(sectors);
   // Of the bytes, those in sectors that are not there.
   const auto missing = [&](CacheTags::Sectors present) -> std::int64_t {
     const CacheTags::Sectors absent = sectors & ~present;
@@ -54,7 +54,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
     const std::int64_t not_there = owner == partition ? absent : missing(there.present);
     const std::int64_t from_dram = written ? 0 : not_there;
     latency = owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles;
-    ready = std::max(ready, there.ready);
+    ready = std::max(ready, there.ready_for(sectors));
     if (from_dram > 0) {
       latency = spec_.dram_access_latency_cycles +
                 (owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles);
@@ -100,7 +100,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   const std::int64_t done =
       std::max(read.ready, limits_.complete(now, sm, partition, read.transfer).cycle);
   for (const Fill& fill : read.fills) {
-    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, done);
+    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now, done);
   }
   return done;
 }

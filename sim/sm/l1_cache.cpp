@@ -39,7 +39,7 @@ bool L1Cache::holds(const MemoryRange& range) {
 void L1Cache::fill(const MemoryRange& range) {
   if (tags_) {
     for_each_block(range, [&](std::uint64_t block, CacheTags::Sectors sectors) {
-      tags_->insert(block, sectors, 0);
+      tags_->insert(block, sectors, 0, 0);
     });
   }
 }

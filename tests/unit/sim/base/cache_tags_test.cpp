@@ -8,16 +8,23 @@
 namespace sptc::sim {
 namespace {
 
-TEST(CacheTags, KnowBlocksFromTheCycleInWhichTheyAreThere) {
+TEST(CacheTags, KnowSectorsFromTheCycleInWhichTheyAreThere) {
   CacheTags tags(Bytes(1 << 20));
   EXPECT_EQ(tags.find(7).present, 0U);
-  tags.insert(7, 0b1, 123);
+  tags.insert(7, 0b1, 100, 123);
   EXPECT_EQ(tags.find(7).present, 0b1U);
-  EXPECT_EQ(tags.find(7).ready, 123);
+  EXPECT_EQ(tags.find(7).ready_for(0b1), 123);
   EXPECT_EQ(tags.find(8).present, 0U);
-  tags.insert(7, 0b100, 150);
+  // While some come, what comes behind them is not told apart.
+  tags.insert(7, 0b100, 110, 150);
   EXPECT_EQ(tags.find(7).present, 0b101U);
-  EXPECT_EQ(tags.find(7).ready, 150);
+  EXPECT_EQ(tags.find(7).ready_for(0b1), 150);
+  EXPECT_EQ(tags.find(7).ready_for(0b100), 150);
+  // What is there is waited for no more, not even where it is put in again.
+  tags.insert(7, 0b1110, 150, 170);
+  EXPECT_EQ(tags.find(7).present, 0b1111U);
+  EXPECT_EQ(tags.find(7).ready_for(0b101), 0);
+  EXPECT_EQ(tags.find(7).ready_for(0b1010), 170);
 }
 
 TEST(CacheTags, SectorsAreThoseThatTheBytesTouch) {
@@ -30,7 +37,7 @@ TEST(CacheTags, SectorsAreThoseThatTheBytesTouch) {
 TEST(CacheTags, HoldNoMoreThanTheirCapacity) {
   CacheTags tags(Bytes(64 << 10));
   for (std::uint64_t block = 0; block < 1000; ++block) {
-    tags.insert(block, 1, 0);
+    tags.insert(block, 1, 0, 0);
   }
   int held = 0;
   for (std::uint64_t block = 0; block < 1000; ++block) {
@@ -51,7 +58,7 @@ double hit_ratio(double footprint_per_capacity) {
       const bool hit = tags.use(block).present != 0;
       hits += hit && pass >= kPasses / 2 ? 1 : 0;
       if (!hit) {
-        tags.insert(block, 1, 0);
+        tags.insert(block, 1, 0, 0);
       }
     }
   }
@@ -83,13 +90,13 @@ TEST(CacheTags, PutInWhereABlockWasSoughtAsWithoutKnowingThat) {
       EXPECT_EQ(by_block.use(block).present, found.back().present) << i;
     }
     for (std::uint64_t behind = 4; behind-- > 0;) {
-      by_slot.insert(found[behind].slot, first + behind, 1U << behind, i);
-      by_block.insert(first + behind, 1U << behind, i);
+      by_slot.insert(found[behind].slot, first + behind, 1U << behind, i, i);
+      by_block.insert(first + behind, 1U << behind, i, i);
     }
   }
   for (std::uint64_t block = 0; block < 34; ++block) {
     EXPECT_EQ(by_slot.find(block).present, by_block.find(block).present) << block;
-    EXPECT_EQ(by_slot.find(block).ready, by_block.find(block).ready) << block;
+    EXPECT_EQ(by_slot.find(block).ready_for(~0U), by_block.find(block).ready_for(~0U)) << block;
   }
 }
 
@@ -98,7 +105,7 @@ TEST(CacheTags, NeverTakeABlockForAnotherOneHoweverFarApart) {
   CacheTags tags(Bytes(16 << 10));  // one set
   for (std::uint64_t block = 5; block < 16 * kApart; block += kApart) {
     EXPECT_EQ(tags.find(block).present, 0U) << block;
-    tags.insert(block, static_cast<CacheTags::Sectors>(1U << (block / kApart)), 0);
+    tags.insert(block, static_cast<CacheTags::Sectors>(1U << (block / kApart)), 0, 0);
   }
   for (std::uint64_t block = 5; block < 16 * kApart; block += kApart) {
     EXPECT_EQ(tags.find(block).present, 1U << (block / kApart)) << block;
@@ -110,13 +117,13 @@ TEST(CacheTags, KeepStreamsThatFillThemTogetherWhicheverIsAskedForFirst) {
   constexpr std::uint64_t kOther = 4 * 1000003;
   for (const std::uint64_t block : {31, 3, 17, 4, 29, 0, 5, 11}) {
     for (std::uint64_t i = 0; i < 4; ++i) {
-      tags.insert((block * 4 + i) % 32, 1, 0);
-      tags.insert(kOther + (block * 4 + i) % 32, 1, 0);
+      tags.insert((block * 4 + i) % 32, 1, 0, 0);
+      tags.insert(kOther + (block * 4 + i) % 32, 1, 0, 0);
     }
   }
   for (std::uint64_t block = 0; block < 32; ++block) {
-    tags.insert(kOther + 31 - block, 1, 0);
-    tags.insert(block, 1, 0);
+    tags.insert(kOther + 31 - block, 1, 0, 0);
+    tags.insert(block, 1, 0, 0);
   }
   for (std::uint64_t block = 0; block < 32; ++block) {
     EXPECT_EQ(tags.find(block).present, 1U) << block;
@@ -135,8 +142,8 @@ TEST(CacheTags, AreAsNewAfterAResetLargerSmallerOrOfTheSameSize) {
     for (std::uint64_t pass = 0; pass < 3; ++pass) {
       for (std::uint64_t block = 0; block < blocks; ++block) {
         ASSERT_EQ(again.use(block).present, fresh.use(block).present) << kib << " " << block;
-        again.insert(block, 1, 0);
-        fresh.insert(block, 1, 0);
+        again.insert(block, 1, 0, 0);
+        fresh.insert(block, 1, 0, 0);
       }
     }
   }
@@ -146,12 +153,12 @@ TEST(CacheTags, SpareWhatWasUsedInThisTurn) {
   constexpr int kWays = 16;
   CacheTags tags(Bytes(kWays * CacheTags::kBlockBytes));  // one set
   for (std::uint64_t block = 0; block < kWays; ++block) {
-    tags.insert(block, 1, 0);
+    tags.insert(block, 1, 0, 0);
   }
   // Block 15 filled the set and began a new turn; block 3 is used in it.
   EXPECT_EQ(tags.use(3).present, 1U);
   for (std::uint64_t block = 100; block < 100 + kWays - 2; ++block) {
-    tags.insert(block, 1, 0);
+    tags.insert(block, 1, 0, 0);
   }
   EXPECT_EQ(tags.find(3).present, 1U);
   EXPECT_EQ(tags.find(15).present, 1U);

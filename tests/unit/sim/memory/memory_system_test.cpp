@@ -244,6 +244,19 @@ TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) 
   EXPECT_EQ(cycles(64, 1e6, 2), kBytes / 64);
 }
 
+TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  L2AndDram memory(spec, 1410, 4);
+  constexpr std::int64_t kHalf = kBlock / 2, kLater = 5000, kLatest = 10000;
+  memory.access(0, {0, kHalf, 1}, false, 0);
+  const std::int64_t hit = memory.access(1, {0, kHalf, 1}, false, kLater) - kLater;
+  EXPECT_LT(hit, spec.dram_latency_cycles());
+  const std::int64_t other_half = memory.access(2, {kHalf, kHalf, 1}, false, kLatest);
+  EXPECT_EQ(memory.access(3, {0, kHalf, 1}, false, kLatest + 1), kLatest + 1 + hit);
+  EXPECT_EQ(memory.access(1, {kHalf, kHalf, 1}, false, kLatest + 2), other_half);
+}
+
 TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
   MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
