@@ -52,11 +52,13 @@ class Throughput {
     return (next_free_ + rate_ - 1) / rate_;
   }
 
-  /// The same for `items` that arrived one by one since the call before this one: those for which
-  /// the unit was idle in the meantime are through, the others queue.
-  std::int64_t reserve_arrived(std::int64_t now, std::int64_t items) {
+  /// The same for `items` that arrived one by one in the last `cycles`: those for which the unit
+  /// was idle meanwhile, since the call before this one, are through, the others queue.
+  std::int64_t reserve_arrived(std::int64_t now, std::int64_t items, double cycles) {
     const std::int64_t idle = now * rate_ - arrived_at_ - (done_by(now * rate_) - done_then_);
-    const std::int64_t through = std::clamp(idle, std::int64_t{0}, items * kScale);
+    const auto meanwhile = std::llround(cycles * static_cast<double>(rate_));
+    const std::int64_t through =
+        std::clamp(std::min<std::int64_t>(idle, meanwhile), std::int64_t{0}, items * kScale);
     const std::int64_t rest = items * kScale - through;
     busy_ += items * kScale;
     if (rest > 0) {

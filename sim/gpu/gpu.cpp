@@ -23,7 +23,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
       all_sms_(spec.sms),
       clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
-    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
+    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm,
+                                        spec.memory.sm_port_bytes_per_cycle));
     links_.push_back(std::make_unique<Links>(i, clock));
     const auto index = static_cast<std::size_t>(i);
     scheduler_.launch_out[index](links_.back()->launch);

@@ -92,9 +92,9 @@ std::int64_t SharedMemory::claim(Bytes bytes) {
   return banks_.reserve(now(), bytes.count());
 }
 
-std::int64_t SharedMemory::claim_arrived(Bytes bytes) {
+std::int64_t SharedMemory::claim_arrived(Bytes bytes, double cycles) {
   serve();
-  return banks_.reserve_arrived(now(), bytes.count());
+  return banks_.reserve_arrived(now(), bytes.count(), cycles);
 }
 
 }  // namespace sptc::sim

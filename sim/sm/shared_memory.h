@@ -36,9 +36,9 @@ class SharedMemory : public Module {
   /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
   std::int64_t claim(Bytes bytes);
 
-  /// The same for writes of TMA, in the cycle in which the last of `bytes` has come:
-  /// those before it were written while the banks were idle.
-  std::int64_t claim_arrived(Bytes bytes);
+  /// The same for writes of TMA, in the cycle in which the last of `bytes` has come, which took
+  /// `cycles`: those before it were written while the banks were idle.
+  std::int64_t claim_arrived(Bytes bytes, double cycles);
 
   /// Into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }

@@ -22,12 +22,13 @@ Sm::Links::Links(int index, const Clock& clock)
       copy(indexed("copy", index).c_str(), clock, 1),
       copy_done(indexed("copy_done", index).c_str(), clock, 1) {}
 
-Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
+Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+       double port_bytes_per_cycle)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
       shared_memory("shared_memory", clock, spec),
       warpgroup_unit("warpgroup_unit", clock, spec, shared_memory),
-      async_copy("async_copy", clock, spec, shared_memory) {
+      async_copy("async_copy", clock, spec, shared_memory, port_bytes_per_cycle) {
   cta_unit.launch_in(launch_in);
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {

@@ -23,7 +23,9 @@ class Sm : public sc_core::sc_module {
   /// Of all blocks, since the start of the simulation.
   Activity activity() const;
 
-  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+  /// `port_bytes_per_cycle`: from global memory.
+  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+     double port_bytes_per_cycle);
 
   CtaUnit cta_unit;
   SharedMemory shared_memory;

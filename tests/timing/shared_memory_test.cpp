@@ -71,8 +71,8 @@ TEST(SharedMemoryTiming, WritesTakeTheBanksOnlyWhereTheyWereNotIdleMeanwhile) {
   SharedMemory& shared = harness.shared_memory();
   const std::int64_t now = harness.absolute_now();
   ASSERT_GT(now, 16);
-  EXPECT_EQ(shared.claim_arrived(Bytes(1024)) - now, 0);
-  EXPECT_EQ(shared.claim_arrived(Bytes(1024)) - now, 8);
+  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 0);
+  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 8);
 }
 
 TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
