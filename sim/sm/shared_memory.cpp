@@ -93,6 +93,9 @@ std::int64_t SharedMemory::claim(Bytes bytes) {
 }
 
 std::int64_t SharedMemory::claim_arrived(Bytes bytes, double cycles) {
+  if (claim_all_) {
+    claim_all_();
+  }
   serve();
   return banks_.reserve_arrived(now(), bytes.count(), cycles);
 }

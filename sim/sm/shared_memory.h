@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -40,6 +42,10 @@ class SharedMemory : public Module {
   /// `cycles`: those before it were written while the banks were idle.
   std::int64_t claim_arrived(Bytes bytes, double cycles);
 
+  /// `claim_all` makes all claims that its unit has for a cycle. Writes of TMA come behind them,
+  /// whichever of the two units is evaluated first.
+  void before_arrivals(std::function<void()> claim_all) { claim_all_ = std::move(claim_all); }
+
   /// Into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
 
@@ -64,6 +70,7 @@ class SharedMemory : public Module {
   std::vector<Throughput> pace_;            ///< per sub-partition, in cycles
   std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
   std::int64_t loaded_bytes_ = 0;
+  std::function<void()> claim_all_;
 };
 
 }  // namespace sptc::sim

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace sptc::sim {
 namespace {
 
@@ -73,6 +75,19 @@ TEST(SharedMemoryTiming, WritesTakeTheBanksOnlyWhereTheyWereNotIdleMeanwhile) {
   ASSERT_GT(now, 16);
   EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 0);
   EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 8);
+}
+
+TEST(SharedMemoryTiming, WritesOfACycleComeBehindTheOperandsThatAreReadInIt) {
+  SmHarness harness("gpu", one_sub_partition());
+  SharedMemory& shared = harness.shared_memory();
+  const std::int64_t now = harness.absolute_now();
+  bool due = true;
+  shared.before_arrivals([&] {
+    if (std::exchange(due, false)) {
+      EXPECT_EQ(shared.claim(Bytes(4096)) - now, 32);
+    }
+  });
+  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 0) - now, 32 + 8);
 }
 
 TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
