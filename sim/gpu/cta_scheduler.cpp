@@ -28,7 +28,7 @@ void CtaScheduler::start(const KernelLaunch& kernel, NextCta next_cta) {
   }
 }
 
-void CtaScheduler::on_event() {
+void CtaScheduler::launch_behind_ended() {
   for (std::size_t sm = 0; sm < done_in.size(); ++sm) {
     while (done_in[sm]->can_read()) {
       --resident_;

@@ -26,11 +26,15 @@ class CtaScheduler : public Module {
   /// Starts a grid. Call between simulations, when the one before has ended.
   void start(const KernelLaunch& kernel, NextCta next_cta);
 
+  /// Launches CTAs for those whose end is known by now: what the block does in a cycle anyway, for
+  /// who has to come behind it there.
+  void launch_behind_ended();
+
   /// CTAs that were launched and have not ended.
   std::int64_t resident() const { return resident_; }
 
  protected:
-  void on_event() override;
+  void on_event() override { launch_behind_ended(); }
 
  private:
   void launch_next(std::size_t sm, std::int64_t ended);

@@ -53,7 +53,7 @@ void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts, doubl
   share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
   if (followed_) {
     followers_->start(clock_mhz_, kernel, parts, l2_share);
-    share_->follow(*followers_);
+    share_->follow(*followers_, [this] { scheduler_.launch_behind_ended(); });
     kernel.observer = followers_.get();
   }
 }

@@ -45,6 +45,7 @@ void Followers::reset_memory() {
   l2_and_dram_.reset(clock_mhz_, l2_share_);
   shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
   actions_.clear();
+  uses_.clear();
   ended_ctas_.clear();
   now_ = end_ = ended_ = 0;
   handed_out_ = std::min<std::int64_t>(kernel_->ctas, std::int64_t{sms_} * kernel_->ctas_per_sm);
@@ -82,6 +83,7 @@ void Followers::assign_followers(const std::vector<int>& leaders) {
 // --- what the leaders do
 
 std::int64_t Followers::next_cta(std::size_t leader, std::int64_t ended, std::int64_t now) {
+  look_at_uses(now);
   act_before(now, leaders_[leader]);
   now_ = std::max(now_, now);
   std::size_t number = 0;
@@ -123,6 +125,7 @@ std::int64_t Followers::next_cta(std::size_t leader, std::int64_t ended, std::in
 std::int64_t Followers::access(std::size_t leader, const MemoryRange& range, bool write,
                                const RequestInfo& info, std::int64_t now) {
   const int sm = leaders_[leader];
+  look_at_uses(now);
   act_before(now, sm);
   now_ = std::max(now_, now);
   const std::int64_t done =
@@ -143,13 +146,25 @@ std::int64_t Followers::written(int sm, std::int64_t cycle, std::int64_t bytes) 
   return shared_memories_[static_cast<std::size_t>(sm)].reserve(cycle, passes * bytes);
 }
 
-void Followers::tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) {
-  if (!log_.note_used(cta, tile, cycle)) {
+void Followers::tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle,
+                          std::int64_t now) {
+  look_at_uses(now);
+  uses_.push_back({now, cta, tile, cycle});
+}
+
+void Followers::look_at_uses(std::int64_t now) {
+  if (uses_.empty() || uses_.front().now >= now) {
     return;
   }
-  for (const std::size_t place : places_of_leader_[log_.leader_of(cta)]) {
-    retry(place);
+  std::sort(uses_.begin(), uses_.end());
+  for (const Use& use : uses_) {
+    if (log_.note_used(use.cta, use.tile, use.cycle)) {
+      for (const std::size_t place : places_of_leader_[log_.leader_of(use.cta)]) {
+        retry(place);
+      }
+    }
   }
+  uses_.clear();
 }
 
 // --- what the followers do
@@ -400,6 +415,7 @@ void Followers::act_before(std::int64_t cycle, int sm) {
 }
 
 std::int64_t Followers::finish() {
+  look_at_uses(kUnknown);
   act_before(kUnknown, 0);
   // What no leader has shown of its kind, others are taken for.
   for (bool more = true; more;) {

@@ -11,6 +11,7 @@
 #include "sim/sm/memory_request.h"
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -34,6 +35,10 @@ class Followers : public TileObserver {
   void start(double clock_mhz, const KernelLaunch& kernel, const std::vector<int>& leaders,
              double l2_share = 1);
 
+  // What happens in one cycle comes in this order, whichever order the processes of the leaders
+  // are evaluated in: next_cta(), leader after leader, then access(), then tile_used(), which is
+  // noted until something of a later cycle comes.
+
   /// The next CTA of leader number `leader`, where CTA `ended` ended, if any; -1: none is left.
   /// Call in the order of the cycles, for the first CTAs in the order of their places on the SMs.
   std::int64_t next_cta(std::size_t leader, std::int64_t ended, std::int64_t now);
@@ -43,7 +48,8 @@ class Followers : public TileObserver {
   std::int64_t access(std::size_t leader, const MemoryRange& range, bool write,
                       const RequestInfo& info, std::int64_t now);
 
-  void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) override;
+  void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle,
+                 std::int64_t now) override;
 
   /// Lets the followers end. Cycle in which the last of them has its last answer.
   std::int64_t finish();
@@ -120,6 +126,12 @@ class Followers : public TileObserver {
     std::int64_t in_segment() const { return tiles_used - first_tile; }
     std::int64_t segment_end() const { return first_tile + work[segment].k_tiles; }
   };
+  /// A warp of a leader uses a k-tile.
+  struct Use {
+    std::int64_t now;  ///< when it was told
+    std::int64_t cta, tile, cycle;
+    auto operator<=>(const Use&) const = default;
+  };
   /// Something that a follower does.
   struct Action {
     std::int64_t cycle;
@@ -153,6 +165,8 @@ class Followers : public TileObserver {
   void plan(const Action& action);
   bool is_there(Place& place, const LeaderLog::Tile* shown);
   std::int64_t use_cycle(Place& place, const LeaderLog::Tile* shown) const;
+  /// What the leaders used is known from the cycle after it was told.
+  void look_at_uses(std::int64_t now);
   void act_before(std::int64_t cycle, int sm);
   void use(const Action& action);
   void make_transactions(const Action& action);
@@ -173,6 +187,7 @@ class Followers : public TileObserver {
   std::vector<Throughput> shared_memories_;  ///< per SM, in bytes
   /// In the order in which the memory looks at requests: of a cycle, SM after SM.
   CycleQueue<Action> actions_;
+  std::vector<Use> uses_;  ///< that were told and not looked at
   std::int64_t handed_out_ = 0, ended_ = 0;
   std::vector<std::int64_t> ctas_of_sm_;                        ///< handed out
   std::vector<std::size_t> places_taken_;                       ///< of each leader

@@ -31,6 +31,7 @@ MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock
 void MemoryShare::reset(double clock_mhz, ShareOf share) {
   limits_.reset(clock_mhz);
   followers_ = nullptr;
+  looked_at_ = -1;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});
@@ -117,6 +118,9 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   payload.get_extension(info);
   ensure(info != nullptr && share_ != nullptr, "a request does not say what it is for");
   if (followers_ != nullptr) {
+    if (std::exchange(looked_at_, now) != now) {
+      end_ctas_();
+    }
     return followers_->access(port,
                               {payload.get_address(), payload.get_data_length(), info->readers},
                               payload.is_write(), *info, now);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
@@ -56,8 +57,12 @@ class MemoryShare : public MemoryPorts {
   void reset(double clock_mhz, ShareOf share);
 
   /// Until the next reset() the memory is that of `followers`, whose leaders are behind the
-  /// sockets.
-  void follow(Followers& followers) { followers_ = &followers; }
+  /// sockets. `end_ctas` tells them which CTAs of leaders ended in a cycle, and is called before
+  /// the first request of each.
+  void follow(Followers& followers, std::function<void()> end_ctas) {
+    followers_ = &followers;
+    end_ctas_ = std::move(end_ctas);
+  }
 
   /// Cycles from the first of all SMs to the last one in cycle `now`.
   std::int64_t spread(std::int64_t now) const;
@@ -99,6 +104,8 @@ class MemoryShare : public MemoryPorts {
   TransferLimits limits_;
   double dram_bytes_per_cycle_ = 1;
   Followers* followers_ = nullptr;
+  std::function<void()> end_ctas_;
+  std::int64_t looked_at_ = -1;  ///< cycle of the latest request of a leader
   ShareOf share_;
   std::vector<std::array<Owed, kOperandCount>> owed_;  ///< per port
   std::vector<Start> starts_;                          ///< of the newest CTA, per port

@@ -58,8 +58,10 @@ class TileObserver {
  public:
   virtual ~TileObserver() = default;
   /// Another warp of CTA `cta`, but for the producer, has waited for its k-tile `tile`, which is
-  /// there. Tiles are counted over all work of the CTA.
-  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) = 0;
+  /// there, in `cycle`. Tiles are counted over all work of the CTA. Cycle `now` is that of the
+  /// call, which may come before `cycle` or behind it.
+  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle,
+                         std::int64_t now) = 0;
 };
 
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.

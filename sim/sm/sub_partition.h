@@ -81,7 +81,7 @@ class SubPartition : public Module {
   std::int64_t ready_at(int slot) const;
   void issue_from(int slot, std::int64_t cycle);
   /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
-  static void tell_tile(const ResidentWarp& warp, std::int64_t cycle);
+  void tell_tile(const ResidentWarp& warp, std::int64_t cycle) const;
   void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,

@@ -79,7 +79,7 @@ struct Bench {
   std::int64_t next_tile(std::int64_t tile, std::int64_t before, std::int64_t asked_after,
                          std::int64_t used_after) {
     access(tile == 0 ? first_copy : copy, tile, before + asked_after);
-    followers.tile_used(0, tile, before + used_after);
+    followers.tile_used(0, tile, before + used_after, before + used_after);
     return before + used_after;
   }
 
@@ -87,7 +87,7 @@ struct Bench {
   /// The next one.
   std::int64_t run(std::int64_t cta, std::int64_t asked, std::int64_t* stored) {
     const std::int64_t there = access(first_copy, 0, asked, cta);
-    followers.tile_used(cta, 0, there + 7);
+    followers.tile_used(cta, 0, there + 7, there + 7);
     *stored = there + 500;
     access(store, 0, *stored, cta);
     return followers.next_cta(0, cta, *stored + 10);
@@ -118,7 +118,7 @@ TEST(Followers, AnSmWithoutACtaAsksForNothing) {
 TEST(Followers, StoreAsMuchLaterThanTheirLeaderAsTheirDataCame) {
   Bench bench(2, 1, 2);
   const std::int64_t there = bench.access(bench.first_copy, 0, 10);
-  bench.followers.tile_used(0, 0, there + 7);
+  bench.followers.tile_used(0, 0, there + 7, there + 7);
   const std::int64_t stored = there + 500;
   EXPECT_EQ(bench.access(bench.store, 0, stored), stored + 1 + kLatency);
   // DRAM has one tile after the other.
@@ -128,7 +128,7 @@ TEST(Followers, StoreAsMuchLaterThanTheirLeaderAsTheirDataCame) {
 TEST(Followers, AskForTheNextTileWhenTheyHaveUsedOne) {
   Bench bench(2, 2, 2);
   const std::int64_t there = bench.access(bench.first_copy, 0, 10);
-  bench.followers.tile_used(0, 0, there + 7);
+  bench.followers.tile_used(0, 0, there + 7, there + 7);
   // Three cycles behind its use, as the follower does then.
   const std::int64_t next = bench.access(bench.copy, 1, there + 10);
   // The follower's first tile keeps DRAM busy when the leader asks for its second one.
@@ -141,10 +141,10 @@ TEST(Followers, AskForTheNextTileWhenTheyHaveUsedOne) {
 TEST(Followers, ComputeAsLongAsTheirLeaderWhereItWaitsForNothing) {
   Bench bench(2, 2, 2);
   std::int64_t there = bench.access(bench.first_copy, 0, 10);
-  bench.followers.tile_used(0, 0, there + 7);
+  bench.followers.tile_used(0, 0, there + 7, there + 7);
   there = bench.access(bench.copy, 1, there + 10);
   constexpr std::int64_t kLong = 20'000;  // of the first tile
-  bench.followers.tile_used(0, 1, there + kLong);
+  bench.followers.tile_used(0, 1, there + kLong, there + kLong);
   const std::int64_t stored = there + kLong + 500;
   bench.access(bench.store, 1, stored);
   // It began a tile's time of DRAM later, and the rest takes it as long.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// IEEE 1666 leaves open which of the processes that become due at the same time is evaluated first,
+// so no result may depend on it. Here events that are due together are notified once more in a
+// random order: this program's sc_event::notify stands before that of the SystemC library.
+#include "sim/config/architecture.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
+
+#include <gtest/gtest.h>
+#include <systemc>
+
+#include <cstdint>
+#include <dlfcn.h>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using Notify = void (*)(sc_core::sc_event*, const sc_core::sc_time&);
+
+Notify notify_of_library() {
+  static const auto found =
+      reinterpret_cast<Notify>(dlsym(RTLD_NEXT, "_ZN7sc_core8sc_event6notifyERKNS_7sc_timeE"));
+  return found;
+}
+
+class Shuffler {
+ public:
+  void start(std::uint64_t seed) {
+    random_.seed(seed);
+    on_ = true;
+  }
+
+  void note(sc_core::sc_event& event, const sc_core::sc_time& delay) {
+    if (!on_ || delay == sc_core::SC_ZERO_TIME) {
+      return;
+    }
+    const std::uint64_t now = sc_core::sc_time_stamp().value();
+    const std::uint64_t due = now + delay.value();
+    std::uint64_t& pending = due_of_[&event];
+    if (pending > now && pending <= due) {
+      return;  // the earlier one stays
+    }
+    pending = due;
+    at_.erase(at_.begin(), at_.upper_bound(now));
+    std::vector<sc_core::sc_event*>& together = at_[due];
+    together.push_back(&event);
+    for (int i = 0; i < 3; ++i) {
+      sc_core::sc_event* const other = together[random_() % together.size()];
+      if (due_of_[other] == due && random_() % 2 == 0) {
+        other->cancel();
+        notify_of_library()(other, delay);
+        ++shuffled_;
+      }
+    }
+  }
+
+  std::int64_t shuffled() const { return shuffled_; }
+
+ private:
+  bool on_ = false;
+  std::mt19937_64 random_;
+  std::map<sc_core::sc_event*, std::uint64_t> due_of_;           ///< the latest known
+  std::map<std::uint64_t, std::vector<sc_core::sc_event*>> at_;  ///< by that
+  std::int64_t shuffled_ = 0;
+};
+
+Shuffler& shuffler() {
+  static Shuffler all;
+  return all;
+}
+
+}  // namespace
+}  // namespace sptc::sim
+
+void sc_core::sc_event::notify(const sc_time& delay) {
+  sptc::sim::notify_of_library()(this, delay);
+  sptc::sim::shuffler().note(*this, delay);
+}
+
+namespace sptc::sim {
+namespace {
+
+std::vector<GemmProblem> problems() {
+  std::vector<GemmProblem> all;
+  for (const GemmShape& shape : {GemmShape{1024, 1024, 1024},
+                                 {3000, 4096, 512},
+                                 {510, 222, 2162},
+                                 {1255, 1647, 337},
+                                 {1426, 126, 1743},
+                                 {3328, 1728, 32},
+                                 {2368, 3712, 64}}) {
+    for (const bool sparse : {false, true}) {
+      all.push_back({shape, 1, numerics::DataType::kF16, sparse});
+    }
+  }
+  return all;
+}
+
+/// `seed` 0: in the library's order.
+std::vector<std::int64_t> cycles(const std::string& arch, GemmSimulator::Sms sms,
+                                 std::uint64_t seed) {
+  return in_child<std::int64_t>(problems().size(), [&] {
+    if (seed > 0) {
+      shuffler().start(seed);
+    }
+    GemmSimulator simulator(load_architecture(arch).gpu, {sms, true, ""});
+    std::vector<std::int64_t> all;
+    for (const GemmProblem& problem : problems()) {
+      all.push_back(simulator.run(problem, {}, nullptr).cycles);
+    }
+    const bool shuffled = shuffler().shuffled() > 1000;
+    return shuffled == (seed > 0) ? all : std::vector<std::int64_t>();
+  });
+}
+
+class OrderOfEvaluation : public testing::TestWithParam<const char*> {};
+
+TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeSampledCycles) {
+  const std::vector<std::int64_t> as_it_comes = cycles(GetParam(), GemmSimulator::Sms::kSampled, 0);
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    EXPECT_EQ(cycles(GetParam(), GemmSimulator::Sms::kSampled, seed), as_it_comes) << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation,
+                         testing::Values("a100-sxm4-80gb", "a40", "h100-sxm5-80gb"),
+                         [](const auto& param) { return std::string(param.param).substr(0, 4); });
+
+}  // namespace
+}  // namespace sptc::sim
