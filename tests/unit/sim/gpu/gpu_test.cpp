@@ -52,6 +52,17 @@ TEST(CtaScheduler, RunsEveryCtaOnceAndNeverMoreThanFitAtATime) {
   EXPECT_EQ(seen.size(), 50U);
 }
 
+// Nine CTAs of which two share an SM: who has room first must not take two of the last three.
+TEST(CtaScheduler, GivesNoSmMoreThanItsShareRoundedUp) {
+  ThreeSms three;
+  for (const std::int64_t k : {64, 128, 256, 512, 1024, 2048}) {
+    const Grid grid({{192, 192, k}, 1, numerics::DataType::kF16, false}, three.spec);
+    for (const auto& records : three.gpu.run(grid.launch()).ctas) {
+      EXPECT_EQ(records.size(), 3U) << k;
+    }
+  }
+}
+
 TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
   ThreeSms three;
   Gpu& gpu = three.gpu;
