@@ -10,6 +10,9 @@ namespace sptc::sim {
 namespace {
 
 constexpr int kTagBits = 32;
+// Widths of the fields of an entry.
+constexpr std::uint64_t kUpperHalf = (std::uint64_t{1} << 22) - 1;
+constexpr std::uint64_t kReady = (std::uint64_t{1} << 42) - 1;
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
 
 /// The ways of a set, one bit each, that have `tag`. Without branches and from a table, so that
@@ -24,6 +27,10 @@ std::uint32_t ways_with(std::uint32_t tag, const std::uint32_t* tags) {
     ways |= tags[way] == tag ? kBits[way] : 0;
   }
   return ways;
+}
+
+std::uint64_t not_before_start(std::int64_t cycle) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, cycle));
 }
 
 /// Finaliser of SplitMix64.
@@ -86,7 +93,7 @@ CacheTags::Found CacheTags::found(Slot slot) const {
     return {0, 0, 0, slot};
   }
   const Entry& entry = entries_[index(slot)];
-  return {entry.present, entry.coming, entry.ready, slot};
+  return {entry.present, entry.coming, static_cast<std::int64_t>(entry.ready), slot};
 }
 
 void CacheTags::mark(Slot slot) {
@@ -155,17 +162,19 @@ void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int
   if (slot.way == kWays || !holds(slot, block)) {
     slot.way = way_to_replace(set_[slot.set]);
     tags_[index(slot)] = static_cast<Tag>(block);
-    entries_[index(slot)] = {static_cast<std::uint32_t>(block >> kTagBits), sectors, sectors,
-                             std::max<std::int64_t>(0, ready)};
+    Entry& entry = entries_[index(slot)];
+    entry.present = entry.coming = sectors;
+    entry.ready = not_before_start(ready) & kReady;
+    entry.upper_half = (block >> kTagBits) & kUpperHalf;
   } else {
     Entry& entry = entries_[index(slot)];
-    if (entry.ready <= now) {
+    if (static_cast<std::int64_t>(entry.ready) <= now) {
       entry.coming = 0;
     }
     if (const Sectors absent = sectors & ~entry.present; absent != 0) {
       entry.present |= absent;
       entry.coming |= absent;
-      entry.ready = std::max(entry.ready, ready);
+      entry.ready = std::max(not_before_start(ready), std::uint64_t{entry.ready}) & kReady;
     }
   }
   mark(slot);

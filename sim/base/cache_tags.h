@@ -75,11 +75,14 @@ class CacheTags {
   /// Lower half of the number of a block. A look-up compares those first: a set of them is one line
   /// of a cache of the host.
   using Tag = std::uint32_t;
+  /// The rest, for few lines of a cache of the host: blocks of 64-bit addresses have 54 bits, and
+  /// no simulation gets as far as cycle 2^42.
   struct Entry {
-    std::uint32_t upper_half = 0;  ///< of the number
     Sectors present = 0, coming = 0;
-    std::int64_t ready = 0;
+    std::uint64_t ready : 42 = 0;
+    std::uint64_t upper_half : 22 = 0;  ///< of the number
   };
+  static_assert(sizeof(Entry) == 16);
 
   std::uint32_t set_of(std::uint64_t block);
   void find_row(std::uint64_t block);
