@@ -28,12 +28,21 @@ double stretch(const GpuSpec& spec, const GemmProblem& problem = kProblem,
   return ShippedDesign(spec).kernel(problem, overrides, false).stretch.value();
 }
 
-TEST(Calibration, HasAFormWithTheSmsOfTheModelBesideTheDramOfTheGpu) {
+/// kProblem on an A100, and its two closed forms.
+struct Calibrated {
+  CalibratedKernel kernel;
+  KernelEstimate on_gpu, simulated;
+};
+Calibrated on_a100() {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   const KernelTarget target = gpu.kernel_target();
   const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
-  const KernelEstimate on_gpu = estimate(calibrated.kernel, target);
-  const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  return {calibrated, estimate(calibrated.kernel, target),
+          simulated_estimate(calibrated.kernel, target)};
+}
+
+TEST(Calibration, HasAFormWithTheSmsOfTheModelBesideTheDramOfTheGpu) {
+  const auto [calibrated, on_gpu, simulated] = on_a100();
   const KernelEstimate form = calibrated.form(on_gpu, simulated);
   EXPECT_NEAR(form.time_us(1), on_gpu.time_us(1), 1e-9 * on_gpu.time_us(1));
   EXPECT_DOUBLE_EQ(form.shared_memory_us / form.tensor_us,
@@ -63,11 +72,7 @@ TEST(Calibration, TakesTheFormOfTheModelToThatOfTheGpuAtEveryClock) {
 }
 
 TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const KernelTarget target = gpu.kernel_target();
-  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
-  KernelEstimate on_gpu = estimate(calibrated.kernel, target);
-  KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  auto [calibrated, on_gpu, simulated] = on_a100();
   double before = 0;
   double us = 1;
   for (int step = 0; step < 73; ++step, us *= 1.1) {  // up to a millisecond
@@ -84,11 +89,7 @@ TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs)
 }
 
 TEST(Calibration, DoesNotTakeForWorkOfTheSmsWhatDramDoesMoreThanInClosedForm) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const KernelTarget target = gpu.kernel_target();
-  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(kProblem, {}, false);
-  const KernelEstimate on_gpu = estimate(calibrated.kernel, target);
-  const KernelEstimate simulated = simulated_estimate(calibrated.kernel, target);
+  const auto [calibrated, on_gpu, simulated] = on_a100();
   const double in_form = on_gpu.time_us(1) - on_gpu.outside_us();
   const double us = 4 * simulated.time_us(1);
   EXPECT_NEAR(calibrated.in_sms_us(us, us, on_gpu, simulated, 1), in_form, 0.02 * in_form);
