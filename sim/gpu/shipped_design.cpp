@@ -113,11 +113,19 @@ CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelO
     return {best, std::nullopt};
   }
   const GemmKernel runs = shipped_ ? kept(*shipped, best, problem, values) : best;
+  const bool retuned = shipped_ && !problem.pattern && !is_same(runs, *shipped);
   // A kernel has one stretch, whether it was chosen or named.
-  const GemmKernel compared =
-      !shipped_ || problem.pattern || is_same(runs, *shipped)
-          ? *shipped
-          : shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped);
+  GemmKernel compared =
+      retuned ? shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped) : *shipped;
+  if (retuned || overrides.stages) {
+    // Main loops were fitted with the stages that the library gives a tile. What other stages do
+    // to the time is what they do to the cycles: they are no part of the stretch.
+    KernelOverrides tile = as_overrides(compared);
+    tile.stages.reset();
+    if (const auto of_library = shipped_kernel(problem, tile, values)) {
+      compared.stages = of_library->stages;
+    }
+  }
   const KernelTarget target = (shipped_ ? *shipped_ : gpu_).kernel_target();
   const KernelEstimate on_gpu = estimate(compared, target);
   const KernelEstimate simulated = simulated_estimate(compared, target);

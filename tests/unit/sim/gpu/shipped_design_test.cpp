@@ -114,6 +114,24 @@ TEST(Calibration, FollowsTheKernelAndItsLibrary) {
             stretch(gpu));
 }
 
+// Measured kernels have the stages of their library: what others do is what the cycles say.
+TEST(Calibration, DoesNotKnowHowManyStagesAreNamed) {
+  for (const char* const name : {"a100-sxm4-80gb", "rtx3070ti", "rtx4090"}) {
+    const ShippedDesign design(load_architecture(name).gpu);
+    for (const bool sparse : {false, true}) {
+      const GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, sparse};
+      const auto with_stages = [&](int stages) {
+        const KernelOverrides named{GemmShape{128, 128, sparse ? 64 : 32}, stages, {}};
+        return design.kernel(problem, named, false);
+      };
+      const CalibratedKernel two = with_stages(2), three = with_stages(3);
+      ASSERT_EQ(two.kernel.stages, 2);
+      ASSERT_EQ(two.kernel.ctas_per_sm, three.kernel.ctas_per_sm) << name;
+      EXPECT_EQ(two.stretch, three.stretch) << name << (sparse ? " 2:4" : " dense");
+    }
+  }
+}
+
 TEST(Calibration, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
   const KernelOverrides deep{GemmShape{128, 128, 64}, 6, {}};
   EXPECT_THROW(stretch(load_architecture("a100-sxm4-80gb").gpu, kProblem, deep), InputError);
