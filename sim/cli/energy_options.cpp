@@ -54,9 +54,9 @@ EnergySource energy_source(const EnergyOptions& given, const Architecture& archi
 
 /// Fills options.power and options.area from `loaded`.
 void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
-               const Architecture& architecture, const EnergySource& source, int sms_at_rest,
+               const Architecture& architecture, const EnergySource& source, const GpuSpec* of,
                RunOptions& options) {
-  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu, sms_at_rest);
+  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu, of);
   if (!given.power_limit.empty()) {
     power.power_limit_w = parse_watts("--power-limit", given.power_limit);
   }
@@ -87,14 +87,15 @@ void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
   }
 }
 
-/// SMs of the GPU whose board the energies of `loaded` are of: the shipped one that `architecture`
-/// is, was or is derived from; else its own, 0.
-int sms_at_rest(const LoadedEnergy& loaded, const Architecture& architecture, EnergyFiles& files) {
+/// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or is
+/// derived from; else none.
+const GpuSpec* gpu_of(const LoadedEnergy& loaded, const Architecture& architecture,
+                      EnergyFiles& files) {
   const std::string& name = loaded.config.name;
   const std::vector<std::string>& bases = architecture.bases;
   const bool related =
       architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
-  return related && files.known(name) ? files.sms_of(name) : 0;
+  return related && files.known(name) ? &files.gpu_of(name) : nullptr;
 }
 
 }  // namespace
@@ -135,10 +136,10 @@ const LoadedEnergy& EnergyFiles::load(const std::string& name) {
                                 : loaded_.emplace(name, load_energy(name)).first->second;
 }
 
-int EnergyFiles::sms_of(const std::string& name) {
-  const auto found = sms_.find(name);
-  return found != sms_.end() ? found->second
-                             : sms_.emplace(name, load_architecture(name).gpu.sms).first->second;
+const GpuSpec& EnergyFiles::gpu_of(const std::string& name) {
+  const auto found = gpus_.find(name);
+  return found != gpus_.end() ? found->second
+                              : gpus_.emplace(name, load_architecture(name).gpu).first->second;
 }
 
 void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
@@ -169,8 +170,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
   }
   try {
     const LoadedEnergy& loaded = files.load(source.name);
-    const int sms = sms_at_rest(loaded, architecture, files);
-    set_power(given, loaded, architecture, source, sms, options);
+    set_power(given, loaded, architecture, source, gpu_of(loaded, architecture, files), options);
   } catch (const InputError& error) {
     if (!source.inherited || asks) {
       throw;

@@ -31,13 +31,13 @@ class EnergyFiles {
   bool known(const std::string& name);
   /// Throws InputError as load_energy() does.
   const LoadedEnergy& load(const std::string& name);
-  /// SMs of the shipped GPU `name`.
-  int sms_of(const std::string& name);
+  /// The shipped GPU `name`.
+  const GpuSpec& gpu_of(const std::string& name);
 
  private:
   std::optional<std::vector<std::string>> names_;
   std::map<std::string, LoadedEnergy> loaded_;
-  std::map<std::string, int> sms_;
+  std::map<std::string, GpuSpec> gpus_;
 };
 
 /// Fills options.power and options.area for `architecture`; leaves it empty where there is no

@@ -432,19 +432,28 @@ std::vector<std::string> stc_design_names() {
   return names_in(energy_directory() / "designs");
 }
 
-energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, int sms_at_rest) {
+energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, const GpuSpec* of) {
   energy::PowerSpec spec = config.power;
   const double boost_clock_mhz = gpu.boost_clock_mhz;
   spec.sms = gpu.sms;
-  spec.sms_at_rest = sms_at_rest;
+  spec.sms_at_rest = of != nullptr ? of->sms : 0;
   spec.boost_clock_mhz = boost_clock_mhz;
   spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
     throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
                                  config.name, boost_clock_mhz, config.floor_clock_mhz));
   }
-  spec.curve = energy::VoltageCurve(
-      {{config.floor_clock_mhz, config.floor_supply_v}, {boost_clock_mhz, config.boost_supply_v}});
+  const double known_mhz = of != nullptr ? of->boost_clock_mhz : boost_clock_mhz;
+  std::vector<energy::VoltageCurve::Point> curve{{config.floor_clock_mhz, config.floor_supply_v},
+                                                 {known_mhz, config.boost_supply_v}};
+  if (boost_clock_mhz > known_mhz) {
+    // The same silicon, faster: further on the line.
+    const double volts_per_mhz =
+        (config.boost_supply_v - config.floor_supply_v) / (known_mhz - config.floor_clock_mhz);
+    curve.push_back(
+        {boost_clock_mhz, config.boost_supply_v + volts_per_mhz * (boost_clock_mhz - known_mhz)});
+  }
+  spec.curve = energy::VoltageCurve(std::move(curve));
   check_static_power(spec);
   return spec;
 }

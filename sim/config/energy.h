@@ -66,9 +66,10 @@ std::string energy_schema();
 std::vector<std::string> energy_names();
 
 /// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
-/// `sms_at_rest`: SMs of the GPU that `config` is of, where that is another one. Throws InputError
+/// `of`: the GPU that `config` is of, where that is another one. Throws InputError
 /// where the two do not go together.
-energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, int sms_at_rest = 0);
+energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu,
+                             const GpuSpec* of = nullptr);
 
 /// Throws InputError where a board at rest would take less than flows outside its SMs.
 void check_static_power(const energy::PowerSpec& spec);

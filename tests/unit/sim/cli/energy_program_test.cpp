@@ -127,6 +127,27 @@ TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
             std::string::npos);
 }
 
+// The same silicon: declaring another boost clock makes no clock cheaper.
+TEST_F(EnergyProgram, TheSupplyOfADerivedDesignIsOnTheLineOfItsBaseWhateverItsBoostClock) {
+  const auto volts = [this](int boost_mhz, int mhz) {
+    std::ofstream(path("boost.json"))
+        << R"({"base": "a100-sxm4-80gb", "name": "derived", "boost_clock_mhz": {"value": )"
+        << boost_mhz << R"(, "evidence": "assumed", "source": "what if"}})";
+    const Outcome outcome =
+        run("gemm 512 512 512 --check none --quiet --fidelity analytic "
+            "--variants dense --format json --explain --clock " +
+            std::to_string(mhz) + " --arch " + path("boost.json"));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"]["core_v"].get<double>();
+  };
+  const double floor_mhz = 810, shipped_mhz = 1410;
+  const double volts_per_mhz = (0.95 - 0.7) / (shipped_mhz - floor_mhz);
+  for (const int boost_mhz : {1000, 1400, 1980}) {
+    EXPECT_NEAR(volts(boost_mhz, 1000), 0.7 + volts_per_mhz * (1000 - floor_mhz), 1e-9);
+    EXPECT_NEAR(volts(boost_mhz, boost_mhz), 0.7 + volts_per_mhz * (boost_mhz - floor_mhz), 1e-9);
+  }
+}
+
 TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   const std::string gemm = "gemm 64 64 64 --quiet ";
   expect_refused(gemm + "--power-limit 300", "--clock limited");
