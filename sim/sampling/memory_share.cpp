@@ -137,8 +137,11 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   } else {
     read(port, payload, *info, share, transfer);
   }
+  const double alike = transfer.write
+                           ? share.active_sms
+                           : share.operands[static_cast<std::size_t>(info->operand)].alike;
   const TransferLimits::Completion done =
-      limits_.complete(now, port, port % limits_.partitions(), transfer, share.active_sms);
+      limits_.complete(now, port, port % limits_.partitions(), transfer, alike);
   first_response_[port] = std::min(first_response_[port], done.cycle);
   if (!transfer.write) {
     note_start(port, info->cta, share, transfer.bytes, done);

@@ -24,15 +24,17 @@ struct ShareOfCta {
     double from_dram = 1;
     double waits_for_dram = 1;
     double from_other_partition = 1;
+    /// SMs that ask for as much, the simulated one included; where one moves less, at an edge of
+    /// the matrices, it stands for more that move all.
+    double alike = 1;
   };
-  /// SMs that do the same, the simulated one included; a fraction where some of them move less, at
-  /// the edges of the matrices.
+  /// SMs that do the same, the simulated one included; a fraction where some of them move less.
   double active_sms = 1;
   /// Bytes that one SM asks for at once: a k-tile of a CTA; of those, what the L2 reads for this SM
   /// (its part of what it reads for several), and bytes from DRAM.
   double burst_bytes = 0, burst_l2_bytes = 0, burst_dram_bytes = 0;
   /// By Operand. Partial sums of CTAs that share an output tile have just been written.
-  std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0, 0}}};
+  std::array<OfOperand, kOperandCount> operands{{{}, {}, {}, {0, 0, 0, 1}}};
 };
 
 /// Of the CTA on the SM that is built as number `port`.

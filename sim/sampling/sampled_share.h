@@ -6,6 +6,7 @@
 #include "sim/sampling/grid_reuse.h"
 #include "sim/sampling/memory_share.h"
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -34,14 +35,17 @@ class SampledShare {
   struct Wave {
     std::vector<ShareOfCta> of_port;
   };
-  /// A wave of the grid; of those behind the first one, perhaps, what is like the mean of them.
+  /// A wave of the grid, the one that is simulated in its place, and whether it is like the mean of
+  /// those behind the first one.
   struct WaveName {
-    std::int64_t wave = 0;
+    std::int64_t wave = 0, simulated = 0;
     bool mean = false;
     auto operator<=>(const WaveName&) const = default;
   };
   WaveName wave_of(std::int64_t cta) const;
-  Wave look_at(std::int64_t wave, const ShareOfCta& share) const;
+  Wave look_at(const WaveName& name) const;
+  /// That a CTA with this tile asks for, of A with its metadata and of B.
+  std::array<double, 2> bytes_of(const CtaTile& tile) const;
 
   const GemmKernel& kernel_;
   const GridReuse& reuse_;

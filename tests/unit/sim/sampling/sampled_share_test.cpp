@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a few SMs ask for, times how many they stand for, is what all SMs ask for: also where tiles
+// at an edge of the matrices, of which less is copied, fall to the simulated ones or to others.
+#include "sim/sampling/sampled_share.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gemm/kernel_choice.h"
+#include "sim/memory/owning_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+/// A launch of which two SMs are simulated.
+class Launch {
+ public:
+  Launch(const std::string& arch, const GemmProblem& problem)
+      : gpu_(load_architecture(arch).gpu),
+        kernel_(choose_kernel(problem, {}, gpu_.kernel_target(), false)),
+        traffic_(kernel_),
+        reuse_(kernel_, gpu_.memory, gpu_.sms),
+        parts_{0, gpu_.sms / 2 / 2 * 2 + 1},
+        share_(kernel_, reuse_, gpu_.memory, gpu_.sms, parts_) {}
+
+  std::int64_t waves() const { return ceil_div(kernel_.ctas(), wave()); }
+
+  /// The whole grid.
+  void expect_all_of_every_wave() {
+    for (std::int64_t i = 0; i < waves(); ++i) {
+      expect_all(i, i);
+    }
+  }
+  /// A grid of `waves` waves, of which the last one stands for that of the whole.
+  void expect_all_of_the_last_wave_of(std::int64_t waves) {
+    const std::int64_t ctas = kernel_.ctas() - (this->waves() - waves) * wave();
+    share_.shorten(ctas, true);
+    expect_all(waves - 1, this->waves() - 1);
+  }
+
+ private:
+  std::int64_t wave() const { return reuse_.ctas_per_wave(); }
+  double bytes(Operand operand, std::int64_t cta) const {
+    const CtaTile tile = kernel_.rasterise(cta);
+    return static_cast<double>(traffic_.panel_bytes(
+        operand, operand == Operand::kB ? tile.tile_n : tile.tile_m, tile.slice));
+  }
+
+  /// Of CTAs `simulated` of the simulated SMs, for all of wave `of`.
+  void expect_all(std::int64_t simulated, std::int64_t of) {
+    for (const Operand operand : {Operand::kA, Operand::kB}) {
+      double stood_for = 0, asked = 0;
+      for (std::size_t port = 0; port < parts_.size(); ++port) {
+        const std::int64_t cta = simulated * wave() + parts_[port];
+        if (of * wave() + parts_[port] < kernel_.ctas()) {
+          const auto& share =
+              share_.share_of(port, cta).operands[static_cast<std::size_t>(operand)];
+          stood_for += share.alike * bytes(operand, cta);
+        }
+      }
+      for (std::int64_t cta = of * wave(); cta < std::min(kernel_.ctas(), (of + 1) * wave());
+           ++cta) {
+        asked += bytes(operand, cta);
+      }
+      EXPECT_NEAR(stood_for, asked, 1e-9 * asked)
+          << (operand == Operand::kA ? "A" : "B") << " of wave " << of;
+    }
+  }
+
+  GpuSpec gpu_;
+  GemmKernel kernel_;
+  GemmTraffic traffic_;
+  GridReuse reuse_;
+  std::vector<int> parts_;
+  SampledShare share_;
+};
+
+GemmProblem problem(const GemmShape& shape, bool sparse) {
+  return {shape, 1, numerics::DataType::kF16, sparse};
+}
+
+TEST(SampledShare, AsksForAllThatTheSmsAskFor) {
+  // A row of tiles, a column of tiles, of which one row or column is left.
+  Launch("l40s", problem({257, 6144, 4096}, true)).expect_all_of_every_wave();
+  Launch("h100-pcie", problem({4096, 4097, 4096}, false)).expect_all_of_every_wave();
+  Launch("a40", problem({8192, 1025, 4096}, true)).expect_all_of_every_wave();
+}
+
+TEST(SampledShare, OfAShorterGridAsksForAllOfTheLastWaveWhicheverTilesItHas) {
+  Launch pcie("h100-pcie", problem({4096, 4097, 4096}, false));
+  ASSERT_GE(pcie.waves(), 5);
+  for (const std::int64_t waves : {2, 3, 4}) {
+    pcie.expect_all_of_the_last_wave_of(waves);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
