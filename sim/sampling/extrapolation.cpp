@@ -218,6 +218,60 @@ class Extrapolation {
     }
   };
 
+  /// k-tiles of `cta` that have been used by cycle `at` of its main loop, with the part of the
+  /// next.
+  static double used_by(const CtaTimes& cta, std::int64_t at) {
+    const auto next = std::upper_bound(cta.tiles.begin(), cta.tiles.end(), at);
+    if (next == cta.tiles.begin() || next == cta.tiles.end()) {
+      return static_cast<double>(next - cta.tiles.begin());
+    }
+    const auto before = static_cast<double>(*(next - 1));
+    return static_cast<double>(next - cta.tiles.begin()) +
+           (static_cast<double>(at) - before) / (static_cast<double>(*next) - before);
+  }
+
+  /// Of many fills: what the SM takes for the left out k-tiles of a fill while it holds as many
+  /// CTAs, more than one, in their main loops as it has room for, as nearly always in the whole
+  /// grid. One of them may get on faster than the other. Nothing where it never does.
+  std::optional<double> with_full_house(const LeftOut& left_out,
+                                        std::span<const CtaTimes* const> fill,
+                                        std::span<const CtaTimes> all) const {
+    if (extent_.resident == 1) {
+      return std::nullopt;
+    }
+    std::vector<std::int64_t> changes;
+    std::int64_t from = left_out.begin(fill.front()), to = fill.front()->tiles.back();
+    for (const CtaTimes* const cta : fill) {
+      from = std::min(from, left_out.begin(cta));
+      to = std::max(to, cta->tiles.back());
+    }
+    for (const CtaTimes& cta : all) {
+      changes.push_back(std::clamp(left_out.begin(&cta), from, to));
+      changes.push_back(std::clamp(cta.tiles.back(), from, to));
+    }
+    std::sort(changes.begin(), changes.end());
+    double cycles = 0, used = 0;
+    for (std::size_t i = 1; i < changes.size(); ++i) {
+      const std::int64_t begin = changes[i - 1], end = changes[i];
+      std::int64_t working = 0;
+      double tiles = 0;
+      for (const CtaTimes& cta : all) {
+        if (begin < end && left_out.begin(&cta) <= begin && end <= cta.tiles.back()) {
+          ++working;
+          tiles += used_by(cta, end) - used_by(cta, begin);
+        }
+      }
+      if (working == extent_.resident) {
+        cycles += static_cast<double>(end - begin);
+        used += tiles;
+      }
+    }
+    if (used == 0) {
+      return std::nullopt;
+    }
+    return cycles / used * static_cast<double>(left_out.tiles) * static_cast<double>(fill.size());
+  }
+
   /// CTAs of an SM in its fill number `fill`, those that copy at least `bytes`. Where all SMs are
   /// there, one may get more CTAs than its share.
   std::vector<const CtaTimes*> of_fill(const std::vector<CtaTimes>& ctas, std::int64_t fill,
@@ -249,7 +303,8 @@ class Extrapolation {
       if (of_sm.size() >= most) {
         // Of many fills each has CTAs of others beside its own.
         if (several_fills_) {
-          mean.add(left_out.side_by_side(of_sm));
+          const std::optional<double> full = with_full_house(left_out, of_sm, ctas);
+          mean.add(full ? *full : left_out.side_by_side(of_sm));
         } else {
           const std::optional<double> mixed = left_out.beside_others(of_fill(ctas, fill, 0), ctas);
           mean.add(mixed ? *mixed : left_out.in_turns(std::move(of_sm)));

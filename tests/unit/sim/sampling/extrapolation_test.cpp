@@ -114,6 +114,26 @@ TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 3 * 1920 + 27 * (1920 + 1600) / 2);
 }
 
+// Two CTAs of an SM that takes 100 cycles for a k-tile, half a CTA out of step: the one that has
+// begun last gets three of four k-tiles.
+TEST(ExtrapolateCycles, AnSmTakesAsLongForATileWhicheverOfItsCtasGetsIt) {
+  const Simulate simulate = [](const ShortGrid& grid) {
+    GridTimes times{0, {{}}};
+    const std::int64_t half = 100 * grid.k_tiles, faster = 3 * grid.k_tiles / 4;
+    for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
+      times.ctas[0].push_back(cta_from(cta * half, grid.k_tiles, [=](std::int64_t k) {
+        return k <= faster ? k * half / faster
+                           : half + (k - faster) * half / (grid.k_tiles - faster);
+      }));
+    }
+    times.cycles = times.ctas[0].back().end;
+    return times;
+  };
+  const GridExtent extent{80, 400, 2};
+  const auto all = static_cast<double>(whole(extent, simulate));
+  EXPECT_NEAR(static_cast<double>(extrapolate_cycles(extent, simulate).cycles), all, 0.02 * all);
+}
+
 TEST(ExtrapolateCycles, AGridOfOneRoundEndsWithTheCtasThatAreNotAtItsEdge) {
   const auto whole_tile = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto at_edge = grid(1, 0, [](std::int64_t k) { return 70 * k; });
