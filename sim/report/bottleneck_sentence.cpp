@@ -341,8 +341,26 @@ std::string bound_words(const VariantResult& result) {
                             register_banks_alone(result, first), right_behind(result, first), all);
 }
 
+/// What SMs have to do unlike each other, which no rate makes good.
+std::string tail_words(const VariantResult& result) {
+  const TimeShares shares = Bottleneck(result).shares();
+  return shares.tail > threshold::kLongTail
+             ? fmt::format(
+                   ", where the fullest SM multiplies for {:.0f} % of the time and the mean one "
+                   "for "
+                   "{:.0f} %",
+                   100 * shares.tensor, 100 * (shares.tensor - shares.tail))
+             : "";
+}
+
 std::string bound(const VariantResult& result) {
-  return bound_words(result) + calibration_words(result);
+  return bound_words(result) + calibration_words(result) + tail_words(result);
+}
+
+/// "gains 1.32x", "loses: 0.95x", or that it does neither.
+std::string speedup_words(double speedup) {
+  const std::string text = fmt::format("{:.2f}x", speedup);
+  return (text == "1.00x" ? "gains nothing: " : speedup > 1 ? "gains " : "loses: ") + text;
 }
 
 /// What the power limit does to the clock, of which the savings know nothing; "" where it does
@@ -380,9 +398,8 @@ std::string bottleneck_sentence(const OperationResult& operation) {
            power_words(operation);
   }
   const double speedup = *operation.speedup();
-  std::string text =
-      fmt::format("dense is bound {}; {} {} {:.2f}x, bound {}", bound(*dense), operation.pattern,
-                  speedup >= 1 ? "gains" : "loses:", speedup, bound(*sparse));
+  std::string text = fmt::format("dense is bound {}; {} {}, bound {}", bound(*dense),
+                                 operation.pattern, speedup_words(speedup), bound(*sparse));
   return text + "; " + needs_for_two(*dense, *sparse) + "." + power_words(operation);
 }
 

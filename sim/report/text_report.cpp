@@ -354,11 +354,12 @@ std::string text_report(const RunResult& result) {
   if (result.explained) {
     out +=
         "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
-        "wait: cycles in which none works;\ncalibr: what main loops, fills and overlap with DRAM "
-        "of real kernels add: no work of any resource. saved: by the\nsame kernel at the same "
-        "clock, calibration with it; *: more than busy cycles explain, for it overlaps with others,"
-        "\nor CTAs come in another order; chance: no more than what a launch lost with a faster "
-        "resource\n";
+        "tensor: of the fullest SM; tail: of\nthat, what the mean SM does not have, as where the "
+        "last wave is not full; wait: cycles in which none works; calibr: what\nmain loops, fills "
+        "and overlap with DRAM of real kernels add: no work of any resource. saved: by the same "
+        "kernel at the\nsame clock, calibration with it, on sampled SMs; *: more than busy cycles "
+        "explain, for it overlaps with others, or CTAs\ncome in another order; chance: no more "
+        "than what a launch lost with a faster resource\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

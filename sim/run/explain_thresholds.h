@@ -55,6 +55,9 @@ inline constexpr double kPrints = 0.005;
 /// Or, where both are twice as fast, beyond kTimesOneRate of what the first one saves: twice what
 /// is little.
 inline constexpr double kALot = 0.1;
+/// Of the time, what the tensor cores of the fullest SM have more to do than those of the mean one
+/// for both to be told: a tenth of what a rate could save is lost to whole CTAs.
+inline constexpr double kLongTail = 0.1;
 /// A resource that works for longer works most of the time.
 inline constexpr double kMostOfTheTime = 0.5;
 /// Of the energy of the dense launch, what a level has to save or add to be listed: what is less

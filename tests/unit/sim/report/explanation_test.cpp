@@ -50,6 +50,30 @@ TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
   EXPECT_TRUE(says(op, "The power limit holds dense at 809 and 2:4 at 748 of 1410 MHz."));
 }
 
+TEST(Explanation, TellsWhatTheLastWaveCosts) {
+  // 224 CTAs on 108 SMs, three of them on the fullest.
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {1024, 1792, 4096});
+  op.sparse.reset();
+  CycleBudget& budget = op.dense->budget;
+  budget.tensor = 0.9 * budget.cycles;
+  budget.tensor_mean = 0.6 * budget.cycles;
+  EXPECT_TRUE(says(op, ", where the fullest SM multiplies for"));
+  budget.tensor_mean = 0.85 * budget.cycles;
+  EXPECT_FALSE(says(op, "fullest SM"));
+}
+
+TEST(Explanation, DoesNotCallItALossToTakeAsLong) {
+  OperationResult op = timed(load_architecture("a100-sxm4-80gb").gpu, {4096, 4096, 4096});
+  const double us = op.sparse->time_us;
+  for (const auto& [times, words] :
+       {std::pair{1.004, "2:4 gains nothing: 1.00x, bound"},
+        std::pair{0.996, "2:4 gains nothing: 1.00x, bound"},
+        std::pair{0.95, "2:4 loses: 0.95x, bound"}, std::pair{1.2, "2:4 gains 1.20x, bound"}}) {
+    op.dense->time_us = us * times;
+    EXPECT_TRUE(says(op, words));
+  }
+}
+
 TEST(Explanation, NamesThePortThatHoldsMmaBack) {
   const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
   EXPECT_TRUE(says(timed(a100, {4096, 4096, 4096}), "2:4 gains"));
