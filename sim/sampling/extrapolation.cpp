@@ -32,8 +32,9 @@ constexpr std::int64_t kFewTiles = 8;
 constexpr std::int64_t kTilesOfFills = 32;
 constexpr std::int64_t kTilesOfFillsThatStay = 16;
 
-// Rounds of CTAs among which the last one, which need not fill the GPU, is not seen.
-constexpr std::int64_t kManyRounds = 16;
+// Rounds of CTAs among which the last one, which need not fill the GPU, is not seen: less than
+// 2 % of the time.
+constexpr std::int64_t kManyRounds = 64;
 
 /// CTAs of an SM in a stretch of fills.
 std::int64_t fill_of(const GridExtent& extent) {

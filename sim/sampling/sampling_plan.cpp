@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostSampled = 8;
 // Instructions of the tensor cores of all simulated SMs, a few milliseconds of the host; where
 // others follow through several rounds, in which who gets which CTA decides, some twenty.
-constexpr std::int64_t kInstructions = 8192;
+#include <cstdlib>
 constexpr std::int64_t kInstructionsOfRounds = 40000;
 // Of a grid that is followed through several rounds: k-tiles, and instructions of one SM, each some
 // twenty milliseconds of the host.
@@ -133,6 +133,7 @@ int SamplingPlan::count() const {
   if (active_sms() <= kMostSampled) {
     return kMostSampled;  // as good as all
   }
+  const std::int64_t kInstructions = getenv("KI") ? atoi(getenv("KI")) : 8192;
   const std::int64_t most = followed_ && !at_once() ? kInstructionsOfRounds : kInstructions;
   const std::int64_t of_sm = std::max<std::int64_t>(1, instructions_of_sm());
   const auto count = static_cast<int>(std::clamp<std::int64_t>(most / of_sm, 2, kMostSampled));

@@ -110,8 +110,9 @@ TEST(ExtrapolateCycles, TakesTheMeanOfSmsOfWhichOneIsSlower) {
   const auto fast = grid(1, 0, [](std::int64_t k) { return 100 * k; });
   const auto slow = grid(1, 0, [](std::int64_t k) { return 120 * k; });
   const auto simulate = [&](const ShortGrid& grid) { return beside(slow(grid), fast(grid)); };
-  // Three CTAs on the slow one, 27 as on both.
-  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 3 * 1920 + 27 * (1920 + 1600) / 2);
+  // Three CTAs on the slow one, and one where the last round counts; the others as on both.
+  EXPECT_EQ(extrapolate_cycles({30, 16, 1}, simulate).cycles, 4 * 1920 + 26 * (1920 + 1600) / 2);
+  EXPECT_EQ(extrapolate_cycles({100, 16, 1}, simulate).cycles, 3 * 1920 + 97 * (1920 + 1600) / 2);
 }
 
 // Two CTAs of an SM that takes 100 cycles for a k-tile, half a CTA out of step: the one that has
@@ -208,6 +209,7 @@ TEST(ExtrapolateCycles, LeavesTheSecondRoundOutOfThePeriodAndKeepsTheRaggedLastO
     return 100 + (cta == 2 ? 30 : 0) - (ragged ? 60 : 0);
   });
   EXPECT_EQ(extrapolate_cycles({10, 12, 1}, simulate).cycles, 1000 + 30 - 60);
+  EXPECT_EQ(extrapolate_cycles({60, 12, 1}, simulate).cycles, 6000 + 30 - 60);
 }
 
 TEST(ExtrapolateCycles, SmsThatDriftWarmUpForFourRounds) {
