@@ -98,7 +98,7 @@ const KernelResult* asynchronous_kernel(const RunResult& result) {
   return nullptr;
 }
 
-/// Says which rates that a derived design changes do nothing to launches of wgmma or tcgen05.mma.
+/// Says which numbers that a derived design changes do nothing to launches of wgmma or tcgen05.mma.
 void add_note_on_feeds(const GpuSpec& gpu, RunResult& result) {
   const KernelResult* kernel = asynchronous_kernel(result);
   if (!gpu.fitted_design || kernel == nullptr) {
@@ -111,6 +111,9 @@ void add_note_on_feeds(const GpuSpec& gpu, RunResult& result) {
     if (core.*rate != shipped.*rate) {
       changed.push_back(name);
     }
+  }
+  if (core.selector_latency_cycles != shipped.selector_latency_cycles) {
+    changed.push_back("selector_latency_cycles");
   }
   if (!changed.empty()) {
     result.notes.push_back(fmt::format(

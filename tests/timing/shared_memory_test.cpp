@@ -183,6 +183,23 @@ TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
   EXPECT_EQ(interval(256, 2), 128);
 }
 
+TEST(WgmmaPipeline, HasTheStagesOfMmaSyncButNoSelector) {
+  const auto context = mma::StepContext::timing_only(wgmma(64), 32);
+  const WarpProgram program = wgmmas(1);
+  GpuSpec gpu = gpu_with_sms("h800-pcie", 1);
+  SmHarness shipped{"shipped", gpu};
+  gpu.sm.tensor_core.selector_latency_cycles += 100;
+  SmHarness slow_selector{"slow_selector", gpu};
+  gpu.sm.tensor_core.round_latency_cycles += 100;
+  SmHarness slow_rounding{"slow_rounding", gpu};
+  const auto cycles = [&](SmHarness& harness) {
+    return harness.run({&program, &context, nullptr, 4, 1, 1, nullptr}).cycles;
+  };
+  const std::int64_t usual = cycles(shipped);
+  EXPECT_EQ(cycles(slow_selector), usual);
+  EXPECT_EQ(cycles(slow_rounding), usual + 100);
+}
+
 TEST_F(WgmmaTiming, TwoWarpgroupsShareTheTensorCores) {
   const std::int64_t one = cycles(256, 10, 4, 0);
   const std::int64_t two = cycles(256, 10, 8, 0);

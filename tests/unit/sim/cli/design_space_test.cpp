@@ -383,7 +383,7 @@ TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   EXPECT_GT(speedup("--pattern 128:2:16"), two_of_four);
 }
 
-TEST_F(DesignSpace, SaysWhichRatesDoNothingToAsynchronousInstructions) {
+TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
   const auto notes = [&](const std::string& base, const std::string& rate,
                          const std::string& options = "") {
     std::ofstream(path("d.json")) << fmt::format(
@@ -398,7 +398,7 @@ TEST_F(DesignSpace, SaysWhichRatesDoNothingToAsynchronousInstructions) {
   for (const std::string rate :
        {"operand_a_port_bytes_per_cycle", "operand_b_port_bytes_per_cycle",
         "accumulator_port_bytes_per_cycle", "metadata_port_bytes_per_cycle",
-        "selector_bytes_per_cycle", "register_bank_bytes_per_cycle"}) {
+        "selector_bytes_per_cycle", "register_bank_bytes_per_cycle", "selector_latency_cycles"}) {
     EXPECT_NE(
         notes("h100-sxm5-80gb", rate).find("no effect on the time of wgmma launches: " + rate),
         std::string::npos);
