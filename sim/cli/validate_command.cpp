@@ -104,12 +104,13 @@ std::vector<Comparison> beside(const std::vector<Measurement>& measured,
 }
 
 /// What the figures rest on beside the rows themselves.
-std::vector<std::string> notes_on(const std::vector<Measurement>& measured, const GpuSpec& gpu,
-                                  const RunOptions& options) {
+std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
+                                  const Architecture& architecture, const RunOptions& options) {
+  const GpuSpec& gpu = architecture.gpu;
   std::vector<std::string> notes;
   if (!gpu.kernels.fitted_on.empty()) {
     notes.push_back(gpu.kernels.fitted_on);
-    notes.push_back(fitted_numbers(gpu));
+    notes.push_back(fitted_numbers_note(architecture));
   }
   if (options.clock.kind == ClockPolicy::Kind::kSustained) {
     const std::string clock = clock_note(measured, gpu.kernels);
@@ -145,7 +146,7 @@ int validate(const Arguments& given) {
                           printable(given.csv),
                           std::string(name(options.fidelity)),
                           given.clock,
-                          notes_on(measured, architecture.gpu, options),
+                          notes_on(measured, architecture, options),
                           {}};
   if (!ignored.empty()) {
     header.notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));

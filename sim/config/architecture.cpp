@@ -395,6 +395,10 @@ const Architecture* VariedArchitecture::with(
   return errors.empty() ? &varied_ : nullptr;
 }
 
+bool is_usual(const Parameter& parameter) {
+  return parameter.source == kUsualSource;
+}
+
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
   return completed(read_named_file(name_or_path, path), path.string());

@@ -24,6 +24,9 @@ struct Parameter {
   std::string source;
 };
 
+/// Whether a file left the number out and has what GPUs have.
+bool is_usual(const Parameter& parameter);
+
 /// A validated architecture and the provenance of its numbers, in the order of the fields of
 /// GpuSpec.
 struct Architecture {

@@ -2,6 +2,7 @@
 #include "sim/gemm/kernel_estimate.h"
 
 #include "sim/gemm/choice_rule.h"
+#include "sim/gemm/form_constants.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/traffic_counts.h"
 #include "sim/gemm/work_schedule.h"
@@ -13,53 +14,6 @@
 
 namespace sptc::sim {
 namespace {
-
-// With fewer warps a CTA that is alone on its SM has fewer than two per sub-partition.
-constexpr int kEnoughWarps = 8;
-
-/// Constants of the closed form beside those of the GPU and its library.
-struct FormConstants {
-  double l2_overlap;       ///< exponent with which the L2 passes beside the data path,
-  double latency_overlap;  ///< and latencies beside both
-  double lone_warps;       ///< multiply rate of a CTA with few warps that is alone on its SM
-  double first_fill;       ///< DRAM latencies until the first tiles of all SMs have arrived
-  double next_fill;        ///< and those of each further round
-  double store_wait;       ///< how often D of a CTA that is not the last one is waited for
-  double barrier_cycles;   ///< waiting, barrier and first fragments of a k-tile, beside the latency
-  double dram_overlap = 0;  ///< exponent with which DRAM passes beside all that: of a GPU its own
-};
-
-// The launch cost, overlap and library of a GPU are fitted to measured times with these.
-constexpr FormConstants kGpu{.l2_overlap = 16,
-                             .latency_overlap = 16,
-                             .lone_warps = 0.9,
-                             .first_fill = 5.2,
-                             .next_fill = 1.5,
-                             .store_wait = 2.3,
-                             .barrier_cycles = 150};
-// Fitted to the simulated SM, not to measured times (configs/CALIBRATION.md).
-constexpr FormConstants kSimulator{.l2_overlap = 13,
-                                   .latency_overlap = 6.4,
-                                   .lone_warps = 0.933,
-                                   .first_fill = 1.78,
-                                   .next_fill = 0,
-                                   .store_wait = 0,
-                                   .barrier_cycles = 363,
-                                   .dram_overlap = 13};
-// Exponent with which tensor cores and shared memory work side by side.
-constexpr double kDataPathOverlap = 16;
-// Main loop of a tile that the library of a GPU does not have, as a share of the rate.
-constexpr double kOtherTile = 0.987;
-
-// Of a k-tile that is waited for by itself, beside DRAM's latency and the port: barrier and first
-// fragments. The simulated SM: 162 on an A40, 174 on an H100.
-constexpr double kOneByOneCycles = 168;
-// Lone CTAs of two stages wait for DRAM together as long as no more of them, over all rounds, read
-// a tile; else they drift apart, and some find in the L2 what others waited for.
-constexpr double kReadersInStep = 2;
-
-// Part of the L2 that keeps an operand for the next wave; the rest holds the other one and D.
-constexpr double kL2ShareOfOperand = 0.35;
 
 double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, std::int64_t k) {
   return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
@@ -91,7 +45,8 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& tar
   const double area = concurrent * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
   const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
   const double patch_m = std::min(m, area / patch_n);
-  const double kept = kL2ShareOfOperand * static_cast<double>(target.memory.l2_capacity.count());
+  const double kept =
+      kBothForms.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
   double again = 0;
   if (patch_m < m && patch_n < n) {
     again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
@@ -146,7 +101,7 @@ double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
   const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
                                           static_cast<double>(target.sms * kernel.ctas_per_sm));
   const auto in_step = [&](std::int64_t readers) {
-    return static_cast<double>(readers) * rounds <= kReadersInStep;
+    return static_cast<double>(readers) * rounds <= kBothForms.readers_in_step;
   };
   const double waited =
       (in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0);
@@ -240,7 +195,8 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
   const std::int64_t rest = most % kernel.ctas_per_sm;
   // One thread issues the instructions of tensor memory.
   const auto rate = [&](std::int64_t together) {
-    const bool few = !kernel.tensor_memory() && together * kernel.warps() < kEnoughWarps;
+    const auto warps = static_cast<double>(together * kernel.warps());
+    const bool few = !kernel.tensor_memory() && warps < kBothForms.enough_warps;
     return few ? lone_warps : 1.0;
   };
   // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
@@ -272,7 +228,7 @@ double dense_main_loop(const GemmKernel& kernel, const KernelLibrarySpec& librar
       return tile.main_loop_percent / 100;
     }
   }
-  return kOtherTile;
+  return kBothForms.other_tile;
 }
 
 /// The same of the kernel.
@@ -296,7 +252,7 @@ double power_mean(std::initializer_list<double> times, double exponent) {
 /// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
 double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
   const double data_path =
-      power_mean({times.tensor_us, times.shared_memory_us}, kDataPathOverlap) * of_sm;
+      power_mean({times.tensor_us, times.shared_memory_us}, kBothForms.data_path_overlap) * of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
   const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
                         times.serial.dram * times.dram_us * ratio) *
@@ -338,7 +294,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.latency_overlap = constants.latency_overlap;
   double of_k_tile = memory.dram_latency_cycles() + constants.barrier_cycles;
   if (waits_for_each(kernel, target)) {
-    of_k_tile = memory.dram_latency_cycles() + kOneByOneCycles;
+    of_k_tile = memory.dram_latency_cycles() + kBothForms.one_by_one_cycles;
     result.serial.sm_port = 1;
     // The next k-tile is asked for before the first k-step and waited for before the last one; by a
     // producer warp when a stage is free, which it is when the k-tile in the other one has come.
@@ -416,7 +372,7 @@ double side_by_side_us(double one, double other, double overlap) {
 
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const DeliveredBytes delivered = delivered_bytes(kernel, target);
-  KernelEstimate result = estimate_with(kGpu, kernel, target, delivered);
+  KernelEstimate result = estimate_with(kGpuForm, kernel, target, delivered);
   const double waves = share_of_waves(kernel, target);
   const double of_mean_sm = result.load_us / result.tensor_us;
   result.tensor_us *= waves / main_loop(kernel, target.library);
@@ -448,10 +404,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
 
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const DeliveredBytes delivered = delivered_bytes(kernel, target);
-  KernelEstimate result = estimate_with(kSimulator, kernel, target, delivered);
+  KernelEstimate result = estimate_with(kModelForm, kernel, target, delivered);
   result.l2_us += crossing_bytes(delivered, kernel, target.memory.l2_partitions) /
                   target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
-  result.dram_overlap = kSimulator.dram_overlap;
+  result.dram_overlap = kModelDramOverlap;
   const auto ctas = static_cast<double>(kernel.ctas());
   // What the L2 may keep of D is written after the launch. Of what the CTAs of the last round store
   // together, the rest is waited for.

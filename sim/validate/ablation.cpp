@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validate/ablation.h"
 
+#include "sim/gemm/form_constants.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -53,19 +55,27 @@ std::span<const Ablation> ablations() {
   return kAblations;
 }
 
-std::string fitted_numbers(const GpuSpec& gpu) {
-  // Two launches, overlap with DRAM, ragged waves, two of storing D, and four of the clock. Not all
-  // are free on every GPU: configs/CALIBRATION.md.
-  constexpr int kMostConstants = 10;
+FittedNumbers fitted_numbers(const Architecture& architecture) {
   // Rows, columns, two of K, the tile and its main loop.
   constexpr std::size_t kNumbersOfRule = 6;
-  // Six of the form and three that the GPUs share with the model (kernel_estimate.cpp).
-  constexpr int kOfClosedForm = 9;
+  const KernelLibrarySpec& library = architecture.gpu.kernels;
+  FittedNumbers numbers{0, 0, library.tiles.size(), kNumbersOfRule * library.rules.size()};
+  for (const Parameter& parameter : architecture.parameters) {
+    if (parameter.pointer.starts_with("/kernels/") && !is_usual(parameter)) {
+      ++(parameter.evidence == "derived" ? numbers.of_gpu : numbers.set);
+    }
+  }
+  return numbers;
+}
+
+std::string fitted_numbers_note(const Architecture& architecture) {
+  const FittedNumbers numbers = fitted_numbers(architecture);
   return fmt::format(
-      "fitted numbers: at most {} constants of the GPU, the main loops of {} tiles, {} numbers in "
-      "rules of the library's choice, and {} of the closed form, the same for all GPUs",
-      kMostConstants, gpu.kernels.tiles.size(), kNumbersOfRule * gpu.kernels.rules.size(),
-      kOfClosedForm);
+      "fitted numbers: {} constants of the GPU ({} more are set, or those of another GPU), the "
+      "main "
+      "loops of {} tiles, that of sparse kernels, {} numbers in rules of the library's choice, and "
+      "{} of the closed form, the same for all GPUs",
+      numbers.of_gpu, numbers.set, numbers.tiles, numbers.of_rules, kNumbersOfForm);
 }
 
 }  // namespace sptc::sim

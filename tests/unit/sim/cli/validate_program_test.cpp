@@ -92,7 +92,9 @@ TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
   }
   // Clock, quantisation, L2 and overlap are in all three rows; split-K and zeros need not be.
   EXPECT_GE(other, 4);
-  EXPECT_NE(json["notes"].dump().find("fitted numbers: at most 10 constants"), std::string::npos);
+  const std::string notes = json["notes"].dump();
+  EXPECT_NE(notes.find("fitted numbers: 7 constants of the GPU (3 more are set"),
+            std::string::npos);
   expect_output("validate " + csv() + " --ablations", "tile and wave quantisation");
   expect_refused("validate " + csv() + " --ablations --fidelity timing", "--ablations");
 }
