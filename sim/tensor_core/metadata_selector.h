@@ -18,7 +18,6 @@ namespace sptc::sim {
 class MetadataSelector : public Module {
  public:
   struct Statistics {
-    std::int64_t steps = 0;
     std::int64_t selected = 0;     ///< operands of B handed on
     std::int64_t by_metadata = 0;  ///< of those, picked by metadata
     double busy_cycles = 0;
@@ -57,7 +56,6 @@ class MetadataSelector : public Module {
 
  private:
   void count(const StepWork& work, std::int64_t steps) {
-    statistics_.steps += steps;
     statistics_.selected += steps * work.operands;
     statistics_.by_metadata += steps * work.by_metadata;
   }

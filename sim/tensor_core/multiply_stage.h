@@ -20,7 +20,6 @@ namespace sptc::sim {
 class MultiplyStage : public Module {
  public:
   struct Statistics {
-    std::int64_t steps = 0;
     std::int64_t macs = 0;  ///< executed
     double busy_cycles = 0;
   };
@@ -66,10 +65,7 @@ class MultiplyStage : public Module {
   };
 
   void start_next();
-  void count(const StepWork& work, std::int64_t steps) {
-    statistics_.steps += steps;
-    statistics_.macs += steps * work.macs;
-  }
+  void count(const StepWork& work, std::int64_t steps) { statistics_.macs += steps * work.macs; }
   static std::int64_t array_bytes(const StepWork& work, int step) {
     return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);
   }

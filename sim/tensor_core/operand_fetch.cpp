@@ -92,7 +92,6 @@ void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_
 }
 
 void OperandFetch::count(const WarpInstruction& instruction, std::int64_t count) {
-  statistics_.instructions += count;
   statistics_.a_bytes += count * register_bytes(instruction.a);
   statistics_.b_bytes += count * register_bytes(instruction.b);
   statistics_.accumulator_bytes += count * register_bytes(instruction.c);

@@ -19,11 +19,8 @@ namespace sptc::sim {
 class OperandFetch : public Module {
  public:
   struct Statistics {
-    std::int64_t instructions = 0;
     std::int64_t a_bytes = 0, b_bytes = 0, accumulator_bytes = 0, metadata_bytes = 0;
   };
-
-  const RegisterBanks& banks() const { return banks_; }
 
   sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
   sc_core::sc_port<WireIn<CreditToken>> credit_in{"credit_in"};

@@ -45,7 +45,6 @@ RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& ins
       demand.bank_of_other[static_cast<std::size_t>(demand.others++)] =
           static_cast<std::uint8_t>(bank_of(range.base + there + i));
     }
-    demand.registers += count;
     whole += count - others;
   };
   add(instruction.a, kept(a_, slot, instruction.a));
@@ -84,13 +83,8 @@ void RegisterBanks::read(std::int64_t now, const Demand& demand) {
 }
 
 void RegisterBanks::keep(const Demand& demand) {
-  const WarpInstruction& instruction = *demand.instruction;
-  const int wanted =
-      instruction.a.count + instruction.b.count + instruction.c.count + instruction.metadata.count;
-  read_ += demand.registers;
-  reused_ += wanted - demand.registers;
-  a_ = {demand.slot, instruction.a};
-  b_ = {demand.slot, instruction.b};
+  a_ = {demand.slot, demand.instruction->a};
+  b_ = {demand.slot, demand.instruction->b};
 }
 
 }  // namespace sptc::sim

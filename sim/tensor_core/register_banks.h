@@ -29,7 +29,6 @@ class RegisterBanks {
   struct Demand {
     int slot = 0;
     const WarpInstruction* instruction = nullptr;
-    int registers = 0;
     int of_each = 0;  ///< registers of every bank,
     int others = 0;   ///< and single ones, of these banks
     std::array<std::uint8_t, kOperands * kMostBanks> bank_of_other;
@@ -58,8 +57,8 @@ class RegisterBanks {
   std::int64_t ready_at(std::int64_t now, const Demand& demand) const;
   /// Reads `demand` from cycle `now` on.
   void read(std::int64_t now, const Demand& demand);
-  /// What is left of that when the banks need not be kept busy: counts it, and the operand ports
-  /// keep its registers.
+  /// What is left of that when the banks need not be kept busy: the operand ports keep its
+  /// registers.
   void keep(const Demand& demand);
 
   template <typename Visitor>
@@ -68,10 +67,6 @@ class RegisterBanks {
       visitor.unit(bank);
     }
   }
-
-  /// Registers that came from the banks, and that did not have to.
-  std::int64_t registers_read() const { return read_; }
-  std::int64_t registers_reused() const { return reused_; }
 
  private:
   /// What an operand port kept.
@@ -97,7 +92,6 @@ class RegisterBanks {
   unsigned mask_;  ///< of a power of two of banks, their number less one; else 0
   std::vector<Throughput> banks_;
   Kept a_, b_;
-  std::int64_t read_ = 0, reused_ = 0;
 };
 
 }  // namespace sptc::sim

@@ -26,13 +26,11 @@ void RoundWriteBackStage::on_event() {
       continue;
     }
     done_out->write_after({sums.issue, std::move(results)}, to_result(sums.occupied_cycles));
-    ++statistics_.instructions;
   }
 }
 
 std::int64_t RoundWriteBackStage::pass(std::int64_t occupied, std::int64_t arrival) {
   passed_ = std::max(passed_, arrival + to_result(occupied));
-  ++statistics_.instructions;
   return passed_;
 }
 

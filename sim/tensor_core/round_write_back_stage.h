@@ -12,10 +12,6 @@ namespace sptc::sim {
 /// or, after the last step, D on its way to the register file.
 class RoundWriteBackStage : public Module {
  public:
-  struct Statistics {
-    std::int64_t instructions = 0;  ///< completed
-  };
-
   sc_core::sc_port<WireIn<SumsToken>> sums_in{"sums_in"};
   sc_core::sc_port<WireOut<FeedbackToken>> feedback_out{"feedback_out"};
   sc_core::sc_port<WireOut<MmaDoneToken>> done_out{"done_out"};
@@ -23,13 +19,9 @@ class RoundWriteBackStage : public Module {
   RoundWriteBackStage(const sc_core::sc_module_name& name, const Clock& clock,
                       const TensorCoreSpec& spec);
 
-  const Statistics& statistics() const { return statistics_; }
-
   /// Cycle in which D is complete, of an instruction whose last sums come in cycle `arrival` and
   /// that kept the multipliers for `occupied` cycles with its last step; without tokens.
   std::int64_t pass(std::int64_t occupied, std::int64_t arrival);
-  /// `instructions` have come by that nobody showed to the stage.
-  void skipped(std::int64_t instructions) { statistics_.instructions += instructions; }
   template <typename Visitor>
   void visit_backlog(Visitor& visitor) {
     visitor.cycle(passed_);
@@ -48,7 +40,6 @@ class RoundWriteBackStage : public Module {
   int round_latency_;
   int write_back_latency_;
   std::int64_t passed_ = 0;  ///< cycle of the latest pass()
-  Statistics statistics_;
 };
 
 }  // namespace sptc::sim

@@ -83,7 +83,6 @@ void TensorCore::catch_up() {
   operand_fetch.skipped(kind_, skipped_);
   metadata_selector.skipped(work_, skipped_ * work_.steps);
   multiply.skipped(work_, skipped_);
-  round_write_back.skipped(skipped_);
   skipped_ = 0;
   LoadBacklog left(*memo_.backlog(), memo_.latest());
   visit_backlog(left);

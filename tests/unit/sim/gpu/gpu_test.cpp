@@ -73,17 +73,13 @@ TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
       gpu.run(grid.launch());
       expected += grid.kernel.issued_macs();
       std::int64_t executed = 0;
-      std::int64_t completed = 0, issued = 0;
       for (const auto& sm : gpu.sms()) {
         for (const auto& partition : sm->sub_partitions) {
           executed += partition->tensor_core.multiply.statistics().macs;
-          completed += partition->tensor_core.round_write_back.statistics().instructions;
-          issued += partition->statistics().mma_issued;
           EXPECT_EQ(partition->resident_warps(), 0);
         }
       }
       EXPECT_EQ(executed, expected);
-      EXPECT_EQ(completed, issued);
     }
   }
 }
