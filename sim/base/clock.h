@@ -8,9 +8,9 @@
 
 namespace sptc::sim {
 
-/// A clock domain as a value. Blocks count whole cycles; time appears only here, where a period
-/// multiplies them. The period is a whole number of picoseconds (SystemC's resolution); reported
-/// times use the exact frequency.
+/// The clock of the SMs as a value. Blocks count whole cycles; time appears only here, where a
+/// period multiplies them. The period is a whole number of picoseconds (SystemC's resolution);
+/// reported times use the exact frequency.
 class Clock {
  public:
   explicit Clock(double mhz)

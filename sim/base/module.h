@@ -9,7 +9,7 @@
 
 namespace sptc::sim {
 
-/// Base of every block: a clock domain and one process, on_event(), that runs when an input arrives
+/// Base of every block: the clock and one process, on_event(), that runs when an input arrives
 /// or when the block asked to be woken.
 class Module : public sc_core::sc_module {
  public:
@@ -35,7 +35,7 @@ class Module : public sc_core::sc_module {
 
   /// Runs on_event() at `cycle`, unless an earlier wake-up is pending.
   void wake_at(std::int64_t cycle) {
-    // From the exact time: a block of another clock domain may be calling.
+    // From the exact time: a memory outside may answer between two cycles.
     wake_.notify(clock_.cycles(cycle) - clock_.time());
   }
 

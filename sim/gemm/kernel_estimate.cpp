@@ -66,13 +66,14 @@ double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
 /// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
 /// one, whose SMs want them too: work for both.
 double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel, int partitions) {
-  const double others = partitions - 1;
-  const auto wanted = [&](std::int64_t readers) {
-    const double nobody = std::pow(others / partitions, static_cast<double>(readers));
-    return others * (1 - nobody);
+  if (partitions == 1) {
+    return 0;
+  }
+  const auto wanted = [](std::int64_t readers) {
+    return 1 - std::pow(0.5, static_cast<double>(readers));
   };
   return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
-         others * delivered.again;
+         delivered.again;
 }
 
 double output_elements(const GemmProblem& problem) {

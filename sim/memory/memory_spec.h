@@ -5,7 +5,7 @@
 
 namespace sptc::sim {
 
-/// Interconnect, L2 and DRAM of a GPU. Rates of the SM clock domain are bytes per cycle, those of
+/// Interconnect, L2 and DRAM of a GPU. Rates of the SM clock are bytes per cycle, those of
 /// the DRAM bytes per second: they do not follow the SM clock.
 struct MemorySpec {
   double sm_port_bytes_per_cycle = 0;  ///< from the L2 into one SM, and back

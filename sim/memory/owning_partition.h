@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,27 +10,18 @@ namespace sptc::sim {
 /// Addresses are spread over the partitions of the L2 in pieces of so many bytes.
 inline constexpr std::uint64_t kOwnedBytes = 4096;
 
-/// The partition, of `partitions`, that owns `address`.
+/// The partition, of one or two, that owns `address`.
 inline std::size_t owning_partition(std::uint64_t address, std::size_t partitions) {
-  // Of 24 bits, which divide faster than 64.
-  const auto scattered =
-      static_cast<std::uint32_t>((address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40);
-  return scattered % static_cast<std::uint32_t>(partitions);
+  const std::uint64_t scattered = (address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40;
+  return scattered & (partitions - 1);
 }
 
-/// The partition, of `partitions`, that SM `sm` asks: the sum of the digits of its number. Which
-/// SMs sit where is not published, and CTAs go to the GPCs in turn. Of SMs beside each other each
-/// asks another one, so that a small grid loads all, and in longer rows nothing repeats: full and
-/// partial tiles that alternate do not fall to one partition each.
+/// The partition, of one or two, that SM `sm` asks: whether the binary digits of its number have an
+/// odd sum. Which SMs sit where is not published, and CTAs go to the GPCs in turn. Of two SMs
+/// beside each other each asks another one, so that a small grid loads both, and in longer rows
+/// nothing repeats: full and partial tiles that alternate do not fall to one partition each.
 constexpr int partition_of_sm(int sm, int partitions) {
-  if (partitions == 1) {
-    return 0;
-  }
-  int digits = 0;
-  for (; sm > 0; sm /= partitions) {
-    digits += sm % partitions;
-  }
-  return digits % partitions;
+  return std::popcount(static_cast<unsigned>(sm)) & (partitions - 1);
 }
 
 }  // namespace sptc::sim

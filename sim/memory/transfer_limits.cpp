@@ -40,7 +40,7 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
   std::int64_t end = own_end;
   if (transfer.far_bytes > 0) {
-    Throughput& other = l2_[(partition + 1) % l2_.size()];
+    Throughput& other = l2_[l2_.size() - 1 - partition];
     end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
   }
   const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
