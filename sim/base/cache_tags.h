@@ -4,6 +4,7 @@
 #include "models/base/units.h"
 #include "sim/base/divisor.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,6 +32,19 @@ class CacheTags {
 
   /// The sectors that bytes [`first`, `last`) of a block touch.
   static Sectors sectors(std::int64_t first, std::int64_t last);
+
+  /// Calls `visit` with each block that `bytes` from `address` on touch, and with the first and the
+  /// end of them in the block.
+  template <typename Visit>
+  static void for_each_block(std::uint64_t address, std::int64_t bytes, Visit visit) {
+    constexpr auto kBlock = static_cast<std::uint64_t>(kBlockBytes);
+    const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
+    for (std::uint64_t block = address / kBlock; block * kBlock < end; ++block) {
+      const std::uint64_t begin = block * kBlock;
+      visit(block, static_cast<std::int64_t>(std::max(address, begin) - begin),
+            static_cast<std::int64_t>(std::min(end, begin + kBlock) - begin));
+    }
+  }
 
   /// Where a block is, or the set in which it would be.
   struct Slot {

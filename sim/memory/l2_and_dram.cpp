@@ -73,8 +73,6 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
 std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
                                std::int64_t now, Operand operand) {
   const std::size_t partition = partition_of_sm_[sm];
-  const std::uint64_t begin = range.address;
-  const std::uint64_t end = begin + static_cast<std::uint64_t>(range.bytes);
   Read& read = read_;
   read.transfer = {};
   read.transfer.write = write;
@@ -82,11 +80,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   read.transfer.readers = range.readers;
   read.ready = 0;
   read.fills.clear();
-  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
-  for (std::uint64_t block = begin / kBlock; block * kBlock < end; ++block) {
-    const auto first = static_cast<std::int64_t>(std::max(begin, block * kBlock) - block * kBlock);
-    const auto last =
-        static_cast<std::int64_t>(std::min(end, (block + 1) * kBlock) - block * kBlock);
+  const auto visit = [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
     const CacheTags::Sectors sectors = CacheTags::sectors(first, last);
     if (read.transfer.write) {
       read.transfer.latency = spec_.l2_near_latency_cycles;
@@ -96,7 +90,8 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
     } else {
       read_block(partition, block, sectors, last - first, operand == Operand::kPartialSum, read);
     }
-  }
+  };
+  CacheTags::for_each_block(range.address, range.bytes, visit);
   const std::int64_t done =
       std::max(read.ready, limits_.complete(now, sm, partition, read.transfer).cycle);
   for (const Fill& fill : read.fills) {

@@ -1,25 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sm/l1_cache.h"
 
-#include <algorithm>
-
 namespace sptc::sim {
-namespace {
-
-/// Calls `visit` with each block that `range` touches and its sectors.
-template <typename Visit>
-void for_each_block(const MemoryRange& range, Visit visit) {
-  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
-  const std::uint64_t end = range.address + static_cast<std::uint64_t>(range.bytes);
-  for (std::uint64_t block = range.address / kBlock; block * kBlock < end; ++block) {
-    const std::uint64_t begin = block * kBlock;
-    visit(block,
-          CacheTags::sectors(static_cast<std::int64_t>(std::max(range.address, begin) - begin),
-                             static_cast<std::int64_t>(std::min(end, begin + kBlock) - begin)));
-  }
-}
-
-}  // namespace
 
 void L1Cache::start(Bytes shared_memory) {
   tags_.reset();
@@ -30,17 +12,19 @@ void L1Cache::start(Bytes shared_memory) {
 
 bool L1Cache::holds(const MemoryRange& range) {
   bool all = tags_.has_value();
-  for_each_block(range, [&](std::uint64_t block, CacheTags::Sectors sectors) {
-    all = all && (sectors & ~tags_->use(block).present) == 0;
-  });
+  CacheTags::for_each_block(
+      range.address, range.bytes, [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
+        all = all && (CacheTags::sectors(first, last) & ~tags_->use(block).present) == 0;
+      });
   return all;
 }
 
 void L1Cache::fill(const MemoryRange& range) {
   if (tags_) {
-    for_each_block(range, [&](std::uint64_t block, CacheTags::Sectors sectors) {
-      tags_->insert(block, sectors, 0, 0);
-    });
+    CacheTags::for_each_block(range.address, range.bytes,
+                              [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
+                                tags_->insert(block, CacheTags::sectors(first, last), 0, 0);
+                              });
   }
 }
 
