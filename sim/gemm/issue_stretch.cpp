@@ -42,7 +42,7 @@ double bank_cycles(const GemmKernel& kernel, const TensorCoreSpec& core) {
   banks.keep(banks.demand(0, before));
   const WarpInstruction issued = issued_by(kernel, 1);
   return static_cast<double>(banks.demand(0, issued).most_of_a_bank()) *
-         static_cast<double>(RegisterBanks::kRegisterBytes) / core.register_bank_bytes_per_cycle;
+         static_cast<double>(kRegisterBytes) / core.register_bank_bytes_per_cycle;
 }
 
 /// Cycles of an instruction of `kernel` that its products need at the peak rate.

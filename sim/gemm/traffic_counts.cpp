@@ -18,7 +18,7 @@ std::int64_t loaded_bytes(const std::vector<WarpInstruction>& code, std::int64_t
   for (const WarpInstruction& instruction : code) {
     if (instruction.opcode == Opcode::kLoadMatrix) {
       const std::int64_t times = in_loop ? iterations - instruction.tiles_ahead : 1;
-      bytes += times * instruction.d.count * mma::kWarpLanes * 4;
+      bytes += times * instruction.d.bytes();
     }
   }
   return bytes;
@@ -76,7 +76,7 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
   const std::int64_t per_step =
       kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b + of_metadata;
   const std::int64_t steps = kernel.k_tiles() * kernel.k_steps_per_tile();
-  return steps * per_step * mma::kWarpLanes * 4 * kernel.warps() * kernel.ctas();
+  return steps * per_step * kRegisterBytes * kernel.warps() * kernel.ctas();
 }
 
 std::int64_t multiplied_bytes(const GemmKernel& kernel) {

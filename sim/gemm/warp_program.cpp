@@ -19,8 +19,6 @@ namespace {
 
 // ld.global and st.global move 16 bytes per lane.
 constexpr std::int64_t kBytesPerInstruction = 16 * 32;
-// A register of all lanes.
-constexpr std::int64_t kRegisterBytes = 4 * 32;
 
 class ProgramBuilder {
  public:

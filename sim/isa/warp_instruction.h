@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/mma/fragment_layout.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +11,9 @@
 
 namespace sptc::sim {
 
+/// A register of all lanes of a warp.
+inline constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
+
 /// `count` consecutive 32-bit registers of every lane of a warp, from `base` on.
 struct RegisterRange {
   int base = 0;
@@ -16,6 +21,8 @@ struct RegisterRange {
   // The same in register parts, of a prepared program.
   int first_part = 0;
   int parts = 0;
+
+  std::int64_t bytes() const { return count * kRegisterBytes; }
 };
 
 enum class Opcode : std::uint8_t {

@@ -108,7 +108,7 @@ std::int64_t global_bytes(const AsyncCopy& which) {
   return which.bulk ? which.bytes : which.bytes * mma::kWarpLanes;
 }
 std::int64_t global_bytes(const GlobalLoad& which) {
-  return std::int64_t{4} * which.registers * mma::kWarpLanes;
+  return which.registers * kRegisterBytes;
 }
 
 /// Copies and loads of a microbenchmark: every warp and chain has its own lines, the same in every
@@ -136,7 +136,7 @@ std::int64_t bytes_of(const BenchInstruction& instruction) {
   if (const auto* load = std::get_if<GlobalLoad>(&instruction)) {
     return global_bytes(*load);
   }
-  return std::int64_t{4} * std::get<SharedLoad>(instruction).registers * mma::kWarpLanes;
+  return std::get<SharedLoad>(instruction).registers * kRegisterBytes;
 }
 
 }  // namespace

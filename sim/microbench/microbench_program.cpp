@@ -9,11 +9,8 @@
 namespace sptc::sim {
 namespace {
 
-constexpr int kRegisterBits = 32;
-
 int registers_for(std::int64_t elements, numerics::DataType type) {
-  return static_cast<int>(ceil_div(elements * numerics::storage_bits(type),
-                                   std::int64_t{mma::kWarpLanes} * kRegisterBits));
+  return static_cast<int>(ceil_div(elements * numerics::storage_bits(type), 8 * kRegisterBytes));
 }
 
 /// Hands out registers of a thread from 0 on.

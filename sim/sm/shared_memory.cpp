@@ -77,8 +77,7 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
   const WarpInstruction& instruction = *request.instruction;
   const bool is_store = instruction.opcode == Opcode::kStoreShared;
-  const int registers = is_store ? instruction.a.count : instruction.d.count;
-  const std::int64_t bytes = std::int64_t{registers} * mma::kWarpLanes * 4;
+  const std::int64_t bytes = (is_store ? instruction.a : instruction.d).bytes();
   const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
   loaded_bytes_ += is_store ? 0 : bytes;
   const std::int64_t through_banks =

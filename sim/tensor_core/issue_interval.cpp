@@ -50,7 +50,7 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
 
 PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction) {
   const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
-    return static_cast<double>(register_bytes(range)) / bytes_per_cycle;
+    return static_cast<double>(range.bytes()) / bytes_per_cycle;
   };
   return {cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
           cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),

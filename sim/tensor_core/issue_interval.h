@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/fragment_layout.h"
 #include "models/mma/stages.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
@@ -10,11 +9,6 @@
 #include <string_view>
 
 namespace sptc::sim {
-
-/// Bytes in `range` of the registers of all lanes.
-inline std::int64_t register_bytes(const RegisterRange& range) {
-  return std::int64_t{range.count} * mma::kWarpLanes * 4;
-}
 
 /// Bytes of operand A that the multiplier array of `spec` could have taken while it worked on one
 /// step of the instruction of `context`: what the step occupies of it.

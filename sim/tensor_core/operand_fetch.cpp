@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/operand_fetch.h"
 
-#include "sim/tensor_core/issue_interval.h"
-
 #include <algorithm>
 
 namespace sptc::sim {
@@ -82,20 +80,20 @@ std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand,
 void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle) {
   const WarpInstruction& instruction = *demand.instruction;
   banks_.read(cycle, demand);
-  a_port_.take(cycle, register_bytes(instruction.a));
-  b_port_.take(cycle, register_bytes(instruction.b));
-  accumulator_port_.take(cycle, register_bytes(instruction.c));
+  a_port_.take(cycle, instruction.a.bytes());
+  b_port_.take(cycle, instruction.b.bytes());
+  accumulator_port_.take(cycle, instruction.c.bytes());
   if (instruction.metadata.count > 0) {
-    metadata_port_.take(cycle, register_bytes(instruction.metadata));
+    metadata_port_.take(cycle, instruction.metadata.bytes());
   }
   count(instruction, 1);
 }
 
 void OperandFetch::count(const WarpInstruction& instruction, std::int64_t count) {
-  statistics_.a_bytes += count * register_bytes(instruction.a);
-  statistics_.b_bytes += count * register_bytes(instruction.b);
-  statistics_.accumulator_bytes += count * register_bytes(instruction.c);
-  statistics_.metadata_bytes += count * register_bytes(instruction.metadata);
+  statistics_.a_bytes += count * instruction.a.bytes();
+  statistics_.b_bytes += count * instruction.b.bytes();
+  statistics_.accumulator_bytes += count * instruction.c.bytes();
+  statistics_.metadata_bytes += count * instruction.metadata.bytes();
 }
 
 Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {

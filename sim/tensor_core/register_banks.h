@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/fragment_layout.h"
 #include "sim/base/throughput.h"
 #include "sim/isa/warp_instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
@@ -23,7 +22,6 @@ class RegisterBanks {
 
   static constexpr std::size_t kMostBanks = 64;
   static constexpr std::size_t kOperands = 4;
-  static constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
 
   /// Registers that an instruction of the warp in `slot` needs from the banks.
   struct Demand {
