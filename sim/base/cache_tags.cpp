@@ -9,10 +9,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr int kTagBits = 32;
-// Widths of the fields of an entry.
-constexpr std::uint64_t kUpperHalf = (std::uint64_t{1} << 22) - 1;
-constexpr std::uint64_t kReady = (std::uint64_t{1} << 42) - 1;
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
 
 /// The ways of a set, one bit each, that have `tag`. Without branches and from a table, so that

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace sptc::sim {
@@ -89,12 +90,16 @@ class CacheTags {
   /// Lower half of the number of a block. A look-up compares those first: a set of them is one line
   /// of a cache of the host.
   using Tag = std::uint32_t;
+  static constexpr int kTagBits = std::numeric_limits<Tag>::digits;
   /// The rest, for few lines of a cache of the host: blocks of 64-bit addresses have 54 bits, and
   /// no simulation gets as far as cycle 2^42.
+  static constexpr int kReadyBits = 42, kUpperHalfBits = 54 - kTagBits;
+  static constexpr std::uint64_t kReady = (std::uint64_t{1} << kReadyBits) - 1;
+  static constexpr std::uint64_t kUpperHalf = (std::uint64_t{1} << kUpperHalfBits) - 1;
   struct Entry {
     Sectors present = 0, coming = 0;
-    std::uint64_t ready : 42 = 0;
-    std::uint64_t upper_half : 22 = 0;  ///< of the number
+    std::uint64_t ready : kReadyBits = 0;
+    std::uint64_t upper_half : kUpperHalfBits = 0;  ///< of the number
   };
   static_assert(sizeof(Entry) == 16);
 
