@@ -7,8 +7,6 @@
 #include "sim/gemm/kernel_estimate.h"
 #include "sim/sampling/grid_reuse.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -17,13 +15,11 @@
 namespace sptc::sim {
 
 void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
-  const int inputs = gpu.sm.tensor_core.selector_inputs;
-  const sparsity::Pattern pattern =
-      problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
-  if (problem.sparse && pattern.candidates() > inputs) {
-    throw InputError(fmt::format(
-        "architecture '{}' cannot run {} {}: its selector has {} inputs and the pattern needs {}",
-        gpu.name, pattern.name(), numerics::name(problem.dtype), inputs, pattern.candidates()));
+  if (problem.sparse) {
+    const sparsity::Pattern pattern =
+        problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
+    gpu.require_selector(pattern,
+                         pattern.name() + " " + std::string(numerics::name(problem.dtype)));
   }
 }
 

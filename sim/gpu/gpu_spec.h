@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
 #include "models/mma/step_rules.h"
+#include "models/sparsity/pattern.h"
 #include "sim/gemm/kernel_library_spec.h"
 #include "sim/gemm/kernel_target.h"
 #include "sim/memory/memory_spec.h"
@@ -33,6 +35,16 @@ struct GpuSpec {
   mma::StepRules step_rules(const mma::MmaInstruction& instruction) const {
     return mma::with_accumulator(mma::step_rules(numerics, instruction),
                                  sm.tensor_core.accumulator_design(), instruction);
+  }
+
+  /// Throws InputError where the selector has too few inputs for `what`, on weights at `pattern`.
+  void require_selector(const sparsity::Pattern& pattern, const std::string& what) const {
+    const int inputs = sm.tensor_core.selector_inputs;
+    if (pattern.candidates() > inputs) {
+      throw InputError("'" + name + "' cannot run " + what + ": its selector has " +
+                       std::to_string(inputs) + (inputs == 1 ? " input" : " inputs") +
+                       " and the pattern needs " + std::to_string(pattern.candidates()));
+    }
   }
 
   KernelTarget kernel_target() const {

@@ -39,16 +39,6 @@ mma::StepContext context_of(const GpuSpec& spec, const BenchInstruction& bench) 
   return timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
-void require_selector(const GpuSpec& spec, const mma::MmaInstruction& instruction) {
-  const int inputs = spec.sm.tensor_core.selector_inputs;
-  if (instruction.sparse && instruction.sparse_pattern().candidates() > inputs) {
-    throw InputError("'" + spec.name + "' cannot run " + instruction.ptx_name() +
-                     ": its selector has " + std::to_string(inputs) +
-                     (inputs == 1 ? " input" : " inputs") + " and the pattern needs " +
-                     std::to_string(instruction.sparse_pattern().candidates()));
-  }
-}
-
 void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   const mma::MmaInstruction& instruction = which.instruction;
   constexpr int kWholeTensorCores = 128;  // rows
@@ -75,7 +65,9 @@ void require_modelled(const GpuSpec& spec, const MatrixInstruction& which) {
   if (!spec.sm.has(instruction.family)) {
     throw InputError("'" + spec.name + "' has no " + std::string(mma::name(instruction.family)));
   }
-  require_selector(spec, instruction);
+  if (instruction.sparse) {
+    spec.require_selector(instruction.sparse_pattern(), instruction.ptx_name());
+  }
 }
 
 void require_modelled(const GpuSpec& spec, const SharedLoad& which) {
