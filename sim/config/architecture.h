@@ -6,7 +6,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

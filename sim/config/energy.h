@@ -7,7 +7,6 @@
 #include "sim/gpu/gpu_spec.h"
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -4,7 +4,6 @@
 #include "models/base/error.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace sptc::sim {
 

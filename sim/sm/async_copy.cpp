@@ -2,6 +2,7 @@
 #include "sim/sm/async_copy.h"
 
 #include "models/base/error.h"
+#include "sim/sm/memory_request.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,6 @@
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/sm/l1_cache.h"
-#include "sim/sm/memory_request.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
 #include "sim/sm/tokens.h"

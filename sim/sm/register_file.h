@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/error.h"
 #include "sim/tensor_core/operand_registers.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace sptc::sim {

@@ -5,8 +5,6 @@
 #include "models/mma/step_rules.h"
 #include "models/sparsity/weight_pattern.h"
 
-#include <cstdint>
-
 namespace sptc::sim {
 
 /// Widths and latencies of one tensor core. Latencies are whole cycles, widths are bytes per cycle
