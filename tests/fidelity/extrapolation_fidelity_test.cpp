@@ -230,24 +230,33 @@ TEST(Invariants, CyclesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {
   }
 }
 
-TEST(Invariants, MoreDepthRowsColumnsOrBatchNeverTakeLess) {
+TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMore) {
   GemmSimulator simulator(small_gpu(), {GemmSimulator::Sms::kSampled, true, ""});
   const KernelOverrides fixed{GemmShape{128, 128, 64}, 3, {}};
   for (const bool sparse : {false, true}) {
-    std::int64_t last = 0;
-    for (const std::int64_t k : {64, 128, 256, 512, 1024, 4096, 16384}) {
-      const std::int64_t cycles =
-          simulator.run({{512, 512, k}, 1, DataType::kF16, sparse}, fixed, nullptr).cycles;
-      EXPECT_GT(cycles, last) << k;
-      last = cycles;
-    }
-    last = 0;
-    for (const std::int64_t m : {128, 512, 1024, 4096, 8192}) {
-      const std::int64_t cycles =
-          simulator.run({{m, 512, 512}, 1, DataType::kF16, sparse}, fixed, nullptr).cycles;
-      EXPECT_GE(cycles, last) << m;
-      last = cycles;
-    }
+    const auto expect_rising = [&](const char* name, const std::vector<std::int64_t>& values,
+                                   auto problem_of) {
+      std::int64_t last = 0;
+      for (const std::int64_t value : values) {
+        GemmProblem problem = problem_of(value);
+        problem.sparse = sparse;
+        const std::int64_t cycles = simulator.run(problem, fixed, nullptr).cycles;
+        EXPECT_GT(cycles, last) << name << " " << value << (sparse ? " 2:4" : " dense");
+        last = cycles;
+      }
+    };
+    expect_rising("k", {64, 128, 256, 512, 1024, 4096, 16384}, [](std::int64_t k) {
+      return GemmProblem{{512, 512, k}};
+    });
+    expect_rising("m", {128, 512, 1024, 4096, 8192}, [](std::int64_t m) {
+      return GemmProblem{{m, 512, 512}};
+    });
+    expect_rising("n", {128, 512, 1024, 4096, 8192}, [](std::int64_t n) {
+      return GemmProblem{{512, n, 512}};
+    });
+    expect_rising("batch", {1, 2, 4, 16, 64}, [](std::int64_t batch) {
+      return GemmProblem{{512, 512, 512}, batch};
+    });
   }
 }
 

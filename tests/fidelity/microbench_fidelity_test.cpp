@@ -2,13 +2,11 @@
 // Simulated microbenchmarks against the published ones, row by row, with the deviation printed.
 #include "sim/config/architecture.h"
 #include "sim/microbench/microbench.h"
-#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -214,46 +212,6 @@ TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
   EXPECT_NEAR(
       *microbench.run({parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4}).fma_per_clk_per_sm,
       1024, 1);
-}
-
-// --- what the rate of mma.sp hangs on: one number of the architecture file changed, 8 warps
-
-struct Rates {
-  double sparse, dense;  ///< FMA per clock and SM, of m16n8k32 and m16n8k16
-};
-
-/// On the A100 with `number` of its tensor core changed, in a file.
-Rates rates_with(const std::string& number, double value) {
-  const TemporaryDirectory directory;
-  const std::string file = (directory.path() / (number + ".json")).string();
-  std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "narrow", "sm": {"tensor_core": {")"
-                      << number << R"(": {"value": )" << value
-                      << R"(, "evidence": "assumed", "source": "a test"}}}})";
-  Microbench microbench(load_architecture(file).gpu);
-  const auto rate = [&](const char* instruction) {
-    return *microbench.run({parse_bench_instruction(instruction), 8, 2}).fma_per_clk_per_sm;
-  };
-  return {rate("mma.sp.m16n8k32.f32.f16.f16.f32"), rate("m16n8k16.f32.f16.f16.f32")};
-}
-
-TEST(SparseRate, IsTwiceTheDensePeakWithAsWideOrWiderPorts) {
-  const Rates rates = rates_with("metadata_port_bytes_per_cycle", 128);
-  EXPECT_NEAR(rates.sparse, 2048, 1);
-  EXPECT_NEAR(rates.dense, 1024, 1);
-}
-
-TEST(SparseRate, FallsWithANarrowerBPortOnly) {
-  // 512 bytes of B at 51.2 per cycle: 10 cycles instead of 8; dense reads 256 in 5.
-  const Rates rates = rates_with("operand_b_port_bytes_per_cycle", 51.2);
-  EXPECT_NEAR(rates.sparse, 2048 * 0.8, 2);
-  EXPECT_NEAR(rates.dense, 1024, 1);
-}
-
-TEST(SparseRate, FallsWithANarrowerMetadataPortOnly) {
-  // 128 bytes of metadata at 8 per cycle: 16 cycles instead of 8; dense reads none.
-  const Rates rates = rates_with("metadata_port_bytes_per_cycle", 8);
-  EXPECT_NEAR(rates.sparse, 1024, 2);
-  EXPECT_NEAR(rates.dense, 1024, 1);
 }
 
 }  // namespace

@@ -84,15 +84,9 @@ void sc_core::sc_event::notify(const sc_time& delay) {
 namespace sptc::sim {
 namespace {
 
-std::vector<GemmProblem> problems() {
+std::vector<GemmProblem> dense_and_sparse(const std::vector<GemmShape>& shapes) {
   std::vector<GemmProblem> all;
-  for (const GemmShape& shape : {GemmShape{1024, 1024, 1024},
-                                 {3000, 4096, 512},
-                                 {510, 222, 2162},
-                                 {1255, 1647, 337},
-                                 {1426, 126, 1743},
-                                 {3328, 1728, 32},
-                                 {2368, 3712, 64}}) {
+  for (const GemmShape& shape : shapes) {
     for (const bool sparse : {false, true}) {
       all.push_back({shape, 1, numerics::DataType::kF16, sparse});
     }
@@ -102,14 +96,14 @@ std::vector<GemmProblem> problems() {
 
 /// `seed` 0: in the library's order.
 std::vector<std::int64_t> cycles(const std::string& arch, GemmSimulator::Sms sms,
-                                 std::uint64_t seed) {
-  return in_child<std::int64_t>(problems().size(), [&] {
+                                 const std::vector<GemmProblem>& problems, std::uint64_t seed) {
+  return in_child<std::int64_t>(problems.size(), [&] {
     if (seed > 0) {
       shuffler().start(seed);
     }
     GemmSimulator simulator(load_architecture(arch).gpu, {sms, true, ""});
     std::vector<std::int64_t> all;
-    for (const GemmProblem& problem : problems()) {
+    for (const GemmProblem& problem : problems) {
       all.push_back(simulator.run(problem, {}, nullptr).cycles);
     }
     const bool shuffled = shuffler().shuffled() > 1000;
@@ -117,13 +111,30 @@ std::vector<std::int64_t> cycles(const std::string& arch, GemmSimulator::Sms sms
   });
 }
 
+void expect_same_in_any_order(const std::string& arch, GemmSimulator::Sms sms,
+                              const std::vector<GemmProblem>& problems) {
+  const std::vector<std::int64_t> as_it_comes = cycles(arch, sms, problems, 0);
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    EXPECT_EQ(cycles(arch, sms, problems, seed), as_it_comes) << seed;
+  }
+}
+
 class OrderOfEvaluation : public testing::TestWithParam<const char*> {};
 
 TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeSampledCycles) {
-  const std::vector<std::int64_t> as_it_comes = cycles(GetParam(), GemmSimulator::Sms::kSampled, 0);
-  for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    EXPECT_EQ(cycles(GetParam(), GemmSimulator::Sms::kSampled, seed), as_it_comes) << seed;
-  }
+  expect_same_in_any_order(GetParam(), GemmSimulator::Sms::kSampled,
+                           dense_and_sparse({{1024, 1024, 1024},
+                                             {3000, 4096, 512},
+                                             {510, 222, 2162},
+                                             {1255, 1647, 337},
+                                             {1426, 126, 1743},
+                                             {3328, 1728, 32},
+                                             {2368, 3712, 64}}));
+}
+
+TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeCyclesOfAllSms) {
+  expect_same_in_any_order(GetParam(), GemmSimulator::Sms::kAll,
+                           dense_and_sparse({{510, 222, 1081}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation,

