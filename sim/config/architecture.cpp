@@ -279,6 +279,17 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
                    sm.tensor_core.operand_fetch_latency_cycles);
 }
 
+void check_async_copies(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
+  errors.collect([&] {
+    constexpr std::array kOfPtx{4, 8, 16};
+    const int bytes = sm.async_copy_bytes;
+    if (bytes != 0 && std::find(kOfPtx.begin(), kOfPtx.end(), bytes) == kOfPtx.end()) {
+      (place / "async_copy_bytes")
+          .fail(fmt::format("cp.async copies 4, 8 or 16 bytes, not {}; 0: there is none", bytes));
+    }
+  });
+}
+
 bool has_family(const mma::Target& target, mma::MmaFamily family) {
   const auto entries = mma::instructions(target);
   return std::any_of(entries.begin(), entries.end(), [&](const mma::CatalogueEntry& entry) {
@@ -303,6 +314,7 @@ void check_instruction_set(const GpuSpec& gpu, const JsonPlace& place, ErrorList
 /// What no single number can get wrong.
 void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
   check_sm(gpu.sm, root / "sm", errors);
+  check_async_copies(gpu.sm, root / "sm", errors);
   check_instruction_set(gpu, root / "sm", errors);
   check_design(gpu, root / "sm" / "tensor_core", errors);
   check_memory(gpu.memory, root / "memory", errors);

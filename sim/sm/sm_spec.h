@@ -34,8 +34,8 @@ struct SmSpec {
   Bytes l1_and_shared_memory;  ///< 0: no L1
   int l1_latency_cycles = 0;   ///< load of one wavefront that hits, issue to use
 
-  /// Most that a thread copies to shared memory with one cp.async; 0: none, tiles pass the
-  /// registers.
+  /// Most that a thread copies to shared memory with one cp.async: 4, 8 or 16, all of which pass
+  /// the L1 by, those of 4 and 8 unlike PTX's; 0: none, tiles pass the registers.
   int async_copy_bytes = 16;
 
   /// Least cycles between wgmma instructions of an SM, whatever their size; 0: no wgmma.

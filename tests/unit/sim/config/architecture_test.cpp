@@ -130,12 +130,20 @@ TEST(Architecture, RefusesAnL1OrAsynchronousCopiesThatCannotBe) {
   };
   refused("l1_latency_cycles", 2, "is less than 3");
   refused("l1_and_shared_memory_bytes", 65536, "is less than shared_memory_bytes");
-  expect_refused(
-      [](json& document) {
-        document["sm"]["async_copy_bytes"] = {
-            {"value", 32}, {"evidence", "assumed"}, {"source", "what if"}};
-      },
-      {"/sm/async_copy_bytes", "from 0 to 16"});
+  const auto with_copies_of = [](int bytes) {
+    return [bytes](json& document) {
+      document["sm"]["async_copy_bytes"] = {
+          {"value", bytes}, {"evidence", "assumed"}, {"source", "what if"}};
+    };
+  };
+  expect_refused(with_copies_of(32), {"/sm/async_copy_bytes", "from 0 to 16"});
+  for (const int bytes : {1, 3, 5, 12}) {
+    expect_refused(with_copies_of(bytes),
+                   {"/sm/async_copy_bytes", "4, 8 or 16 bytes, not " + std::to_string(bytes)});
+  }
+  for (const int bytes : {0, 4, 8, 16}) {
+    EXPECT_NO_THROW(parse_architecture(changed(with_copies_of(bytes)), "x.json"));
+  }
 }
 
 TEST(Architecture, ReadsADesignOfOnesOwn) {
