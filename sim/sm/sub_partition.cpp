@@ -4,6 +4,7 @@
 #include "sim/tensor_core/issue_interval.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sptc::sim {
 SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clock,
@@ -173,6 +174,7 @@ void SubPartition::launch(const WarpCommand& command) {
   const int slot = static_cast<int>(free - warps_.begin());
   next_[static_cast<std::size_t>(slot)] = {};
   by_age_.push_back(slot);
+  tensor_core.operand_fetch.overwrite(slot, {0, std::numeric_limits<int>::max()});
   if (command.launch.kernel->memory != nullptr) {
     register_file_.allocate(slot, command.launch.kernel->program->registers_per_thread);
   }
@@ -270,6 +272,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
         next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
       }
       warp.scoreboard.issue(instruction);
+      tensor_core.operand_fetch.overwrite(slot, instruction.d);
       // On its way for a cycle.
       load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
                              cycle + 1, warp.name.warp, slot, warp.elided},
@@ -283,6 +286,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
       break;
     case Opcode::kLoadGlobal:
       warp.scoreboard.issue(instruction);
+      tensor_core.operand_fetch.overwrite(slot, instruction.d);
       issue_copy(warp, slot, cycle);
       break;
     case Opcode::kCopy:

@@ -42,6 +42,11 @@ class OperandFetch : public Module {
   void add_credit_at(std::int64_t cycle) { credit_cycles_.push_back(cycle); }
   /// An instruction whose passage is known comes by, and leaves its registers at the ports.
   void keep(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
+  /// Another instruction than of the tensor core writes registers: what the ports keep of them is
+  /// old.
+  void overwrite(int warp_slot, const RegisterRange& written) {
+    banks_.overwrite(warp_slot, written);
+  }
   /// `instructions` like `kind` have come by that nobody showed to the ports.
   void skipped(const WarpInstruction& kind, std::int64_t instructions) {
     count(kind, instructions);

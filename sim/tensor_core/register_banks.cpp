@@ -87,4 +87,14 @@ void RegisterBanks::keep(const Demand& demand) {
   b_ = {demand.slot, demand.instruction->b};
 }
 
+void RegisterBanks::overwrite(int slot, const RegisterRange& written) {
+  for (Kept* port : {&a_, &b_}) {
+    const RegisterRange& kept = port->registers;
+    if (port->slot == slot && kept.base < written.base + written.count &&
+        written.base < kept.base + kept.count) {
+      *port = {};
+    }
+  }
+}
+
 }  // namespace sptc::sim

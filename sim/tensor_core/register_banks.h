@@ -58,6 +58,8 @@ class RegisterBanks {
   /// What is left of that when the banks need not be kept busy: the operand ports keep its
   /// registers.
   void keep(const Demand& demand);
+  /// Registers `written` of the warp in `slot` hold something else from here on.
+  void overwrite(int slot, const RegisterRange& written);
 
   template <typename Visitor>
   void visit_backlog(Visitor& visitor) {

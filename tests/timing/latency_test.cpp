@@ -199,6 +199,25 @@ TEST(OperandPorts, AHalvedAccumulatorPortSlowsSmallInstructions) {
   EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16)), 8);
 }
 
+TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
+  SmHarness harness("gpu", one_sub_partition());
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  const WarpInstruction mma = mma_into(parts, 0);
+  // Of two banks, what each reads of the ten registers of one more instruction on the same A and B.
+  const auto read_after = [&](std::vector<WarpInstruction> code) {
+    const WarpProgram program = program_of(std::move(code));
+    harness.run(parts.launch(program));
+    return harness.core().operand_fetch.demand(0, mma).most_of_a_bank();
+  };
+  EXPECT_EQ(read_after({mma}), 3);
+  EXPECT_EQ(read_after({mma, load_into(Registers(parts.map).accumulator(1))}), 3);
+  EXPECT_EQ(read_after({mma, load_into(mma.a)}), 4);
+  EXPECT_EQ(read_after({mma, load_into({mma.b.base + 1, 2})}), 4);
+  EXPECT_EQ(read_after({mma, load_into(mma.a), load_into(mma.b)}), 5);
+  EXPECT_EQ(read_after({mma}), 3);
+  EXPECT_EQ(read_after({barrier()}), 5);  // of another CTA
+}
+
 TEST(Selector, HalfTheBytesPerCycleHalveTheRate) {
   GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.selector_bytes_per_cycle /= 2;
