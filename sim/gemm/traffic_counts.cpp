@@ -38,25 +38,18 @@ std::int64_t operand_bytes(const GemmKernel& kernel, std::int64_t b_times, std::
 
 }  // namespace
 
-ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory) {
+MemoryBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory) {
   if (kernel.split_k == 1) {
     return {};
   }
   const GemmProblem& problem = kernel.problem;
-  ReductionBytes bytes;
-  bytes.partial_sums = stored_bytes(kernel);
+  MemoryBytes bytes;
+  bytes.l2_read = stored_bytes(kernel);
   // What was written back meanwhile stays in the L2 until something else takes its place.
-  bytes.through_dram = std::max<std::int64_t>(0, bytes.partial_sums - memory.l2_capacity.count());
-  bytes.written =
+  bytes.dram_read = std::max<std::int64_t>(0, bytes.l2_read - memory.l2_capacity.count());
+  bytes.l2_written = bytes.dram_written =
       problem.batch * problem.shape.m * problem.shape.n * output_bits(problem.dtype) / 8;
   return bytes;
-}
-
-void MemoryTraffic::add(const ReductionBytes& reduction) {
-  l2_read += reduction.partial_sums;
-  l2_written += reduction.written;
-  dram_read += reduction.through_dram;
-  dram_written += reduction.written;
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program) {

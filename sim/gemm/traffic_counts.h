@@ -3,6 +3,7 @@
 
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/isa/warp_instruction.h"
+#include "sim/memory/memory_bytes.h"
 #include "sim/memory/memory_spec.h"
 
 #include <cstdint>
@@ -12,32 +13,19 @@ namespace sptc::sim {
 /// What the second kernel of split-K moves, which sums the partial sums of the slices to D. The
 /// first one leaves them in the L2, which writes them to DRAM sooner or later: nobody waits for
 /// that, but it is traffic of the first kernel. What the L2 cannot keep DRAM takes meanwhile and
-/// delivers again.
-struct ReductionBytes {
-  std::int64_t partial_sums = 0;
-  std::int64_t through_dram = 0;  ///< of those
-  std::int64_t written = 0;       ///< D
-};
-/// None where `kernel` does not cut K.
-ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory);
+/// delivers again. None where `kernel` does not cut K.
+MemoryBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory);
 
 /// Bytes of one launch at each level.
-struct MemoryTraffic {
+struct MemoryTraffic : MemoryBytes {
   std::int64_t shared_memory_read = 0;     ///< loads of fragments
   std::int64_t shared_memory_written = 0;  ///< copies of tiles
   /// Operands that warpgroups multiply straight from shared memory: no warp loads them.
   std::int64_t shared_memory_multiplied = 0;
-  std::int64_t l2_read = 0;
-  std::int64_t l2_written = 0;
-  std::int64_t dram_read = 0;
-  std::int64_t dram_written = 0;
 
   std::int64_t shared_memory() const {
     return shared_memory_read + shared_memory_written + shared_memory_multiplied;
   }
-  std::int64_t l2() const { return l2_read + l2_written; }
-  std::int64_t dram() const { return dram_read + dram_written; }
-  void add(const ReductionBytes& reduction);
   /// Of the bytes that SMs read, those that DRAM did not deliver.
   double l2_hit_ratio() const {
     return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);

@@ -167,11 +167,7 @@ class GemmSimulator::Impl {
                            const SamplingResult& sampling) const {
     MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
     if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
-      const MemoryCounters counted = gpu_.memory_counters();
-      traffic.l2_read = counted.l2_read_bytes;
-      traffic.l2_written = counted.l2_write_bytes;
-      traffic.dram_read = counted.dram_read_bytes;
-      traffic.dram_written = counted.dram_write_bytes;
+      static_cast<MemoryBytes&>(traffic) = gpu_.memory_counters();
     }
     return traffic;
   }

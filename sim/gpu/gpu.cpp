@@ -176,7 +176,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   return result;
 }
 
-MemoryCounters Gpu::memory_counters() const {
+MemoryBytes Gpu::memory_counters() const {
   ensure(memory_ != nullptr, "the memory of all SMs counts, and it is not there");
   return memory_->counters();
 }

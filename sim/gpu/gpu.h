@@ -60,7 +60,7 @@ class Gpu : public sc_core::sc_module {
   Activity activity() const;
 
   /// Of the latest grid, where all SMs are built.
-  MemoryCounters memory_counters() const;
+  MemoryBytes memory_counters() const;
 
   const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
 

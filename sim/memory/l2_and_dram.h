@@ -30,7 +30,7 @@ class L2AndDram {
   std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now,
                       Operand operand = Operand::kA);
 
-  MemoryCounters counters() const { return limits_.counters(); }
+  MemoryBytes counters() const { return limits_.counters(); }
 
  private:
   struct Fill {

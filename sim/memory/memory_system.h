@@ -16,7 +16,7 @@ class MemorySystem : public MemoryPorts {
   /// As of L2AndDram.
   void reset(double clock_mhz, double l2_share = 1);
 
-  MemoryCounters counters() const { return l2_and_dram_.counters(); }
+  MemoryBytes counters() const { return l2_and_dram_.counters(); }
 
  protected:
   std::int64_t complete(std::size_t port, const tlm::tlm_generic_payload& payload,

@@ -57,9 +57,8 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
       end = std::max(end, dram_.reserve(now - transfer.dram_ahead, dram_bytes));
     }
   }
-  (transfer.write ? counters_.l2_write_bytes : counters_.l2_read_bytes) += l2_bytes;
-  (transfer.write ? counters_.dram_write_bytes : counters_.dram_read_bytes) +=
-      repeated(transfer.dram_bytes);
+  (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
+  (transfer.write ? counters_.dram_written : counters_.dram_read) += repeated(transfer.dram_bytes);
   return {end + transfer.latency, l2_end - own_end};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/base/throughput.h"
-#include "sim/memory/memory_counters.h"
+#include "sim/memory/memory_bytes.h"
 #include "sim/memory/memory_spec.h"
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class TransferLimits {
 
   std::size_t partitions() const { return l2_.size(); }
   /// Since the last reset.
-  const MemoryCounters& counters() const { return counters_; }
+  const MemoryBytes& counters() const { return counters_; }
 
  private:
   /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more, of
@@ -60,7 +60,7 @@ class TransferLimits {
   double dram_bytes_per_cycle_;
   std::int64_t dram_end_ = 0;  ///< cycle in which DRAM has done what was asked for
   double dirty_ = 0;           ///< bytes in the L2 that DRAM still has to take
-  MemoryCounters counters_;
+  MemoryBytes counters_;
 };
 
 }  // namespace sptc::sim

@@ -76,7 +76,7 @@ class Followers : public TileObserver {
 
   /// CTAs that did not end.
   std::int64_t ctas_left() const { return kernel_->ctas - ended_; }
-  MemoryCounters counters() const { return l2_and_dram_.counters(); }
+  MemoryBytes counters() const { return l2_and_dram_.counters(); }
 
  private:
   static constexpr std::int64_t kNever = LeaderLog::kNever;

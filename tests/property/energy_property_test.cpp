@@ -144,10 +144,10 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
 TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
   for (const Launch& launch : launches_) {
     const double before = total_uj(launch, power_);
-    for (std::int64_t MemoryTraffic::*bytes :
-         {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
-          &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
-          &MemoryTraffic::dram_written}) {
+    for (const auto bytes : std::initializer_list<std::int64_t MemoryTraffic::*>{
+             &MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
+             &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
+             &MemoryTraffic::dram_written}) {
       Launch more = launch;
       more.figures.traffic.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);

@@ -101,11 +101,11 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
       ++launches;
       MemoryTraffic traffic =
           closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
-      const ReductionBytes reduction = reduction_bytes(*kernel, gpu.memory);
-      traffic.add(reduction);
+      const MemoryBytes reduction = reduction_bytes(*kernel, gpu.memory);
+      traffic += reduction;
       SCOPED_TRACE(describe(*kernel, name));
-      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel) + reduction.through_dram);
-      EXPECT_LE(reduction.through_dram, reduction.partial_sums);
+      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel) + reduction.dram_read);
+      EXPECT_LE(reduction.dram_read, reduction.l2_read);
       EXPECT_LE(traffic.dram_read, traffic.l2_read);
       EXPECT_GE(traffic.l2_hit_ratio(), 0);
       EXPECT_LE(traffic.l2_hit_ratio(), 1);

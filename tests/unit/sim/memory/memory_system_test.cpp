@@ -227,8 +227,8 @@ TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
   bench.readers[1]->request(0, 1024);
   sc_core::sc_start();
   EXPECT_GE(bench.readers[1]->done.back().cycle, bench.readers[0]->done.back().cycle);
-  EXPECT_EQ(bench.memory.counters().l2_read_bytes, 2048);
-  EXPECT_EQ(bench.memory.counters().dram_read_bytes, 1024);
+  EXPECT_EQ(bench.memory.counters().l2_read, 2048);
+  EXPECT_EQ(bench.memory.counters().dram_read, 1024);
 }
 
 TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) {
@@ -242,8 +242,8 @@ TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) 
     constexpr std::int64_t kLater = 100000;
     memory.access(0, {0, kBytes, readers}, false, 0);  // from DRAM
     const std::int64_t done = memory.access(0, {0, kBytes, readers}, false, kLater);
-    EXPECT_EQ(memory.counters().l2_read_bytes, 2 * kBytes / readers);
-    EXPECT_EQ(memory.counters().dram_read_bytes, kBytes);
+    EXPECT_EQ(memory.counters().l2_read, 2 * kBytes / readers);
+    EXPECT_EQ(memory.counters().dram_read, kBytes);
     return done - kLater - spec.l2_near_latency_cycles;
   };
   EXPECT_EQ(cycles(1e6, 64, 1), kBytes / 64);
@@ -270,9 +270,9 @@ TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
   spec.l2_partitions = 1;
   L2AndDram memory(spec, 1410, 1);
   const auto from_dram = [&](std::int64_t bytes) {
-    const std::int64_t before = memory.counters().dram_read_bytes;
+    const std::int64_t before = memory.counters().dram_read;
     memory.access(0, {0, bytes, 1}, false, 0);
-    return memory.counters().dram_read_bytes - before;
+    return memory.counters().dram_read - before;
   };
   const std::int64_t half = spec.l2_capacity.count() / 2;
   EXPECT_EQ(from_dram(half), half);
@@ -291,11 +291,11 @@ TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
   sc_core::sc_start();
   bench.readers[0]->request(4096, 2048);
   sc_core::sc_start();
-  const MemoryCounters counters = bench.memory.counters();
-  EXPECT_EQ(counters.l2_write_bytes, 2048);
-  EXPECT_EQ(counters.dram_write_bytes, 2048);
-  EXPECT_EQ(counters.l2_read_bytes, 2048);
-  EXPECT_EQ(counters.dram_read_bytes, 0);
+  const MemoryBytes counters = bench.memory.counters();
+  EXPECT_EQ(counters.l2_written, 2048);
+  EXPECT_EQ(counters.dram_written, 2048);
+  EXPECT_EQ(counters.l2_read, 2048);
+  EXPECT_EQ(counters.dram_read, 0);
 }
 
 // What an L2 may keep of D costs nothing; what it may not is waited for until DRAM has taken it.

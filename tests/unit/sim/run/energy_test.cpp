@@ -39,7 +39,7 @@ VariantResult figures(bool sparse = false) {
   result.clock_scaling.boost_clock_mhz = 1000;
   result.tflops = 1;
   result.utilization = 0.5;
-  result.traffic = {65536, 32768, 0, 20000, 12000, 8000, 4000};
+  result.traffic = {{20000, 12000, 8000, 4000}, 65536, 32768};
   result.budget.cycles = 2000;
   result.budget.tensor = 1600;
   result.budget.tensor_mean = 800;
@@ -163,10 +163,10 @@ TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
     return result.energy->total_uj;
   };
   const double before = total(figures(), layer());
-  for (std::int64_t MemoryTraffic::*bytes :
-       {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
-        &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
-        &MemoryTraffic::dram_written}) {
+  for (const auto bytes : std::initializer_list<std::int64_t MemoryTraffic::*>{
+           &MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
+           &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
+           &MemoryTraffic::dram_written}) {
     VariantResult more = figures();
     more.traffic.*bytes *= 2;
     EXPECT_GT(total(more, layer()), before);

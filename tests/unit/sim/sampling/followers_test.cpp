@@ -105,14 +105,14 @@ TEST(Followers, AskForTheirOwnTilesBehindThoseOfTheirLeader) {
   // The leader's bytes come first, then those of two followers.
   EXPECT_EQ(bench.access(bench.first_copy, 0, 10), 10 + kBytes + 2 * kLatency);
   EXPECT_EQ(bench.followers.finish(), 10 + 3 * kBytes + 2 * kLatency);
-  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 3 * kBytes);
+  EXPECT_EQ(bench.followers.counters().dram_read, 3 * kBytes);
 }
 
 TEST(Followers, AnSmWithoutACtaAsksForNothing) {
   Bench bench(3, 1, 2);
   bench.access(bench.first_copy, 0, 10);
   bench.followers.finish();
-  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 2 * kBytes);
+  EXPECT_EQ(bench.followers.counters().dram_read, 2 * kBytes);
 }
 
 TEST(Followers, StoreAsMuchLaterThanTheirLeaderAsTheirDataCame) {
@@ -135,7 +135,7 @@ TEST(Followers, AskForTheNextTileWhenTheyHaveUsedOne) {
   EXPECT_EQ(next, 10 + 3 * kBytes + 2 * kLatency);
   // And its second one: DRAM never waits.
   EXPECT_EQ(bench.followers.finish(), 10 + 4 * kBytes + 2 * kLatency);
-  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 4 * kBytes);
+  EXPECT_EQ(bench.followers.counters().dram_read, 4 * kBytes);
 }
 
 TEST(Followers, ComputeAsLongAsTheirLeaderWhereItWaitsForNothing) {
@@ -195,7 +195,7 @@ TEST(Followers, TakeTheNextCtaWhenTheirsHasEnded) {
   EXPECT_EQ(bench.run(2, stored + 20 + 2 * kBytes, &stored), -1);
   bench.followers.finish();
   EXPECT_EQ(bench.followers.ctas_left(), 0);
-  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 4 * kBytes);
+  EXPECT_EQ(bench.followers.counters().dram_read, 4 * kBytes);
 }
 
 TEST(Followers, InAReplayTheSmThatIsFreeFirstTakesTheNextCta) {
@@ -207,8 +207,8 @@ TEST(Followers, InAReplayTheSmThatIsFreeFirstTakesTheNextCta) {
   EXPECT_GT(bench.followers.finish(), 0);
   bench.followers.replay();
   EXPECT_EQ(bench.followers.ctas_left(), 0);
-  EXPECT_EQ(bench.followers.counters().dram_read_bytes, 3 * kBytes);
-  EXPECT_EQ(bench.followers.counters().l2_write_bytes, 3 * kBytes);
+  EXPECT_EQ(bench.followers.counters().dram_read, 3 * kBytes);
+  EXPECT_EQ(bench.followers.counters().l2_written, 3 * kBytes);
 }
 
 TEST(Followers, AReplayTakesWhatTheGridTookWhereNobodyWasInTheWay) {

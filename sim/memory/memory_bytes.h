@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace sptc::sim {
+
+/// Bytes that L2 and DRAM moved.
+struct MemoryBytes {
+  std::int64_t l2_read = 0;  ///< requested by SMs
+  std::int64_t l2_written = 0;
+  std::int64_t dram_read = 0;
+  std::int64_t dram_written = 0;
+
+  std::int64_t l2() const { return l2_read + l2_written; }
+  std::int64_t dram() const { return dram_read + dram_written; }
+
+  MemoryBytes& operator+=(const MemoryBytes& other) {
+    l2_read += other.l2_read;
+    l2_written += other.l2_written;
+    dram_read += other.dram_read;
+    dram_written += other.dram_written;
+    return *this;
+  }
+};
+
+}  // namespace sptc::sim
