@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/warp_program.h"
 
-#include "models/mma/fragment_layout.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/register_allocation.h"
 #include "sim/isa/add_instruction.h"
-#include "sim/sm/bank_conflicts.h"
 
 #include <algorithm>
 #include <array>
@@ -168,7 +166,8 @@ class ProgramBuilder {
     }
   }
 
-  /// The same on its way through registers: kLoadGlobal fills them, kStoreShared empties them.
+  /// The same on its way through registers: kLoadGlobal fills them, kStoreShared empties them, into
+  /// rows that are permuted so that no bank is met twice.
   void add_staging(std::vector<WarpInstruction>& code, Opcode opcode, int ahead) const {
     for (const Operand operand : operands()) {
       const RegisterRange registers = registers_.staged(operand);
@@ -177,26 +176,7 @@ class ProgramBuilder {
       move.operand = operand;
       move.tiles_ahead = ahead;
       move.issue_slots = registers.count / RegisterAllocation::kStagedPerInstruction;
-      move.conflict_ways = static_cast<std::uint8_t>(store_conflicts(operand));
     }
-  }
-
-  /// Accesses to the most used bank per 128 bytes where the lanes of a warp store the 16-byte
-  /// chunks of a tile one behind the other, permuted as CUTLASS's layouts are.
-  int store_conflicts(Operand operand) const {
-    constexpr std::int64_t kChunkBytes = 16;
-    constexpr std::int64_t kChunksPerLine = 8;
-    constexpr int kBanks = 32, kBankBytes = 4;
-    const std::int64_t rows = operand == Operand::kB ? kernel_.cta_tile.n : kernel_.cta_tile.m;
-    const std::int64_t row_chunks = std::clamp<std::int64_t>(
-        kernel_.stage_bytes(operand) / rows / kChunkBytes, 1, kChunksPerLine);
-    std::vector<std::uint32_t> addresses;
-    for (std::uint32_t lane = 0; lane < mma::kWarpLanes; ++lane) {
-      const auto chunks = static_cast<std::uint32_t>(row_chunks);
-      addresses.push_back(swizzled_address(lane / chunks, lane % chunks, chunks));
-    }
-    const int free_of_conflicts = static_cast<int>(kBytesPerInstruction) / (kBanks * kBankBytes);
-    return wavefronts(addresses, kChunkBytes, kBanks, kBankBytes) / free_of_conflicts;
   }
 
   static void add_load(std::vector<WarpInstruction>& code, Operand operand, FragmentPosition where,

@@ -23,7 +23,8 @@ struct SmSpec {
   int issue_per_cycle = 0;         ///< warp instructions per sub-partition and cycle
   int barrier_latency_cycles = 0;  ///< last arrival to release
 
-  // Shared memory: a wavefront is one access to all banks.
+  // Shared memory: a wavefront is one access to all banks. Only their bytes together count, as GEMM
+  // kernels permute what they store and load so that it meets no bank twice.
   int shared_memory_banks = 0;
   int shared_memory_bank_bytes_per_cycle = 0;
   int shared_memory_latency_cycles = 0;    ///< issue to use, without the wavefronts
