@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sampling/sampling_plan.h"
 
+#include "sim/gemm/work_schedule.h"
 #include "sim/memory/owning_partition.h"
 
 #include <algorithm>
@@ -140,12 +141,45 @@ int SamplingPlan::count() const {
   return count - count % 2;
 }
 
+/// Those at equal distances. Where stretches are as long as output tiles, and the leaders have most
+/// of a tile to end before they show how its sums are stored, those beside them whose stretch
+/// begins with the least rest of a tile: others with such a rest wait to be shown.
+std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
+  const int beside = std::max(partitions_, 2);
+  std::vector<int> result = leaders(count, active, beside);
+  const WorkSchedule schedule(kernel_, kernel_.ctas(), kernel_.k_tiles(), sms_of_gpu_);
+  const auto rest = [&](int sm) {
+    const WorkSegment& first = schedule.segments(sm).front();
+    return first.finishes ? kernel_.k_tiles() : first.k_tiles;
+  };
+  const bool late = std::all_of(result.begin(), result.end(),
+                                [&](int sm) { return 2 * rest(sm) > kernel_.k_tiles(); });
+  if (!late || kernel_.ctas() < schedule.ctas()) {
+    return result;
+  }
+  int shortest = 0;
+  for (int sm = 0; sm < active; ++sm) {
+    shortest = rest(sm) < rest(shortest) ? sm : shortest;
+  }
+  for (int i = 0; i < beside; ++i) {
+    const int sm = shortest / beside * beside + i;
+    if (sm < active && std::find(result.begin(), result.end(), sm) == result.end()) {
+      result.push_back(sm);
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 std::vector<int> SamplingPlan::choose_sms() const {
   const auto active = static_cast<int>(active_sms());
   int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), active});
   simulated -= simulated > partitions_ ? simulated % partitions_ : 0;
+  if (followed_ && shares_tiles()) {
+    return leaders_of_stream(simulated, active);
+  }
   if (followed_) {
-    return leaders(simulated, active, shares_tiles() ? std::max(partitions_, 2) : partitions_);
+    return leaders(simulated, active, partitions_);
   }
   const int first = shares_tiles() ? active / 2 : 0;
   std::vector<int> parts;

@@ -60,6 +60,7 @@ class SamplingPlan {
   std::int64_t active_sms() const;
   std::int64_t instructions_of_sm() const;
   int count() const;
+  std::vector<int> leaders_of_stream(int count, int active) const;
   std::vector<int> choose_sms() const;
 
   const GemmKernel& kernel_;

@@ -168,5 +168,20 @@ TEST(SamplingPlan, TheFirstSmOfSharedTilesOnlyHandsOnPartialSumsAndIsNotSimulate
   EXPECT_EQ(std::count(sms.begin(), sms.end(), 0), 0);
 }
 
+// 144 output tiles of 64 k-tiles on 142 SMs: the second SM has 63 of the second tile to end before
+// it shows how a rest of a tile is stored, and one half way through the grid has one.
+TEST(SamplingPlan, WhereStretchesAreAsLongAsTilesOneThatSoonEndsARestOfATileIsSimulated) {
+  static const GpuSpec l40s = load_architecture("l40s").gpu;
+  const KernelOverrides stream_k{GemmShape{256, 128, 32}, {}, {}, Decomposition::kStreamK};
+  const Planned plan({3072, 1536, 2048}, {}, stream_k, 1, l40s);
+  ASSERT_EQ(plan.ctas(), 144);
+  ASSERT_TRUE(plan->followed());
+  const auto in_the_middle = [](int sm) { return sm >= 68 && sm <= 73; };
+  EXPECT_TRUE(std::ranges::any_of(plan->sms(), in_the_middle));
+  const Planned shorter({3072, 1280, 2048}, {}, stream_k, 1, l40s);
+  ASSERT_TRUE(shorter->followed());
+  EXPECT_FALSE(std::ranges::any_of(shorter->sms(), in_the_middle));
+}
+
 }  // namespace
 }  // namespace sptc::sim
