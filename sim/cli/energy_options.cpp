@@ -78,6 +78,10 @@ void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
         "is derived from: --energy names others",
         architecture.gpu.name);
   }
+  if (of != nullptr && architecture.gpu.boost_clock_mhz > of->boost_clock_mhz) {
+    options.power_note += fmt::format(
+        "; above {:.0f} MHz the supply is taken to be what it is there", of->boost_clock_mhz);
+  }
   const double at_rest = chip_at_rest_w(*options.power);
   if (!given.board_idle.empty() && options.power->static_power.board_idle_w < at_rest) {
     options.power_note += fmt::format(

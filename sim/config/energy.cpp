@@ -443,17 +443,11 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, con
     throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
                                  config.name, boost_clock_mhz, config.floor_clock_mhz));
   }
+  // A derived design is the same silicon, whatever clock it is declared to boost to; beyond the end
+  // of the curve the supply stays what it is there.
   const double known_mhz = of != nullptr ? of->boost_clock_mhz : boost_clock_mhz;
-  std::vector<energy::VoltageCurve::Point> curve{{config.floor_clock_mhz, config.floor_supply_v},
-                                                 {known_mhz, config.boost_supply_v}};
-  if (boost_clock_mhz > known_mhz) {
-    // The same silicon, faster: further on the line.
-    const double volts_per_mhz =
-        (config.boost_supply_v - config.floor_supply_v) / (known_mhz - config.floor_clock_mhz);
-    curve.push_back(
-        {boost_clock_mhz, config.boost_supply_v + volts_per_mhz * (boost_clock_mhz - known_mhz)});
-  }
-  spec.curve = energy::VoltageCurve(std::move(curve));
+  spec.curve = energy::VoltageCurve(
+      {{config.floor_clock_mhz, config.floor_supply_v}, {known_mhz, config.boost_supply_v}});
   check_static_power(spec);
   return spec;
 }

@@ -65,7 +65,7 @@ std::string energy_schema();
 std::vector<std::string> energy_names();
 
 /// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
-/// `of`: the GPU that `config` is of, where that is another one. Throws InputError
+/// `of`: the GPU that `config` is of; none: `gpu`. Throws InputError
 /// where the two do not go together.
 energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu,
                              const GpuSpec* of = nullptr);

@@ -119,6 +119,7 @@ std::int64_t Gpu::progress() const {
 }
 
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, double l2_share) {
+  ensure(parts.size() <= sms_.size(), "more SMs are to be simulated than there are");
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;

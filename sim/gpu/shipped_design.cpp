@@ -118,8 +118,8 @@ CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelO
   GemmKernel compared =
       retuned ? shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped) : *shipped;
   if (retuned || overrides.stages) {
-    // Main loops were fitted with the stages that the library gives a tile. What other stages do
-    // to the time is what they do to the cycles: they are no part of the stretch.
+    // Main loops were fitted with the stages that the library gives a tile. At the same occupancy,
+    // what other stages do to the time is what they do to the cycles: no part of the stretch.
     KernelOverrides tile = as_overrides(compared);
     tile.stages.reset();
     if (const auto of_library = shipped_kernel(problem, tile, values)) {

@@ -347,14 +347,13 @@ std::string tail_words(const VariantResult& result) {
   return shares.tail > threshold::kLongTail
              ? fmt::format(
                    ", where the fullest SM multiplies for {:.0f} % of the time and the mean one "
-                   "for "
-                   "{:.0f} %",
+                   "for {:.0f} %",
                    100 * shares.tensor, 100 * (shares.tensor - shares.tail))
              : "";
 }
 
 std::string bound(const VariantResult& result) {
-  return bound_words(result) + calibration_words(result) + tail_words(result);
+  return bound_words(result) + tail_words(result) + calibration_words(result);
 }
 
 /// "gains 1.32x", "loses: 0.95x", or that it does neither.

@@ -138,7 +138,7 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
     read(port, payload, *info, share, transfer);
   }
   const double alike = transfer.write
-                           ? share.active_sms
+                           ? share.storing_alike
                            : share.operands[static_cast<std::size_t>(info->operand)].alike;
   const TransferLimits::Completion done =
       limits_.complete(now, port, port % limits_.partitions(), transfer, alike);

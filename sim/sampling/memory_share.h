@@ -24,12 +24,13 @@ struct ShareOfCta {
     double from_dram = 1;
     double waits_for_dram = 1;
     double from_other_partition = 1;
-    /// SMs that ask for as much, the simulated one included; where one moves less, at an edge of
-    /// the matrices, it stands for more that move all.
+    /// How often all SMs ask for what the simulated one asks for: where it has a tile at an edge
+    /// of the matrices and others have not, it stands for more than there are.
     double alike = 1;
   };
   /// SMs that do the same, the simulated one included; a fraction where some of them move less.
   double active_sms = 1;
+  double storing_alike = 1;  ///< how often all SMs store what the simulated one stores
   /// Bytes that one SM asks for at once: a k-tile of a CTA; of those, what the L2 reads for this SM
   /// (its part of what it reads for several), and bytes from DRAM.
   double burst_bytes = 0, burst_l2_bytes = 0, burst_dram_bytes = 0;

@@ -11,16 +11,16 @@
 namespace sptc::sim {
 namespace {
 
-/// What the SMs of one partition ask for in a wave: of A with its metadata, and of B.
-struct Asked {
-  std::array<double, 2> bytes{};
-  std::array<double, 2> distinct{};  ///< each tile counted once
+/// What the SMs of one partition move in a wave: of A with its metadata, of B, and of D.
+struct Moved {
+  std::array<double, 3> bytes{};
+  std::array<double, 2> distinct{};  ///< of operands, each tile counted once
   std::array<std::set<std::int64_t>, 2> panels;
-  std::array<double, 2> simulated{};  ///< by the SMs that are simulated
+  std::array<double, 3> simulated{};  ///< by the SMs that are simulated
   double full = 0;                    ///< by those, of both, if none of their tiles were at an edge
 };
 
-double sum(const std::array<double, 2>& bytes) {
+double of_operands(const std::array<double, 3>& bytes) {
   return bytes[0] + bytes[1];
 }
 
@@ -62,41 +62,46 @@ const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
   return found->second.of_port[port];
 }
 
-std::array<double, 2> SampledShare::bytes_of(const CtaTile& tile) const {
+std::array<double, 3> SampledShare::bytes_of(const CtaTile& tile) const {
   auto a = static_cast<double>(traffic_.panel_bytes(Operand::kA, tile.tile_m, tile.slice));
   if (kernel_.instruction.sparse) {
     a += static_cast<double>(traffic_.panel_bytes(Operand::kMetadata, tile.tile_m, tile.slice));
   }
-  return {a, static_cast<double>(traffic_.panel_bytes(Operand::kB, tile.tile_n, tile.slice)) /
-                 kernel_.cta_group};
+  const auto b = static_cast<double>(traffic_.panel_bytes(Operand::kB, tile.tile_n, tile.slice));
+  const std::int64_t elements = traffic_.panel_rows(Operand::kA).of(tile.tile_m) *
+                                traffic_.panel_rows(Operand::kB).of(tile.tile_n);
+  return {a, b / kernel_.cta_group, static_cast<double>(elements)};
 }
 
 SampledShare::Wave SampledShare::look_at(const WaveName& name) const {
   const std::int64_t begin = name.wave * reuse_.ctas_per_wave();
   const std::int64_t end = std::min(kernel_.ctas(), begin + reuse_.ctas_per_wave());
-  std::vector<Asked> asked(static_cast<std::size_t>(partitions_));
+  std::vector<Moved> moved(static_cast<std::size_t>(partitions_));
   for (std::int64_t cta = begin; cta < end; ++cta) {
-    Asked& of_partition = asked[static_cast<std::size_t>(
+    Moved& of_partition = moved[static_cast<std::size_t>(
         partition_of_sm(static_cast<int>(cta % sms_), static_cast<int>(partitions_)))];
     const CtaTile tile = kernel_.rasterise(cta);
     const std::int64_t slice = tile.batch * kernel_.split_k + tile.slice;
-    const std::array<double, 2> bytes = bytes_of(tile);
+    const std::array<double, 3> bytes = bytes_of(tile);
     const std::array<std::int64_t, 2> panels{slice * kernel_.tiles_m() + tile.tile_m,
                                              slice * kernel_.tiles_n() + tile.tile_n};
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       of_partition.bytes[i] += bytes[i];
+    }
+    for (std::size_t i = 0; i < panels.size(); ++i) {
       of_partition.distinct[i] += of_partition.panels[i].insert(panels[i]).second ? bytes[i] : 0;
     }
   }
-  const double full = sum(bytes_of(kernel_.rasterise(0)));
+  const double full = of_operands(bytes_of(kernel_.rasterise(0)));
   const std::int64_t first = name.simulated * reuse_.ctas_per_wave();
   const std::int64_t behind = std::min(ctas_, first + reuse_.ctas_per_wave());
   for (std::size_t port = 0; port < parts_.size(); ++port) {
-    Asked& of_partition = asked[port % asked.size()];
+    Moved& of_partition = moved[port % moved.size()];
     for (std::int64_t cta = first + parts_[port]; cta < behind; cta += sms_) {
-      const std::array<double, 2> bytes = bytes_of(kernel_.rasterise(cta));
-      of_partition.simulated[0] += bytes[0];
-      of_partition.simulated[1] += bytes[1];
+      const std::array<double, 3> bytes = bytes_of(kernel_.rasterise(cta));
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        of_partition.simulated[i] += bytes[i];
+      }
       of_partition.full += full;
     }
   }
@@ -104,14 +109,17 @@ SampledShare::Wave SampledShare::look_at(const WaveName& name) const {
       name.mean ? reuse_.later_share() : reuse_.share_of(name.wave * reuse_.ctas_per_wave());
   Wave result;
   for (std::size_t port = 0; port < parts_.size(); ++port) {
-    const Asked& of_partition = asked[port % asked.size()];
+    const Moved& of_partition = moved[port % moved.size()];
     ShareOfCta& of_port = result.of_port.emplace_back(share);
     if (of_partition.full > 0) {
-      of_port.active_sms = sum(of_partition.bytes) / of_partition.full;
+      of_port.active_sms = of_operands(of_partition.bytes) / of_partition.full;
     }
     for (ShareOfCta::OfOperand& ratio : of_port.operands) {
       ratio.alike = of_port.active_sms;
     }
+    of_port.storing_alike = of_partition.simulated[2] > 0
+                                ? of_partition.bytes[2] / of_partition.simulated[2]
+                                : of_port.active_sms;
     for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
       const std::size_t i = operand == Operand::kB ? 1 : 0;
       ShareOfCta::OfOperand& ratio = of_port.operands[static_cast<std::size_t>(operand)];

@@ -44,8 +44,8 @@ class SampledShare {
   };
   WaveName wave_of(std::int64_t cta) const;
   Wave look_at(const WaveName& name) const;
-  /// That a CTA with this tile asks for, of A with its metadata and of B.
-  std::array<double, 2> bytes_of(const CtaTile& tile) const;
+  /// That a CTA with this tile asks for, of A with its metadata and of B, and elements of its D.
+  std::array<double, 3> bytes_of(const CtaTile& tile) const;
 
   const GemmKernel& kernel_;
   const GridReuse& reuse_;

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostSampled = 8;
 // Instructions of the tensor cores of all simulated SMs, a few milliseconds of the host; where
 // others follow through several rounds, in which who gets which CTA decides, some twenty.
-#include <cstdlib>
+constexpr std::int64_t kInstructions = 8192;
 constexpr std::int64_t kInstructionsOfRounds = 40000;
 // Of a grid that is followed through several rounds: k-tiles, and instructions of one SM, each some
 // twenty milliseconds of the host.
@@ -134,7 +134,6 @@ int SamplingPlan::count() const {
   if (active_sms() <= kMostSampled) {
     return kMostSampled;  // as good as all
   }
-  const std::int64_t kInstructions = getenv("KI") ? atoi(getenv("KI")) : 8192;
   const std::int64_t most = followed_ && !at_once() ? kInstructionsOfRounds : kInstructions;
   const std::int64_t of_sm = std::max<std::int64_t>(1, instructions_of_sm());
   const auto count = static_cast<int>(std::clamp<std::int64_t>(most / of_sm, 2, kMostSampled));
@@ -142,32 +141,34 @@ int SamplingPlan::count() const {
 }
 
 /// Those at equal distances. Where stretches are as long as output tiles, and the leaders have most
-/// of a tile to end before they show how its sums are stored, those beside them whose stretch
-/// begins with the least rest of a tile: others with such a rest wait to be shown.
+/// of a tile to end before they show how its sums are stored, with those among them that have the
+/// least rest of a tile to end first: others with such a rest wait to be shown.
 std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
   const int beside = std::max(partitions_, 2);
-  std::vector<int> result = leaders(count, active, beside);
+  const std::vector<int> even = leaders(count, active, beside);
   const WorkSchedule schedule(kernel_, kernel_.ctas(), kernel_.k_tiles(), sms_of_gpu_);
-  const auto rest = [&](int sm) {
-    const WorkSegment& first = schedule.segments(sm).front();
+  const auto rest = [&](std::int64_t cta) {
+    const WorkSegment& first = schedule.segments(cta).front();
     return first.finishes ? kernel_.k_tiles() : first.k_tiles;
   };
-  const bool late = std::all_of(result.begin(), result.end(),
-                                [&](int sm) { return 2 * rest(sm) > kernel_.k_tiles(); });
+  const bool late =
+      std::ranges::all_of(even, [&](int sm) { return 2 * rest(sm) > kernel_.k_tiles(); });
   if (!late || kernel_.ctas() < schedule.ctas()) {
-    return result;
+    return even;
   }
-  int shortest = 0;
-  for (int sm = 0; sm < active; ++sm) {
-    shortest = rest(sm) < rest(shortest) ? sm : shortest;
+  std::int64_t shortest = 0;
+  for (std::int64_t cta = 0; cta < schedule.ctas(); ++cta) {
+    shortest = rest(cta) < rest(shortest) ? cta : shortest;
   }
-  for (int i = 0; i < beside; ++i) {
-    const int sm = shortest / beside * beside + i;
-    if (sm < active && std::find(result.begin(), result.end(), sm) == result.end()) {
+  const int first = static_cast<int>(shortest % sms_of_gpu_) / beside * beside;
+  const auto most = static_cast<std::size_t>(sms_built(sms_of_gpu_, simulated_) - beside);
+  std::vector<int> result(even.begin(), even.begin() + std::min(even.size(), most));
+  for (int sm = first; sm < std::min(first + beside, active); ++sm) {
+    if (std::ranges::find(result, sm) == result.end()) {
       result.push_back(sm);
     }
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 

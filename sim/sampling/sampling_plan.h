@@ -40,7 +40,8 @@ class SamplingPlan {
 
   /// The SMs that are simulated instead of all: the first one, which has as many CTAs as any, and
   /// others at equal distances, which ask the partitions of the L2 in turn. Where CTAs share output
-  /// tiles, the first one, which only hands on partial sums, is none of them.
+  /// tiles and nobody follows, the first one, which only hands on partial sums, is none of them;
+  /// where SMs follow, one may be there that shows them soon what they do.
   const std::vector<int>& sms() const { return sms_; }
 
   /// The SMs of each simulation: one of those of sms(), or of all that have a CTA in turn.

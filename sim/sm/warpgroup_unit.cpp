@@ -12,8 +12,7 @@ std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
   return elements * numerics::storage_bits(type) / 8;
 }
 
-/// The stages of mma.sync, for want of a measurement, but not the selector: operands come from the
-/// shared memory and pass none.
+/// As many cycles as the stages of mma.sync without its selector have, for want of a measurement.
 int pipeline_cycles(const TensorCoreSpec& core) {
   return core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
          core.align_add_latency_cycles + core.round_latency_cycles + core.write_back_latency_cycles;

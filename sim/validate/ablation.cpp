@@ -72,8 +72,8 @@ std::string fitted_numbers_note(const Architecture& architecture) {
   const FittedNumbers numbers = fitted_numbers(architecture);
   return fmt::format(
       "fitted numbers: {} constants of the GPU ({} more are set, or those of another GPU), the "
-      "main "
-      "loops of {} tiles, that of sparse kernels, {} numbers in rules of the library's choice, and "
+      "main loops of {} tiles, that of sparse kernels, {} numbers in rules of the library's "
+      "choice, and "
       "{} of the closed form, the same for all GPUs",
       numbers.of_gpu, numbers.set, numbers.tiles, numbers.of_rules, kNumbersOfForm);
 }

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace sptc::sim {
@@ -24,7 +26,7 @@ class Launch {
         kernel_(choose_kernel(problem, {}, gpu_.kernel_target(), false)),
         traffic_(kernel_),
         reuse_(kernel_, gpu_.memory, gpu_.sms),
-        parts_{0, gpu_.sms / 2 / 2 * 2 + 1},
+        parts_{0, last_of_partition(gpu_.memory.l2_partitions - 1)},
         share_(kernel_, reuse_, gpu_.memory, gpu_.sms, parts_) {}
 
   std::int64_t waves() const { return ceil_div(kernel_.ctas(), wave()); }
@@ -43,31 +45,56 @@ class Launch {
   }
 
  private:
+  int last_of_partition(int partition) const {
+    int sm = gpu_.sms / 2;
+    while (partition_of_sm(sm, gpu_.memory.l2_partitions) != partition) {
+      --sm;
+    }
+    return sm;
+  }
   std::int64_t wave() const { return reuse_.ctas_per_wave(); }
+  /// Elements of D.
+  double stored(std::int64_t cta) const {
+    const CtaTile tile = kernel_.rasterise(cta);
+    return static_cast<double>(traffic_.panel_rows(Operand::kA).of(tile.tile_m) *
+                               traffic_.panel_rows(Operand::kB).of(tile.tile_n));
+  }
   double bytes(Operand operand, std::int64_t cta) const {
     const CtaTile tile = kernel_.rasterise(cta);
     return static_cast<double>(traffic_.panel_bytes(
         operand, operand == Operand::kB ? tile.tile_n : tile.tile_m, tile.slice));
   }
 
-  /// Of CTAs `simulated` of the simulated SMs, for all of wave `of`.
+  /// Of CTAs in wave `simulated` of the simulated SMs, for all of wave `of`, partition by
+  /// partition.
   void expect_all(std::int64_t simulated, std::int64_t of) {
-    for (const Operand operand : {Operand::kA, Operand::kB}) {
-      double stood_for = 0, asked = 0;
+    using Move = std::function<double(std::int64_t)>;
+    using Alike = std::function<double(const ShareOfCta&)>;
+    for (const auto& [what, moved, alike] :
+         {std::tuple<const char*, Move, Alike>{
+              "A", [&](std::int64_t cta) { return bytes(Operand::kA, cta); },
+              [](const ShareOfCta& share) { return share.operands[0].alike; }},
+          {"B", [&](std::int64_t cta) { return bytes(Operand::kB, cta); },
+           [](const ShareOfCta& share) { return share.operands[1].alike; }},
+          {"D", [&](std::int64_t cta) { return stored(cta); },
+           [](const ShareOfCta& share) { return share.storing_alike; }}}) {
+      const int partitions = gpu_.memory.l2_partitions;
+      std::vector<double> stood_for(static_cast<std::size_t>(partitions));
+      std::vector<double> all(stood_for.size());
       for (std::size_t port = 0; port < parts_.size(); ++port) {
         const std::int64_t cta = simulated * wave() + parts_[port];
         if (of * wave() + parts_[port] < kernel_.ctas()) {
-          const auto& share =
-              share_.share_of(port, cta).operands[static_cast<std::size_t>(operand)];
-          stood_for += share.alike * bytes(operand, cta);
+          stood_for[port % stood_for.size()] += alike(share_.share_of(port, cta)) * moved(cta);
         }
       }
       for (std::int64_t cta = of * wave(); cta < std::min(kernel_.ctas(), (of + 1) * wave());
            ++cta) {
-        asked += bytes(operand, cta);
+        const int sm = static_cast<int>(cta % gpu_.sms);
+        all[static_cast<std::size_t>(partition_of_sm(sm, partitions))] += moved(cta);
       }
-      EXPECT_NEAR(stood_for, asked, 1e-9 * asked)
-          << (operand == Operand::kA ? "A" : "B") << " of wave " << of;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_NEAR(stood_for[i], all[i], 1e-9 * all[i]) << what << " of wave " << of;
+      }
     }
   }
 
@@ -88,6 +115,7 @@ TEST(SampledShare, AsksForAllThatTheSmsAskFor) {
   Launch("l40s", problem({257, 6144, 4096}, true)).expect_all_of_every_wave();
   Launch("h100-pcie", problem({4096, 4097, 4096}, false)).expect_all_of_every_wave();
   Launch("a40", problem({8192, 1025, 4096}, true)).expect_all_of_every_wave();
+  Launch("a100-sxm4-80gb", problem({129, 76800, 64}, false)).expect_all_of_every_wave();
 }
 
 TEST(SampledShare, OfAShorterGridAsksForAllOfTheLastWaveWhicheverTilesItHas) {

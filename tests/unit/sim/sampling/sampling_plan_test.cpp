@@ -178,6 +178,10 @@ TEST(SamplingPlan, WhereStretchesAreAsLongAsTilesOneThatSoonEndsARestOfATileIsSi
   ASSERT_TRUE(plan->followed());
   const auto in_the_middle = [](int sm) { return sm >= 68 && sm <= 73; };
   EXPECT_TRUE(std::ranges::any_of(plan->sms(), in_the_middle));
+  EXPECT_LE(plan->sms().size(), 8U);
+  // 217 tiles of 64 x 64: eight SMs are simulated anyhow, and no more are built.
+  const KernelOverrides small{GemmShape{64, 64, 32}, {}, {}, Decomposition::kStreamK};
+  EXPECT_EQ(Planned({896, 1984, 512}, {}, small)->sms().size(), 8U);
   const Planned shorter({3072, 1280, 2048}, {}, stream_k, 1, l40s);
   ASSERT_TRUE(shorter->followed());
   EXPECT_FALSE(std::ranges::any_of(shorter->sms(), in_the_middle));
