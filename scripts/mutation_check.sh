@@ -125,7 +125,7 @@ fault 'column of tiles computed twice' sim/gemm/gemm_kernel.cpp \
 fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
   'round_latency_ + occupied - 1 + write_back_latency_' 'round_latency_ + occupied - 2 + write_back_latency_'
 fault 'metadata port never busy' sim/tensor_core/operand_fetch.cpp \
-  'metadata_port_.take(cycle, register_bytes(instruction.metadata));' 'metadata_port_.take(cycle, 1);'
+  'metadata_port_.take(cycle, instruction.metadata.bytes());' 'metadata_port_.take(cycle, 1);'
 
 if [[ $faults -eq 0 ]]; then
   echo "mutation_check.sh: no fault has '$only' in its name" >&2
