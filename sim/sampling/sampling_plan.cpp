@@ -153,7 +153,8 @@ std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
   };
   const bool late =
       std::ranges::all_of(even, [&](int sm) { return 2 * rest(sm) > kernel_.k_tiles(); });
-  if (!late || kernel_.ctas() < schedule.ctas()) {
+  const int built = sms_built(sms_of_gpu_, simulated_);
+  if (!late || kernel_.ctas() < schedule.ctas() || built < 2 * beside) {
     return even;
   }
   std::int64_t shortest = 0;
@@ -161,8 +162,8 @@ std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
     shortest = rest(cta) < rest(shortest) ? cta : shortest;
   }
   const int first = static_cast<int>(shortest % sms_of_gpu_) / beside * beside;
-  const auto most = static_cast<std::size_t>(sms_built(sms_of_gpu_, simulated_) - beside);
-  std::vector<int> result(even.begin(), even.begin() + std::min(even.size(), most));
+  const int kept = std::min(static_cast<int>(even.size()), built - beside);
+  std::vector<int> result(even.begin(), even.begin() + kept);
   for (int sm = first; sm < std::min(first + beside, active); ++sm) {
     if (std::ranges::find(result, sm) == result.end()) {
       result.push_back(sm);

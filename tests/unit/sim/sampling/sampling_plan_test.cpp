@@ -182,6 +182,16 @@ TEST(SamplingPlan, WhereStretchesAreAsLongAsTilesOneThatSoonEndsARestOfATileIsSi
   // 217 tiles of 64 x 64: eight SMs are simulated anyhow, and no more are built.
   const KernelOverrides small{GemmShape{64, 64, 32}, {}, {}, Decomposition::kStreamK};
   EXPECT_EQ(Planned({896, 1984, 512}, {}, small)->sms().size(), 8U);
+  for (const int sms : {1, 2, 3, 4, 5, 9}) {  // the first one leads, and no more than are built
+    GpuSpec few = l40s;
+    few.sms = sms;
+    for (const int tiles : {sms, sms + 1, 2 * sms - 1}) {
+      const Planned of_few({std::int64_t{256} * tiles, 128, 2048}, {}, stream_k, 1, few);
+      EXPECT_EQ(of_few->sms().front(), 0) << sms << " SMs, " << tiles << " tiles";
+      EXPECT_LE(of_few->sms().size(),
+                static_cast<std::size_t>(SamplingPlan::sms_built(sms, Sms::kSampled)));
+    }
+  }
   const Planned shorter({3072, 1280, 2048}, {}, stream_k, 1, l40s);
   ASSERT_TRUE(shorter->followed());
   EXPECT_FALSE(std::ranges::any_of(shorter->sms(), in_the_middle));
