@@ -17,7 +17,7 @@ struct Moved {
   std::array<double, 2> distinct{};  ///< of operands, each tile counted once
   std::array<std::set<std::int64_t>, 2> panels;
   std::array<double, 3> simulated{};  ///< by the SMs that are simulated
-  double full = 0;                    ///< by those, of both, if none of their tiles were at an edge
+  double full = 0;  ///< of operands, by those, were none of their tiles at an edge
 };
 
 double of_operands(const std::array<double, 3>& bytes) {
