@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the numbers of an architecture that no data sheet has are worth.
 
-Halves and doubles each number of an architecture file whose evidence is not "cited", one at a time as a derived design, and
+Halves and doubles each number of an architecture whose evidence is not "cited", one at a time as a derived design, and
 prints how far the times of a few GEMMs move, in percent: halved and doubled, the dense launch and the 2:4 one; "-" where the
 number cannot be that alone. Numbers that move nothing are listed behind the table. configs/CALIBRATION.md has the rows of the
 A100.
@@ -22,15 +22,13 @@ VARIANTS = ("dense", "sparse")
 FACTORS = (0.5, 2)
 
 
-def numbers(node, also, path=()):
+def numbers(program, arch, also):
     """(path, value) of every number that is not cited, or named in `also`."""
-    for key, child in node.items():
-        if not isinstance(child, dict):
-            continue
-        if "evidence" not in child:
-            yield from numbers(child, also, (*path, key))
-        elif child["evidence"] != "cited" or key in also:
-            yield (*path, key), child["value"]
+    done = subprocess.run([program, "arch", "show", arch, "--format", "json"], capture_output=True, text=True, check=True)
+    for number in json.loads(done.stdout)["parameters"]:
+        path = tuple(number["pointer"].split("/")[1:])
+        if number["evidence"] != "cited" or path[-1] in also:
+            yield path, number["value"]
 
 
 def derived(base, path, value):
@@ -43,7 +41,7 @@ def derived(base, path, value):
 def scaled(path, value, factor):
     """`value` times `factor` as the file may have it: whole where it is, and no share beyond 100 %."""
     result = value * factor
-    if isinstance(value, int) and not path[-1].endswith(("_percent", "_ns", "_us")):
+    if value == int(value) and not path[-1].endswith(("_percent", "_ns", "_us")):
         result = int(result)
     return min(result, 100) if path[-1].endswith("_percent") else result
 
@@ -91,7 +89,6 @@ def main():
     parser.add_argument("--program", default=str(ROOT / "build/release/sptcsim"))
     arguments = parser.parse_args()
 
-    document = json.loads((ROOT / f"configs/{arguments.arch}.json").read_text())
     for fidelity in arguments.fidelity:
         options = ["--fidelity", fidelity]
         base = times(arguments.program, arguments.arch, arguments.shapes, options)
@@ -100,7 +97,7 @@ def main():
         heads = [f"{shape} {which}" for shape in arguments.shapes for which in ("halved", "doubled")]
         print(f"| {fidelity} | value | {' | '.join(heads)} |\n|---|---|{'---:|' * len(heads)}")
         still, fixed = [], []
-        for path, value in numbers(document, arguments.also):
+        for path, value in numbers(arguments.program, arguments.arch, arguments.also):
             cells, moved = effects(arguments, path, value, base, options)
             if moved:
                 print(f"| `{path[-1]}` | {value:g} | {' | '.join(cells)} |", flush=True)

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
+#include "sim/report/version.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace sptc::sim {
 namespace {
@@ -21,8 +29,26 @@ int list() {
   return 0;
 }
 
-int show(const std::string& name) {
-  const Architecture architecture = load_architecture(name);
+/// All numbers with their evidence, also those that the file leaves out.
+std::string json_of(const Architecture& architecture) {
+  nlohmann::ordered_json json{
+      {"schema", "sptcsim-architecture/0.1"},  {"version", std::string(program_version())},
+      {"name", architecture.gpu.name},         {"bases", architecture.bases},
+      {"numerics", architecture.gpu.numerics}, {"parameters", nlohmann::ordered_json::array()}};
+  for (const Parameter& parameter : architecture.parameters) {
+    const auto whole = static_cast<std::int64_t>(parameter.value);
+    const bool is_whole = static_cast<double>(whole) == parameter.value;
+    json["parameters"].push_back({{"pointer", parameter.pointer},
+                                  {"value", is_whole ? nlohmann::ordered_json(whole)
+                                                     : nlohmann::ordered_json(parameter.value)},
+                                  {"unit", parameter.unit},
+                                  {"evidence", parameter.evidence},
+                                  {"source", parameter.source}});
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string text_of(const Architecture& architecture) {
   std::string text = fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}\n\n",
                                  architecture.gpu.name, architecture.gpu.sms,
                                  architecture.gpu.boost_clock_mhz, architecture.gpu.numerics);
@@ -32,7 +58,16 @@ int show(const std::string& name) {
     text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", parameter.pointer, parameter.value,
                         parameter.unit, parameter.evidence, parameter.source);
   }
-  write_result({}, text);
+  return text;
+}
+
+int show(const std::string& name, std::string_view format) {
+  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
+  if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
+    throw InputError("unknown --format " + unknown_name(format, kFormats));
+  }
+  const Architecture architecture = load_architecture(name);
+  write_result({}, format == "json" ? json_of(architecture) : text_of(architecture));
   return 0;
 }
 
@@ -51,16 +86,13 @@ int validate(const std::string& file) {
   return 0;
 }
 
-/// A subcommand of `arch` that takes one name or file.
-void add_with_name(CLI::App& arch, const char* name, const char* description,
-                   int (*action)(const std::string&), Command& chosen) {
-  auto argument = std::make_shared<std::string>();
+CLI::App* add_with_name(CLI::App& arch, const char* name, const char* description,
+                        std::string& argument) {
   CLI::App* command = arch.add_subcommand(name, description);
-  command->add_option("NAME", *argument, "a name of 'arch list', or a file")
+  command->add_option("NAME", argument, "a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->required();
-  command->callback(
-      [argument, action, &chosen] { chosen = [argument, action] { return action(*argument); }; });
+  return command;
 }
 
 }  // namespace
@@ -70,9 +102,24 @@ void add_arch_command(CLI::App& app, Command& chosen) {
   arch->add_subcommand("list", "names of the known architectures")->callback([&chosen] {
     chosen = list;
   });
-  add_with_name(*arch, "show", "every number with its evidence and source", show, chosen);
-  add_with_name(*arch, "validate", "read an architecture file and report every problem", validate,
-                chosen);
+  struct Arguments {
+    std::string name;
+    std::string format = "text";
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_with_name(
+      *arch, "show", "every number with its evidence and source, also those that a file leaves out",
+      arguments->name);
+  command->add_option("--format", arguments->format, "text or json")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->callback([arguments, &chosen] {
+    chosen = [arguments] { return show(arguments->name, arguments->format); };
+  });
+  add_with_name(*arch, "validate", "read an architecture file and report every problem",
+                arguments->name)
+      ->callback(
+          [arguments, &chosen] { chosen = [arguments] { return validate(arguments->name); }; });
 }
 
 }  // namespace sptc::sim

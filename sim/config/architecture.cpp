@@ -107,12 +107,7 @@ void read_section(const JsonObject& object, std::string_view section, WireArchit
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
       WireNumber number{&field, std::nullopt};
-      if (field.optional() && !object.has(field.key)) {
-        number.parameter = {(object.place() / field.key).pointer, field.usual,
-                            std::string(unit_of(field.key)), "derived", std::string(kUsualSource)};
-      } else {
-        errors.collect([&] { number.parameter = read_number(object, field); });
-      }
+      errors.collect([&] { number.parameter = read_number(object, field); });
       wire.numbers.push_back(std::move(number));
     }
   }
@@ -407,10 +402,6 @@ const Architecture* VariedArchitecture::with(
   return errors.empty() ? &varied_ : nullptr;
 }
 
-bool is_usual(const Parameter& parameter) {
-  return parameter.source == kUsualSource;
-}
-
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
   return completed(read_named_file(name_or_path, path), path.string());
@@ -431,17 +422,14 @@ std::vector<std::string> architecture_names() {
 
 std::filesystem::path config_directory() {
   const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
-  if (directory != nullptr && *directory != '\0') {
-    return directory;
-  }
+  return directory != nullptr && *directory != '\0' ? directory : shipped_config_directory();
+}
+
+std::filesystem::path shipped_config_directory() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   auto installed = program.parent_path().parent_path() / "share" / "sptcsim" / "configs";
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
-}
-
-std::filesystem::path shipped_config_directory() {
-  return SPTC_CONFIG_DIR;
 }
 
 }  // namespace sptc::sim

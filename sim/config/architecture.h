@@ -23,9 +23,6 @@ struct Parameter {
   std::string source;
 };
 
-/// Whether a file left the number out and has what GPUs have.
-bool is_usual(const Parameter& parameter);
-
 /// A validated architecture and the provenance of its numbers, in the order of the fields of
 /// GpuSpec.
 struct Architecture {
@@ -72,11 +69,11 @@ std::vector<std::string> architecture_names();
 /// The file that load_architecture() would read. Throws InputError for an unknown name.
 std::filesystem::path architecture_path(const std::string& name_or_path);
 
-/// $SPTCSIM_CONFIG_DIR, or share/sptcsim/configs beside the installed program, or configs/ of the
-/// source tree that it was built from.
+/// $SPTCSIM_CONFIG_DIR, or shipped_config_directory().
 std::filesystem::path config_directory();
 
-/// configs/ of the source tree that this program was built from.
+/// share/sptcsim/configs beside the installed program, or configs/ of the source tree that it was
+/// built from.
 std::filesystem::path shipped_config_directory();
 
 /// The JSON Schema (draft-07) of architecture files, kept as

@@ -9,7 +9,7 @@
 namespace sptc::sim {
 
 /// One number of an architecture file: where it stands, what it may be, and the field of GpuSpec
-/// that it fills.
+/// that it fills. Which ones a file may leave out: sim/config/common_numbers.h.
 struct ArchitectureField {
   std::string_view
       section;           ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
@@ -18,22 +18,12 @@ struct ArchitectureField {
   double max;                ///< the largest that is allowed
   std::string_view meaning;  ///< one line, for the schema
   void (*store)(GpuSpec&, double);
-  bool may_be_zero = false;  ///< 0: the architecture has no such thing
-  /// What GPUs have and a file need not say; there for designs of one's own. Below 0: none, the
-  /// file must have the number.
-  double usual = -1;
+  bool may_be_zero = false;       ///< 0: the architecture has no such thing
   double least_fraction = 0.001;  ///< the least that is allowed where it is no integer
 
-  bool optional() const { return usual >= 0; }
   /// The least that is allowed.
   double min() const { return may_be_zero ? 0 : integer ? 1 : least_fraction; }
 };
-
-/// The evidence "derived" of a number that a file leaves out.
-inline constexpr std::string_view kUsualSource =
-    "what GPUs have: mma.sync of PTX is m16n8 with 32 bytes of A per row, its 2:4 selector keeps 2 "
-    "of 4, cp.async copies 16 bytes (PTX ISA, sm_80 and later), 0 stands for the numerics of the "
-    "architecture, and kernels without clusters copy for one CTA";
 
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.
 std::span<const ArchitectureField> architecture_fields();

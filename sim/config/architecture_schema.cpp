@@ -2,6 +2,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/common_numbers.h"
 #include "sim/config/derivation.h"
 
 #include <nlohmann/json.hpp>
@@ -50,7 +51,7 @@ void add_numbers(ordered_json& object, std::string_view section) {
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
       add(object, field.key, number_schema(field));
-      if (field.optional()) {
+      if (may_be_left_out(field)) {
         object["required"].erase(object["required"].size() - 1);
       }
     }

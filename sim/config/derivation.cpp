@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
-#include "sim/config/architecture_fields.h"
+#include "sim/config/common_numbers.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
 
@@ -87,29 +87,17 @@ std::string base_path(const std::string& base, const std::string& file) {
   return (std::filesystem::path(file).parent_path() / base).lexically_normal().string();
 }
 
-/// What a file may leave out, where there is a place for it.
-json with_usual_numbers(json document) {
-  for (const ArchitectureField& field : architecture_fields()) {
-    const json::json_pointer section{std::string(field.section)};
-    if (field.optional() && document.contains(section) && document[section].is_object() &&
-        !document[section].contains(field.key)) {
-      const auto usual = static_cast<std::int64_t>(field.usual);
-      document[section][std::string(field.key)] = {
-          {"value", usual}, {"evidence", "derived"}, {"source", kUsualSource}};
-    }
-  }
-  return document;
-}
-
 /// What a document was derived from.
 struct Chain {
+  FindDocument find;
+  std::function<json(json)> complete_origin;  ///< what the end of the chain may leave out
   std::vector<std::string> paths;
   std::vector<std::string> names;  ///< the end of the chain first
   json origin;                     ///< the document at its end
 };
 
 /// `document` without "base"; what that leads to is added to `chain`.
-json complete(json document, const std::string& file, const FindDocument& find, Chain& chain) {
+json complete(json document, const std::string& file, Chain& chain) {
   if (!document.is_object()) {
     return document;
   }
@@ -117,13 +105,13 @@ json complete(json document, const std::string& file, const FindDocument& find, 
     (JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
   }
   if (!document.contains("base")) {
-    return chain.origin = with_usual_numbers(std::move(document));
+    return chain.origin = chain.complete_origin(std::move(document));
   }
   const JsonPlace root{file, ""};
   const JsonObject reader(document, root);
   const std::string base = reader.text("base");
   reader.text("name");  // the base's name would stand over results that are not the base's
-  const std::string path = find(base_path(base, file)).string();
+  const std::string path = chain.find(base_path(base, file)).string();
   chain.paths.push_back(path);
   if (chain.paths.size() > kMaxBases ||
       std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
@@ -131,7 +119,7 @@ json complete(json document, const std::string& file, const FindDocument& find, 
         .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
                           printable(base), kMaxBases));
   }
-  json result = complete(read_named_file(base, path), path, find, chain);
+  json result = complete(read_named_file(base, path), path, chain);
   if (!result.is_object()) {
     (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
   }
@@ -179,8 +167,8 @@ void for_each_parameter(const json& value, const std::string& pointer,
 }  // namespace
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
-  Chain chain;
-  return complete(std::move(document), file, find, chain);
+  Chain chain{find, [](json origin) { return origin; }, {}, {}, {}};
+  return complete(std::move(document), file, chain);
 }
 
 json complete_architecture(json document, const std::string& file,
@@ -194,8 +182,9 @@ json complete_architecture(json document, const std::string& file,
           fmt::format("changes nothing of its base {}", describe(document["base"])));
     }
   }
-  Chain chain;
-  json result = complete(std::move(document), file, architecture_path, chain);
+  Chain chain{architecture_path, with_common_numbers, {}, {}, {}};
+  // Once more behind the changes, which may have removed a number.
+  json result = with_common_numbers(complete(std::move(document), file, chain));
   if (derived) {
     result[std::string(kFittedDesign)] = std::move(chain.origin);
   }

@@ -61,7 +61,7 @@ FittedNumbers fitted_numbers(const Architecture& architecture) {
   const KernelLibrarySpec& library = architecture.gpu.kernels;
   FittedNumbers numbers{0, 0, library.tiles.size(), kNumbersOfRule * library.rules.size()};
   for (const Parameter& parameter : architecture.parameters) {
-    if (parameter.pointer.starts_with("/kernels/") && !is_usual(parameter)) {
+    if (parameter.pointer.starts_with("/kernels/")) {
       ++(parameter.evidence == "derived" ? numbers.of_gpu : numbers.set);
     }
   }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -176,6 +177,17 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   write("bad.json", "{\"sms\": NaN}");
   EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
   expect_refused({"arch", "show", "a100"}, "'a100-sxm4-80gb'");
+  expect_refused({"arch", "show", "a100-sxm4-80gb", "--format", "jsn"}, "'json'");
+  // Also what the file leaves out.
+  const auto shown = nlohmann::json::parse(run({"arch", "show", "a40", "--format", "json"}).out);
+  EXPECT_EQ(shown["schema"], "sptcsim-architecture/0.1");
+  const auto barrier =
+      std::ranges::find_if(shown["parameters"], [](const nlohmann::json& parameter) {
+        return parameter["pointer"] == "/sm/barrier_latency_cycles";
+      });
+  ASSERT_NE(barrier, shown["parameters"].end());
+  EXPECT_EQ((*barrier)["value"], 4);
+  EXPECT_EQ((*barrier)["evidence"], "assumed");
 }
 
 TEST_F(Program, RefusesUnknownWordsWithTheNearest) {

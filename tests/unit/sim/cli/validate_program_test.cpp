@@ -93,7 +93,7 @@ TEST_F(ValidateProgram, TakesOneEffectEachOutOfTheClosedForm) {
   // Clock, quantisation, L2 and overlap are in all three rows; split-K and zeros need not be.
   EXPECT_GE(other, 4);
   const std::string notes = json["notes"].dump();
-  EXPECT_NE(notes.find("fitted numbers: 7 constants of the GPU (3 more are set"),
+  EXPECT_NE(notes.find("fitted numbers: 7 constants of the GPU (4 more are set"),
             std::string::npos);
   expect_output("validate " + csv() + " --ablations", "tile and wave quantisation");
   expect_refused("validate " + csv() + " --ablations --fidelity timing", "--ablations");

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/common_numbers.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/named_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+json common_numbers() {
+  const std::filesystem::path name = std::filesystem::path("common") / "architecture.json";
+  std::filesystem::path path = config_directory() / name;
+  if (!std::filesystem::exists(path)) {  // a directory of the user's own need not repeat it
+    path = shipped_config_directory() / name;
+  }
+  json document = read_named_file(path.string(), path);
+  for (const char* const section : {"/sm", "/sm/tensor_core", "/memory", "/kernels"}) {
+    const json::json_pointer pointer(section);
+    if (!document.contains(pointer) || !document[pointer].is_object()) {
+      JsonPlace{path.string(), section}.fail("must be an object");
+    }
+  }
+  return document;
+}
+
+/// A number that follows from others, where the file does not have it.
+struct Consequence {
+  std::string_view pointer;
+  std::string_view evidence;
+  std::string_view source;
+  std::string_view of;       ///< pointer of the number that it is, or is a multiple of
+  std::string_view times{};  ///< pointer of the factor; empty: 1
+};
+
+constexpr std::array kConsequences{
+    Consequence{"/sm/tensor_core/selector_bytes_per_cycle", "derived",
+                "dot_units x dot_width_bytes: the selector feeds every multiplier every cycle",
+                "/sm/tensor_core/dot_units", "/sm/tensor_core/dot_width_bytes"},
+    Consequence{"/kernels/epilogue_bytes_per_cycle", "assumed",
+                "the port of the SM: fitted with it, the error of the A100 and A40 profiles does "
+                "not fall; configs/CALIBRATION.md",
+                "/memory/sm_port_bytes_per_cycle"},
+};
+
+json::json_pointer pointer_of(std::string_view text) {
+  return json::json_pointer(std::string(text));
+}
+
+/// The value of the number at `pointer`; nothing where the reader will complain of it.
+std::optional<json> value_at(const json& document, std::string_view pointer) {
+  const json::json_pointer value = pointer_of(pointer) / "value";
+  if (!document.contains(value) || !document[value].is_number()) {
+    return std::nullopt;
+  }
+  return document[value];
+}
+
+void add_consequence(json& document, const Consequence& number) {
+  const json::json_pointer place = pointer_of(number.pointer);
+  const json::json_pointer section = place.parent_pointer();
+  if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
+    return;
+  }
+  std::optional<json> value = value_at(document, number.of);
+  if (value && !number.times.empty()) {
+    const std::optional<json> factor = value_at(document, number.times);
+    value = factor ? std::optional<json>(value->get<double>() * factor->get<double>()) : factor;
+  }
+  if (value) {
+    document[place] = {{"value", *value}, {"evidence", number.evidence}, {"source", number.source}};
+  }
+}
+
+}  // namespace
+
+json with_common_numbers(json document) {
+  if (!document.is_object()) {
+    return document;
+  }
+  const json common = common_numbers();
+  for (const ArchitectureField& field : architecture_fields()) {
+    const json::json_pointer section = pointer_of(field.section);
+    const json::json_pointer number = section / std::string(field.key);
+    if (document.contains(section) && document[section].is_object() && !document.contains(number) &&
+        common.contains(number)) {
+      document[number] = common[number];
+    }
+  }
+  for (const Consequence& number : kConsequences) {
+    add_consequence(document, number);
+  }
+  return document;
+}
+
+bool may_be_left_out(const ArchitectureField& field) {
+  const std::string pointer = std::string(field.section) + "/" + std::string(field.key);
+  const auto same = [&](const Consequence& number) { return number.pointer == pointer; };
+  return std::ranges::any_of(kConsequences, same) || common_numbers().contains(pointer_of(pointer));
+}
+
+}  // namespace sptc::sim

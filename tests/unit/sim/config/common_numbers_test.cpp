@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/common_numbers.h"
+
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+const std::string kConfigs = std::string(SPTC_SOURCE_DIR) + "/configs/";
+
+json read(const std::string& file) {
+  return json::parse(read_text_file(kConfigs + file, 1 << 20));
+}
+
+json number(double value) {
+  return {{"value", value}, {"evidence", "assumed"}, {"source", "a test"}};
+}
+
+json::json_pointer pointer_of(const ArchitectureField& field) {
+  return json::json_pointer(std::string(field.section) + "/" + std::string(field.key));
+}
+
+TEST(CommonNumbers, AreThoseOfTheFileWithTheirEvidence) {
+  const json common = read("common/architecture.json");
+  json document = read("a100-sxm4-80gb.json");
+  ASSERT_FALSE(document["sm"].contains("barrier_latency_cycles"));
+  document["memory"]["sm_port_bytes_per_cycle"] = number(32);
+  const json completed = with_common_numbers(document);
+  EXPECT_EQ(completed["sm"]["barrier_latency_cycles"], common["sm"]["barrier_latency_cycles"]);
+  EXPECT_EQ(completed["memory"]["sm_port_bytes_per_cycle"], number(32)) << "the file's own stays";
+  EXPECT_EQ(completed["memory"]["l2_capacity_bytes"], document["memory"]["l2_capacity_bytes"]);
+}
+
+TEST(CommonNumbers, FollowFromWhatTheFileSays) {
+  json document = read("a100-sxm4-80gb.json");
+  document["sm"]["tensor_core"]["dot_units"] = number(64);
+  document["memory"]["sm_port_bytes_per_cycle"] = number(32);
+  const json completed = with_common_numbers(document);
+  EXPECT_EQ(completed["sm"]["tensor_core"]["selector_bytes_per_cycle"]["value"], 64 * 16);
+  EXPECT_EQ(completed["sm"]["tensor_core"]["selector_bytes_per_cycle"]["evidence"], "derived");
+  EXPECT_EQ(completed["kernels"]["epilogue_bytes_per_cycle"]["value"], 32);
+}
+
+TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
+  json design{
+      {"base", "a100-sxm4-80gb"},
+      {"name", "x"},
+      {"sm", {{"tensor_core", {{"dot_units", number(64)}, {"f32_dot_units", number(64)}}}}}};
+  const auto selector = [&] {
+    return parse_architecture(design.dump(), "x.json").gpu.sm.tensor_core.selector_bytes_per_cycle;
+  };
+  EXPECT_EQ(selector(), 512);
+  design["sm"]["tensor_core"]["selector_bytes_per_cycle"] = nullptr;
+  EXPECT_EQ(selector(), 1024);
+}
+
+// A number of a section that is no object, or that follows from no number: the reader's matter.
+TEST(CommonNumbers, LeaveWhatIsMalformedToTheReader) {
+  EXPECT_EQ(with_common_numbers(json::array()), json::array());
+  const json scalars{{"sm", 1}, {"memory", nullptr}, {"kernels", json::array()}};
+  EXPECT_EQ(with_common_numbers(scalars), scalars);
+  json document = read("a100-sxm4-80gb.json");
+  document["sm"]["tensor_core"]["dot_units"]["value"] = "many";
+  expect_input_error([&] { parse_architecture(document.dump(), "x.json"); },
+                     {"x.json: /sm/tensor_core/dot_units/value", "\"many\""});
+}
+
+TEST(CommonNumbers, AreAllOnesThatArchitecturesHave) {
+  std::set<std::string> fields;
+  for (const ArchitectureField& field : architecture_fields()) {
+    fields.insert(pointer_of(field).to_string());
+  }
+  int numbers = 0;
+  const auto visit = [&](const auto& self, const json& section, const std::string& at) -> void {
+    for (const auto& [key, inner] : section.items()) {
+      if (inner.contains("value")) {
+        EXPECT_TRUE(fields.contains(at + "/" + key)) << at << "/" << key;
+        ++numbers;
+      } else if (inner.is_object()) {
+        self(self, inner, at + "/" + key);
+      }
+    }
+  };
+  visit(visit, read("common/architecture.json"), "");
+  EXPECT_GT(numbers, 30);
+}
+
+// What nobody measured on one GPU stands in one place.
+TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs)) {
+    if (entry.path().extension() != ".json") {
+      continue;
+    }
+    const json document = read(entry.path().filename().string());
+    for (const ArchitectureField& field : architecture_fields()) {
+      const json::json_pointer pointer = pointer_of(field);
+      if (!may_be_left_out(field) || !document.contains(pointer) ||
+          document[pointer]["evidence"] != "assumed") {
+        continue;
+      }
+      json without = document;
+      without[pointer.parent_pointer()].erase(std::string(field.key));
+      EXPECT_NE(with_common_numbers(without)[pointer]["value"], document[pointer]["value"])
+          << entry.path() << ": " << pointer.to_string();
+    }
+  }
+}
+
+TEST(CommonNumbers, OfADirectoryOfTheUsersOwnAreRefusedByFileAndPlace) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "common" / "architecture.json";
+  std::filesystem::create_directories(file.parent_path());
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const json document = read("a100-sxm4-80gb.json");
+  const auto refused = [&](std::string_view part) {
+    expect_input_error([&] { with_common_numbers(document); }, {file.string(), part});
+  };
+  EXPECT_NO_THROW(with_common_numbers(document)) << "the shipped ones";
+  for (const auto& [text, part] : {std::pair{"{", "line 1"},
+                                   {"[]", "/sm: must be an object"},
+                                   {R"({"sm": {"tensor_core": 3}})", "/sm/tensor_core"},
+                                   {R"({"sm": {"tensor_core": {}}, "memory": {}})", "/kernels"}}) {
+    write_file(file, text);
+    refused(part);
+  }
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
+}
+
+}  // namespace
+}  // namespace sptc::sim
