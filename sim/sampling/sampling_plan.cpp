@@ -79,7 +79,11 @@ int SamplingPlan::sms_built(std::int64_t sms, SimulatedSms simulated) {
 }
 
 bool SamplingPlan::whole() const {
-  return !extrapolate_ || (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
+  // How the stretches of CTAs meet output tiles is another one in each shorter grid: lines through
+  // those are for where little is simulated, not for what others are measured by.
+  const bool as_reference = shares_tiles() && simulated_ != SimulatedSms::kSampled;
+  return !extrapolate_ || as_reference ||
+         (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
 }
 
 bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {

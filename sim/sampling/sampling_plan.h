@@ -29,7 +29,8 @@ class SamplingPlan {
   bool followed() const { return followed_; }
 
   /// Whether all of the grid is simulated: of one whose SMs hold several CTAs that are not resident
-  /// at once no other one is like it.
+  /// at once no other one is like it, and of one whose CTAs share output tiles none where all SMs
+  /// are simulated.
   bool whole() const;
 
   /// CTAs that the GPU holds.

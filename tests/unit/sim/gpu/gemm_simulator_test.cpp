@@ -228,6 +228,23 @@ TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
   EXPECT_NEAR(growth, 10240.0 / 8192, 0.1);
 }
 
+// A line through shorter grids led to three times that.
+TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
+  const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
+  const auto run_with = [&](GemmSimulator::Sms sms) {
+    return in_child<std::int64_t>(2, [&] {
+      GemmSimulator simulator(a100, {sms, true, ""});
+      const GemmRun run = run_stream_k(simulator, {384, 1152, 2560});
+      return std::vector<std::int64_t>{run.cycles, run.sampling.extrapolated ? 1 : 0};
+    });
+  };
+  const auto all = run_with(GemmSimulator::Sms::kAll);
+  const auto sampled = run_with(GemmSimulator::Sms::kSampled);
+  EXPECT_FALSE(all[1]);
+  EXPECT_NEAR(static_cast<double>(sampled[0]), static_cast<double>(all[0]),
+              0.03 * static_cast<double>(all[0]));
+}
+
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   GemmSimulator simulator(load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false, ""});
   const GemmShape shape{1088, 128, 1088};
