@@ -14,11 +14,6 @@ namespace {
 // design runs the best one.
 constexpr double kRetuningGain = 1.1;
 
-// How SMs and DRAM fill the time of the model, which does not tell how long both work: from one
-// after the other, 1, on. With 3 the SMs seem to have more to do where DRAM has less
-// (configs/CALIBRATION.md).
-constexpr double kWorkTogether = 4;
-
 bool is_same(const GemmKernel& left, const GemmKernel& right) {
   return left.cta_tile == right.cta_tile && left.stages == right.stages &&
          left.split_k == right.split_k && left.decomposition == right.decomposition &&
@@ -60,14 +55,11 @@ double CalibratedKernel::in_sms_us(double simulated_us, double dram_us,
   const double around = simulated.around_us(ratio);
   const double in_form = simulated.time_us(ratio) - simulated.outside_us();
   const double beside = std::max(simulated_us - around, simulated_us * (1 - around / in_form));
-  // The part of that in which DRAM works, and that in which the SMs do: at least the rest of it,
-  // and where DRAM works nearly all the time, what the form says.
+  // The SMs take as many times what they take in closed form as all of it does.
   const double in_dram = std::max(simulated.dram_beside_us(), dram_us);
-  const double dram = std::min(1.0, in_dram / beside);
-  const double least = std::pow(1 - std::pow(dram, kWorkTogether), 1 / kWorkTogether);
-  const double in_form_sms = dram > 0 ? dram * simulated.beside_dram_us(ratio) / in_dram : 1;
-  const double sms = std::max(least, std::min(1.0, in_form_sms));
-  return side_by_side_us(*stretch * sms * beside, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
+  const double sms = simulated.beside_dram_us(ratio);
+  const double longer = beside / side_by_side_us(sms, in_dram, simulated.dram_overlap);
+  return side_by_side_us(*stretch * longer * sms, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
          on_gpu.around_us(ratio);
 }
 

@@ -88,6 +88,22 @@ TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs)
               on_gpu.dram_us + on_gpu.around_us(1), 0.001 * dram_us);
 }
 
+// Also where DRAM works half of the time, which leaves open how long the SMs do.
+TEST(Calibration, FollowsSmallChangesOfTheSimulatedTime) {
+  const GpuSpec gpu = load_architecture("t4").gpu;
+  const GemmProblem problem{{1920, 2624, 1280}, 1, numerics::DataType::kF16, false};
+  const CalibratedKernel calibrated = ShippedDesign(gpu).kernel(problem, {}, false);
+  const KernelEstimate on_gpu = estimate(calibrated.kernel, gpu.kernel_target());
+  const KernelEstimate simulated = simulated_estimate(calibrated.kernel, gpu.kernel_target());
+  const double us = simulated.time_us(1) - simulated.outside_us();
+  ASSERT_GT(simulated.dram_beside_us(), 0.4 * us);
+  const auto calibrated_us = [&](double simulated_us) {
+    return calibrated.in_sms_us(simulated_us, 0.5 * us, on_gpu, simulated, 1);
+  };
+  EXPECT_GT(calibrated_us(1.01 * us), 1.005 * calibrated_us(us));
+  EXPECT_LT(calibrated_us(0.99 * us), 0.995 * calibrated_us(us));
+}
+
 TEST(Calibration, DoesNotTakeForWorkOfTheSmsWhatDramDoesMoreThanInClosedForm) {
   const auto [calibrated, on_gpu, simulated] = on_a100();
   const double in_form = on_gpu.time_us(1) - on_gpu.outside_us();
