@@ -134,19 +134,19 @@ std::string design_text(const DesignArguments& arguments, const GemmShape& shape
   text +=
       fmt::format("cycles {} (bound by {}; compute {}, shared memory {}, DRAM {})\n", result.cycles,
                   bound, result.compute_cycles, result.shared_memory_cycles, result.dram_cycles);
-  text += fmt::format("utilization {:.3f}, executed multiply-accumulates {}\n\n",
-                      result.utilization, result.macs);
-  text +=
-      fmt::format("{:<18} {:>14} {:>12} {:>14}\n", "level", "accesses", "energy uJ", "pJ per MAC");
+  text += fmt::format("utilization {:.3f}, multiply-accumulates {}, executed {}\n\n",
+                      result.utilization, shape.macs(), result.macs);
+  text += fmt::format("{:<18} {:>14} {:>12} {:>22}\n", "level", "accesses", "energy uJ",
+                      "pJ per effective MAC");
   const auto row = [&](const char* level, std::int64_t count, double pj) {
-    text += fmt::format("{:<18} {:>14} {:>12.3f} {:>14.4f}\n", level, count, pj * 1e-6, pj / macs);
+    text += fmt::format("{:<18} {:>14} {:>12.3f} {:>22.4f}\n", level, count, pj * 1e-6, pj / macs);
   };
   row("multiply", result.macs, energy.multiply_pj);
   row("weight registers", accesses.weight_registers, energy.weight_registers_pj);
   row("register file", accesses.registers, energy.registers_pj);
   row("shared memory", accesses.shared_memory, energy.shared_memory_pj);
   row("DRAM", accesses.dram, energy.dram_pj);
-  text += fmt::format("{:<18} {:>14} {:>12.3f} {:>14.4f}\n", "total", "", energy.total_pj() * 1e-6,
+  text += fmt::format("{:<18} {:>14} {:>12.3f} {:>22.4f}\n", "total", "", energy.total_pj() * 1e-6,
                       energy.total_pj() / macs);
   text += fmt::format("metadata indices: {} read from shared memory, {} from DRAM\n",
                       accesses.shared_memory_metadata_reads, accesses.dram_metadata);
