@@ -101,6 +101,132 @@ double end_of(const GridTimes& grid, std::int64_t count) {
   return end.value();
 }
 
+/// Cycles of an SM: those behind `from`, up to `to`.
+struct Window {
+  std::int64_t from, to;
+
+  void widen(std::int64_t begin, std::int64_t end) {
+    from = std::min(from, begin);
+    to = std::max(to, end);
+  }
+};
+
+/// k-tiles of `cta` that have been used by cycle `at` of its main loop, with the part of the next.
+double used_by(const CtaTimes& cta, std::int64_t at) {
+  const auto next = std::upper_bound(cta.tiles.begin(), cta.tiles.end(), at);
+  if (next == cta.tiles.begin() || next == cta.tiles.end()) {
+    return static_cast<double>(next - cta.tiles.begin());
+  }
+  const auto before = static_cast<double>(*(next - 1));
+  return static_cast<double>(next - cta.tiles.begin()) +
+         (static_cast<double>(at) - before) / (static_cast<double>(*next) - before);
+}
+
+/// What counts of a window: the k-tiles whose use it has, or also a part of those before and
+/// behind, as if each were used from the one before on.
+enum class Counted { kWhole, kWithParts };
+
+double tiles_in(const Window& window, const CtaTimes& cta, Counted counted) {
+  const double before = used_by(cta, window.from), after = used_by(cta, window.to);
+  return counted == Counted::kWhole ? std::floor(after) - std::floor(before) : after - before;
+}
+
+/// Cycles that the SM of `ctas` takes for a k-tile of any of them within `windows`; nothing where
+/// it uses none there.
+std::optional<double> cycles_per_tile(std::span<const Window> windows,
+                                      std::span<const CtaTimes> ctas, Counted counted) {
+  double cycles = 0, tiles = 0;
+  for (const Window& window : windows) {
+    double of_window = 0;
+    for (const CtaTimes& cta : ctas) {
+      of_window += tiles_in(window, cta, counted);
+    }
+    cycles += static_cast<double>(window.to - window.from);
+    tiles += of_window;
+  }
+  return tiles > 0 ? std::optional(cycles / tiles) : std::nullopt;
+}
+
+/// k-tiles that a CTA leaves out, which take what the `window` ones behind its tile `first` take.
+struct LeftOut {
+  std::int64_t tiles;
+  std::size_t first, window;
+
+  std::int64_t begin(const CtaTimes* cta) const { return cta->tiles.at(first); }
+  std::int64_t end(const CtaTimes* cta) const { return cta->tiles.at(first + window); }
+
+  /// Of CTAs that share their SM: what their mean takes.
+  double side_by_side(std::span<const CtaTimes* const> ctas) const {
+    Mean mean;
+    for (const CtaTimes* const cta : ctas) {
+      mean.add(static_cast<double>(end(cta) - begin(cta)));
+    }
+    return mean.value() * static_cast<double>(tiles) / static_cast<double>(window);
+  }
+  /// The same where the turn of some may come when others are through: those come on top.
+  double in_turns(std::vector<const CtaTimes*> ctas) const {
+    std::sort(ctas.begin(), ctas.end(), [&](const CtaTimes* left, const CtaTimes* right) {
+      return begin(left) < begin(right);
+    });
+    double sum = 0;
+    for (auto cta = ctas.begin(); cta != ctas.end();) {
+      const auto others = std::find_if(cta, ctas.end(), [&](const CtaTimes* other) {
+        return begin(other) > (*cta)->tiles.back();
+      });
+      sum += side_by_side({cta, others});
+      cta = others;
+    }
+    return sum;
+  }
+
+  /// Of the CTAs of `fill` together, on an SM that takes so many cycles for a k-tile of any CTA.
+  double one_by_one(std::span<const CtaTimes* const> fill, double cycles_per_tile) const {
+    return cycles_per_tile * static_cast<double>(tiles) * static_cast<double>(fill.size());
+  }
+
+  /// From when the first of `fill` is at its tile `first` until the last one is through its
+  /// `window`. Nothing where no other of the CTAs of the SM, `all`, uses a k-tile meanwhile.
+  std::optional<Window> shared_window(std::span<const CtaTimes* const> fill,
+                                      std::span<const CtaTimes> all) const {
+    Window span{begin(fill.front()), end(fill.front())};
+    for (const CtaTimes* const cta : fill) {
+      span.widen(begin(cta), end(cta));
+    }
+    const bool shared = std::any_of(all.begin(), all.end(), [&](const CtaTimes& cta) {
+      return std::find(fill.begin(), fill.end(), &cta) == fill.end() &&
+             tiles_in(span, cta, Counted::kWhole) > 0;
+    });
+    return shared ? std::optional(span) : std::nullopt;
+  }
+
+  /// Where, during the main loops of `fill` from their tile `first` on, as many of `all` CTAs of
+  /// the SM are in theirs as it has room for.
+  std::vector<Window> full_house(std::span<const CtaTimes* const> fill,
+                                 std::span<const CtaTimes> all, std::int64_t resident) const {
+    Window span{begin(fill.front()), fill.front()->tiles.back()};
+    for (const CtaTimes* const cta : fill) {
+      span.widen(begin(cta), cta->tiles.back());
+    }
+    std::vector<std::int64_t> changes;
+    for (const CtaTimes& cta : all) {
+      changes.push_back(std::clamp(begin(&cta), span.from, span.to));
+      changes.push_back(std::clamp(cta.tiles.back(), span.from, span.to));
+    }
+    std::sort(changes.begin(), changes.end());
+    std::vector<Window> result;
+    for (std::size_t i = 1; i < changes.size(); ++i) {
+      const Window between{changes[i - 1], changes[i]};
+      const auto working = std::count_if(all.begin(), all.end(), [&](const CtaTimes& cta) {
+        return begin(&cta) <= between.from && between.to <= cta.tiles.back();
+      });
+      if (between.from < between.to && working == resident) {
+        result.push_back(between);
+      }
+    }
+    return result;
+  }
+};
+
 class Extrapolation {
  public:
   Extrapolation(const GridExtent& extent,
@@ -160,119 +286,6 @@ class Extrapolation {
     return cycles + of_every_fill(grid, left_out);
   }
 
-  /// k-tiles that take what the `window` ones behind tile `first` of their CTA take.
-  struct LeftOut {
-    std::int64_t tiles;
-    std::size_t first, window;
-
-    std::int64_t begin(const CtaTimes* cta) const { return cta->tiles.at(first); }
-    std::int64_t end(const CtaTimes* cta) const { return cta->tiles.at(first + window); }
-
-    /// Of CTAs that share their SM: what their mean takes.
-    double side_by_side(std::span<const CtaTimes* const> ctas) const {
-      Mean mean;
-      for (const CtaTimes* const cta : ctas) {
-        mean.add(static_cast<double>(end(cta) - begin(cta)));
-      }
-      return mean.value() * static_cast<double>(tiles) / static_cast<double>(window);
-    }
-    /// The same where the turn of some may come when others are through: those come on top.
-    double in_turns(std::vector<const CtaTimes*> ctas) const {
-      std::sort(ctas.begin(), ctas.end(), [&](const CtaTimes* left, const CtaTimes* right) {
-        return begin(left) < begin(right);
-      });
-      double sum = 0;
-      for (auto cta = ctas.begin(); cta != ctas.end();) {
-        const auto others = std::find_if(cta, ctas.end(), [&](const CtaTimes* other) {
-          return begin(other) > (*cta)->tiles.back();
-        });
-        sum += side_by_side({cta, others});
-        cta = others;
-      }
-      return sum;
-    }
-    /// Of the CTAs of a fill beside which those of others, of `all` of the SM, work too: as long as
-    /// the SM takes for a k-tile of any. Nothing where none does.
-    std::optional<double> beside_others(std::span<const CtaTimes* const> fill,
-                                        std::span<const CtaTimes> all) const {
-      std::int64_t from = begin(fill.front()), to = end(fill.front());
-      for (const CtaTimes* const cta : fill) {
-        from = std::min(from, begin(cta));
-        to = std::max(to, end(cta));
-      }
-      const auto done_by = [&](const CtaTimes& cta) {
-        return std::upper_bound(cta.tiles.begin(), cta.tiles.end(), to) -
-               std::upper_bound(cta.tiles.begin(), cta.tiles.end(), from);
-      };
-      std::int64_t done = 0, own = 0;
-      for (const CtaTimes& cta : all) {
-        done += done_by(cta);
-      }
-      for (const CtaTimes* const cta : fill) {
-        own += done_by(*cta);
-      }
-      if (done == own) {
-        return std::nullopt;
-      }
-      return static_cast<double>(to - from) / static_cast<double>(done) *
-             static_cast<double>(tiles) * static_cast<double>(fill.size());
-    }
-  };
-
-  /// k-tiles of `cta` that have been used by cycle `at` of its main loop, with the part of the
-  /// next.
-  static double used_by(const CtaTimes& cta, std::int64_t at) {
-    const auto next = std::upper_bound(cta.tiles.begin(), cta.tiles.end(), at);
-    if (next == cta.tiles.begin() || next == cta.tiles.end()) {
-      return static_cast<double>(next - cta.tiles.begin());
-    }
-    const auto before = static_cast<double>(*(next - 1));
-    return static_cast<double>(next - cta.tiles.begin()) +
-           (static_cast<double>(at) - before) / (static_cast<double>(*next) - before);
-  }
-
-  /// Of many fills: what the SM takes for the left out k-tiles of a fill while it holds as many
-  /// CTAs, more than one, in their main loops as it has room for, as nearly always in the whole
-  /// grid. One of them may get on faster than the other. Nothing where it never does.
-  std::optional<double> with_full_house(const LeftOut& left_out,
-                                        std::span<const CtaTimes* const> fill,
-                                        std::span<const CtaTimes> all) const {
-    if (extent_.resident == 1) {
-      return std::nullopt;
-    }
-    std::vector<std::int64_t> changes;
-    std::int64_t from = left_out.begin(fill.front()), to = fill.front()->tiles.back();
-    for (const CtaTimes* const cta : fill) {
-      from = std::min(from, left_out.begin(cta));
-      to = std::max(to, cta->tiles.back());
-    }
-    for (const CtaTimes& cta : all) {
-      changes.push_back(std::clamp(left_out.begin(&cta), from, to));
-      changes.push_back(std::clamp(cta.tiles.back(), from, to));
-    }
-    std::sort(changes.begin(), changes.end());
-    double cycles = 0, used = 0;
-    for (std::size_t i = 1; i < changes.size(); ++i) {
-      const std::int64_t begin = changes[i - 1], end = changes[i];
-      std::int64_t working = 0;
-      double tiles = 0;
-      for (const CtaTimes& cta : all) {
-        if (begin < end && left_out.begin(&cta) <= begin && end <= cta.tiles.back()) {
-          ++working;
-          tiles += used_by(cta, end) - used_by(cta, begin);
-        }
-      }
-      if (working == extent_.resident) {
-        cycles += static_cast<double>(end - begin);
-        used += tiles;
-      }
-    }
-    if (used == 0) {
-      return std::nullopt;
-    }
-    return cycles / used * static_cast<double>(left_out.tiles) * static_cast<double>(fill.size());
-  }
-
   /// CTAs of an SM in its fill number `fill`, those that copy at least `bytes`. Where all SMs are
   /// there, one may get more CTAs than its share.
   std::vector<const CtaTimes*> of_fill(const std::vector<CtaTimes>& ctas, std::int64_t fill,
@@ -289,6 +302,28 @@ class Extrapolation {
 
   std::int64_t fills() const { return ceil_div(ctas_.second, fill_); }
 
+  /// Cycles for what `of_sm`, CTAs of fill number `fill`, leave out on an SM that has `all`. Each
+  /// fill has CTAs of others beside its own, so where those are seen as well it is what the SM
+  /// takes for a k-tile of any.
+  double of_sm_in_fill(const LeftOut& left_out, std::int64_t fill,
+                       std::vector<const CtaTimes*> of_sm, const std::vector<CtaTimes>& all) const {
+    if (!several_fills_) {
+      const std::vector<const CtaTimes*> with_edge = of_fill(all, fill, 0);
+      const std::optional<Window> shared = left_out.shared_window(with_edge, all);
+      // It begins and ends with the use of a k-tile.
+      const auto cycles =
+          shared ? cycles_per_tile({&*shared, 1}, all, Counted::kWhole) : std::nullopt;
+      return cycles ? left_out.one_by_one(with_edge, *cycles) : left_out.in_turns(std::move(of_sm));
+    }
+    // As nearly always in the whole grid, the SM is full; of its CTAs one may get on faster than
+    // the other. A single one at a time shows by itself what it takes.
+    const auto cycles = extent_.resident > 1
+                            ? cycles_per_tile(left_out.full_house(of_sm, all, extent_.resident),
+                                              all, Counted::kWithParts)
+                            : std::nullopt;
+    return cycles ? left_out.one_by_one(of_sm, *cycles) : left_out.side_by_side(of_sm);
+  }
+
   /// What the SMs leave out in a fill: the mean. Where there are only one or two fills, the SMs
   /// count that have most CTAs of at least `bytes` in it.
   std::optional<double> of_one_fill(const GridTimes& grid, const LeftOut& left_out,
@@ -302,14 +337,7 @@ class Extrapolation {
         mean = {};
       }
       if (of_sm.size() >= most) {
-        // Of many fills each has CTAs of others beside its own.
-        if (several_fills_) {
-          const std::optional<double> full = with_full_house(left_out, of_sm, ctas);
-          mean.add(full ? *full : left_out.side_by_side(of_sm));
-        } else {
-          const std::optional<double> mixed = left_out.beside_others(of_fill(ctas, fill, 0), ctas);
-          mean.add(mixed ? *mixed : left_out.in_turns(std::move(of_sm)));
-        }
+        mean.add(of_sm_in_fill(left_out, fill, std::move(of_sm), ctas));
       }
     }
     return mean.count > 0 ? std::optional(mean.value()) : std::nullopt;
