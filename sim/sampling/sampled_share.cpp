@@ -5,23 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-/// What the SMs of one partition move in a wave: of A with its metadata, of B, and of D.
-struct Moved {
-  std::array<double, 3> bytes{};
-  std::array<double, 2> distinct{};  ///< of operands, each tile counted once
-  std::array<std::set<std::int64_t>, 2> panels;
-  std::array<double, 3> simulated{};  ///< by the SMs that are simulated
-  double full = 0;  ///< of operands, by those, were none of their tiles at an edge
-};
+void add(const std::array<double, 3>& moved, std::array<double, 3>& sums) {
+  std::transform(sums.begin(), sums.end(), moved.begin(), sums.begin(), std::plus<>());
+}
 
-double of_operands(const std::array<double, 3>& bytes) {
-  return bytes[0] + bytes[1];
+double of_operands(const std::array<double, 3>& moved) {
+  return moved[0] + moved[1];
 }
 
 }  // namespace
@@ -57,12 +53,12 @@ const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
   const WaveName name = wave_of(cta);
   auto found = waves_.find(name);
   if (found == waves_.end()) {
-    found = waves_.emplace(name, look_at(name)).first;
+    found = waves_.emplace(name, shares_of(name)).first;
   }
-  return found->second.of_port[port];
+  return found->second[port % found->second.size()];
 }
 
-std::array<double, 3> SampledShare::bytes_of(const CtaTile& tile) const {
+SampledShare::Moved SampledShare::moved_by(const CtaTile& tile) const {
   auto a = static_cast<double>(traffic_.panel_bytes(Operand::kA, tile.tile_m, tile.slice));
   if (kernel_.instruction.sparse) {
     a += static_cast<double>(traffic_.panel_bytes(Operand::kMetadata, tile.tile_m, tile.slice));
@@ -73,64 +69,73 @@ std::array<double, 3> SampledShare::bytes_of(const CtaTile& tile) const {
   return {a, b / kernel_.cta_group, static_cast<double>(elements)};
 }
 
-SampledShare::Wave SampledShare::look_at(const WaveName& name) const {
-  const std::int64_t begin = name.wave * reuse_.ctas_per_wave();
+std::vector<SampledShare::Asked> SampledShare::asked_in(std::int64_t wave) const {
+  const std::int64_t begin = wave * reuse_.ctas_per_wave();
   const std::int64_t end = std::min(kernel_.ctas(), begin + reuse_.ctas_per_wave());
-  std::vector<Moved> moved(static_cast<std::size_t>(partitions_));
+  std::vector<Asked> result(static_cast<std::size_t>(partitions_));
+  std::vector<std::array<std::set<std::int64_t>, 2>> panels(result.size());
   for (std::int64_t cta = begin; cta < end; ++cta) {
-    Moved& of_partition = moved[static_cast<std::size_t>(
-        partition_of_sm(static_cast<int>(cta % sms_), static_cast<int>(partitions_)))];
+    const auto partition = static_cast<std::size_t>(
+        partition_of_sm(static_cast<int>(cta % sms_), static_cast<int>(partitions_)));
     const CtaTile tile = kernel_.rasterise(cta);
+    const Moved moved = moved_by(tile);
+    add(moved, result[partition].moved);
     const std::int64_t slice = tile.batch * kernel_.split_k + tile.slice;
-    const std::array<double, 3> bytes = bytes_of(tile);
-    const std::array<std::int64_t, 2> panels{slice * kernel_.tiles_m() + tile.tile_m,
-                                             slice * kernel_.tiles_n() + tile.tile_n};
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      of_partition.bytes[i] += bytes[i];
-    }
-    for (std::size_t i = 0; i < panels.size(); ++i) {
-      of_partition.distinct[i] += of_partition.panels[i].insert(panels[i]).second ? bytes[i] : 0;
+    const std::array<std::int64_t, 2> of_tile{slice * kernel_.tiles_m() + tile.tile_m,
+                                              slice * kernel_.tiles_n() + tile.tile_n};
+    for (std::size_t i = 0; i < of_tile.size(); ++i) {
+      const bool first = panels[partition][i].insert(of_tile[i]).second;
+      result[partition].distinct[i] += first ? moved[i] : 0;
     }
   }
-  const double full = of_operands(bytes_of(kernel_.rasterise(0)));
-  const std::int64_t first = name.simulated * reuse_.ctas_per_wave();
-  const std::int64_t behind = std::min(ctas_, first + reuse_.ctas_per_wave());
+  return result;
+}
+
+std::vector<SampledShare::Simulated> SampledShare::simulated_in(std::int64_t wave) const {
+  const std::int64_t begin = wave * reuse_.ctas_per_wave();
+  const std::int64_t end = std::min(ctas_, begin + reuse_.ctas_per_wave());
+  const double full = of_operands(moved_by(kernel_.rasterise(0)));
+  std::vector<Simulated> result(static_cast<std::size_t>(partitions_));
   for (std::size_t port = 0; port < parts_.size(); ++port) {
-    Moved& of_partition = moved[port % moved.size()];
-    for (std::int64_t cta = first + parts_[port]; cta < behind; cta += sms_) {
-      const std::array<double, 3> bytes = bytes_of(kernel_.rasterise(cta));
-      for (std::size_t i = 0; i < bytes.size(); ++i) {
-        of_partition.simulated[i] += bytes[i];
-      }
+    Simulated& of_partition = result[port % result.size()];
+    for (std::int64_t cta = begin + parts_[port]; cta < end; cta += sms_) {
+      add(moved_by(kernel_.rasterise(cta)), of_partition.moved);
       of_partition.full += full;
     }
   }
-  const ShareOfCta& share =
+  return result;
+}
+
+ShareOfCta SampledShare::share_of_partition(ShareOfCta share, const Asked& asked,
+                                            const Simulated& simulated) {
+  if (simulated.full > 0) {
+    share.active_sms = of_operands(asked.moved) / simulated.full;
+  }
+  const auto alike = [&](std::size_t i) {
+    return simulated.moved[i] > 0 ? asked.moved[i] / simulated.moved[i] : share.active_sms;
+  };
+  for (ShareOfCta::OfOperand& ratio : share.operands) {
+    ratio.alike = share.active_sms;
+  }
+  share.storing_alike = alike(2);
+  for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
+    const std::size_t i = operand == Operand::kB ? 1 : 0;
+    ShareOfCta::OfOperand& ratio = share.operands[static_cast<std::size_t>(operand)];
+    ratio.alike = alike(i);
+    ratio.from_other_partition =
+        asked.moved[i] > 0 ? ratio.waits_for_dram * asked.distinct[i] / asked.moved[i] : 0;
+  }
+  return share;
+}
+
+std::vector<ShareOfCta> SampledShare::shares_of(const WaveName& name) const {
+  const std::vector<Asked> asked = asked_in(name.wave);
+  const std::vector<Simulated> simulated = simulated_in(name.simulated);
+  const ShareOfCta& of_all =
       name.mean ? reuse_.later_share() : reuse_.share_of(name.wave * reuse_.ctas_per_wave());
-  Wave result;
-  for (std::size_t port = 0; port < parts_.size(); ++port) {
-    const Moved& of_partition = moved[port % moved.size()];
-    ShareOfCta& of_port = result.of_port.emplace_back(share);
-    if (of_partition.full > 0) {
-      of_port.active_sms = of_operands(of_partition.bytes) / of_partition.full;
-    }
-    for (ShareOfCta::OfOperand& ratio : of_port.operands) {
-      ratio.alike = of_port.active_sms;
-    }
-    of_port.storing_alike = of_partition.simulated[2] > 0
-                                ? of_partition.bytes[2] / of_partition.simulated[2]
-                                : of_port.active_sms;
-    for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
-      const std::size_t i = operand == Operand::kB ? 1 : 0;
-      ShareOfCta::OfOperand& ratio = of_port.operands[static_cast<std::size_t>(operand)];
-      if (of_partition.simulated[i] > 0) {
-        ratio.alike = of_partition.bytes[i] / of_partition.simulated[i];
-      }
-      ratio.from_other_partition =
-          of_partition.bytes[i] > 0
-              ? ratio.waits_for_dram * of_partition.distinct[i] / of_partition.bytes[i]
-              : 0;
-    }
+  std::vector<ShareOfCta> result;
+  for (std::size_t partition = 0; partition < asked.size(); ++partition) {
+    result.push_back(share_of_partition(of_all, asked[partition], simulated[partition]));
   }
   return result;
 }

@@ -32,9 +32,6 @@ class SampledShare {
   void shorten(std::int64_t ctas, bool ends_as_the_whole);
 
  private:
-  struct Wave {
-    std::vector<ShareOfCta> of_port;
-  };
   /// A wave of the grid, the one that is simulated in its place, and whether it is like the mean of
   /// those behind the first one.
   struct WaveName {
@@ -43,9 +40,28 @@ class SampledShare {
     auto operator<=>(const WaveName&) const = default;
   };
   WaveName wave_of(std::int64_t cta) const;
-  Wave look_at(const WaveName& name) const;
-  /// That a CTA with this tile asks for, of A with its metadata and of B, and elements of its D.
-  std::array<double, 3> bytes_of(const CtaTile& tile) const;
+  /// What CTAs ask for, of A with its metadata and of B in bytes, and store, in elements of D.
+  using Moved = std::array<double, 3>;
+  /// Of the CTAs of a wave on the SMs of one partition of the L2.
+  struct Asked {
+    Moved moved{};
+    std::array<double, 2> distinct{};  ///< of operands, each tile counted once
+  };
+  /// Of those of them that are simulated.
+  struct Simulated {
+    Moved moved{};
+    double full = 0;  ///< of operands, were none of their tiles at an edge
+  };
+  Moved moved_by(const CtaTile& tile) const;
+  /// Of a wave of the whole grid, per partition.
+  std::vector<Asked> asked_in(std::int64_t wave) const;
+  /// Of a wave of the grid that is simulated, per partition.
+  std::vector<Simulated> simulated_in(std::int64_t wave) const;
+  /// `share`, of all SMs, with what is different for those of a partition.
+  static ShareOfCta share_of_partition(ShareOfCta share, const Asked& asked,
+                                       const Simulated& simulated);
+  /// Of the simulated SMs of each partition.
+  std::vector<ShareOfCta> shares_of(const WaveName& name) const;
 
   const GemmKernel& kernel_;
   const GridReuse& reuse_;
@@ -55,7 +71,7 @@ class SampledShare {
   std::vector<int> parts_;
   std::int64_t ctas_;  ///< that are simulated
   bool ends_as_the_whole_ = true;
-  std::map<WaveName, Wave> waves_;
+  std::map<WaveName, std::vector<ShareOfCta>> waves_;  ///< per partition
 };
 
 }  // namespace sptc::sim
