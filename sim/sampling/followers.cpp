@@ -65,9 +65,9 @@ void Followers::assign_followers(const std::vector<int>& leaders) {
       continue;
     }
     const auto leader = std::find_if(leaders.rbegin(), leaders.rend(), [&](int candidate) {
-      const bool alike =
+      const bool same_partition =
           partition_of_sm(sm, partitions_) == partition_of_sm(candidate, partitions_);
-      return candidate < sm && (alike || !all_partitions);
+      return candidate < sm && (same_partition || !all_partitions);
     });
     ensure(leader != leaders.rend(), "an SM has nobody to follow");
     const auto index = static_cast<std::size_t>(leaders.rend() - leader) - 1;

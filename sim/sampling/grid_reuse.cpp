@@ -229,7 +229,7 @@ class Waves {
     ShareOfCta share;
     // As many SMs, each as busy as the busiest, which is the simulated one, as the CTAs of the wave
     // would fill. Its CTAs are full ones.
-    share.active_sms = (requested_a + requested_b) /
+    share.sms_asking = (requested_a + requested_b) /
                        (a_bytes_(0) + b_bytes_(0) / kernel_.cta_group) /
                        static_cast<double>(ceil_div(end - begin, sms_));
     const ShareOfCta::OfOperand of_a = share_of(from_a, requested_a);

@@ -414,8 +414,8 @@ LeaderLog::Phase* LeaderLog::finish_of(const Reference& to, int kind, bool any) 
   if (found == latest_finish_.end() && !latest_finish_.empty()) {
     --found;
   }
-  const bool alike = found != latest_finish_.end() && (found->first < 0) == (kind < 0);
-  return alike || (any && found != latest_finish_.end()) ? &found->second->finish : nullptr;
+  const bool same_end = found != latest_finish_.end() && (found->first < 0) == (kind < 0);
+  return same_end || (any && found != latest_finish_.end()) ? &found->second->finish : nullptr;
 }
 
 }  // namespace sptc::sim

@@ -89,7 +89,7 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   if (now < first_response_[port]) {
     return;
   }
-  const double others = std::max(0.0, share.active_sms - 1);
+  const double others = std::max(0.0, share.sms_asking - 1);
   const auto partitions = static_cast<double>(limits_.partitions());
   transfer.l2_ahead = static_cast<std::int64_t>(others * share.burst_l2_bytes * partitions /
                                                 spec_.l2_bytes_per_cycle);
@@ -137,11 +137,11 @@ std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payl
   } else {
     read(port, payload, *info, share, transfer);
   }
-  const double alike = transfer.write
-                           ? share.storing_alike
-                           : share.operands[static_cast<std::size_t>(info->operand)].alike;
+  const double repeat =
+      transfer.write ? share.stores_per_simulated
+                     : share.operands[static_cast<std::size_t>(info->operand)].reads_per_simulated;
   const TransferLimits::Completion done =
-      limits_.complete(now, port, port % limits_.partitions(), transfer, alike);
+      limits_.complete(now, port, port % limits_.partitions(), transfer, repeat);
   first_response_[port] = std::min(first_response_[port], done.cycle);
   if (!transfer.write) {
     note_start(port, info->cta, share, transfer.bytes, done);

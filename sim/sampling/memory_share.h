@@ -24,13 +24,14 @@ struct ShareOfCta {
     double from_dram = 1;
     double waits_for_dram = 1;
     double from_other_partition = 1;
-    /// How often all SMs ask for what the simulated one asks for: where it has a tile at an edge
-    /// of the matrices and others have not, it stands for more than there are.
-    double alike = 1;
+    /// Bytes that all SMs of the partition read of it, for each that the simulated one reads. More
+    /// than there are SMs where that one has a tile at an edge of the matrices and others have not.
+    double reads_per_simulated = 1;
   };
-  /// SMs that do the same, the simulated one included; a fraction where some of them move less.
-  double active_sms = 1;
-  double storing_alike = 1;  ///< how often all SMs store what the simulated one stores
+  /// SMs that ask at the same time, the simulated one included; one that asks for less than a full
+  /// tile counts as that part of an SM.
+  double sms_asking = 1;
+  double stores_per_simulated = 1;  ///< the same of bytes that are stored
   /// Bytes that one SM asks for at once: a k-tile of a CTA; of those, what the L2 reads for this SM
   /// (its part of what it reads for several), and bytes from DRAM.
   double burst_bytes = 0, burst_l2_bytes = 0, burst_dram_bytes = 0;

@@ -109,19 +109,19 @@ std::vector<SampledShare::Simulated> SampledShare::simulated_in(std::int64_t wav
 ShareOfCta SampledShare::share_of_partition(ShareOfCta share, const Asked& asked,
                                             const Simulated& simulated) {
   if (simulated.full > 0) {
-    share.active_sms = of_operands(asked.moved) / simulated.full;
+    share.sms_asking = of_operands(asked.moved) / simulated.full;
   }
-  const auto alike = [&](std::size_t i) {
-    return simulated.moved[i] > 0 ? asked.moved[i] / simulated.moved[i] : share.active_sms;
+  const auto per_simulated = [&](std::size_t i) {
+    return simulated.moved[i] > 0 ? asked.moved[i] / simulated.moved[i] : share.sms_asking;
   };
   for (ShareOfCta::OfOperand& ratio : share.operands) {
-    ratio.alike = share.active_sms;
+    ratio.reads_per_simulated = share.sms_asking;
   }
-  share.storing_alike = alike(2);
+  share.stores_per_simulated = per_simulated(2);
   for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
     const std::size_t i = operand == Operand::kB ? 1 : 0;
     ShareOfCta::OfOperand& ratio = share.operands[static_cast<std::size_t>(operand)];
-    ratio.alike = alike(i);
+    ratio.reads_per_simulated = per_simulated(i);
     ratio.from_other_partition =
         asked.moved[i] > 0 ? ratio.waits_for_dram * asked.distinct[i] / asked.moved[i] : 0;
   }

@@ -28,28 +28,28 @@ constexpr double kMoreWork = 2.4, kMoreWorkOfStreamK = 4;
 // is, and up to how many rounds of lone CTAs none is left out (Extrapolation).
 constexpr std::int64_t kTilesOfShortened = 27, kTilesToShorten = 40, kRoundsOfShortened = 4;
 
-/// As many of the `active` SMs at equal distances, `beside` of them beside each other: of each
+/// As many of the `with_ctas` SMs at equal distances, `beside` of them beside each other: of each
 /// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
 /// that does not. An SM has no more CTAs than the one before, which it can follow.
-std::vector<int> leaders(int count, int active, int beside) {
+std::vector<int> leaders(int count, int with_ctas, int beside) {
   const int groups = count / beside;
   if (groups == 0) {
     return {0};
   }
   std::vector<int> result;
   for (int i = 0; i < groups * beside; ++i) {
-    const int first = i / beside * active / groups / beside * beside;
+    const int first = i / beside * with_ctas / groups / beside * beside;
     result.push_back(first + i % beside);
   }
   return result;
 }
 
-/// The first of the `active` SMs, from `from` on and around, that asks `partition` of the L2 and is
-/// not taken; nothing where none is left.
-std::optional<int> next_of_partition(int partition, int partitions, int from, int active,
+/// The first of the `with_ctas` SMs, from `from` on and around, that asks `partition` of the L2 and
+/// is not taken; nothing where none is left.
+std::optional<int> next_of_partition(int partition, int partitions, int from, int with_ctas,
                                      const std::vector<int>& taken) {
-  for (int step = 0; step < active; ++step) {
-    const int sm = (from + step) % active;
+  for (int step = 0; step < with_ctas; ++step) {
+    const int sm = (from + step) % with_ctas;
     if (partition_of_sm(sm, partitions) == partition &&
         std::find(taken.begin(), taken.end(), sm) == taken.end()) {
       return sm;
@@ -110,7 +110,7 @@ bool SamplingPlan::few_when_shortened() const {
 }
 
 /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
-std::int64_t SamplingPlan::active_sms() const {
+std::int64_t SamplingPlan::sms_with_ctas() const {
   const std::int64_t ctas =
       shares_tiles() ? ceil_div(kernel_.ctas() * kernel_.k_tiles(), 2) : kernel_.ctas();
   return std::min(sms_of_gpu_, ctas);
@@ -121,7 +121,7 @@ std::vector<std::vector<int>> SamplingPlan::turns() const {
     return {sms_};
   }
   std::vector<std::vector<int>> turns;
-  for (int sm = 0; sm < active_sms(); ++sm) {
+  for (int sm = 0; sm < sms_with_ctas(); ++sm) {
     turns.push_back({sm});
   }
   return turns;
@@ -129,13 +129,13 @@ std::vector<std::vector<int>> SamplingPlan::turns() const {
 
 /// Of the tensor cores.
 std::int64_t SamplingPlan::instructions_of_sm() const {
-  return ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), active_sms());
+  return ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), sms_with_ctas());
 }
 
 /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
 /// more where it is not: SMs that share a memory drift apart, and the last one counts.
 int SamplingPlan::count() const {
-  if (active_sms() <= kMostSampled) {
+  if (sms_with_ctas() <= kMostSampled) {
     return kMostSampled;  // as good as all
   }
   const std::int64_t most = followed_ && !at_once() ? kInstructionsOfRounds : kInstructions;
@@ -147,9 +147,9 @@ int SamplingPlan::count() const {
 /// Those at equal distances. Where stretches are as long as output tiles, and the leaders have most
 /// of a tile to end before they show how its sums are stored, with those among them that have the
 /// least rest of a tile to end first: others with such a rest wait to be shown.
-std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
+std::vector<int> SamplingPlan::leaders_of_stream(int count, int with_ctas) const {
   const int beside = std::max(partitions_, 2);
-  const std::vector<int> even = leaders(count, active, beside);
+  const std::vector<int> even = leaders(count, with_ctas, beside);
   const WorkSchedule schedule(kernel_, kernel_.ctas(), kernel_.k_tiles(), sms_of_gpu_);
   const auto rest = [&](std::int64_t cta) {
     const WorkSegment& first = schedule.segments(cta).front();
@@ -168,7 +168,7 @@ std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
   const int first = static_cast<int>(shortest % sms_of_gpu_) / beside * beside;
   const int kept = std::min(static_cast<int>(even.size()), built - beside);
   std::vector<int> result(even.begin(), even.begin() + kept);
-  for (int sm = first; sm < std::min(first + beside, active); ++sm) {
+  for (int sm = first; sm < std::min(first + beside, with_ctas); ++sm) {
     if (std::ranges::find(result, sm) == result.end()) {
       result.push_back(sm);
     }
@@ -178,20 +178,20 @@ std::vector<int> SamplingPlan::leaders_of_stream(int count, int active) const {
 }
 
 std::vector<int> SamplingPlan::choose_sms() const {
-  const auto active = static_cast<int>(active_sms());
-  int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), active});
+  const auto with_ctas = static_cast<int>(sms_with_ctas());
+  int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), with_ctas});
   simulated -= simulated > partitions_ ? simulated % partitions_ : 0;
   if (followed_ && shares_tiles()) {
-    return leaders_of_stream(simulated, active);
+    return leaders_of_stream(simulated, with_ctas);
   }
   if (followed_) {
-    return leaders(simulated, active, partitions_);
+    return leaders(simulated, with_ctas, partitions_);
   }
-  const int first = shares_tiles() ? active / 2 : 0;
+  const int first = shares_tiles() ? with_ctas / 2 : 0;
   std::vector<int> parts;
   for (int i = 0; i < simulated; ++i) {
-    const auto sm = next_of_partition(i % partitions_, partitions_, first + i * active / simulated,
-                                      active, parts);
+    const auto sm = next_of_partition(i % partitions_, partitions_,
+                                      first + i * with_ctas / simulated, with_ctas, parts);
     if (!sm) {
       break;
     }

@@ -51,7 +51,7 @@ class SamplingPlan {
   /// SMs that are simulated at all: where all are built, those that have a CTA.
   std::int64_t simulated_sms() const {
     return simulated_ == SimulatedSms::kSampled ? static_cast<std::int64_t>(sms_.size())
-                                                : active_sms();
+                                                : sms_with_ctas();
   }
 
  private:
@@ -59,10 +59,10 @@ class SamplingPlan {
   /// A grid of that depth.
   bool few_enough_to_follow(std::int64_t k_tiles) const;
   bool few_when_shortened() const;
-  std::int64_t active_sms() const;
+  std::int64_t sms_with_ctas() const;
   std::int64_t instructions_of_sm() const;
   int count() const;
-  std::vector<int> leaders_of_stream(int count, int active) const;
+  std::vector<int> leaders_of_stream(int count, int with_ctas) const;
   std::vector<int> choose_sms() const;
 
   const GemmKernel& kernel_;

@@ -156,8 +156,8 @@ TEST(MemoryShare, HalfTheL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBoun
   Gpu whole("whole", clock, spec, 1);
   Gpu half("half", clock, narrow, 1);
   ShareOfCta share;
-  share.active_sms = share.storing_alike = spec.sms;
-  share.operands.fill({0.05, 0, 0, share.active_sms});
+  share.sms_asking = share.stores_per_simulated = spec.sms;
+  share.operands.fill({0.05, 0, 0, share.sms_asking});
   for (Gpu* gpu : {&whole, &half}) {
     gpu->set_share([&](std::size_t, std::int64_t) -> const ShareOfCta& { return share; });
   }

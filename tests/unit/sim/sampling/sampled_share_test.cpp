@@ -69,22 +69,23 @@ class Launch {
   /// partition.
   void expect_all(std::int64_t simulated, std::int64_t of) {
     using Move = std::function<double(std::int64_t)>;
-    using Alike = std::function<double(const ShareOfCta&)>;
-    for (const auto& [what, moved, alike] :
-         {std::tuple<const char*, Move, Alike>{
+    using PerSimulated = std::function<double(const ShareOfCta&)>;
+    for (const auto& [what, moved, per_simulated] :
+         {std::tuple<const char*, Move, PerSimulated>{
               "A", [&](std::int64_t cta) { return bytes(Operand::kA, cta); },
-              [](const ShareOfCta& share) { return share.operands[0].alike; }},
+              [](const ShareOfCta& share) { return share.operands[0].reads_per_simulated; }},
           {"B", [&](std::int64_t cta) { return bytes(Operand::kB, cta); },
-           [](const ShareOfCta& share) { return share.operands[1].alike; }},
+           [](const ShareOfCta& share) { return share.operands[1].reads_per_simulated; }},
           {"D", [&](std::int64_t cta) { return stored(cta); },
-           [](const ShareOfCta& share) { return share.storing_alike; }}}) {
+           [](const ShareOfCta& share) { return share.stores_per_simulated; }}}) {
       const int partitions = gpu_.memory.l2_partitions;
       std::vector<double> stood_for(static_cast<std::size_t>(partitions));
       std::vector<double> all(stood_for.size());
       for (std::size_t port = 0; port < parts_.size(); ++port) {
         const std::int64_t cta = simulated * wave() + parts_[port];
         if (of * wave() + parts_[port] < kernel_.ctas()) {
-          stood_for[port % stood_for.size()] += alike(share_.share_of(port, cta)) * moved(cta);
+          stood_for[port % stood_for.size()] +=
+              per_simulated(share_.share_of(port, cta)) * moved(cta);
         }
       }
       for (std::int64_t cta = of * wave(); cta < std::min(kernel_.ctas(), (of + 1) * wave());
