@@ -38,24 +38,27 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   if (sms_built == spec.sms) {
     memory_ = std::make_unique<MemorySystem>("memory", clock, spec.memory, sms_built);
   } else {
-    share_ = std::make_unique<MemoryShare>("memory_share", clock, spec.memory, sms_built);
+    sampled_memory_ =
+        std::make_unique<SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
     followers_ = std::make_unique<Followers>(spec.memory, clock.mhz(), spec.sms,
                                              spec.sm.shared_memory_bytes_per_cycle());
   }
-  MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *share_;
+  MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *sampled_memory_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
     sms_[i]->async_copy.memory.bind(ports.socket(i));
   }
 }
 
-void Gpu::reset_share(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share) {
-  const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
-  share_->reset(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
+void Gpu::start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& parts,
+                               double l2_share) {
   if (followed_) {
     followers_->start(clock_mhz_, kernel, parts, l2_share);
-    share_->follow(*followers_, [this] { scheduler_.launch_behind_ended(); });
+    sampled_memory_->start_followed(*followers_, [this] { scheduler_.launch_behind_ended(); });
     kernel.observer = followers_.get();
+    return;
   }
+  const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
+  sampled_memory_->start_share(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
 }
 
 CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts) {
@@ -86,7 +89,7 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
 }
 
 void Gpu::simulate() {
-  if (memory_ || share_) {
+  if (memory_ || sampled_memory_) {
     sc_core::sc_start();  // until nothing is left to happen
     return;
   }
@@ -127,8 +130,8 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   if (memory_) {
     memory_->reset(clock_mhz_, l2_share);
   }
-  if (share_) {
-    reset_share(kernel, parts, l2_share);
+  if (sampled_memory_) {
+    start_sampled_memory(kernel, parts, l2_share);
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
@@ -154,9 +157,9 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   }
   result.cycles = end - start;
   if (kernel.observer == nullptr) {
-    if (share_ && parts.size() > 1) {
+    if (sampled_memory_ && parts.size() > 1) {
       result.cycles += last_end_behind(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
-                                       share_->spread(clock_.now()));
+                                       sampled_memory_->share().spread(clock_.now()));
     }
     return result;
   }

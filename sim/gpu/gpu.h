@@ -5,7 +5,7 @@
 #include "sim/gpu/gpu_spec.h"
 #include "sim/memory/memory_system.h"
 #include "sim/sampling/followers.h"
-#include "sim/sampling/memory_share.h"
+#include "sim/sampling/sampled_memory.h"
 #include "sim/sm/sm.h"
 
 #include <cstdint>
@@ -24,8 +24,7 @@ struct GridRun {
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
-/// empty L2 on. Where a few SMs are built for many, their memory is a MemoryShare or that of
-/// Followers.
+/// empty L2 on.
 class Gpu : public sc_core::sc_module {
  public:
   enum class Memory {
@@ -76,7 +75,7 @@ class Gpu : public sc_core::sc_module {
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  void reset_share(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share);
+  void start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share);
   CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts);
   void report_stuck() const;
 
@@ -84,9 +83,9 @@ class Gpu : public sc_core::sc_module {
   CtaScheduler scheduler_;
   std::int64_t all_sms_;
   std::vector<std::unique_ptr<Sm>> sms_;
-  std::unique_ptr<MemorySystem> memory_;  ///< where all SMs are built
-  std::unique_ptr<MemoryShare> share_;    ///< where a few are built for many
-  std::unique_ptr<Followers> followers_;  ///< of those few
+  std::unique_ptr<MemorySystem> memory_;           ///< where all SMs are built
+  std::unique_ptr<SampledMemory> sampled_memory_;  ///< where a few are built for many
+  std::unique_ptr<Followers> followers_;           ///< of those few
   bool followed_ = false;
   double clock_mhz_;
   ShareOfCta alone_;

@@ -4,7 +4,7 @@
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/traffic_counts.h"
 #include "sim/memory/memory_spec.h"
-#include "sim/sampling/memory_share.h"
+#include "sim/sampling/share_of_cta.h"
 
 #include <cstdint>
 #include <vector>

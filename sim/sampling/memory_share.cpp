@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sampling/memory_share.h"
 
-#include "models/base/error.h"
 #include "sim/memory/owning_partition.h"
 
 #include <algorithm>
@@ -21,17 +20,13 @@ MemorySpec limits_of(MemorySpec spec, int ports) {
 
 }  // namespace
 
-MemoryShare::MemoryShare(const sc_core::sc_module_name& name, const Clock& clock,
-                         const MemorySpec& spec, int ports)
-    : MemoryPorts(name, clock, ports),
-      spec_(spec),
-      limits_(limits_of(spec, ports), clock.mhz(), ports),
+MemoryShare::MemoryShare(const MemorySpec& spec, double clock_mhz, int ports)
+    : spec_(spec),
+      limits_(limits_of(spec, ports), clock_mhz, ports),
       owed_(static_cast<std::size_t>(ports)) {}
 
 void MemoryShare::reset(double clock_mhz, ShareOf share) {
   limits_.reset(clock_mhz);
-  followers_ = nullptr;
-  looked_at_ = -1;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});
@@ -39,12 +34,11 @@ void MemoryShare::reset(double clock_mhz, ShareOf share) {
   first_response_.assign(owed_.size(), std::numeric_limits<std::int64_t>::max());
 }
 
-std::int64_t MemoryShare::owned_elsewhere(std::size_t port,
-                                          const tlm::tlm_generic_payload& payload) const {
+std::int64_t MemoryShare::owned_elsewhere(std::size_t port, const MemoryRange& range) const {
   const auto partitions = static_cast<std::size_t>(spec_.l2_partitions);
-  const std::uint64_t end = payload.get_address() + payload.get_data_length();
+  const std::uint64_t end = range.address + static_cast<std::uint64_t>(range.bytes);
   std::int64_t bytes = 0;
-  for (std::uint64_t at = payload.get_address(); at < end;) {
+  for (std::uint64_t at = range.address; at < end;) {
     const std::uint64_t next = std::min(end, (at / kOwnedBytes + 1) * kOwnedBytes);
     bytes += owning_partition(at, partitions) == port % partitions
                  ? 0
@@ -54,14 +48,14 @@ std::int64_t MemoryShare::owned_elsewhere(std::size_t port,
   return bytes;
 }
 
-void MemoryShare::read(std::size_t port, const tlm::tlm_generic_payload& payload,
-                       const RequestInfo& info, const ShareOfCta& share, Transfer& transfer) {
-  const auto operand = static_cast<std::size_t>(info.operand);
-  const ShareOfCta::OfOperand& ratio = share.operands[operand];
-  const std::int64_t elsewhere = owned_elsewhere(port, payload);
+void MemoryShare::read(std::size_t port, const MemoryRange& range, Operand operand,
+                       const ShareOfCta& share, Transfer& transfer) {
+  const auto index = static_cast<std::size_t>(operand);
+  const ShareOfCta::OfOperand& ratio = share.operands[index];
+  const std::int64_t elsewhere = owned_elsewhere(port, range);
   transfer.far_bytes =
       static_cast<std::int64_t>(ratio.from_other_partition * static_cast<double>(elsewhere));
-  Owed& owed = owed_[port][operand];
+  Owed& owed = owed_[port][index];
   owed.from_dram += ratio.from_dram * static_cast<double>(transfer.bytes);
   transfer.dram_bytes = static_cast<std::int64_t>(owed.from_dram);
   owed.from_dram -= static_cast<double>(transfer.dram_bytes);
@@ -112,39 +106,28 @@ void MemoryShare::note_start(std::size_t port, std::int64_t cta, const ShareOfCt
   }
 }
 
-std::int64_t MemoryShare::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
-                                   std::int64_t now) {
-  RequestInfo* info = nullptr;
-  payload.get_extension(info);
-  ensure(info != nullptr && share_ != nullptr, "a request does not say what it is for");
-  if (followers_ != nullptr) {
-    if (std::exchange(looked_at_, now) != now) {
-      end_ctas_();
-    }
-    return followers_->access(port,
-                              {payload.get_address(), payload.get_data_length(), info->readers},
-                              payload.is_write(), *info, now);
-  }
-  const ShareOfCta& share = share_(port, info->cta);
+std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, bool write,
+                                 const RequestInfo& info, std::int64_t now) {
+  const ShareOfCta& share = share_(port, info.cta);
   Transfer transfer;
-  transfer.write = payload.is_write();
-  transfer.bytes = payload.get_data_length();
-  transfer.readers = info->readers;
+  transfer.write = write;
+  transfer.bytes = range.bytes;
+  transfer.readers = range.readers;
   transfer.latency = spec_.l2_near_latency_cycles;
   set_ahead(port, now, share, transfer);
-  if (transfer.write) {
+  if (write) {
     transfer.dram_bytes = transfer.bytes;
   } else {
-    read(port, payload, *info, share, transfer);
+    read(port, range, info.operand, share, transfer);
   }
   const double repeat =
-      transfer.write ? share.stores_per_simulated
-                     : share.operands[static_cast<std::size_t>(info->operand)].reads_per_simulated;
+      write ? share.stores_per_simulated
+            : share.operands[static_cast<std::size_t>(info.operand)].reads_per_simulated;
   const TransferLimits::Completion done =
       limits_.complete(now, port, port % limits_.partitions(), transfer, repeat);
   first_response_[port] = std::min(first_response_[port], done.cycle);
-  if (!transfer.write) {
-    note_start(port, info->cta, share, transfer.bytes, done);
+  if (!write) {
+    note_start(port, info.cta, share, transfer.bytes, done);
   }
   return done.cycle;
 }

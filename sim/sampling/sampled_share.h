@@ -4,7 +4,7 @@
 #include "sim/gemm/gemm_kernel.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/sampling/grid_reuse.h"
-#include "sim/sampling/memory_share.h"
+#include "sim/sampling/share_of_cta.h"
 
 #include <array>
 #include <compare>
