@@ -91,17 +91,6 @@ void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
   }
 }
 
-/// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or is
-/// derived from; else none.
-const GpuSpec* gpu_of(const LoadedEnergy& loaded, const Architecture& architecture,
-                      EnergyFiles& files) {
-  const std::string& name = loaded.config.name;
-  const std::vector<std::string>& bases = architecture.bases;
-  const bool related =
-      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
-  return related && files.known(name) ? &files.gpu_of(name) : nullptr;
-}
-
 }  // namespace
 
 void EnergyOptions::add_to(CLI::App& command) {
@@ -140,10 +129,19 @@ const LoadedEnergy& EnergyFiles::load(const std::string& name) {
                                 : loaded_.emplace(name, load_energy(name)).first->second;
 }
 
-const GpuSpec& EnergyFiles::gpu_of(const std::string& name) {
-  const auto found = gpus_.find(name);
-  return found != gpus_.end() ? found->second
-                              : gpus_.emplace(name, load_architecture(name).gpu).first->second;
+const GpuSpec* EnergyFiles::gpu_of(const LoadedEnergy& loaded, const Architecture& architecture) {
+  const std::string& name = loaded.config.name;
+  const std::vector<std::string>& bases = architecture.bases;
+  const bool related =
+      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
+  if (!related || !known(name)) {
+    return nullptr;
+  }
+  auto found = gpus_.find(name);
+  if (found == gpus_.end()) {
+    found = gpus_.emplace(name, load_architecture(name).gpu).first;
+  }
+  return &found->second;
 }
 
 void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,
@@ -174,7 +172,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
   }
   try {
     const LoadedEnergy& loaded = files.load(source.name);
-    set_power(given, loaded, architecture, source, gpu_of(loaded, architecture, files), options);
+    set_power(given, loaded, architecture, source, files.gpu_of(loaded, architecture), options);
   } catch (const InputError& error) {
     if (!source.inherited || asks) {
       throw;

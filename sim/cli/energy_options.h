@@ -31,8 +31,9 @@ class EnergyFiles {
   bool known(const std::string& name);
   /// Throws InputError as load_energy() does.
   const LoadedEnergy& load(const std::string& name);
-  /// The shipped GPU `name`.
-  const GpuSpec& gpu_of(const std::string& name);
+  /// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or
+  /// is derived from; else none.
+  const GpuSpec* gpu_of(const LoadedEnergy& loaded, const Architecture& architecture);
 
  private:
   std::optional<std::vector<std::string>> names_;
