@@ -43,18 +43,7 @@ void SubPartition::on_event() {
 
 void SubPartition::take_inputs() {
   while (command_in->can_read()) {
-    const WarpCommand command = command_in->read();
-    switch (command.kind) {
-      case WarpCommand::Kind::kLaunch:
-        launch(command);
-        break;
-      case WarpCommand::Kind::kReleaseBarrier:
-        release_barrier(command.warp.cta_slot);
-        break;
-      default:
-        take_tiles(command);
-        break;
-    }
+    obey(command_in->read());
   }
   while (operands_read.can_read()) {
     const MmaIssue read = operands_read.read().issue;
@@ -71,37 +60,57 @@ void SubPartition::take_inputs() {
     change_warp(done.issue.warp_slot).scoreboard.written(*done.issue.instruction);
   }
   while (load_done_in->can_read()) {
-    const LoadDone done = load_done_in->read();
-    const WarpInstruction& instruction = *done.request.instruction;
-    ResidentWarp& warp = change_warp(done.request.warp_slot);
-    const bool is_store = instruction.opcode == Opcode::kStoreShared;
-    if (is_store) {
-      warp.scoreboard.sources_read(instruction);
-    }
-    if (done.payload) {
-      std::copy_n(done.payload->begin(), instruction.d.count,
-                  register_file_.write(done.request.warp_slot, instruction.d.base));
-    }
-    warp.scoreboard.written(instruction);
-    if (done.ready_cycle > now()) {
-      warp.scoreboard.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
-    }
+    end_load(load_done_in->read());
   }
   while (wgmma_done_in->can_read()) {
     const int slot = wgmma_done_in->read().warp_slot;
     change_warp(slot).wgmma.complete();
   }
   while (copy_done_in->can_read()) {
-    const CopyDone done = copy_done_in->read();
-    ResidentWarp& warp = change_warp(done.warp_slot);
-    if (done.load != nullptr) {
-      warp.scoreboard.written(*done.load);
-    } else {
-      warp.copies.arrived(done.group);
-      report_tiles(warp);
-    }
+    end_copy(copy_done_in->read());
   }
   exit_finished();
+}
+
+void SubPartition::obey(const WarpCommand& command) {
+  switch (command.kind) {
+    case WarpCommand::Kind::kLaunch:
+      launch(command);
+      break;
+    case WarpCommand::Kind::kReleaseBarrier:
+      release_barrier(command.warp.cta_slot);
+      break;
+    default:
+      take_tiles(command);
+      break;
+  }
+}
+
+void SubPartition::end_load(const LoadDone& done) {
+  const WarpInstruction& instruction = *done.request.instruction;
+  ResidentWarp& warp = change_warp(done.request.warp_slot);
+  const bool is_store = instruction.opcode == Opcode::kStoreShared;
+  if (is_store) {
+    warp.scoreboard.sources_read(instruction);
+  }
+  if (done.payload) {
+    std::copy_n(done.payload->begin(), instruction.d.count,
+                register_file_.write(done.request.warp_slot, instruction.d.base));
+  }
+  warp.scoreboard.written(instruction);
+  if (done.ready_cycle > now()) {
+    warp.scoreboard.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
+  }
+}
+
+void SubPartition::end_copy(const CopyDone& done) {
+  ResidentWarp& warp = change_warp(done.warp_slot);
+  if (done.load != nullptr) {
+    warp.scoreboard.written(*done.load);
+  } else {
+    warp.copies.arrived(done.group);
+    report_tiles(warp);
+  }
 }
 
 void SubPartition::release_barrier(int cta_slot) {
@@ -238,8 +247,20 @@ std::int64_t SubPartition::ready_at(int slot) const {
 
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
   ResidentWarp& warp = change_warp(slot);
-  const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  take_issue_slot(slot, cycle);
+  if (warp.cursor.instruction().opcode == Opcode::kBarrier) {
+    warp.at_barrier = true;
+    report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name, 0});
+    return;  // the release moves the warp on
+  }
+  execute(warp, slot, cycle);
+  warp.cursor.advance();
+  if (warp.cursor.done() && cycle <= now()) {
+    exit_if_done(slot);
+  }
+}
+
+void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
   last_warp_ = slot;
   issued_in_cycle_ = cycle == next_issue_ ? issued_in_cycle_ + 1 : 1;
   next_issue_ = cycle;
@@ -248,6 +269,11 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     ++next_issue_;
   }
   ++statistics_.issued;
+}
+
+void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
+  const KernelLaunch& kernel = *warp.launch.kernel;
+  const WarpInstruction& instruction = warp.cursor.instruction();
   switch (instruction.opcode) {
     case Opcode::kMma:
       issue_mma(warp, slot, cycle);
@@ -260,23 +286,9 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     case Opcode::kWgmmaCommit:
       warp.wgmma.commit();
       break;
-    case Opcode::kWgmmaWait:
-      break;
     case Opcode::kLoadMatrix:
     case Opcode::kStoreShared:
-      // B is the last operand of a k-tile that passes the registers.
-      if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
-        tell_tile(warp, cycle);
-      }
-      if (instruction.issue_slots > 1) {
-        next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
-      }
-      warp.scoreboard.issue(instruction);
-      tensor_core.operand_fetch.overwrite(slot, instruction.d);
-      // On its way for a cycle.
-      load_out->write_after({&kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
-                             cycle + 1, warp.name.warp, slot, warp.elided},
-                            cycle + 1 - now());
+      issue_load(warp, slot, cycle);
       break;
     case Opcode::kStoreAccumulator:
       if (kernel.memory != nullptr) {
@@ -304,17 +316,29 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     case Opcode::kWaitTile:
       tell_tile(warp, cycle);
       break;
+    // What these wait for is there when they are issued.
+    case Opcode::kWgmmaWait:
     case Opcode::kWaitStage:
-      break;
     case Opcode::kBarrier:
-      warp.at_barrier = true;
-      report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name, 0});
-      return;  // the release moves the warp on
+      break;
   }
-  warp.cursor.advance();
-  if (warp.cursor.done() && cycle <= now()) {
-    exit_if_done(slot);
+}
+
+void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) {
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  // B is the last operand of a k-tile that passes the registers.
+  if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
+    tell_tile(warp, cycle);
   }
+  if (instruction.issue_slots > 1) {
+    next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
+  }
+  warp.scoreboard.issue(instruction);
+  tensor_core.operand_fetch.overwrite(slot, instruction.d);
+  // On its way for a cycle.
+  load_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
+                         cycle + 1, warp.name.warp, slot, warp.elided},
+                        cycle + 1 - now());
 }
 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,

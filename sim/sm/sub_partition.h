@@ -60,6 +60,9 @@ class SubPartition : public Module {
 
  private:
   void take_inputs();
+  void obey(const WarpCommand& command);
+  void end_load(const LoadDone& done);
+  void end_copy(const CopyDone& done);
   void release_barrier(int cta_slot);
   /// k-tiles that have arrived for the warps of a CTA slot, or that they have freed.
   void take_tiles(const WarpCommand& command);
@@ -79,7 +82,13 @@ class SubPartition : public Module {
   Pick pick_warp() const;
   /// First cycle in which the warp in `slot` may issue, as far as it is known.
   std::int64_t ready_at(int slot) const;
+  /// The next instruction of the warp in `slot`.
   void issue_from(int slot, std::int64_t cycle);
+  void take_issue_slot(int slot, std::int64_t cycle);
+  /// Any but a barrier, which others end.
+  void execute(ResidentWarp& warp, int slot, std::int64_t cycle);
+  /// From shared memory, or a store to it.
+  void issue_load(ResidentWarp& warp, int slot, std::int64_t cycle);
   /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
   void tell_tile(const ResidentWarp& warp, std::int64_t cycle) const;
   void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
