@@ -187,7 +187,7 @@ class GemmSimulator::Impl {
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& parts, TileObserver* recorder = nullptr,
+                    const std::vector<int>& sm_numbers, TileObserver* recorder = nullptr,
                     double l2_share = 1) {
     const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
     KernelLaunch short_launch = launch.of(program, tiles);
@@ -196,7 +196,7 @@ class GemmSimulator::Impl {
     const bool unlike = recorder == nullptr && launch.kernel.split_k > 1 &&
                         launch.kernel.all_k_tiles() % k_tiles != 0;
     if (!launch.scheduled() && !unlike) {
-      return gpu_.run(short_launch, parts, l2_share);
+      return gpu_.run(short_launch, sm_numbers, l2_share);
     }
     const WorkSchedule schedule(
         launch.kernel, tiles, k_tiles, spec_.sms,
@@ -205,7 +205,7 @@ class GemmSimulator::Impl {
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return gpu_.run(short_launch, parts, l2_share);
+    return gpu_.run(short_launch, sm_numbers, l2_share);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
@@ -245,16 +245,16 @@ class GemmSimulator::Impl {
   }
 
   /// Cycles of the grid, of which `run` runs the CTAs of the SMs of a turn: those of the last one.
-  std::int64_t run_grid(
-      const Launch& launch, const GridReuse& reuse,
-      const std::function<std::int64_t(const std::vector<int>& parts, SampledShare& share)>& run) {
+  std::int64_t run_grid(const Launch& launch, const GridReuse& reuse,
+                        const std::function<std::int64_t(const std::vector<int>& sm_numbers,
+                                                         SampledShare& share)>& run) {
     std::int64_t cycles = 0;
-    for (const std::vector<int>& parts : launch.plan.turns()) {
-      SampledShare share(launch.kernel, reuse, spec_.memory, spec_.sms, parts);
+    for (const std::vector<int>& sm_numbers : launch.plan.turns()) {
+      SampledShare share(launch.kernel, reuse, spec_.memory, spec_.sms, sm_numbers);
       gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
         return share.share_of(port, cta);
       });
-      cycles = std::max(cycles, run(parts, share));
+      cycles = std::max(cycles, run(sm_numbers, share));
     }
     return cycles;
   }
@@ -267,8 +267,8 @@ class GemmSimulator::Impl {
     PackedGemm memory(kernel, map, operands);
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare&) {
-      return gpu_.run(with_values, parts).cycles;
+    result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
+      return gpu_.run(with_values, sm_numbers).cycles;
     });
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
@@ -277,15 +277,16 @@ class GemmSimulator::Impl {
   void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = launch.kernel;
     if (launch.plan.whole()) {
-      result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare&) {
-        return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), parts).cycles;
-      });
+      result.cycles =
+          run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
+            return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), sm_numbers).cycles;
+          });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
     result.cycles =
-        run_grid(launch, reuse, [&](const std::vector<int>& parts, SampledShare& share) {
-          const ExtrapolatedCycles cycles = run_shortened(launch, reuse, parts, share);
+        run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare& share) {
+          const ExtrapolatedCycles cycles = run_shortened(launch, reuse, sm_numbers, share);
           result.sampling.extrapolated = cycles.extrapolated;
           result.sampling.cycles_simulated =
               std::max(result.sampling.cycles_simulated, cycles.cycles_simulated);
@@ -295,7 +296,7 @@ class GemmSimulator::Impl {
 
   /// Cycles of the SMs of a turn, from grids that may be shorter than the whole one.
   ExtrapolatedCycles run_shortened(const Launch& launch, const GridReuse& reuse,
-                                   const std::vector<int>& parts, SampledShare& share) {
+                                   const std::vector<int>& sm_numbers, SampledShare& share) {
     const GemmKernel& kernel = launch.kernel;
     const bool shared = launch.plan.shares_tiles();
     const auto simulate = [&](const ShortGrid& grid) {
@@ -308,7 +309,7 @@ class GemmSimulator::Impl {
       share.shorten(total, grid.ends_as_the_whole);
       TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
-      const GridRun run = run_tiles(launch, total, grid.k_tiles, parts,
+      const GridRun run = run_tiles(launch, total, grid.k_tiles, sm_numbers,
                                     shared ? nullptr : &tile_times, reuse.l2_share_of(part));
       const std::int64_t ctas = launch.scheduled() ? launch.plan.resident() : total;
       return shared ? GridTimes{run.cycles, {}}

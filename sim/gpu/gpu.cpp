@@ -49,10 +49,10 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-void Gpu::start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& parts,
+void Gpu::start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& sm_numbers,
                                double l2_share) {
   if (followed_) {
-    followers_->start(clock_mhz_, kernel, parts, l2_share);
+    followers_->start(clock_mhz_, kernel, sm_numbers, l2_share);
     sampled_memory_->start_followed(*followers_, [this] { scheduler_.launch_behind_ended(); });
     kernel.observer = followers_.get();
     return;
@@ -61,7 +61,8 @@ void Gpu::start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& par
   sampled_memory_->start_share(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
 }
 
-CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts) {
+CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
+                                       const std::vector<int>& sm_numbers) {
   if (static_cast<std::int64_t>(sms_.size()) == all_sms_) {
     return [next = std::int64_t{0}, ctas = kernel.ctas,
             left = std::vector<std::int64_t>(sms_.size(), kernel.most_ctas_of_sm(all_sms_))](
@@ -74,13 +75,13 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel, const std::ve
     };
   }
   if (kernel.observer != nullptr) {
-    return [this, used = parts.size()](std::size_t sm, std::int64_t ended) {
+    return [this, used = sm_numbers.size()](std::size_t sm, std::int64_t ended) {
       return sm < used ? followers_->next_cta(sm, ended, clock_.now()) : -1;
     };
   }
   // Each gets what one of all would get if all took the same time.
-  return [this, next = std::vector<std::int64_t>(parts.begin(), parts.end()), ctas = kernel.ctas](
-             std::size_t sm, std::int64_t) mutable {
+  return [this, next = std::vector<std::int64_t>(sm_numbers.begin(), sm_numbers.end()),
+          ctas = kernel.ctas](std::size_t sm, std::int64_t) mutable {
     if (sm >= next.size() || next[sm] >= ctas) {
       return std::int64_t{-1};
     }
@@ -121,8 +122,9 @@ std::int64_t Gpu::progress() const {
   return sum;
 }
 
-GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, double l2_share) {
-  ensure(parts.size() <= sms_.size(), "more SMs are to be simulated than there are");
+GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_numbers,
+                 double l2_share) {
+  ensure(sm_numbers.size() <= sms_.size(), "more SMs are to be simulated than there are");
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;
@@ -131,12 +133,12 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
     memory_->reset(clock_mhz_, l2_share);
   }
   if (sampled_memory_) {
-    start_sampled_memory(kernel, parts, l2_share);
+    start_sampled_memory(kernel, sm_numbers, l2_share);
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
   }
-  scheduler_.start(kernel, next_cta_of(kernel, parts));
+  scheduler_.start(kernel, next_cta_of(kernel, sm_numbers));
   simulate();
   if (busy()) {
     report_stuck();
@@ -157,7 +159,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   }
   result.cycles = end - start;
   if (kernel.observer == nullptr) {
-    if (sampled_memory_ && parts.size() > 1) {
+    if (sampled_memory_ && sm_numbers.size() > 1) {
       result.cycles += last_end_behind(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
                                        sampled_memory_->share().spread(clock_.now()));
     }
@@ -166,7 +168,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& parts, do
   if (followers_->ctas_left() > 0) {
     // No leader did anything like what some others have to do: as if nobody followed.
     followed_ = false;
-    result = run(launched, parts, l2_share);
+    result = run(launched, sm_numbers, l2_share);
     followed_ = true;
   } else if (followers_->replays()) {
     std::vector<Followers::CtaOfFollower> before = followers_->take_ctas();

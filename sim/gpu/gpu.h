@@ -49,10 +49,10 @@ class Gpu : public sc_core::sc_module {
   /// share of the memory.
   void set_followed(bool followed) { followed_ = followed; }
 
-  /// Runs `launched` to its end. Where not all SMs are built, runs the CTAs of SMs `parts`; where
-  /// they are, their L2 keeps as much as `l2_share` of its capacity holds. Throws InternalError
-  /// where the simulation gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& launched, const std::vector<int>& parts = {0},
+  /// Runs `launched` to its end. Where not all SMs are built, those that are run the CTAs of SMs
+  /// `sm_numbers` of the GPU; where they are, their L2 keeps as much as `l2_share` of its capacity
+  /// holds. Throws InternalError where the simulation gets stuck, with what is resident.
+  GridRun run(const KernelLaunch& launched, const std::vector<int>& sm_numbers = {0},
               double l2_share = 1);
 
   /// Of all built SMs, since the start of the simulation.
@@ -75,8 +75,9 @@ class Gpu : public sc_core::sc_module {
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  void start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& parts, double l2_share);
-  CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& parts);
+  void start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& sm_numbers,
+                            double l2_share);
+  CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& sm_numbers);
   void report_stuck() const;
 
   const Clock& clock_;

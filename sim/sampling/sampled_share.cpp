@@ -23,13 +23,14 @@ double of_operands(const std::array<double, 3>& moved) {
 }  // namespace
 
 SampledShare::SampledShare(const GemmKernel& kernel, const GridReuse& reuse,
-                           const MemorySpec& memory, std::int64_t sms, std::vector<int> parts)
+                           const MemorySpec& memory, std::int64_t sms, std::vector<int> sm_numbers)
     : kernel_(kernel),
       reuse_(reuse),
       traffic_(kernel),
-      partitions_(static_cast<int>(parts.size()) < memory.l2_partitions ? 1 : memory.l2_partitions),
+      partitions_(
+          static_cast<int>(sm_numbers.size()) < memory.l2_partitions ? 1 : memory.l2_partitions),
       sms_(sms),
-      parts_(std::move(parts)),
+      sm_numbers_(std::move(sm_numbers)),
       ctas_(kernel.ctas()) {}
 
 void SampledShare::shorten(std::int64_t ctas, bool ends_as_the_whole) {
@@ -96,9 +97,9 @@ std::vector<SampledShare::Simulated> SampledShare::simulated_in(std::int64_t wav
   const std::int64_t end = std::min(ctas_, begin + reuse_.ctas_per_wave());
   const double full = of_operands(moved_by(kernel_.rasterise(0)));
   std::vector<Simulated> result(static_cast<std::size_t>(partitions_));
-  for (std::size_t port = 0; port < parts_.size(); ++port) {
+  for (std::size_t port = 0; port < sm_numbers_.size(); ++port) {
     Simulated& of_partition = result[port % result.size()];
-    for (std::int64_t cta = begin + parts_[port]; cta < end; cta += sms_) {
+    for (std::int64_t cta = begin + sm_numbers_[port]; cta < end; cta += sms_) {
       add(moved_by(kernel_.rasterise(cta)), of_partition.moved);
       of_partition.full += full;
     }

@@ -19,10 +19,10 @@ namespace sptc::sim {
 /// SMs ask. A partition may have the full tiles and the other one those of the edge.
 class SampledShare {
  public:
-  /// `parts`: the SMs that are simulated; part i asks partition i modulo their number, as it must
-  /// be a multiple of theirs or one.
+  /// `sm_numbers`: of those of the `sms` SMs that are simulated; the one at place i asks partition
+  /// i modulo their number, as it must be a multiple of theirs or one.
   SampledShare(const GemmKernel& kernel, const GridReuse& reuse, const MemorySpec& memory,
-               std::int64_t sms, std::vector<int> parts);
+               std::int64_t sms, std::vector<int> sm_numbers);
 
   /// What CTA `cta` of simulated SM `port` stands for.
   const ShareOfCta& share_of(std::size_t port, std::int64_t cta);
@@ -68,7 +68,7 @@ class SampledShare {
   const GemmTraffic traffic_;
   std::int64_t partitions_;
   std::int64_t sms_;
-  std::vector<int> parts_;
+  std::vector<int> sm_numbers_;
   std::int64_t ctas_;  ///< that are simulated
   bool ends_as_the_whole_ = true;
   std::map<WaveName, std::vector<ShareOfCta>> waves_;  ///< per partition

@@ -188,16 +188,16 @@ std::vector<int> SamplingPlan::choose_sms() const {
     return leaders(simulated, with_ctas, partitions_);
   }
   const int first = shares_tiles() ? with_ctas / 2 : 0;
-  std::vector<int> parts;
+  std::vector<int> chosen;
   for (int i = 0; i < simulated; ++i) {
     const auto sm = next_of_partition(i % partitions_, partitions_,
-                                      first + i * with_ctas / simulated, with_ctas, parts);
+                                      first + i * with_ctas / simulated, with_ctas, chosen);
     if (!sm) {
       break;
     }
-    parts.push_back(*sm);
+    chosen.push_back(*sm);
   }
-  return parts;
+  return chosen;
 }
 
 }  // namespace sptc::sim
