@@ -60,7 +60,7 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& tar
 double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
                   const MemorySpec& memory) {
   return delivered.all() + static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
-         static_cast<double>(reduction_bytes(kernel, memory).dram_read);
+         static_cast<double>(reduction_bytes(kernel, memory).spilled);
 }
 
 /// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
@@ -274,11 +274,11 @@ double rounds_of(const GemmKernel& kernel, const KernelLibrarySpec& library, dou
 
 /// The second kernel of split-K.
 void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
-  const MemoryBytes bytes = reduction_bytes(kernel, target.memory);
+  const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
   times.launch_us += target.library.reduction_launch_us;
-  times.reduction_l2_us =
-      static_cast<double>(bytes.l2()) / target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
-  times.reduction_dram_us = static_cast<double>(bytes.dram_read) / dram_bytes_per_us(target);
+  times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
+                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
 /// What both closed forms have in common: all but overlap, main loop and persistence.

@@ -38,17 +38,16 @@ std::int64_t operand_bytes(const GemmKernel& kernel, std::int64_t b_times, std::
 
 }  // namespace
 
-MemoryBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory) {
+ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory) {
   if (kernel.split_k == 1) {
     return {};
   }
   const GemmProblem& problem = kernel.problem;
-  MemoryBytes bytes;
-  bytes.l2_read = stored_bytes(kernel);
+  ReductionBytes bytes;
+  bytes.partial_sums = stored_bytes(kernel);
   // What was written back meanwhile stays in the L2 until something else takes its place.
-  bytes.dram_read = std::max<std::int64_t>(0, bytes.l2_read - memory.l2_capacity.count());
-  bytes.l2_written = bytes.dram_written =
-      problem.batch * problem.shape.m * problem.shape.n * output_bits(problem.dtype) / 8;
+  bytes.spilled = std::max<std::int64_t>(0, bytes.partial_sums - memory.l2_capacity.count());
+  bytes.stored = problem.batch * problem.shape.m * problem.shape.n * output_bits(problem.dtype) / 8;
   return bytes;
 }
 

@@ -12,12 +12,23 @@ namespace sptc::sim {
 
 /// What the second kernel of split-K moves, which sums the partial sums of the slices to D. The
 /// first one leaves them in the L2, which writes them to DRAM sooner or later: nobody waits for
-/// that, but it is traffic of the first kernel. What the L2 cannot keep DRAM takes meanwhile and
-/// delivers again. None where `kernel` does not cut K.
-MemoryBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory);
+/// that, but it is traffic of the first kernel.
+struct ReductionBytes {
+  std::int64_t partial_sums = 0;  ///< that it reads: all that the first kernel stored
+  /// Of those, what the L2 cannot keep: DRAM takes it during the first kernel and delivers it
+  /// again.
+  std::int64_t spilled = 0;
+  std::int64_t stored = 0;  ///< D
+
+  MemoryBytes moved() const { return {partial_sums, stored, spilled, stored}; }
+};
+
+/// None where `kernel` does not cut K.
+ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memory);
 
 /// Bytes of one launch at each level.
-struct MemoryTraffic : MemoryBytes {
+struct MemoryTraffic {
+  MemoryBytes l2_and_dram;
   std::int64_t shared_memory_read = 0;     ///< loads of fragments
   std::int64_t shared_memory_written = 0;  ///< copies of tiles
   /// Operands that warpgroups multiply straight from shared memory: no warp loads them.
@@ -25,10 +36,6 @@ struct MemoryTraffic : MemoryBytes {
 
   std::int64_t shared_memory() const {
     return shared_memory_read + shared_memory_written + shared_memory_multiplied;
-  }
-  /// Of the bytes that SMs read, those that DRAM did not deliver.
-  double l2_hit_ratio() const {
-    return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);
   }
 };
 

@@ -38,28 +38,29 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
   budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
-  const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_read : 0;
+  const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_and_dram.l2_read : 0;
   const auto shared = static_cast<double>(traffic.shared_memory() + through_l1);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   // What the L2 reads once for a cluster passes the port of each of its SMs.
   const std::int64_t into_sms =
-      kernel.multicast() ? traffic.shared_memory_written : traffic.l2_read;
-  budget.sm_port = busiest / ctas * static_cast<double>(std::max(into_sms, traffic.l2_written)) /
+      kernel.multicast() ? traffic.shared_memory_written : traffic.l2_and_dram.l2_read;
+  budget.sm_port = busiest / ctas *
+                   static_cast<double>(std::max(into_sms, traffic.l2_and_dram.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
-  budget.l2 = static_cast<double>(traffic.l2()) / gpu.memory.l2_bytes_per_cycle;
+  budget.l2 = static_cast<double>(traffic.l2_and_dram.l2()) / gpu.memory.l2_bytes_per_cycle;
   // What the L2 may keep of D is written after the launch.
-  const auto written = static_cast<double>(traffic.dram_written);
+  const auto written = static_cast<double>(traffic.l2_and_dram.dram_written);
   const double kept = std::min(written, gpu.memory.dirty_bytes());
   const double rate = gpu.memory.dram_bytes_per_cycle(clock_mhz);
-  budget.dram = (static_cast<double>(traffic.dram_read) + written - kept) / rate;
+  budget.dram = (static_cast<double>(traffic.l2_and_dram.dram_read) + written - kept) / rate;
   budget.dram_behind = kept / rate;
   return budget;
 }
 
 MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms) {
-  traffic.dram_written -= WorkSchedule::partial_sum_bytes(kernel, sms);
-  traffic.dram_written /= kernel.split_k;
+  traffic.l2_and_dram.dram_written -= WorkSchedule::partial_sum_bytes(kernel, sms);
+  traffic.l2_and_dram.dram_written /= kernel.split_k;
   return traffic;
 }
 

@@ -167,7 +167,7 @@ class GemmSimulator::Impl {
                            const SamplingResult& sampling) const {
     MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
     if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
-      static_cast<MemoryBytes&>(traffic) = gpu_.memory_counters();
+      traffic.l2_and_dram = gpu_.memory_counters();
     }
     return traffic;
   }

@@ -42,7 +42,7 @@ struct GemmRun {
   /// Bytes of the launch: counted where all SMs were simulated, else in closed form; and those of
   /// the second kernel of split-K, which is not simulated.
   MemoryTraffic traffic;
-  MemoryBytes reduction;
+  ReductionBytes reduction;
   CycleBudget budget;
   /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
   std::optional<Activity> activity;

@@ -14,6 +14,10 @@ struct MemoryBytes {
 
   std::int64_t l2() const { return l2_read + l2_written; }
   std::int64_t dram() const { return dram_read + dram_written; }
+  /// Of the bytes that SMs read, those that DRAM did not deliver.
+  double l2_hit_ratio() const {
+    return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);
+  }
 
   MemoryBytes& operator+=(const MemoryBytes& other) {
     l2_read += other.l2_read;

@@ -144,11 +144,11 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "padding", variant.padding);
   visit(kNoGroup, "bound_by", report_name(Bottleneck(variant).bound()));
   const MemoryTraffic& traffic = variant.traffic;
-  visit("bytes", "hbm", traffic.dram());
-  visit("bytes", "hbm_read", traffic.dram_read);
-  visit("bytes", "hbm_written", traffic.dram_written);
-  visit("bytes", "l2", traffic.l2());
-  visit("bytes", "l2_hit_ratio", traffic.l2_hit_ratio());
+  visit("bytes", "hbm", traffic.l2_and_dram.dram());
+  visit("bytes", "hbm_read", traffic.l2_and_dram.dram_read);
+  visit("bytes", "hbm_written", traffic.l2_and_dram.dram_written);
+  visit("bytes", "l2", traffic.l2_and_dram.l2());
+  visit("bytes", "l2_hit_ratio", traffic.l2_and_dram.l2_hit_ratio());
   visit("bytes", "smem", traffic.shared_memory());
   visit("busy_cycles", "tensor", variant.budget.tensor);
   visit("busy_cycles", "operand_fetch", variant.budget.operand_fetch);

@@ -92,8 +92,8 @@ double busy_sms(const VariantResult& figures, int sms) {
 void add_copies(const MemoryTraffic& traffic, double switching, double live,
                 energy::EventCounts& counts) {
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
-  const auto from_l2 = static_cast<double>(traffic.l2());
-  const auto from_hbm = static_cast<double>(traffic.dram());
+  const auto from_l2 = static_cast<double>(traffic.l2_and_dram.l2());
+  const auto from_hbm = static_cast<double>(traffic.l2_and_dram.dram());
   counts.add(Event::kRegisterWrite, fragments, switching * live);
   counts.add(Event::kSharedMemoryRead, fragments, switching * live);
   counts.add(Event::kSharedMemoryWrite, static_cast<double>(traffic.shared_memory_written),

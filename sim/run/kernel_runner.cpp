@@ -55,7 +55,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
   result.activity = run.activity;
   result.traffic = run.traffic;
-  result.traffic += run.reduction;
+  result.traffic.l2_and_dram += run.reduction.moved();
   result.budget = run.budget;
   result.budget.reduction = run.form.reduction_us() * run.clock_mhz;
   result.executed_share = share;

@@ -327,14 +327,14 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reu
   const std::int64_t partial_sums = WorkSchedule::partial_sum_bytes(kernel, sms);
   MemoryTraffic traffic;
   traffic.shared_memory_read = fragment_bytes(kernel);
-  traffic.l2_read = l2_read_bytes(kernel) + partial_sums;
+  traffic.l2_and_dram.l2_read = l2_read_bytes(kernel) + partial_sums;
   traffic.shared_memory_written = copied_bytes(kernel);
   traffic.shared_memory_multiplied = multiplied_bytes(kernel);
-  traffic.l2_written = stored_bytes(kernel) + partial_sums;
+  traffic.l2_and_dram.l2_written = stored_bytes(kernel) + partial_sums;
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
-  traffic.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
-  traffic.dram_written = traffic.l2_written;
+  traffic.l2_and_dram.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
+  traffic.l2_and_dram.dram_written = traffic.l2_and_dram.l2_written;
   return traffic;
 }
 

@@ -70,9 +70,9 @@ void expect_conserved(const GemmProblem& problem, const GemmRun& run, const GpuS
   const double dram = gpu.memory.dram_bytes_per_cycle(run.clock_mhz);
   const double kept = static_cast<double>(gpu.memory.dirty_bytes());
   EXPECT_GE(cycles * dram, least.read + std::max(0.0, least.written - kept)) << name;
-  EXPECT_GE(static_cast<double>(run.traffic.dram_read) + 1, least.read) << name;
-  EXPECT_LE(run.traffic.dram_read, run.traffic.l2_read) << name;
-  EXPECT_GE(static_cast<double>(run.traffic.l2_written), least.written) << name;
+  EXPECT_GE(static_cast<double>(run.traffic.l2_and_dram.dram_read) + 1, least.read) << name;
+  EXPECT_LE(run.traffic.l2_and_dram.dram_read, run.traffic.l2_and_dram.l2_read) << name;
+  EXPECT_GE(static_cast<double>(run.traffic.l2_and_dram.l2_written), least.written) << name;
 }
 
 TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {

@@ -47,7 +47,7 @@ std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate =
     std::vector<Figures> all;
     for (const GemmProblem& problem : problems) {
       const GemmRun run = simulator.run(problem, overrides, nullptr);
-      all.push_back({run.cycles, run.traffic.dram(), run.traffic.l2()});
+      all.push_back({run.cycles, run.traffic.l2_and_dram.dram(), run.traffic.l2_and_dram.l2()});
     }
     return all;
   });

@@ -27,9 +27,9 @@ void expect_all_is_read(const std::string& name, Decomposition decomposition) {
     overrides.decomposition = decomposition;
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     const GemmKernel kernel = choose_kernel(problem, overrides, gpu.kernel_target(), false);
-    EXPECT_GE(run.traffic.dram_read, compulsory_bytes(kernel))
+    EXPECT_GE(run.traffic.l2_and_dram.dram_read, compulsory_bytes(kernel))
         << name << " " << problem.shape.m << "x" << problem.shape.n << "x" << problem.shape.k;
-    EXPECT_LE(run.traffic.dram_read, run.traffic.l2_read);
+    EXPECT_LE(run.traffic.l2_and_dram.dram_read, run.traffic.l2_and_dram.l2_read);
   }
 }
 

@@ -144,12 +144,16 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
 TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
   for (const Launch& launch : launches_) {
     const double before = total_uj(launch, power_);
-    for (const auto bytes : std::initializer_list<std::int64_t MemoryTraffic::*>{
-             &MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written,
-             &MemoryTraffic::l2_read, &MemoryTraffic::l2_written, &MemoryTraffic::dram_read,
-             &MemoryTraffic::dram_written}) {
+    for (const auto bytes :
+         {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written}) {
       Launch more = launch;
       more.figures.traffic.*bytes += 1 << 20;
+      EXPECT_GT(total_uj(more, power_), before);
+    }
+    for (const auto bytes : {&MemoryBytes::l2_read, &MemoryBytes::l2_written,
+                             &MemoryBytes::dram_read, &MemoryBytes::dram_written}) {
+      Launch more = launch;
+      more.figures.traffic.l2_and_dram.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
     }
     Launch half = launch;

@@ -101,14 +101,14 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
       ++launches;
       MemoryTraffic traffic =
           closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
-      const MemoryBytes reduction = reduction_bytes(*kernel, gpu.memory);
-      traffic += reduction;
+      const ReductionBytes reduction = reduction_bytes(*kernel, gpu.memory);
+      traffic.l2_and_dram += reduction.moved();
       SCOPED_TRACE(describe(*kernel, name));
-      EXPECT_GE(traffic.dram_read, compulsory_bytes(*kernel) + reduction.dram_read);
-      EXPECT_LE(reduction.dram_read, reduction.l2_read);
-      EXPECT_LE(traffic.dram_read, traffic.l2_read);
-      EXPECT_GE(traffic.l2_hit_ratio(), 0);
-      EXPECT_LE(traffic.l2_hit_ratio(), 1);
+      EXPECT_GE(traffic.l2_and_dram.dram_read, compulsory_bytes(*kernel) + reduction.spilled);
+      EXPECT_LE(reduction.spilled, reduction.partial_sums);
+      EXPECT_LE(traffic.l2_and_dram.dram_read, traffic.l2_and_dram.l2_read);
+      EXPECT_GE(traffic.l2_and_dram.l2_hit_ratio(), 0);
+      EXPECT_LE(traffic.l2_and_dram.l2_hit_ratio(), 1);
     }
   }
   EXPECT_GT(launches, 10000);

@@ -137,8 +137,9 @@ TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
     for (auto* code : {&program.prologue, &program.loop}) {
       std::erase_if(*code, [](const WarpInstruction& i) { return i.operand == Operand::kB; });
     }
-    return Bytes{fragment_bytes(kernel, program), run.traffic.l2_read - kernel.tiles_m() * b,
-                 run.traffic.dram_read - b};
+    return Bytes{fragment_bytes(kernel, program),
+                 run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
+                 run.traffic.l2_and_dram.dram_read - b};
   };
   const Bytes dense = bytes_of_a(false);
   const Bytes sparse = bytes_of_a(true);

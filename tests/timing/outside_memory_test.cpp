@@ -37,7 +37,7 @@ TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
     memory.read_bytes = memory.written_bytes = memory.refreshes = 0;
     const GemmRun run =
         simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
-    EXPECT_EQ(memory.read_bytes, run.traffic.l2_read);
+    EXPECT_EQ(memory.read_bytes, run.traffic.l2_and_dram.l2_read);
     EXPECT_EQ(memory.written_bytes, 640 * 512 * 2);
     // Its channel is the bound.
     const double busy_ns = static_cast<double>(memory.read_bytes + memory.written_bytes) /

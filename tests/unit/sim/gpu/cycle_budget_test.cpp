@@ -47,25 +47,25 @@ TEST_F(CycleBudgetOf, OperandFetchIsWhatItsPortsAddToTheProducts) {
 
 TEST_F(CycleBudgetOf, ThePortOfAnSmIsTheLargerOfWhatItReadsAndWrites) {
   MemoryTraffic traffic;
-  traffic.l2_read = 128000;
-  traffic.l2_written = 64000;
+  traffic.l2_and_dram.l2_read = 128000;
+  traffic.l2_and_dram.l2_written = 64000;
   // Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle.
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).sm_port, 2000.0 / 64);
-  traffic.l2_written = 256000;
+  traffic.l2_and_dram.l2_written = 256000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).sm_port, 4000.0 / 64);
 }
 
 TEST_F(CycleBudgetOf, TheL2IsWhatItReadsAndWritesTogether) {
   gpu.memory.l2_bytes_per_cycle = 1000;
   MemoryTraffic traffic;
-  traffic.l2_read = 128000;
-  traffic.l2_written = 64000;
+  traffic.l2_and_dram.l2_read = 128000;
+  traffic.l2_and_dram.l2_written = 64000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).l2, 192);
 }
 
 TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
   MemoryTraffic traffic;
-  traffic.dram_read = 1 << 30;
+  traffic.l2_and_dram.dram_read = 1 << 30;
   const double bytes_per_us = gpu.memory.dram_bytes_per_cycle(1);
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 1410.0 * (1 << 30) / bytes_per_us);
   EXPECT_DOUBLE_EQ(budget(kernel, traffic, 705).dram, 705.0 * (1 << 30) / bytes_per_us);
@@ -73,9 +73,9 @@ TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
 
 TEST_F(CycleBudgetOf, DramHasNoWorkWithDThatTheL2MayKeep) {
   MemoryTraffic traffic;
-  traffic.dram_written = gpu.memory.l2_capacity.count() / 4;
+  traffic.l2_and_dram.dram_written = gpu.memory.l2_capacity.count() / 4;
   EXPECT_EQ(budget(kernel, traffic).dram, 0);
-  traffic.dram_written += 1000000;
+  traffic.l2_and_dram.dram_written += 1000000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 1e6 / gpu.memory.dram_bytes_per_cycle(1410));
 }
 
@@ -88,7 +88,7 @@ TEST_F(CycleBudgetOf, SharedMemoryIsWhatTheCtasOfTheBusiestSmReadAndWrite) {
 
 TEST_F(CycleBudgetOf, SharedMemoryCountsTilesTwiceThatPassTheL1OnTheirWayToRegisters) {
   MemoryTraffic traffic;
-  traffic.l2_read = traffic.shared_memory_written = 128 * 1000;
+  traffic.l2_and_dram.l2_read = traffic.shared_memory_written = 128 * 1000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).shared_memory, 2 * 1000.0 / 128);
   gpu.sm.async_copy_bytes = 0;
   const GemmKernel staged = kernel_with({GemmShape{128, 128, 32}, 2, 1});
@@ -127,7 +127,7 @@ TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEach
   const GemmKernel cluster = kernel_with({GemmShape{128, 256, 64}, {}, {}}, problem);
   ASSERT_TRUE(cluster.multicast());
   MemoryTraffic traffic;
-  traffic.l2_read = 512 * 1000;
+  traffic.l2_and_dram.l2_read = 512 * 1000;
   traffic.shared_memory_written = 512 * 1600;
   const double port = gpu.memory.sm_port_bytes_per_cycle;
   EXPECT_DOUBLE_EQ(budget(cluster, traffic).sm_port, 4 * 1600 / port);

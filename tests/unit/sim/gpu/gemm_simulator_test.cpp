@@ -249,18 +249,21 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   const GemmShape shape{1088, 128, 1088};
   const GemmRun run = run_stream_k(simulator, shape);
   ASSERT_TRUE(run.kernel.stream_k);
-  EXPECT_EQ(run.traffic.dram_read, 2 * (shape.m + shape.n) * shape.k);  // A and B, once each
+  EXPECT_EQ(run.traffic.l2_and_dram.dram_read,
+            2 * (shape.m + shape.n) * shape.k);  // A and B, once each
   // Partial sums are counted in closed form as the memory counts them.
   const GemmKernel kernel =
       choose_kernel({shape, 1, DataType::kF16, false}, {{}, {}, {}, Decomposition::kStreamK},
                     load_architecture("a40").gpu.kernel_target(), false);
   const MemorySpec memory = load_architecture("a40").gpu.memory;
   const MemoryTraffic form = closed_form_traffic(kernel, GridReuse(kernel, memory, 84), 84);
-  EXPECT_GT(form.dram_written, 4 * shape.m * shape.n);
-  EXPECT_NEAR(static_cast<double>(form.dram_written), static_cast<double>(run.traffic.dram_written),
-              0.01 * static_cast<double>(form.dram_written));
-  EXPECT_NEAR(static_cast<double>(form.l2()), static_cast<double>(run.traffic.l2()),
-              0.01 * static_cast<double>(form.l2()));
+  EXPECT_GT(form.l2_and_dram.dram_written, 4 * shape.m * shape.n);
+  EXPECT_NEAR(static_cast<double>(form.l2_and_dram.dram_written),
+              static_cast<double>(run.traffic.l2_and_dram.dram_written),
+              0.01 * static_cast<double>(form.l2_and_dram.dram_written));
+  EXPECT_NEAR(static_cast<double>(form.l2_and_dram.l2()),
+              static_cast<double>(run.traffic.l2_and_dram.l2()),
+              0.01 * static_cast<double>(form.l2_and_dram.l2()));
 }
 
 TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
@@ -320,9 +323,9 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
     return in_child<std::int64_t>(5, [&] {
       GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate, ""});
       const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
-      return std::vector<std::int64_t>{run.cycles, run.traffic.l2_read, run.traffic.dram_read,
-                                       run.traffic.dram_written,
-                                       run.activity ? run.activity->executed_macs : -1};
+      return std::vector<std::int64_t>{
+          run.cycles, run.traffic.l2_and_dram.l2_read, run.traffic.l2_and_dram.dram_read,
+          run.traffic.l2_and_dram.dram_written, run.activity ? run.activity->executed_macs : -1};
     });
   };
   EXPECT_EQ(run_all(true), run_all(false));

@@ -106,23 +106,26 @@ TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
     return choose_kernel(problem, {{{128, 128, 32}}, 3, slices}, a100().kernel_target(), false);
   };
   const MemorySpec& memory = a100().memory;
-  EXPECT_EQ(reduction_bytes(kernel(large, 1), memory).l2_read, 0);
-  const MemoryBytes kept = reduction_bytes(kernel(small, 4), memory);
-  EXPECT_EQ(kept.l2_read, 4 * 4 * 512 * 512);
-  EXPECT_EQ(kept.l2_written, 2 * 512 * 512);
-  EXPECT_EQ(kept.dram_written, kept.l2_written);
-  EXPECT_EQ(kept.dram_read, 0);
-  const MemoryBytes lost = reduction_bytes(kernel(large, 16), memory);
-  EXPECT_EQ(lost.l2_read, std::int64_t{16} * 4 * 4096 * 4096);
-  EXPECT_EQ(lost.dram_read, lost.l2_read - memory.l2_capacity.count());
+  EXPECT_EQ(reduction_bytes(kernel(large, 1), memory).partial_sums, 0);
+  const ReductionBytes kept = reduction_bytes(kernel(small, 4), memory);
+  EXPECT_EQ(kept.partial_sums, 4 * 4 * 512 * 512);
+  EXPECT_EQ(kept.stored, 2 * 512 * 512);
+  const MemoryBytes moved = kept.moved();
+  EXPECT_EQ(moved.l2_read, kept.partial_sums);
+  EXPECT_EQ(moved.l2_written, kept.stored);
+  EXPECT_EQ(moved.dram_written, kept.stored);
+  EXPECT_EQ(kept.spilled, 0);
+  const ReductionBytes lost = reduction_bytes(kernel(large, 16), memory);
+  EXPECT_EQ(lost.partial_sums, std::int64_t{16} * 4 * 4096 * 4096);
+  EXPECT_EQ(lost.spilled, lost.partial_sums - memory.l2_capacity.count());
   // DRAM takes them behind the main loop and delivers them to the second kernel.
-  const double us = static_cast<double>(lost.dram_read) /
+  const double us = static_cast<double>(lost.spilled) /
                     (memory.dram_bytes_per_cycle(a100().boost_clock_mhz) * a100().boost_clock_mhz);
   const KernelEstimate form = estimate(kernel(large, 16), a100().kernel_target());
   EXPECT_DOUBLE_EQ(form.reduction_us(), us);
   EXPECT_GT(form.dram_us, us);
   EXPECT_LT(estimate(kernel(small, 4), a100().kernel_target()).reduction_us(),
-            static_cast<double>(kept.l2_read) / 1e6);  // faster than a TB/s
+            static_cast<double>(kept.partial_sums) / 1e6);  // faster than a TB/s
 }
 
 TEST(GridReuse, TheClosedFormWaitsLessForDramToo) {
