@@ -100,7 +100,6 @@ void WarpgroupUnit::begin_next() {
   const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.async_mma_interval_cycles());
   multiplied_ = std::max(begin + interval, operands_there);
   next_begin_ = begin;
-  ++statistics_.instructions;
   statistics_.macs += instruction.macs();
   statistics_.shared_memory_bytes += bytes.count();
   statistics_.busy_cycles += cycles;

@@ -29,7 +29,6 @@ class WarpgroupUnit : public Module {
   static constexpr int kWarps = mma::kWarpsPerWarpgroup;
 
   struct Statistics {
-    std::int64_t instructions = 0;
     std::int64_t macs = 0;                 ///< executed
     std::int64_t shared_memory_bytes = 0;  ///< operands read
     std::int64_t busy_cycles = 0;          ///< of each tensor core, multiplying
