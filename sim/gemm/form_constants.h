@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 namespace sptc::sim {
 
 // Constants of the closed forms (kernel_estimate.h) beside those of a GPU and its library. What
@@ -57,8 +59,24 @@ struct CommonConstants {
 };
 inline constexpr CommonConstants kBothForms;
 
+// Each list names every number once: one more in the struct, or one that is no double, does not
+// compile.
+consteval int count_numbers(const FormConstants& form) {
+  const auto& [l2_overlap, latency_overlap, lone_warps, first_fill, next_fill, store_wait,
+               barrier_cycles] = form;
+  return static_cast<int>(std::array{l2_overlap, latency_overlap, lone_warps, first_fill, next_fill,
+                                     store_wait, barrier_cycles}
+                              .size());
+}
+consteval int count_numbers(const CommonConstants& both) {
+  const auto& [data_path_overlap, other_tile, one_by_one_cycles, readers_in_step,
+               l2_share_of_operand, enough_warps] = both;
+  return static_cast<int>(std::array{data_path_overlap, other_tile, one_by_one_cycles,
+                                     readers_in_step, l2_share_of_operand, enough_warps}
+                              .size());
+}
+
 /// How many numbers stand behind the form of every GPU beside its own.
-inline constexpr int kNumbersOfForm =
-    (sizeof(FormConstants) + sizeof(CommonConstants)) / sizeof(double);
+inline constexpr int kNumbersOfForm = count_numbers(kGpuForm) + count_numbers(kBothForms);
 
 }  // namespace sptc::sim
