@@ -281,6 +281,40 @@ void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelE
   times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
+/// Cycles for which a k-tile is waited for, as many as are under way at once, and what comes one
+/// behind the other where it is waited for by itself. The busiest SM runs `most` CTAs.
+double wait_of_k_tile(const FormConstants& constants, const GemmKernel& kernel,
+                      const KernelTarget& target, double most, KernelEstimate& times) {
+  double cycles = target.memory.dram_latency_cycles() + constants.barrier_cycles;
+  if (waits_for_each(kernel, target)) {
+    cycles = target.memory.dram_latency_cycles() + kBothForms.one_by_one_cycles;
+    times.serial.sm_port = 1;
+    // The next k-tile is asked for before the first k-step and waited for before the last one; by a
+    // producer warp when a stage is free, which it is when the k-tile in the other one has come.
+    times.serial.data_path = kernel.persistent() ? 0 : 1.0 / kernel.k_steps_per_tile();
+  }
+  if (kernel.stages == 1 && !kernel.staged_in_registers()) {
+    // Nothing is under way while a k-tile is multiplied: only other CTAs of the SM fill that time.
+    const double side_by_side = std::clamp<double>(most, 1, kernel.ctas_per_sm);
+    times.serial.sm_port = times.serial.data_path = 1 / side_by_side;
+  }
+  return cycles;
+}
+
+/// Stream-K: partial sums are stored, a flag is read, then the sums: once for each CTA.
+void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
+  const MemorySpec& memory = target.memory;
+  const double cycles_per_us = target.boost_clock_mhz;
+  const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
+  times.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
+  // As of split-K, the L2 keeps what it can until it is read.
+  const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
+  times.dram_us += lost / dram_bytes_per_us(target);
+  const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
+  times.fill_us += (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
+                   cycles_per_us;
+}
+
 /// What both closed forms have in common: all but overlap, main loop and persistence.
 KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
                              const KernelTarget& target, const DeliveredBytes& delivered) {
@@ -293,19 +327,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   KernelEstimate result;
   result.l2_overlap = constants.l2_overlap;
   result.latency_overlap = constants.latency_overlap;
-  double of_k_tile = memory.dram_latency_cycles() + constants.barrier_cycles;
-  if (waits_for_each(kernel, target)) {
-    of_k_tile = memory.dram_latency_cycles() + kBothForms.one_by_one_cycles;
-    result.serial.sm_port = 1;
-    // The next k-tile is asked for before the first k-step and waited for before the last one; by a
-    // producer warp when a stage is free, which it is when the k-tile in the other one has come.
-    result.serial.data_path = kernel.persistent() ? 0 : 1.0 / kernel.k_steps_per_tile();
-  }
-  if (kernel.stages == 1 && !kernel.staged_in_registers()) {
-    // Nothing is under way while a k-tile is multiplied: only other CTAs of the SM fill that time.
-    const double side_by_side = std::clamp<double>(most, 1, kernel.ctas_per_sm);
-    result.serial.sm_port = result.serial.data_path = 1 / side_by_side;
-  }
+  const double of_k_tile = wait_of_k_tile(constants, kernel, target, most, result);
   const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
   result.tensor_us = busiest / cycles_per_us;
   result.load_us = mean / cycles_per_us;
@@ -333,16 +355,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
        store * constants.store_wait * std::max(0.0, most - 1)) /
       cycles_per_us;
   if (kernel.stream_k()) {
-    const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
-    result.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
-    // As of split-K, the L2 keeps what it can until it is read.
-    const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
-    result.dram_us += lost / dram_bytes_per_us(target);
-    // Partial sums are stored, a flag is read, then the sums: once for each CTA.
-    const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
-    result.fill_us +=
-        (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
-        cycles_per_us;
+    add_partial_sums(kernel, target, result);
   }
   result.launch_us = target.library.launch_us;
   if (kernel.split_k > 1) {
