@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -247,6 +248,31 @@ std::vector<Operation> prepare(const Workload& workload, const RunOptions& optio
   return operations;
 }
 
+using Progress = std::function<void(std::size_t done)>;
+
+/// Each operation by itself, as dense and as sparse weights go through it.
+std::vector<OperationResult> run_each(const std::vector<Operation>& operations, const GpuSpec& gpu,
+                                      const RunOptions& options, const DataSource& values,
+                                      const Progress& report_progress, KernelRunner& kernels) {
+  if (options.fidelity == Fidelity::kDatapath) {
+    std::for_each(operations.begin(), operations.end(), require_operand_memory);
+  }
+  std::vector<OperationResult> results;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Operation& op = operations[i];
+    report_progress(i);
+    OperationResult row = header(op, options);
+    if (runs_dense(op, options.variants)) {
+      row.dense = run_variant(op, false, gpu, options, values, kernels);
+    }
+    if (runs_sparse(op, options.variants)) {
+      row.sparse = run_variant(op, true, gpu, options, values, kernels);
+    }
+    results.push_back(std::move(row));
+  }
+  return results;
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions(const Architecture& architecture) {
@@ -333,7 +359,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
-  const auto report_progress = [&](std::size_t done) {
+  const Progress report_progress = [&](std::size_t done) {
     if (progress) {
       progress(done, operations.size(), done < operations.size() ? operations[done].name : "");
     }
@@ -347,21 +373,8 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
                                   report_progress, result.operations);
   } else {
-    if (options.fidelity == Fidelity::kDatapath) {
-      std::for_each(operations.begin(), operations.end(), require_operand_memory);
-    }
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      const Operation& op = operations[i];
-      report_progress(i);
-      OperationResult row = header(op, options);
-      if (runs_dense(op, options.variants)) {
-        row.dense = run_variant(op, false, architecture.gpu, options, values, kernels);
-      }
-      if (runs_sparse(op, options.variants)) {
-        row.sparse = run_variant(op, true, architecture.gpu, options, values, kernels);
-      }
-      result.operations.push_back(std::move(row));
-    }
+    result.operations =
+        run_each(operations, architecture.gpu, options, values, report_progress, kernels);
   }
   report_progress(operations.size());
   if (options.explained && options.fidelity == Fidelity::kAnalytic) {
