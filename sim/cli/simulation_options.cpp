@@ -86,6 +86,14 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
 }  // namespace
 
 void SimulationOptions::add_to(CLI::App& command) {
+  add_machine_and_values(command);
+  energy.add_to(command);
+  add_kernel(command);
+  add_extent_of_simulation(command);
+  add_report(command);
+}
+
+void SimulationOptions::add_machine_and_values(CLI::App& command) {
   command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
@@ -130,7 +138,9 @@ void SimulationOptions::add_to(CLI::App& command) {
                   "power limit allows, up to boost")
       ->type_name("boost|sustained|limited|MHZ")
       ->capture_default_str();
-  energy.add_to(command);
+}
+
+void SimulationOptions::add_kernel(CLI::App& command) {
   command.add_option("--tile", tile, "CTA tile instead of the heuristic's")->type_name("MxNxK");
   command.add_option("--stages", stages, "pipeline stages instead of the heuristic's")
       ->type_name("N");
@@ -141,6 +151,9 @@ void SimulationOptions::add_to(CLI::App& command) {
                   "an output tile, or with --split-k a slice of one, for each CTA, or as many "
                   "k-tiles for each (default: the heuristic's)")
       ->type_name("data-parallel|stream-k");
+}
+
+void SimulationOptions::add_extent_of_simulation(CLI::App& command) {
   command.add_option("--seed", seed, "of generated operands and samples")
       ->type_name("N")
       ->capture_default_str();
@@ -153,6 +166,9 @@ void SimulationOptions::add_to(CLI::App& command) {
   command.add_flag(
       "--no-extrapolate", no_extrapolate,
       "simulate every cycle instead of multiplying a detected period (datapath always does)");
+}
+
+void SimulationOptions::add_report(CLI::App& command) {
   command.add_option("--format", format, "of the report")
       ->type_name("text|json|csv")
       ->capture_default_str();

@@ -46,6 +46,12 @@ struct SimulationOptions {
 
   /// Declares all of them on `command`.
   void add_to(CLI::App& command);
+
+ private:
+  void add_machine_and_values(CLI::App& command);
+  void add_kernel(CLI::App& command);
+  void add_extent_of_simulation(CLI::App& command);
+  void add_report(CLI::App& command);
 };
 
 /// Throws InputError where an option has no valid value or two contradict each other.
