@@ -168,6 +168,12 @@ void Followers::look_at_uses(std::int64_t now) {
 }
 
 // --- what the followers do
+//
+// begin_segment() repeats the first copies of a leader: plan_repeat() plans each for its cycle, and
+// make_transactions() makes it then. When all of a k-tile has come, plan_use() plans its use; use()
+// repeats the copies that the leader made behind that k-tile and, behind the last one of the
+// segment, the stores, whose end is that of the segment: end_segment(). What no leader has shown
+// yet stays pending, and is tried again when one has shown more: retry().
 
 std::int64_t Followers::take_cta(int sm) {
   std::int64_t& taken = ctas_of_sm_[static_cast<std::size_t>(sm)];
@@ -347,7 +353,7 @@ void Followers::use(const Action& action) {
   const std::int64_t end = log_.persistent() ? place.tiles : place.segment_end();
   Pending what{
       Pending::Kind::kCopies, place.reference, 0, action.tile, in_segment, place.cta, action.cycle};
-  if (log_.copies_behind(action.tile - first, end - first)) {
+  if (log_.asks_behind(action.tile - first, end - first)) {
     repeat(action.place, what);
   }
   if (last) {

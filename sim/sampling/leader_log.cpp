@@ -102,11 +102,11 @@ void LeaderLog::begin_cta(std::size_t leader, std::size_t number, std::int64_t c
     }
     for (std::size_t i = 0; i < segment.tiles.size(); ++i) {
       const std::int64_t tile = segment.first_tile + static_cast<std::int64_t>(i);
-      segment.tiles[i].first = i == 0;
-      segment.tiles[i].behind.delay = staged_ ? nullptr : &delay_[i == 0 ? 0 : 1];
-      segment.tiles[i].copies =
-          copies_behind(tile - first, end - first) && !beyond_edge(cta, tile + distance_);
-      some_copy_ = some_copy_ || segment.tiles[i].copies;
+      segment.tiles[i].first_of_segment = i == 0;
+      segment.tiles[i].copies_behind.delay = staged_ ? nullptr : &delay_[i == 0 ? 0 : 1];
+      segment.tiles[i].has_copies =
+          asks_behind(tile - first, end - first) && !beyond_edge(cta, tile + distance_);
+      some_copy_ = some_copy_ || segment.tiles[i].has_copies;
     }
   }
   begin_segment({&place, first_segment}, now);
@@ -199,7 +199,7 @@ LeaderLog::Phase& LeaderLog::phase_of_copy(const RequestInfo& info, const Found&
     const std::int64_t behind = info.tile - distance_;
     Segment& at = find(info.asking_cta, behind).in();
     tiles_ahead = distance_;
-    return at.tiles[static_cast<std::size_t>(behind - at.first_tile)].behind;
+    return at.tiles[static_cast<std::size_t>(behind - at.first_tile)].copies_behind;
   }
   tiles_ahead = info.tile - first;
   return persistent_ ? find(info.asking_cta, 0).in().start : segment.start;
@@ -229,10 +229,10 @@ void LeaderLog::add_beyond_edge(Phase& phase, const RequestInfo& info, bool writ
   }
 }
 
-bool LeaderLog::note_used(std::int64_t cta, std::int64_t number, std::int64_t cycle) {
-  const Found found = find(cta, number);
+bool LeaderLog::note_used(std::int64_t cta, std::int64_t k_tile, std::int64_t cycle) {
+  const Found found = find(cta, k_tile);
   Segment& segment = found.in();
-  const auto index = static_cast<std::size_t>(number - segment.first_tile);
+  const auto index = static_cast<std::size_t>(k_tile - segment.first_tile);
   Tile& tile = segment.tiles[index];
   tile.used = std::max(tile.used, cycle);
   if (++tile.warps < kernel_->warps_per_cta) {
@@ -245,9 +245,9 @@ bool LeaderLog::note_used(std::int64_t cta, std::int64_t number, std::int64_t cy
     before = &found.place->segments[found.segment - 1].tiles.back();
   }
   note_step(before, tile);
-  tile.behind.anchor = tile.used;
-  note_delay(tile.behind);
-  if (tile.copies) {
+  tile.copies_behind.anchor = tile.used;
+  note_delay(tile.copies_behind);
+  if (tile.has_copies) {
     latest_copying_ = &tile;
   }
   if (index + 1 == segment.tiles.size()) {
@@ -259,42 +259,42 @@ bool LeaderLog::note_used(std::int64_t cta, std::int64_t number, std::int64_t cy
 }
 
 void LeaderLog::note_step(const Tile* before, Tile& tile) {
-  tile.last = tile.there[1] >= tile.there[0] ? 1 : 0;
-  tile.gap = tile.used - tile.there[tile.last];
-  std::int64_t& least_gap = gaps_[tile.last].least;
-  least_gap = std::min(least_gap, tile.gap);
+  tile.last_operand = tile.there[1] >= tile.there[0] ? 1 : 0;
+  tile.arrival_to_use = tile.used - tile.there[tile.last_operand];
+  std::int64_t& least_gap = gaps_[tile.last_operand].least;
+  least_gap = std::min(least_gap, tile.arrival_to_use);
   if (before != nullptr) {
-    tile.since = tile.used - before->used;
-    if (tile.gap > least_gap + kSoon && !comes_late(tile)) {
-      std::int64_t& least = step_[tile.first ? 0 : 1];
-      least = std::min(least, tile.since);
+    tile.since_previous = tile.used - before->used;
+    if (tile.arrival_to_use > least_gap + kSoon && !comes_late(tile)) {
+      std::int64_t& least = step_[tile.first_of_segment ? 0 : 1];
+      least = std::min(least, tile.since_previous);
     }
   }
   classify(tile);
 }
 
 bool LeaderLog::comes_late(const Tile& tile) const {
-  return distance_ > 1 && tile.gap < tile.since / kLateShare;
+  return distance_ > 1 && tile.arrival_to_use < tile.since_previous / kLateShare;
 }
 
 void LeaderLog::classify(Tile& tile) {
-  Gap& of_last = gaps_[tile.last];
-  const std::int64_t gap = tile.gap - of_last.least;  // beyond what it takes at least
+  Gap& of_last = gaps_[tile.last_operand];
+  const std::int64_t gap = tile.arrival_to_use - of_last.least;  // beyond what it takes at least
   tile.waited = gap <= kSoon;
-  if (tile.since > 0) {
-    const bool known = knows_step(tile.first);
-    const std::int64_t least = step(tile.first);
-    if (known && tile.gap > least) {
+  if (tile.since_previous > 0) {
+    const bool known = knows_step(tile.first_of_segment);
+    const std::int64_t least = step(tile.first_of_segment);
+    if (known && tile.arrival_to_use > least) {
       // Longer than a k-tile takes: it waited for its turn, behind other CTAs of the SM.
       tile.waited = false;
       return;
     }
-    const std::int64_t more = tile.since - least;
+    const std::int64_t more = tile.since_previous - least;
     tile.waited =
         tile.waited || (known ? more > kStepSpread && gap <= more + kSoon : comes_late(tile));
   }
   if (tile.waited) {
-    of_last.sum += tile.gap;
+    of_last.sum += tile.arrival_to_use;
     ++of_last.count;
     of_last.mean = (of_last.sum + of_last.count / 2) / of_last.count;
   } else if (of_last.count == 0) {
@@ -309,8 +309,8 @@ std::int64_t LeaderLog::usable(const OfOperands& there, const Tile* shown) const
   std::int64_t cycle = kNever;
   for (std::size_t i = 0; i < there.size(); ++i) {
     // What never came last is taken for the other.
-    const bool as_shown = shown != nullptr && shown->waited && shown->last == i;
-    const std::int64_t gap = as_shown                    ? shown->gap
+    const bool as_shown = shown != nullptr && shown->waited && shown->last_operand == i;
+    const std::int64_t gap = as_shown                    ? shown->arrival_to_use
                              : gaps_[i].mean == kUnknown ? gaps_[1 - i].mean
                                                          : gaps_[i].mean;
     cycle = std::max(cycle, there[i] + gap);
@@ -332,7 +332,8 @@ std::int64_t LeaderLog::offset(const Phase& phase, const Transaction& transactio
 }
 
 std::int64_t LeaderLog::step(const Tile& tile) const {
-  return tile.waited ? std::min(step(tile.first), tile.since) : tile.since;
+  return tile.waited ? std::min(step(tile.first_of_segment), tile.since_previous)
+                     : tile.since_previous;
 }
 
 void LeaderLog::start_again() {
@@ -346,7 +347,7 @@ void LeaderLog::start_again() {
         segment.start.repeaters.clear();
         segment.finish.repeaters.clear();
         for (Tile& tile : segment.tiles) {
-          tile.behind.repeaters.clear();
+          tile.copies_behind.repeaters.clear();
           classify(tile);
         }
       }
@@ -392,15 +393,15 @@ LeaderLog::Start LeaderLog::start_of(const Reference& to, std::int64_t tiles) {
 }
 
 LeaderLog::Phase* LeaderLog::copies_behind(const Reference& to, std::int64_t tile) {
-  const bool copies = has(to, tile) && at(to).tiles[static_cast<std::size_t>(tile)].copies;
+  const bool copies = has(to, tile) && at(to).tiles[static_cast<std::size_t>(tile)].has_copies;
   if (Tile* const shown = tile_of(to, tile); copies && shown != nullptr) {
-    return &shown->behind;
+    return &shown->copies_behind;
   }
   if (staged_) {
     return copies ? nullptr : &at_once_;
   }
   if (latest_copying_ != nullptr) {
-    return &latest_copying_->behind;
+    return &latest_copying_->copies_behind;
   }
   return some_copy_ ? nullptr : &at_once_;
 }

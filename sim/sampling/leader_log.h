@@ -16,9 +16,13 @@
 
 namespace sptc::sim {
 
-/// What the simulated SMs of a grid do with their k-tiles, for others to do the same (Followers):
-/// which transactions come how long after the use of a k-tile or the start of a segment of work,
-/// and how long a k-tile takes that did not have to be waited for.
+/// What the simulated SMs of a grid do with their k-tiles, for others to do the same (Followers).
+///
+/// Transactions are noted in phases, by how long they come after what they wait for: the start of a
+/// segment of work (its first copies), the use of a k-tile (the copies of a later one), the use of
+/// the last one (stores). A k-tile is used when the last warp has it. Where a leader waited for its
+/// bytes, a follower uses it as long after its own bytes are there; where it did not, as long after
+/// the k-tile before, for that is how long a k-tile takes.
 class LeaderLog {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 4;
@@ -61,14 +65,15 @@ class LeaderLog {
     std::int64_t used = kNever;        ///< by the last warp
     int warps = 0;                     ///< that use it
     int reads = 0;                     ///< transactions that copy it
-    std::int64_t since = 0;            ///< the use of the one before; of the first one 0
-    bool waited = true;                ///< for its bytes
-    std::size_t last = 0;              ///< of the operands, by index_of()
-    std::int64_t gap = 0;              ///< from when that was there to the use
-    bool first = false;                ///< of a segment
-    bool copies = false;               ///< a later k-tile is asked for behind it
-    Phase behind;                      ///< copies
-    bool known() const { return behind.anchor != kUnknown; }
+    /// Cycles from the use of the k-tile before; of the first one 0.
+    std::int64_t since_previous = 0;
+    bool waited = true;               ///< for its bytes
+    std::size_t last_operand = 0;     ///< that was there, by index_of()
+    std::int64_t arrival_to_use = 0;  ///< cycles from when that was there
+    bool first_of_segment = false;
+    bool has_copies = false;  ///< a later k-tile is asked for behind it
+    Phase copies_behind;
+    bool known() const { return copies_behind.anchor != kUnknown; }
   };
   struct Segment {
     std::int64_t cta = 0;
@@ -107,8 +112,8 @@ class LeaderLog {
   /// those that it has `before`.
   Phase& note(const RequestInfo& info, bool write, std::int64_t now, std::int64_t there,
               std::size_t& before);
-  /// A warp uses k-tile `number`. Whether it was the last warp.
-  bool note_used(std::int64_t cta, std::int64_t number, std::int64_t cycle);
+  /// A warp uses k-tile `k_tile`. Whether it was the last warp.
+  bool note_used(std::int64_t cta, std::int64_t k_tile, std::int64_t cycle);
   std::size_t leader_of(std::int64_t cta) const { return ctas_.at(cta).place->leader; }
 
   /// A segment of a leader, by its number in a place.
@@ -150,7 +155,7 @@ class LeaderLog {
   std::int64_t first_tiles() const { return first_tiles_; }
   bool persistent() const { return persistent_; }
   /// Whether copies come behind tile `tile` of `end`, those that come at the start aside.
-  bool copies_behind(std::int64_t tile, std::int64_t end) const {
+  bool asks_behind(std::int64_t tile, std::int64_t end) const {
     return tile + distance_ >= first_tiles_ && tile + distance_ < end;
   }
   bool staged() const { return staged_; }
