@@ -119,12 +119,14 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic)
            (bytes_of(traffic, Operand::kA, kernel.executed.shape.m, k) +
             bytes_of(traffic, Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
   }
-  double of_warp = bytes_of(traffic, Operand::kA, kernel.warp_tile.m, k) +
-                   bytes_of(traffic, Operand::kB, kernel.warp_tile.n, k);
+  // As loads fill registers: of m8n8k4 two lanes hold each element. Of metadata what is used of
+  // them, with which the form was fitted.
+  double bytes =
+      static_cast<double>(operand_fragment_bytes(kernel)) / static_cast<double>(kernel.ctas());
   if (kernel.instruction.sparse) {
-    of_warp += bytes_of(traffic, Operand::kMetadata, kernel.warp_tile.m, k);
+    bytes += bytes_of(traffic, Operand::kMetadata, kernel.warp_tile.m, k) * kernel.warps();
   }
-  return of_warp * kernel.warps();
+  return bytes;
 }
 
 /// CTAs, and how many of them the busiest SM runs.
@@ -206,15 +208,6 @@ std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTa
       (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
   return {busiest, of_cta / kernel.deepest_slice() * static_cast<double>(kernel.ctas()) /
                        static_cast<double>(target.sms)};
-}
-
-/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
-/// ones.
-double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
-  const auto [ctas, most] = grid_on_gpu(kernel, target);
-  const double whole = target.library.whole_wave_percent / 100;
-  const double even = ctas / static_cast<double>(target.sms) / most;
-  return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
 }
 
 /// Share of the multiply rate that the main loop of the library's dense kernel reaches.
@@ -442,6 +435,13 @@ KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& 
     }
   }
   return result;
+}
+
+double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto [ctas, most] = grid_on_gpu(kernel, target);
+  const double whole = target.library.whole_wave_percent / 100;
+  const double even = ctas / static_cast<double>(target.sms) / most;
+  return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
 }
 
 double k_tile_cycles(const GemmKernel& kernel, const KernelTarget& target) {

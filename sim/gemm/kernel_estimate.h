@@ -65,6 +65,10 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 /// the library: follows it within 6 % on average (configs/CALIBRATION.md).
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
 
+/// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
+/// ones.
+double share_of_waves(const GemmKernel& kernel, const KernelTarget& target);
+
 /// Cycles of an SM for one k-tile of one CTA, at the least: tensor cores at their peak rate, or
 /// operands on their way through shared memory.
 double k_tile_cycles(const GemmKernel& kernel, const KernelTarget& target);

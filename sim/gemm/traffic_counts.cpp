@@ -24,6 +24,15 @@ std::int64_t loaded_bytes(const std::vector<WarpInstruction>& code, std::int64_t
   return bytes;
 }
 
+/// That all warps load with `registers` of them filled in each k-step; warpgroups load none.
+std::int64_t bytes_of_all_steps(const GemmKernel& kernel, std::int64_t registers) {
+  if (kernel.executed.is_asynchronous()) {
+    return 0;
+  }
+  const std::int64_t steps = kernel.k_tiles() * kernel.k_steps_per_tile();
+  return steps * registers * kRegisterBytes * kernel.warps() * kernel.ctas();
+}
+
 /// Bytes of `b_times` times B and `a_times` times A with its metadata, of all GEMMs of the batch.
 std::int64_t operand_bytes(const GemmKernel& kernel, std::int64_t b_times, std::int64_t a_times) {
   const GemmBytes traffic(kernel);
@@ -58,17 +67,17 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel) {
-  if (kernel.executed.is_asynchronous()) {
-    return 0;
-  }
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
   const std::int64_t of_metadata =
       registers.metadata *
       ceil_div(kernel.fragments_m(), std::int64_t{registers.metadata_selectors});
-  const std::int64_t per_step =
-      kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b + of_metadata;
-  const std::int64_t steps = kernel.k_tiles() * kernel.k_steps_per_tile();
-  return steps * per_step * kRegisterBytes * kernel.warps() * kernel.ctas();
+  return operand_fragment_bytes(kernel) + bytes_of_all_steps(kernel, of_metadata);
+}
+
+std::int64_t operand_fragment_bytes(const GemmKernel& kernel) {
+  const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
+  return bytes_of_all_steps(
+      kernel, kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b);
 }
 
 std::int64_t multiplied_bytes(const GemmKernel& kernel) {

@@ -47,6 +47,9 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const WarpProgram& program
 /// none.
 std::int64_t fragment_bytes(const GemmKernel& kernel);
 
+/// Of those, A and B without metadata.
+std::int64_t operand_fragment_bytes(const GemmKernel& kernel);
+
 /// Bytes that warpgroups multiply straight from shared memory.
 std::int64_t multiplied_bytes(const GemmKernel& kernel);
 

@@ -209,6 +209,18 @@ TEST(KernelEstimate, OfSharedMemoryIsTilesWrittenOnceAndFragmentsReadByEachWarp)
                    (written + read) / 128 / a100().boost_clock_mhz);
 }
 
+TEST(KernelEstimate, OfSharedMemoryIsEachElementOfAFragmentForBothLanesThatHoldIt) {
+  const GpuSpec v100 = load_architecture("v100-sxm2-16gb").gpu;
+  const GemmKernel kernel = choose_kernel(problem(512, 512, 4096), {GemmShape{128, 128, 32}, 2, 1},
+                                          v100.kernel_target(), false);
+  // m8n8k4, four warps of 64 x 64; tiles pass the L1 on their way to registers.
+  ASSERT_EQ(kernel.warps(), 4);
+  const double written = 2 * 2.0 * 4096 * (128 + 128);
+  const double read = 2 * 2.0 * 4096 * 4 * (64 + 64);
+  EXPECT_DOUBLE_EQ(on(v100, kernel).shared_memory_us,
+                   (written + read) / 128 / v100.boost_clock_mhz);
+}
+
 TEST(KernelEstimate, DramDeliversNineSixteenthsOfADenseAWhereItIsSparse) {
   // One column of tiles, so that nothing is read twice.
   const KernelEstimate dense = on(a100(), with_tile(problem(8192, 16, 8192)));
