@@ -22,8 +22,9 @@ struct CycleBudget {
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;
   double dram = 0;
-  /// Of DRAM, beside `dram`: D that the L2, idle at first, keeps until after the launch. Launches
-  /// one behind the other wait for it: what calibration adds to a launch contains it.
+  /// Of DRAM, beside `dram`: D that the L2, idle at first, keeps until after the launch, and in
+  /// closed form partial sums. Launches one behind the other wait for D: what calibration adds to a
+  /// launch contains it.
   double dram_behind = 0;
   double reduction = 0;  ///< behind all those: the second kernel of split-K sums the slices
 };
