@@ -37,8 +37,12 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
   budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);
-  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
-  const std::int64_t through_l1 = kernel.staged_in_registers() ? traffic.l2_and_dram.l2_read : 0;
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory: those
+  // that it has as well as those that the L2 reads.
+  const std::int64_t through_l1 =
+      kernel.staged_in_registers()
+          ? std::max(traffic.l2_and_dram.l2_read, traffic.shared_memory_written)
+          : 0;
   const auto shared = static_cast<double>(traffic.shared_memory() + through_l1);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());

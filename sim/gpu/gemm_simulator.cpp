@@ -105,6 +105,7 @@ class GemmSimulator::Impl {
                                                   calibrated.main_loop_stretch);
     result.calibration_us = calibration / result.clock_mhz;
     result.budget.dram_behind = std::clamp(calibration, 0.0, result.budget.dram_behind);
+    keep_within_launch(result.budget);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
@@ -140,8 +141,19 @@ class GemmSimulator::Impl {
     const CycleBudget bounds =
         cycle_budget(kernel, waited_for(kernel, run.traffic, spec_.sms), 0, run.clock_mhz, spec_);
     // What the L1 has the L2 is not asked for.
-    const double l2 = kernel.staged_in_registers() ? 0 : bounds.l2;
-    return static_cast<std::int64_t>(std::ceil(std::max({bounds.dram, bounds.tensor, l2})));
+    const double from_l2 = kernel.staged_in_registers() ? 0 : std::max(bounds.l2, bounds.sm_port);
+    return static_cast<std::int64_t>(
+        std::ceil(std::max({bounds.dram, bounds.tensor, bounds.shared_memory, from_l2})));
+  }
+
+  /// What is counted per CTA and cannot have been work of the launch: loads that the L1 answered,
+  /// partial sums that the L2 keeps until they are read, waits for ports that others hide.
+  static void keep_within_launch(CycleBudget& budget) {
+    budget.operand_fetch =
+        std::min(budget.operand_fetch, std::max(0.0, budget.cycles - budget.tensor));
+    for (double* busy : {&budget.sm_port, &budget.l2, &budget.dram}) {
+      *busy = std::min(*busy, budget.cycles);
+    }
   }
 
   /// What calibration adds to the cycles of a launch that takes `on_gpu` of them on the GPU. It

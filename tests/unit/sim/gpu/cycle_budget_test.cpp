@@ -93,6 +93,8 @@ TEST_F(CycleBudgetOf, SharedMemoryCountsTilesTwiceThatPassTheL1OnTheirWayToRegis
   gpu.sm.async_copy_bytes = 0;
   const GemmKernel staged = kernel_with({GemmShape{128, 128, 32}, 2, 1});
   EXPECT_DOUBLE_EQ(budget(staged, traffic).shared_memory, 2 * 2000.0 / 128);
+  traffic.l2_and_dram.l2_read /= 2;  // the L1 has the rest
+  EXPECT_DOUBLE_EQ(budget(staged, traffic).shared_memory, 2 * 2000.0 / 128);
 }
 
 TEST_F(CycleBudgetOf, StreamKGivesEverySmAsMuch) {

@@ -218,6 +218,26 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
   }
 }
 
+// A line through short grids leads below what the V100's shared memory needs; of the RTX 2080 Ti
+// the L1 answers what the L2 has no time for.
+TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
+  struct Launch {
+    const char* gpu;
+    GemmShape shape, tile;
+  };
+  for (const Launch& launch : {Launch{"v100-sxm2-16gb", {1344, 1024, 2048}, {128, 64, 32}},
+                               Launch{"rtx2080ti", {256, 1024, 1024}, {64, 32, 64}}}) {
+    const auto budgets = in_child<CycleBudget>(1, [&] {
+      GemmSimulator simulator(load_architecture(launch.gpu).gpu, {});
+      const GemmProblem problem{launch.shape, 1, DataType::kF16, false};
+      return std::vector{simulator.run(problem, {launch.tile, {}, 1}, nullptr).budget};
+    });
+    const CycleBudget& budget = budgets.front();
+    EXPECT_LE(budget.shared_memory, budget.cycles) << launch.gpu;
+    EXPECT_LE(budget.l2, budget.cycles) << launch.gpu;
+  }
+}
+
 TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
   GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
   const GemmRun less = run_stream_k(simulator, {4096, 4096, 8192});
