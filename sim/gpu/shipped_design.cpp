@@ -55,10 +55,13 @@ double CalibratedKernel::in_sms_us(double simulated_us, double dram_us,
   const double around = simulated.around_us(ratio);
   const double in_form = simulated.time_us(ratio) - simulated.outside_us();
   const double beside = std::max(simulated_us - around, simulated_us * (1 - around / in_form));
-  // The SMs take as many times what they take in closed form as all of it does.
+  // How much longer than in closed form is put down to the SMs as far as they make up that time:
+  // not where DRAM does, which hides them.
   const double in_dram = std::max(simulated.dram_beside_us(), dram_us);
   const double sms = simulated.beside_dram_us(ratio);
-  const double longer = beside / side_by_side_us(sms, in_dram, simulated.dram_overlap);
+  const double in_form_beside = side_by_side_us(sms, in_dram, simulated.dram_overlap);
+  const double share_of_sms = std::pow(sms / in_form_beside, simulated.dram_overlap);
+  const double longer = std::pow(beside / in_form_beside, share_of_sms);
   return side_by_side_us(*stretch * longer * sms, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
          on_gpu.around_us(ratio);
 }
