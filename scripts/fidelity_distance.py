@@ -99,7 +99,7 @@ def main():
     arguments = parser.parse_args()
     program, rng = Program(arguments.program), random.Random(arguments.seed)
     architectures = sorted(path.stem for path in (ROOT / "configs").glob("*.json"))
-    found = {}
+    found, refused = {}, 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(arguments.launches):
             arch = architectures[number % len(architectures)]
@@ -109,10 +109,13 @@ def main():
                 path, what = changed(program, arch, folder, rng)
                 launch, name = (path, *launch[1:]), f"{name}, {what}"
             share = distance(program, launch, arguments.against)
-            if share is not None:
+            if share is None:
+                refused += 1
+            else:
                 found.setdefault(what, []).append((share, name))
     for what in sorted(found):
         report(what, found[what], arguments.worst if len(found) == 1 else 1)
+    print(f"{arguments.launches} drawn, {refused} refused, seed {arguments.seed}")
 
 
 if __name__ == "__main__":

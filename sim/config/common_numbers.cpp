@@ -2,8 +2,10 @@
 #include "sim/config/common_numbers.h"
 
 #include "sim/config/architecture.h"
+#include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,20 +20,65 @@ namespace {
 
 using nlohmann::json;
 
-json common_numbers() {
-  const std::filesystem::path name = std::filesystem::path("common") / "architecture.json";
-  std::filesystem::path path = config_directory() / name;
-  if (!std::filesystem::exists(path)) {  // a directory of the user's own need not repeat it
-    path = shipped_config_directory() / name;
-  }
-  json document = read_named_file(path.string(), path);
-  for (const char* const section : {"/sm", "/sm/tensor_core", "/memory", "/kernels"}) {
-    const json::json_pointer pointer(section);
-    if (!document.contains(pointer) || !document[pointer].is_object()) {
-      JsonPlace{path.string(), section}.fail("must be an object");
+json::json_pointer pointer_of(std::string_view text) {
+  return json::json_pointer(std::string(text));
+}
+
+std::string path_of(const ArchitectureField& field) {
+  return std::string(field.section) + "/" + std::string(field.key);
+}
+
+/// Throws where `section` has anything but numbers of architectures, each with its evidence.
+void check(const json& section, const JsonPlace& place) {
+  const JsonObject object(section, place);
+  for (const auto& [key, inner] : section.items()) {
+    const std::string path = (place / key).pointer;
+    const auto fields = architecture_fields();
+    const auto field = std::ranges::find(fields, path, path_of);
+    const bool is_section = std::ranges::any_of(fields, [&](const ArchitectureField& candidate) {
+      return candidate.section == path ||
+             (candidate.section.starts_with(path) && candidate.section[path.size()] == '/');
+    });
+    if (field != fields.end()) {
+      const JsonObject number = number_with_evidence(object, key);
+      read_evidence(number);
+      const json& value = number.require("value");
+      if (!value.is_number() || value < field->min() || value > field->max) {
+        (number.place() / "value")
+            .fail(fmt::format("must be a number from {} to {}, not {}", field->min(), field->max,
+                              describe(value)));
+      }
+    } else if (is_section) {
+      check(inner, place / key);
+    } else if (!place.pointer.empty() || key != "description") {
+      (place / key).fail("is no number of an architecture");
     }
   }
+}
+
+json read_common(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / "common" / "architecture.json";
+  json document = read_named_file(path.string(), path);
+  check(document, {path.string(), ""});
   return document;
+}
+
+/// The shipped ones, and in their place those of a directory of the user's own.
+json common_numbers() {
+  json common = read_common(shipped_config_directory());
+  const std::filesystem::path own = config_directory();
+  if (own == shipped_config_directory() ||
+      !std::filesystem::exists(own / "common" / "architecture.json")) {
+    return common;
+  }
+  const json numbers = read_common(own);
+  for (const ArchitectureField& field : architecture_fields()) {
+    const json::json_pointer pointer = pointer_of(path_of(field));
+    if (numbers.contains(pointer)) {
+      common[pointer] = numbers[pointer];
+    }
+  }
+  return common;
 }
 
 /// A number that follows from others, where the file does not have it.
@@ -44,18 +91,17 @@ struct Consequence {
 };
 
 constexpr std::array kConsequences{
-    Consequence{"/sm/tensor_core/selector_bytes_per_cycle", "derived",
-                "dot_units x dot_width_bytes: the selector feeds every multiplier every cycle",
-                "/sm/tensor_core/dot_units", "/sm/tensor_core/dot_width_bytes"},
+    Consequence{
+        "/sm/tensor_core/selector_bytes_per_cycle", "derived",
+        "dot_units x dot_width_bytes of the design that the file or its base began with: the "
+        "selector feeds every multiplier every cycle",
+        "/sm/tensor_core/dot_units", "/sm/tensor_core/dot_width_bytes"},
     Consequence{"/kernels/epilogue_bytes_per_cycle", "assumed",
-                "the port of the SM: fitted with it, the error of the A100 and A40 profiles does "
-                "not fall; configs/CALIBRATION.md",
+                "the port of the SM of the design that the file or its base began with: fitted "
+                "with it, the error of the A100 and A40 profiles does not fall; "
+                "configs/CALIBRATION.md",
                 "/memory/sm_port_bytes_per_cycle"},
 };
-
-json::json_pointer pointer_of(std::string_view text) {
-  return json::json_pointer(std::string(text));
-}
 
 /// The value of the number at `pointer`; nothing where the reader will complain of it.
 std::optional<json> value_at(const json& document, std::string_view pointer) {
@@ -104,9 +150,10 @@ json with_common_numbers(json document) {
 }
 
 bool may_be_left_out(const ArchitectureField& field) {
-  const std::string pointer = std::string(field.section) + "/" + std::string(field.key);
-  const auto same = [&](const Consequence& number) { return number.pointer == pointer; };
-  return std::ranges::any_of(kConsequences, same) || common_numbers().contains(pointer_of(pointer));
+  const std::string path = path_of(field);
+  return std::ranges::any_of(kConsequences,
+                             [&](const Consequence& number) { return number.pointer == path; }) ||
+         read_common(shipped_config_directory()).contains(pointer_of(path));
 }
 
 }  // namespace sptc::sim

@@ -121,23 +121,28 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
   }
 }
 
-TEST(CommonNumbers, OfADirectoryOfTheUsersOwnAreRefusedByFileAndPlace) {
+TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   const TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "common" / "architecture.json";
   std::filesystem::create_directories(file.parent_path());
   ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   const json document = read("a100-sxm4-80gb.json");
-  const auto refused = [&](std::string_view part) {
+  const json shipped = with_common_numbers(document);
+  write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
+  const json own = with_common_numbers(document);
+  EXPECT_EQ(own["sm"]["barrier_latency_cycles"], number(7));
+  EXPECT_EQ(own["memory"], shipped["memory"]);
+  const auto refused = [&](const json& content, std::string_view part) {
+    write_file(file, content.is_string() ? content.get<std::string>() : content.dump());
     expect_input_error([&] { with_common_numbers(document); }, {file.string(), part});
   };
-  EXPECT_NO_THROW(with_common_numbers(document)) << "the shipped ones";
-  for (const auto& [text, part] : {std::pair{"{", "line 1"},
-                                   {"[]", "/sm: must be an object"},
-                                   {R"({"sm": {"tensor_core": 3}})", "/sm/tensor_core"},
-                                   {R"({"sm": {"tensor_core": {}}, "memory": {}})", "/kernels"}}) {
-    write_file(file, text);
-    refused(part);
-  }
+  refused("{", "line 1");
+  refused(json::array(), "object");
+  refused({{"sm", 3}}, "/sm");
+  refused({{"sm", {{"barrier_cycles", number(7)}}}}, "/sm/barrier_cycles: is no number");
+  refused({{"sm", {{"barrier_latency_cycles", 7}}}}, "/sm/barrier_latency_cycles");
+  refused({{"sm", {{"barrier_latency_cycles", number(-1)}}}}, "/sm/barrier_latency_cycles/value");
+  refused({{"sm", {{"barrier_latency_cycles", {{"value", 7}}}}}}, "evidence");
   ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
