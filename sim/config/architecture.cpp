@@ -75,20 +75,6 @@ double read_value(const json& value, const JsonPlace& place, const ArchitectureF
   return number;
 }
 
-Parameter read_number(const JsonObject& section, const ArchitectureField& field) {
-  constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
-  const JsonObject number = number_with_evidence(section, field.key);
-  number.allow_only(kKeys);
-  Parameter result;
-  result.pointer = number.place().pointer;
-  result.unit = unit_of(field.key);
-  result.value = read_value(number.require("value"), number.place() / "value", field);
-  const Evidence evidence = read_evidence(number);
-  result.evidence = evidence.kind;
-  result.source = evidence.source;
-  return result;
-}
-
 /// Each unknown key is an error of its own.
 void check_keys(const JsonObject& object, std::string_view section, ErrorList& errors) {
   const std::vector<std::string_view> keys = keys_of(section);
@@ -341,6 +327,20 @@ Architecture completed(json document, const std::string& file) {
 }
 
 }  // namespace
+
+Parameter read_number(const JsonObject& section, const ArchitectureField& field) {
+  constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
+  const JsonObject number = number_with_evidence(section, field.key);
+  number.allow_only(kKeys);
+  Parameter result;
+  result.pointer = number.place().pointer;
+  result.unit = unit_of(field.key);
+  result.value = read_value(number.require("value"), number.place() / "value", field);
+  const Evidence evidence = read_evidence(number);
+  result.evidence = evidence.kind;
+  result.source = evidence.source;
+  return result;
+}
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
   return completed(parse_json(text, file), file);

@@ -14,6 +14,9 @@
 
 namespace sptc::sim {
 
+struct ArchitectureField;
+class JsonObject;
+
 /// One number of an architecture file and why we believe it.
 struct Parameter {
   std::string pointer;  ///< JSON pointer in the file: "/sm/tensor_core/dot_units"
@@ -30,6 +33,10 @@ struct Architecture {
   std::vector<Parameter> parameters;
   std::vector<std::string> bases;  ///< names of what its file was derived from, the nearest first
 };
+
+/// The number of `field` in `section` of a file: within its bounds, with evidence and source, and
+/// nothing else. Throws InputError.
+Parameter read_number(const JsonObject& section, const ArchitectureField& field);
 
 /// Reads `name_or_path`: a name of architecture_names(), or a path (it contains '/' or ends in
 /// ".json"). A file may be derived from another ("base"; see sim/config/derivation.h). Throws one

@@ -2,10 +2,8 @@
 #include "sim/config/common_numbers.h"
 
 #include "sim/config/architecture.h"
-#include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -40,14 +38,7 @@ void check(const json& section, const JsonPlace& place) {
              (candidate.section.starts_with(path) && candidate.section[path.size()] == '/');
     });
     if (field != fields.end()) {
-      const JsonObject number = number_with_evidence(object, key);
-      read_evidence(number);
-      const json& value = number.require("value");
-      if (!value.is_number() || value < field->min() || value > field->max) {
-        (number.place() / "value")
-            .fail(fmt::format("must be a number from {} to {}, not {}", field->min(), field->max,
-                              describe(value)));
-      }
+      read_number(object, *field);
     } else if (is_section) {
       check(inner, place / key);
     } else if (!place.pointer.empty() || key != "description") {
