@@ -271,6 +271,13 @@ void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
   ++statistics_.issued;
 }
 
+void SubPartition::take_further_slots(int slots, std::int64_t cycle) {
+  if (slots > 1 && cycle + slots > next_issue_) {
+    next_issue_ = cycle + slots;
+    issued_in_cycle_ = 0;
+  }
+}
+
 void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
   const WarpInstruction& instruction = warp.cursor.instruction();
@@ -330,9 +337,7 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
   if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
     tell_tile(warp, cycle);
   }
-  if (instruction.issue_slots > 1) {
-    next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
-  }
+  take_further_slots(instruction.issue_slots, cycle);
   warp.scoreboard.issue(instruction);
   tensor_core.operand_fetch.overwrite(slot, instruction.d);
   // On its way for a cycle.
@@ -399,7 +404,7 @@ void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) 
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
     return;
   }
-  next_issue_ = std::max(next_issue_, cycle + instruction.issue_slots);
+  take_further_slots(instruction.issue_slots, cycle);
   const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
   // On its way for a cycle.
   copy_out->write_after(

@@ -85,6 +85,9 @@ class SubPartition : public Module {
   /// The next instruction of the warp in `slot`.
   void issue_from(int slot, std::int64_t cycle);
   void take_issue_slot(int slot, std::int64_t cycle);
+  /// Of an instruction issued in `cycle` that stands for several: the slots behind its first one,
+  /// which no other instruction shares.
+  void take_further_slots(int slots, std::int64_t cycle);
   /// Any but a barrier, which others end.
   void execute(ResidentWarp& warp, int slot, std::int64_t cycle);
   /// From shared memory, or a store to it.

@@ -402,6 +402,22 @@ TEST_F(WarpScheduler, IssuesOneInstructionPerCycle) {
   }
 }
 
+TEST(TwoIssuesPerCycle, GoOnBehindAnInstructionOfSeveralSlots) {
+  GpuSpec wide = one_sub_partition();
+  wide.sm.issue_per_cycle = 2;
+  SmHarness harness("gpu", wide);
+  const KernelParts parts(instruction(DataType::kF16, 16));
+  RecordingMemory memory(harness);
+  std::vector<WarpInstruction> code = independent_loads(4);
+  code.front().issue_slots = 3;
+  const WarpProgram program = program_of(std::move(code));
+  harness.run(parts.launch(program, &memory));
+  const std::int64_t first = memory.loads()[0].cycle;
+  EXPECT_EQ(memory.loads()[1].cycle - first, 3);
+  EXPECT_EQ(memory.loads()[2].cycle - first, 3);
+  EXPECT_EQ(memory.loads()[3].cycle - first, 4);
+}
+
 TEST_F(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
   const WarpProgram program = dependent_mmas(parts, 40);
   const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
