@@ -51,7 +51,8 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
     const CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
-    const std::int64_t not_there = owner == partition ? absent : missing(there.present);
+    const std::int64_t not_there =
+        owner == partition ? absent : missing(near.present | there.present);
     const std::int64_t from_dram = written ? 0 : not_there;
     latency = owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles;
     ready = std::max(ready, there.ready_for(sectors));

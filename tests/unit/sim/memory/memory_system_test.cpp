@@ -252,6 +252,27 @@ TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) 
   EXPECT_EQ(cycles(64, 1e6, 2), kBytes / 64);
 }
 
+TEST(L2AndDram, DramDeliversOfABlockWhatNeitherPartitionHas) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_capacity = Bytes(kMiB);
+  L2AndDram memory(spec, 1410, 2);
+  std::vector<std::uint64_t> of_the_other;
+  constexpr std::uint64_t kStep = kBlock;
+  for (std::uint64_t address = 0; of_the_other.size() < 4096; address += kStep) {
+    if (owning_partition(address, 2) != static_cast<std::size_t>(partition_of_sm(0, 2))) {
+      of_the_other.push_back(address);
+    }
+  }
+  const std::uint64_t address = of_the_other.front();
+  memory.access(0, {address, kBlock / 2, 1}, false, 0);
+  for (const std::uint64_t other : of_the_other) {
+    memory.access(1, {other, kBlock, 1}, false, 0);
+  }
+  const std::int64_t before = memory.counters().dram_read;
+  memory.access(0, {address, kBlock, 1}, false, 10'000'000);
+  EXPECT_EQ(memory.counters().dram_read - before, kBlock / 2);
+}
+
 TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
   MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
