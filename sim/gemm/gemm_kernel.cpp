@@ -101,6 +101,11 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
 
 /// Why the kernel cannot run on the SM, or nothing.
 std::optional<std::string> misfit(const GemmKernel& kernel, const SmSpec& sm) {
+  const int vector_rows = kernel.problem.vector_rows;
+  if (vector_rows > 0 && vector_rows % kernel.cta_tile.m != 0) {
+    return "is " + std::to_string(kernel.cta_tile.m) + " rows high, and blocks of " +
+           std::to_string(vector_rows) + " rows share their columns";
+  }
   if (kernel.registers_per_thread > sm.max_registers_per_thread) {
     return "needs " + std::to_string(kernel.registers_per_thread) + " registers per thread, of " +
            std::to_string(sm.max_registers_per_thread);
@@ -279,15 +284,12 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const mma::MmaInstruction executed = executed_with(tile, instruction, target.sm);
   const bool asynchronous = executed.is_asynchronous();
-  const std::int64_t depth = depth_of(asynchronous ? kWgmmaTileBytes : kTileBytes, instruction);
+  const std::int64_t depth =
+      asynchronous ? depth_of(kWgmmaTileBytes, instruction)
+                   : std::max(depth_of(kTileBytes, instruction), shortest_depth(instruction));
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!asynchronous && !divides(instruction, tile)) {
     reason = "has warp tiles that no " + instruction.ptx_name() + " divides";
-    return std::nullopt;
-  }
-  if (problem.vector_rows > 0 && problem.vector_rows % tile.cta_m != 0) {
-    reason = "is " + std::to_string(tile.cta_m) + " rows high, and blocks of " +
-             std::to_string(problem.vector_rows) + " rows share their columns";
     return std::nullopt;
   }
   if (!asynchronous && stage_bytes(kernel) <= kSmallStageBytes) {

@@ -71,11 +71,11 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
     if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
       continue;
     }
-    if (!candidates[i].kernel) {
-      reason = candidates[i].misfit;
+    if (values && tile.family != mma::MmaFamily::kMma && target.sm.has(tile.family)) {
       continue;
     }
-    if (values && candidates[i].kernel->executed.is_asynchronous()) {
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
       continue;
     }
     GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);

@@ -185,6 +185,28 @@ TEST(ChooseKernel, TakesAKernelOfMmaSyncForValuesWhereTheLibraryHasNone) {
   }
 }
 
+TEST(ChooseKernel, TakesItForValuesWhereNoStagesOfTheLibrarysFitEither) {
+  const GpuSpec gpu = load_architecture("h100-sxm5-80gb").gpu;
+  const GemmKernel kernel =
+      choose_kernel(problem(4096, 4096, 500), {{}, 5, {}}, gpu.kernel_target(), true);
+  EXPECT_FALSE(kernel.executed.is_asynchronous());
+  EXPECT_EQ(kernel.stages, 5);
+}
+
+TEST(ChooseKernel, RefusesATileThatReachesOverBlocksOfRowsWithColumnsOfTheirOwn) {
+  GemmProblem of = problem(512, 512, 512, true);
+  of.vector_rows = 64;
+  const auto choose = [&](const GemmShape& tile) {
+    return choose_kernel(of, {tile, {}, {}}, a100().kernel_target(), false);
+  };
+  EXPECT_EQ(choose({64, 128, 64}).cta_tile.m, 64);
+  expect_input_error(
+      [&] {
+        choose({128, 128, 64});
+      },
+      {"tile 128x128x64", "is 128 rows high, and blocks of 64 rows"});
+}
+
 TEST(ChooseKernel, IsMadeOfWhatTheTileSaysWhereTheSmHasIt) {
   GpuSpec blackwell = load_architecture("b200").gpu;
   const auto executed = [&](const GpuSpec& gpu) {

@@ -99,7 +99,10 @@ struct StreamCheck {
   }
 
   void load(const WarpInstruction& instruction, std::int64_t step) {
-    EXPECT_LE(instruction.d.count, 4);
+    const int deeper =
+        kernel.instruction.shape.k /
+        mma::gemm_instruction(kernel.problem.dtype, kernel.instruction.sparse).shape.k;
+    EXPECT_LE(instruction.d.count, 4 * std::max(1, deeper));
     EXPECT_LT(step, kernel.k_tiles() * kernel.k_steps_per_tile());
     if (kernel.staged_in_registers()) {
       EXPECT_GT(visible[instruction.operand], step / kernel.k_steps_per_tile());
@@ -174,6 +177,18 @@ TEST(WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
         expect_complete(kernel_for(problem(300, 300, k, sparse, type)));
       }
     }
+  }
+}
+
+TEST(WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstructionIs) {
+  for (const int bytes : {32, 64, 128}) {
+    GpuSpec gpu = a100();
+    gpu.sm.tensor_core.mma_k_bytes = bytes;
+    const GemmKernel kernel =
+        choose_kernel(problem(300, 300, 1024), {}, gpu.kernel_target(), false);
+    EXPECT_EQ(kernel.instruction.shape.k, bytes / 2);
+    EXPECT_GE(kernel.k_steps_per_tile(), 2) << bytes;
+    expect_complete(kernel);
   }
 }
 
