@@ -299,6 +299,9 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
   const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
+  if (all == 0) {
+    return;  // whole rounds of tiles
+  }
   times.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
   // As of split-K, the L2 keeps what it can until it is read.
   const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));

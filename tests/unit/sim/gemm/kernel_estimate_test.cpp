@@ -331,5 +331,21 @@ TEST(SustainedClock, IsTheBoostClockUpToTheKneeAndFallsBehindIt) {
   EXPECT_DOUBLE_EQ(sustained_clock_ratio(0.72, library), 5.0 / 6);
 }
 
+TEST(Estimate, OfStreamKHasPartialSumsOnlyWhereOutputTilesAreShared) {
+  const auto fills = [](std::int64_t m, Form form) {
+    GemmKernel kernel = with_tile(problem(m, 1536, 1024));
+    const double whole_tiles = on(a100(), kernel, form).fill_us;
+    kernel.decomposition = Decomposition::kStreamK;
+    return std::pair(whole_tiles, on(a100(), kernel, form).fill_us);
+  };
+  for (const Form form : {Form{estimate}, Form{simulated_estimate}}) {
+    const std::int64_t round = 108 * with_tile(problem(128, 1536, 1024)).ctas_per_sm / 12 * 128;
+    const auto [tiles_of_a_round, one_round] = fills(round, form);
+    EXPECT_EQ(one_round, tiles_of_a_round);
+    const auto [tiles, shared] = fills(round + 128, form);
+    EXPECT_GT(shared, tiles);
+  }
+}
+
 }  // namespace
 }  // namespace sptc::sim
