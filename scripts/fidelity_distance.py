@@ -6,7 +6,7 @@ Draws GPUs in turn and shapes, f16 or s8, dense or 2:4 where the GPU has it, and
 worst launches. tests/fidelity/README.md has the figures.
 
     scripts/fidelity_distance.py                          # times of --fidelity timing against --fidelity analytic
-    scripts/fidelity_distance.py --against all-sms        # cycles of sampled SMs against those of all, without extrapolation
+    scripts/fidelity_distance.py --against all-sms        # cycles and times of sampled SMs against all of them, without extrapolation
     scripts/fidelity_distance.py --change                 # the first, each launch on a GPU with one number halved or doubled
 """
 import argparse
@@ -70,13 +70,12 @@ def draw(rng, arch):
     return arch, (m, n, k // 8 * 8), dtype, variant
 
 
-def distance(program, launch, against):
-    """How much longer the first of two takes, as a share; None where one refuses."""
-    if against == "all-sms":
-        first, second = program.gemm(launch), program.gemm(launch, "--sms", "all", "--no-extrapolate")
-        return first and second and first["cycles"] / second["cycles"] - 1
-    first, second = program.gemm(launch), program.gemm(launch, "--fidelity", "analytic")
-    return first and second and first["time_us"] / second["time_us"] - 1
+def distances(program, launch, against):
+    """By figure, how much longer the first of two takes, as a share; nothing where one refuses."""
+    figures, options = ((("cycles", "time_us"), ("--sms", "all", "--no-extrapolate")) if against == "all-sms" else
+                        (("time_us",), ("--fidelity", "analytic")))
+    first, second = program.gemm(launch), program.gemm(launch, *options)
+    return {figure: first[figure] / second[figure] - 1 for figure in figures} if first and second else {}
 
 
 def report(title, found, worst):
@@ -108,13 +107,12 @@ def main():
             if arguments.change:
                 path, what = changed(program, arch, folder, rng)
                 launch, name = (path, *launch[1:]), f"{name}, {what}"
-            share = distance(program, launch, arguments.against)
-            if share is None:
-                refused += 1
-            else:
-                found.setdefault(what, []).append((share, name))
+            shares = distances(program, launch, arguments.against)
+            refused += not shares
+            for figure, share in shares.items():
+                found.setdefault(f"{what}, {figure}", []).append((share, name))
     for what in sorted(found):
-        report(what, found[what], arguments.worst if len(found) == 1 else 1)
+        report(what, found[what], 1 if arguments.change else arguments.worst)
     print(f"{arguments.launches} drawn, {refused} refused, seed {arguments.seed}")
 
 
