@@ -57,6 +57,8 @@ class GemmSimulator::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  void set_clock(const ClockPolicy& clock) { options_.clock = clock; }
+
   GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
               const std::vector<GemmOperands>* operands) {
     require_selector(problem, spec_);
@@ -347,6 +349,10 @@ GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)
     : impl_(std::make_unique<Impl>(spec, options)) {}
 
 GemmSimulator::~GemmSimulator() = default;
+
+void GemmSimulator::set_clock(const ClockPolicy& clock) {
+  impl_->set_clock(clock);
+}
 
 GemmRun GemmSimulator::run(const GemmProblem& problem, const KernelOverrides& overrides,
                            const std::vector<GemmOperands>* operands) {

@@ -69,6 +69,9 @@ class GemmSimulator {
   GemmSimulator(const GpuSpec& spec, const Options& options);
   ~GemmSimulator();
 
+  /// Of the launches from here on.
+  void set_clock(const ClockPolicy& clock);
+
   /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the
   /// SystemC data path of all CTAs and D is returned; without them the same events happen and no
   /// payload moves.

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -68,8 +69,14 @@ struct Trial {
 /// Simulates launches of `gpu` on faster ones.
 class Laboratory {
  public:
-  Laboratory(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
-      : launches_(launches), gpu_(gpu), options_(options), values_(uses_values(options)) {
+  /// `limited_mhz`: clocks of the launches where a power limit sets them, else empty.
+  Laboratory(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options,
+             std::vector<double> limited_mhz)
+      : launches_(launches),
+        gpu_(gpu),
+        options_(options),
+        limited_mhz_(std::move(limited_mhz)),
+        values_(uses_values(options)) {
     options_.fidelity = Fidelity::kTiming;
     options_.sms = GemmSimulator::Sms::kSampled;
     options_.extrapolate = true;
@@ -105,9 +112,10 @@ class Laboratory {
     // What is timed here on `gpu` itself is what the run times there.
     const bool is_base = trial.speeds == Speeds();
     const GpuSpec gpu = is_base ? gpu_ : faster(gpu_, trial.speeds);
-    GemmLauncher launcher(gpu, options_);
+    RunOptions options = options_;
+    GemmLauncher launcher(gpu, options);
     const ShippedDesign design(trial.retuned ? gpu : gpu_);
-    KernelRunner kernels(gpu, options_,
+    KernelRunner kernels(gpu, options,
                          [&](const GemmProblem& problem, const KernelOverrides& overrides,
                              const std::vector<GemmOperands>* operands) {
                            const CalibratedKernel runs = design.kernel(problem, overrides, values_);
@@ -116,6 +124,9 @@ class Laboratory {
     std::vector<Timed> all;
     for (const std::size_t place : trial.launches) {
       const Launch& launch = launches_[place];
+      if (!limited_mhz_.empty()) {
+        options.clock = ClockPolicy::fixed(limited_mhz_[place]);
+      }
       Timed timed;
       try {
         const VariantResult result = kernels.time(launch.operation, launch.sparse);
@@ -134,6 +145,7 @@ class Laboratory {
   const std::vector<Launch>& launches_;
   const GpuSpec& gpu_;
   RunOptions options_;
+  std::vector<double> limited_mhz_;
   bool values_;
 };
 
@@ -147,8 +159,9 @@ class Trials {
   static constexpr double kNear = 1.2;
 
  public:
-  Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options)
-      : launches_(launches), laboratory_(launches, gpu, options) {}
+  Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options,
+         std::vector<double> limited_mhz)
+      : launches_(launches), laboratory_(launches, gpu, options, std::move(limited_mhz)) {}
 
   std::vector<std::optional<Gains>> gains() {
     try_each_alone();
@@ -437,9 +450,20 @@ class Trials {
 FasterDesigns::FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu,
                              const RunOptions& options)
     : launches_(launches.size()),
-      process_([&] { return bytes_of(Trials(launches, gpu, options).gains()); }) {}
+      clock_limited_(options.clock_limited),
+      process_([&](const std::function<std::string()>& sent) {
+        std::vector<double> limited_mhz;
+        if (clock_limited_) {
+          limited_mhz = rows_of<double>(sent());
+        }
+        return bytes_of(Trials(launches, gpu, options, std::move(limited_mhz)).gains());
+      }) {}
 
-std::vector<std::optional<Gains>> FasterDesigns::results() {
+std::vector<std::optional<Gains>> FasterDesigns::results(const std::vector<double>& clocks_mhz) {
+  ensure(clocks_mhz.size() == launches_, "a clock for every launch");
+  if (clock_limited_) {
+    process_.send(bytes_of(clocks_mhz));
+  }
   std::vector<std::optional<Gains>> gains = rows_of<std::optional<Gains>>(process_.result());
   ensure(gains.size() == launches_, "a process tried not every launch");
   return gains;

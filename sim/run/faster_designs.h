@@ -37,11 +37,14 @@ class FasterDesigns {
   /// SM stands for all whatever they say.
   FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options);
 
-  /// Of each launch, in order; nothing for one that cannot be simulated. Once.
-  std::vector<std::optional<Gains>> results();
+  /// Of each launch, in order; nothing for one that cannot be simulated. Once. `clocks_mhz` of the
+  /// launches in the run: where a power limit sets them, they are known when the run has ended, and
+  /// the faster designs are timed then, at them.
+  std::vector<std::optional<Gains>> results(const std::vector<double>& clocks_mhz);
 
  private:
   std::size_t launches_;
+  bool clock_limited_;
   SeparateProcess process_;
 };
 

@@ -20,9 +20,9 @@ GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrid
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();
     build.vcd_file = vcd_file_;
-    build.clock = options_.clock;
     simulator_.emplace(gpu_, build);
   }
+  simulator_->set_clock(options_.clock);
   return simulator_->run(problem, overrides, operands);
 }
 

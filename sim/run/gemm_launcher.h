@@ -13,7 +13,8 @@
 namespace sptc::sim {
 
 /// Launches GEMMs in the way that options ask for: in closed form, or on a GPU that the first
-/// launch elaborates. SystemC elaborates once per process, so at most one such GPU per process.
+/// launch elaborates, each at the clock that they name then. SystemC elaborates once per process,
+/// so at most one such GPU per process.
 class GemmLauncher {
  public:
   /// `gpu` and `options` must outlive it. `vcd_file`: as in GemmSimulator::Options.

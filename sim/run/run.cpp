@@ -50,25 +50,32 @@ std::vector<FasterDesigns::Launch> launches_of(const std::vector<Operation>& ope
   return launches;
 }
 
-void set_gains(const std::vector<std::optional<FasterDesigns::Gains>>& gains,
-               const std::vector<Operation>& operations, Variants variants,
+/// Asks `faster` what the launches of the run gain.
+void set_gains(FasterDesigns& faster, const std::vector<Operation>& operations, Variants variants,
                std::vector<OperationResult>& results) {
-  auto next = gains.begin();
-  const auto set = [&](bool was_run, std::optional<VariantResult>& variant) {
-    if (was_run) {
-      const std::optional<FasterDesigns::Gains>& of_launch = *next++;
-      if (variant && of_launch) {
-        variant->saved = of_launch->saved;
-        variant->pair = of_launch->pair;
-        variant->needed = of_launch->needed;
-        variant->without_rates_us = of_launch->without_rates_us;
-        variant->retuned = of_launch->retuned;
-      }
-    }
-  };
+  std::vector<std::optional<VariantResult>*> launched;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    set(runs_dense(operations[i], variants), results[i].dense);
-    set(runs_sparse(operations[i], variants), results[i].sparse);
+    if (runs_dense(operations[i], variants)) {
+      launched.push_back(&results[i].dense);
+    }
+    if (runs_sparse(operations[i], variants)) {
+      launched.push_back(&results[i].sparse);
+    }
+  }
+  std::vector<double> clocks_mhz;
+  for (const std::optional<VariantResult>* variant : launched) {
+    clocks_mhz.push_back(*variant ? (*variant)->clock_mhz : 0);
+  }
+  auto next = launched.begin();
+  for (const std::optional<FasterDesigns::Gains>& of_launch : faster.results(clocks_mhz)) {
+    std::optional<VariantResult>& variant = **next++;
+    if (variant && of_launch) {
+      variant->saved = of_launch->saved;
+      variant->pair = of_launch->pair;
+      variant->needed = of_launch->needed;
+      variant->without_rates_us = of_launch->without_rates_us;
+      variant->retuned = of_launch->retuned;
+    }
   }
 }
 
@@ -380,12 +387,12 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   if (options.explained && options.fidelity == Fidelity::kAnalytic) {
     add_other_kernels(operations, architecture.gpu, options, result.operations);
   }
-  if (faster) {
-    set_gains(faster->results(), operations, options.variants, result.operations);
-  }
   SwitchingSource sampled(values);
   add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
              result);
+  if (faster) {
+    set_gains(*faster, operations, options.variants, result.operations);
+  }
   if (options.area) {
     result.area = gpu_area(architecture.gpu, *options.area);
   }

@@ -9,6 +9,7 @@
 #include <exception>
 #include <string_view>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -21,9 +22,9 @@ constexpr char kResult = '=';
 constexpr char kRefused = '!';
 constexpr char kBroken = '?';
 
-void write_all(int file, std::string_view bytes) {
+void write_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    const ssize_t written = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (written < 0 && errno != EINTR) {
       return;  // nobody reads any more
     }
@@ -61,37 +62,46 @@ void wait_for(pid_t process) {
 
 }  // namespace
 
-SeparateProcess::SeparateProcess(const std::function<std::string()>& work) {
+SeparateProcess::SeparateProcess(const std::function<std::string()>& work)
+    : SeparateProcess([&](const std::function<std::string()>&) { return work(); }) {}
+
+SeparateProcess::SeparateProcess(
+    const std::function<std::string(const std::function<std::string()>& sent)>& work) {
   std::array<int, 2> ends{};
-  ensure(::pipe(ends.data()) == 0, "no pipe to a process");
+  ensure(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket to a process");
   process_ = ::fork();
   ensure(process_ >= 0, "no process could be started");
   if (process_ == 0) {
     // One that was started by another process of this kind ends with it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
-    write_all(ends[1], outcome_of(work));
+    write_all(ends[1], outcome_of([&] { return work([&] { return read_all(ends[1]); }); }));
     ::_exit(0);  // the buffers of the parent are not the child's to flush
   }
   ::close(ends[1]);
-  output_ = ends[0];
+  socket_ = ends[0];
 }
 
 SeparateProcess::SeparateProcess(SeparateProcess&& other) noexcept
-    : process_(std::exchange(other.process_, -1)), output_(std::exchange(other.output_, -1)) {}
+    : process_(std::exchange(other.process_, -1)), socket_(std::exchange(other.socket_, -1)) {}
 
 SeparateProcess::~SeparateProcess() {
   if (process_ >= 0) {
-    ::close(output_);
+    ::close(socket_);
     ::kill(process_, SIGKILL);
     wait_for(process_);
   }
 }
 
+void SeparateProcess::send(const std::string& bytes) const {
+  write_all(socket_, bytes);
+  ::shutdown(socket_, SHUT_WR);
+}
+
 std::string SeparateProcess::result() {
   ensure(process_ >= 0, "the result of a process can be had once");
-  std::string bytes = read_all(output_);
-  ::close(std::exchange(output_, -1));
+  std::string bytes = read_all(socket_);
+  ::close(std::exchange(socket_, -1));
   wait_for(std::exchange(process_, -1));
   const char kind = bytes.empty() ? kBroken : bytes.front();
   bytes.erase(0, 1);

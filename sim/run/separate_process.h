@@ -18,11 +18,17 @@ class SeparateProcess {
  public:
   /// `work` returns any bytes. Throws InternalError where no process can be started.
   explicit SeparateProcess(const std::function<std::string()>& work);
+  /// `work` may wait for what send() sends: it is what `sent` returns, once.
+  explicit SeparateProcess(
+      const std::function<std::string(const std::function<std::string()>& sent)>& work);
   SeparateProcess(SeparateProcess&& other) noexcept;
   SeparateProcess(const SeparateProcess&) = delete;
   SeparateProcess& operator=(const SeparateProcess&) = delete;
   /// Where nobody asked for the result, ends the process.
   ~SeparateProcess();
+
+  /// What the process may wait for; once. Nothing happens where it has ended: result() says so.
+  void send(const std::string& bytes) const;
 
   /// Waits for what `work` returns; once. Throws the InputError that it threw, and InternalError
   /// where it ended in another way.
@@ -30,7 +36,7 @@ class SeparateProcess {
 
  private:
   pid_t process_ = -1;  ///< -1: its end has been seen
-  int output_ = -1;
+  int socket_ = -1;     ///< to what it waits for and from what it returns
 };
 
 /// `rows` as bytes for SeparateProcess.

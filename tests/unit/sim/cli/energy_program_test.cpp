@@ -47,6 +47,26 @@ TEST_F(EnergyProgram, APowerLimitLowersTheClockOfARun) {
   EXPECT_LT(clock(tight.out), 1400) << tight.out;
 }
 
+TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
+  const std::string gemm =
+      "gemm 4096 512 1024 --check none --quiet --format json --explain --variants dense";
+  const auto dense = [&](const std::string& clock) {
+    const Outcome outcome = run(gemm + clock);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["operations"][0]["dense"];
+  };
+  const nlohmann::json limited = dense(" --clock limited --power-limit 170");
+  const double mhz = limited["clock_mhz"];
+  ASSERT_LT(mhz, 1000);
+  const nlohmann::json fixed = dense(" --clock " + std::to_string(mhz));
+  for (const auto& [resource, saved] : fixed["saved_if_twice_as_fast"].items()) {
+    EXPECT_NEAR(limited["saved_if_twice_as_fast"][resource].get<double>(), saved.get<double>(),
+                1e-6)
+        << resource;
+  }
+  EXPECT_EQ(limited["bound_by"], fixed["bound_by"]);
+}
+
 TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
   const std::string note = "above the power limit of 400 W: --clock limited gives the clock";
   const std::string gemm = "gemm 8192 8192 8192 --check none --quiet --fidelity analytic";

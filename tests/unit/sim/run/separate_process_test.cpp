@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -20,6 +21,18 @@ TEST(SeparateProcess, ReturnsAnyBytesOfAnyLength) {
   }
   EXPECT_EQ(SeparateProcess([&] { return bytes; }).result(), bytes);
   EXPECT_EQ(SeparateProcess([] { return std::string(); }).result(), "");
+}
+
+TEST(SeparateProcess, MayWaitForWhatItIsSent) {
+  using Sent = std::function<std::string()>;
+  const std::string bytes(1 << 20, 'x');
+  SeparateProcess echo([](const Sent& sent) { return sent() + "!"; });
+  echo.send(bytes);
+  EXPECT_EQ(echo.result(), bytes + "!");
+  // To one that has ended nothing gets through, and nobody is hurt.
+  SeparateProcess dead([](const Sent&) -> std::string { _exit(0); });
+  dead.send(bytes);
+  EXPECT_THROW(dead.result(), InternalError);
 }
 
 TEST(SeparateProcess, IsAnotherProcessAndSeveralRunAtOnce) {
