@@ -21,24 +21,24 @@ constexpr std::int64_t kWarmUpTilesOfSeveral = 8;
 constexpr std::int64_t kWarmUpTilesBehindStores = 12;
 
 // k-tiles of a CTA that are looked at, or more for whole periods: warps drift, and no two periods
-// are alike. Of grids of several fills each fill shows some.
+// are alike. Of grids of several periods of CTAs each period shows some.
 constexpr std::int64_t kTilesSeen = 12;
-constexpr std::int64_t kTilesSeenOfSeveralFills = 6;
+constexpr std::int64_t kTilesSeenOfSeveralPeriods = 6;
 
-// k-tiles that an SM executes in a stretch of fills. CTAs of few k-tiles need several fills to show
-// how they follow each other: their stores pile up until they pace the rest. CTAs that stay copy
-// the first tiles of the next output meanwhile, and settle sooner.
+// k-tiles that an SM executes, one CTA behind the other, in a period of CTAs. CTAs of few k-tiles
+// need several rounds to show how they follow each other: their stores pile up until they pace the
+// rest. CTAs that stay copy the first tiles of the next output meanwhile, and settle sooner.
 constexpr std::int64_t kFewTiles = 8;
-constexpr std::int64_t kTilesOfFills = 32;
-constexpr std::int64_t kTilesOfFillsThatStay = 16;
+constexpr std::int64_t kTilesOfPeriod = 32;
+constexpr std::int64_t kTilesOfPeriodThatStays = 16;
 
-// Rounds of CTAs among which the last one, which need not fill the GPU, is not seen: less than
+// Rounds among which the last one, which need not fill the GPU, is not seen: less than
 // 2 % of the time.
 constexpr std::int64_t kManyRounds = 64;
 
-/// CTAs of an SM in a stretch of fills.
-std::int64_t fill_of(const GridExtent& extent) {
-  const std::int64_t tiles = extent.stays ? kTilesOfFillsThatStay : kTilesOfFills;
+/// CTAs of an SM in a period: one round, or as many rounds as CTAs of few k-tiles need.
+std::int64_t cta_period_of(const GridExtent& extent) {
+  const std::int64_t tiles = extent.stays ? kTilesOfPeriodThatStays : kTilesOfPeriod;
   return extent.resident * (extent.k_tiles <= kFewTiles ? tiles / extent.k_tiles : 1);
 }
 
@@ -46,17 +46,17 @@ std::int64_t fill_of(const GridExtent& extent) {
 // loops of others.
 constexpr std::int64_t kRoundsOfDrift = 4;
 
-/// CTAs of an SM until one fill is like the next.
+/// CTAs of an SM until one period is like the next.
 std::int64_t warm_up_of(const GridExtent& extent) {
-  const std::int64_t fill = fill_of(extent);
+  const std::int64_t period = cta_period_of(extent);
   if (extent.shares_tiles) {
-    return fill;
+    return period;
   }
   if (extent.drifts) {
-    return round_up(kRoundsOfDrift * extent.resident, fill);
+    return round_up(kRoundsOfDrift * extent.resident, period);
   }
   // In the second round SMs that began together wait for each other, and are apart from then on.
-  return round_up(2 * extent.resident, fill);
+  return round_up(2 * extent.resident, period);
 }
 
 /// The lengths to simulate in one dimension, and how many times further the second one has to be
@@ -179,32 +179,32 @@ struct LeftOut {
     return sum;
   }
 
-  /// Of the CTAs of `fill` together, on an SM that takes so many cycles for a k-tile of any CTA.
-  double one_by_one(std::span<const CtaTimes* const> fill, double cycles_per_tile) const {
-    return cycles_per_tile * static_cast<double>(tiles) * static_cast<double>(fill.size());
+  /// Of `ctas` together, on an SM that takes so many cycles for a k-tile of any CTA.
+  double one_by_one(std::span<const CtaTimes* const> ctas, double cycles_per_tile) const {
+    return cycles_per_tile * static_cast<double>(tiles) * static_cast<double>(ctas.size());
   }
 
-  /// From when the first of `fill` is at its tile `first` until the last one is through its
+  /// From when the first of `ctas` is at its tile `first` until the last one is through its
   /// `window`. Nothing where no other of the CTAs of the SM, `all`, uses a k-tile meanwhile.
-  std::optional<Window> shared_window(std::span<const CtaTimes* const> fill,
+  std::optional<Window> shared_window(std::span<const CtaTimes* const> ctas,
                                       std::span<const CtaTimes> all) const {
-    Window span{begin(fill.front()), end(fill.front())};
-    for (const CtaTimes* const cta : fill) {
+    Window span{begin(ctas.front()), end(ctas.front())};
+    for (const CtaTimes* const cta : ctas) {
       span.widen(begin(cta), end(cta));
     }
     const bool shared = std::any_of(all.begin(), all.end(), [&](const CtaTimes& cta) {
-      return std::find(fill.begin(), fill.end(), &cta) == fill.end() &&
+      return std::find(ctas.begin(), ctas.end(), &cta) == ctas.end() &&
              tiles_in(span, cta, Counted::kWhole) > 0;
     });
     return shared ? std::optional(span) : std::nullopt;
   }
 
-  /// Where, during the main loops of `fill` from their tile `first` on, as many of `all` CTAs of
+  /// Where, during the main loops of `ctas` from their tile `first` on, as many of `all` CTAs of
   /// the SM are in theirs as it has room for.
-  std::vector<Window> full_house(std::span<const CtaTimes* const> fill,
+  std::vector<Window> full_house(std::span<const CtaTimes* const> ctas,
                                  std::span<const CtaTimes> all, std::int64_t resident) const {
-    Window span{begin(fill.front()), fill.front()->tiles.back()};
-    for (const CtaTimes* const cta : fill) {
+    Window span{begin(ctas.front()), ctas.front()->tiles.back()};
+    for (const CtaTimes* const cta : ctas) {
       span.widen(begin(cta), cta->tiles.back());
     }
     std::vector<std::int64_t> changes;
@@ -233,12 +233,12 @@ class Extrapolation {
                 const std::function<GridTimes(const ShortGrid&)>& simulate)
       : extent_(extent),
         simulate_(simulate),
-        fill_(fill_of(extent)),
+        cta_period_(cta_period_of(extent)),
         warm_up_(warm_up_of(extent)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
-        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, fill_,
+        ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, cta_period_,
                          extent.shares_tiles)),
-        several_fills_(ctas_.second > 2 * fill_) {}
+        several_periods_(ctas_.second > 2 * cta_period_) {}
 
   ExtrapolatedCycles cycles() {
     const double cycles = extent_.shares_tiles ? of_two_depths() : of_one_depth();
@@ -267,7 +267,7 @@ class Extrapolation {
 
   double of_one_depth() {
     const std::int64_t window =
-        round_up(several_fills_ ? kTilesSeenOfSeveralFills : kTilesSeen, extent_.tile_period);
+        round_up(several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
     const std::int64_t least = warm_up_tiles() + window + extent_.stages;
     const std::int64_t first =
         warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
@@ -276,39 +276,40 @@ class Extrapolation {
     auto cycles = static_cast<double>(grid.cycles);
     if (ctas_.repeats > 0) {
       cycles += static_cast<double>(ctas_.repeats) *
-                std::max(0.0, end_of(grid, warm_up_ + fill_) - end_of(grid, warm_up_));
+                std::max(0.0, end_of(grid, warm_up_ + cta_period_) - end_of(grid, warm_up_));
     }
     if (depth == extent_.k_tiles) {
       return cycles;
     }
     const LeftOut left_out{extent_.k_tiles - depth, static_cast<std::size_t>(first),
                            static_cast<std::size_t>(window)};
-    return cycles + of_every_fill(grid, left_out);
+    return cycles + of_every_period(grid, left_out);
   }
 
-  /// CTAs of an SM in its fill number `fill`, those that copy at least `bytes`. Where all SMs are
+  /// CTAs of an SM in its period `period`, those that copy at least `bytes`. Where all SMs are
   /// there, one may get more CTAs than its share.
-  std::vector<const CtaTimes*> of_fill(const std::vector<CtaTimes>& ctas, std::int64_t fill,
-                                       std::int64_t bytes) const {
+  std::vector<const CtaTimes*> of_period(const std::vector<CtaTimes>& ctas, std::int64_t period,
+                                         std::int64_t bytes) const {
     std::vector<const CtaTimes*> result;
     for (std::size_t i = 0; i < ctas.size(); ++i) {
-      const std::int64_t at = std::min(static_cast<std::int64_t>(i) / fill_, fills() - 1);
-      if (at == fill && ctas[i].bytes >= bytes) {
+      const std::int64_t at = std::min(static_cast<std::int64_t>(i) / cta_period_, periods() - 1);
+      if (at == period && ctas[i].bytes >= bytes) {
         result.push_back(&ctas[i]);
       }
     }
     return result;
   }
 
-  std::int64_t fills() const { return ceil_div(ctas_.second, fill_); }
+  std::int64_t periods() const { return ceil_div(ctas_.second, cta_period_); }
 
-  /// Cycles for what `of_sm`, CTAs of fill number `fill`, leave out on an SM that has `all`. Each
-  /// fill has CTAs of others beside its own, so where those are seen as well it is what the SM
+  /// Cycles for what `of_sm`, CTAs of period `period`, leave out on an SM that has `all`. Each
+  /// period has CTAs of others beside its own, so where those are seen as well it is what the SM
   /// takes for a k-tile of any.
-  double of_sm_in_fill(const LeftOut& left_out, std::int64_t fill,
-                       std::vector<const CtaTimes*> of_sm, const std::vector<CtaTimes>& all) const {
-    if (!several_fills_) {
-      const std::vector<const CtaTimes*> with_edge = of_fill(all, fill, 0);
+  double of_sm_in_period(const LeftOut& left_out, std::int64_t period,
+                         std::vector<const CtaTimes*> of_sm,
+                         const std::vector<CtaTimes>& all) const {
+    if (!several_periods_) {
+      const std::vector<const CtaTimes*> with_edge = of_period(all, period, 0);
       const std::optional<Window> shared = left_out.shared_window(with_edge, all);
       // It begins and ends with the use of a k-tile.
       const auto cycles =
@@ -324,43 +325,43 @@ class Extrapolation {
     return cycles ? left_out.one_by_one(of_sm, *cycles) : left_out.side_by_side(of_sm);
   }
 
-  /// What the SMs leave out in a fill: the mean. Where there are only one or two fills, the SMs
+  /// What the SMs leave out in a period: the mean. Where there are only one or two, the SMs
   /// count that have most CTAs of at least `bytes` in it.
-  std::optional<double> of_one_fill(const GridTimes& grid, const LeftOut& left_out,
-                                    std::int64_t fill, std::int64_t bytes) const {
+  std::optional<double> of_one_period(const GridTimes& grid, const LeftOut& left_out,
+                                      std::int64_t period, std::int64_t bytes) const {
     std::size_t most = 1;
     Mean mean;
     for (const std::vector<CtaTimes>& ctas : grid.ctas) {
-      std::vector<const CtaTimes*> of_sm = of_fill(ctas, fill, bytes);
-      if (of_sm.size() > most && !several_fills_) {
+      std::vector<const CtaTimes*> of_sm = of_period(ctas, period, bytes);
+      if (of_sm.size() > most && !several_periods_) {
         most = of_sm.size();
         mean = {};
       }
       if (of_sm.size() >= most) {
-        mean.add(of_sm_in_fill(left_out, fill, std::move(of_sm), ctas));
+        mean.add(of_sm_in_period(left_out, period, std::move(of_sm), ctas));
       }
     }
     return mean.count > 0 ? std::optional(mean.value()) : std::nullopt;
   }
 
-  /// What all fills leave out. Where there is more than one or two, SMs with less to do get more
+  /// What all periods leave out. Where there are more than one or two, SMs with less to do get more
   /// CTAs; else those CTAs count that are not at the edge.
-  double of_every_fill(const GridTimes& grid, const LeftOut& left_out) const {
+  double of_every_period(const GridTimes& grid, const LeftOut& left_out) const {
     std::int64_t most = 0;
     for (const std::vector<CtaTimes>& ctas : grid.ctas) {
       for (const CtaTimes& cta : ctas) {
-        most = several_fills_ ? most : std::max(most, cta.bytes);
+        most = several_periods_ ? most : std::max(most, cta.bytes);
       }
     }
     std::vector<double> cycles;
-    for (std::int64_t fill = 0; fill < fills(); ++fill) {
-      const std::optional<double> heaviest = of_one_fill(grid, left_out, fill, most);
-      cycles.push_back(heaviest ? *heaviest : of_one_fill(grid, left_out, fill, 0).value_or(0));
+    for (std::int64_t period = 0; period < periods(); ++period) {
+      const std::optional<double> heaviest = of_one_period(grid, left_out, period, most);
+      cycles.push_back(heaviest ? *heaviest : of_one_period(grid, left_out, period, 0).value_or(0));
     }
     double sum = std::accumulate(cycles.begin(), cycles.end(), 0.0);
     if (ctas_.repeats > 0) {  // those are like the one behind the warm-up
       sum += static_cast<double>(ctas_.repeats) *
-             cycles.at(static_cast<std::size_t>(warm_up_ / fill_));
+             cycles.at(static_cast<std::size_t>(warm_up_ / cta_period_));
     }
     return sum;
   }
@@ -384,10 +385,10 @@ class Extrapolation {
 
   const GridExtent& extent_;
   const std::function<GridTimes(const ShortGrid&)>& simulate_;
-  const std::int64_t fill_, warm_up_;
+  const std::int64_t cta_period_, warm_up_;
   const bool last_round_counts_;
   const Stretch ctas_;
-  const bool several_fills_;
+  const bool several_periods_;
   bool extrapolated_ = false;
   std::int64_t cycles_simulated_ = 0;
 };

@@ -47,14 +47,17 @@ struct ExtrapolatedCycles {
   std::int64_t cycles_simulated = 0;  ///< of all runs that were made
 };
 
-/// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines:
-///  - main loop: the k-tiles that each CTA leaves out take what others took, for whole periods once
-///    the pipeline is filled;
-///  - CTAs: what the grid has beyond whole fills of the SMs, with two fills to warm up, one of
-///    several rounds, or four of SMs that drift. One more fill, from the end of the CTAs before it
-///    on, is what is left out.
+/// Cycles of a grid of identical CTAs from a shorter one, carried on along straight lines. A round
+/// is as many CTAs of an SM as it holds at once; a period is the rounds that repeat: one, or
+/// several where CTAs have few k-tiles.
+///  - main loop: the k-tiles that each CTA leaves out take what others took, for whole periods of
+///  it
+///    once the pipeline is filled;
+///  - CTAs: two rounds to warm up, or four of SMs that drift, one period, and what the grid has
+///    beyond whole ones are simulated. What this period takes, from the end of the CTAs before it
+///    on, each of those takes that are left out.
 /// Where CTAs share output tiles: differences of grids of two depths and two numbers of tiles.
-/// Exact where main loop and fills are periodic; tests/fidelity measures the rest. Short grids are
+/// Exact where main loop and rounds are periodic; tests/fidelity measures the rest. Short grids are
 /// simulated whole.
 ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
                                       const std::function<GridTimes(const ShortGrid&)>& simulate);

@@ -75,18 +75,18 @@ class Panels {
     double inserted = 0;   ///< of those, fetched
   };
 
-  /// The last of `waves` uses each of `panels` (may repeat).
-  Fetched use(const std::vector<std::int64_t>& panels, const std::vector<L2Time>& waves) {
+  /// The last of the waves that began at `begins` uses each of `panels` (may repeat).
+  Fetched use(const std::vector<std::int64_t>& panels, const std::vector<L2Time>& begins) {
     Fetched result;
     latest_wave_ = kNever;
-    const auto wave = static_cast<std::int32_t>(waves.size()) - 1;
+    const auto wave = static_cast<std::int32_t>(begins.size()) - 1;
     for (const std::int64_t panel : panels) {
       std::int32_t& last_wave = last_wave_of(panel);
       if (last_wave == wave) {
         continue;  // counted already
       }
       ++result.panels;
-      const double miss = 1 - (last_wave == kNever ? 0 : hit_after(last_wave, waves));
+      const double miss = 1 - (last_wave == kNever ? 0 : hit_after(last_wave, begins));
       last_wave = wave;
       // A miss that the other partition owns may hit there.
       const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
@@ -115,12 +115,12 @@ class Panels {
     return last_wave_[index];
   }
 
-  /// Share of a panel that wave `wave` used that is still there in the last of `waves`.
-  double hit_after(std::int32_t wave, const std::vector<L2Time>& waves) {
+  /// Share of a panel that wave `wave` used that is still there when the last one begins.
+  double hit_after(std::int32_t wave, const std::vector<L2Time>& begins) {
     if (wave != latest_wave_) {  // most panels have been away for the same time
-      const L2Time& then = waves[static_cast<std::size_t>(wave)];
-      const double used = waves.back().used - then.used;
-      const double fetched = waves.back().fetched - then.fetched;
+      const L2Time& then = begins[static_cast<std::size_t>(wave)];
+      const double used = begins.back().used - then.used;
+      const double fetched = begins.back().fetched - then.fetched;
       latest_wave_ = wave;
       latest_hit_ =
           used > 0 ? CacheTags::survival(used / capacity_, std::max(0.0, 1 - fetched / used)) : 1;
@@ -138,10 +138,10 @@ class Panels {
   double latest_hit_ = 1;
 };
 
-/// The waves of a grid in order, each of which finds in the L2 what earlier ones have left there.
-class Waves {
+/// The L2 from wave to wave of a grid: each finds what earlier ones have left there.
+class L2AcrossWaves {
  public:
-  Waves(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
+  L2AcrossWaves(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
       : kernel_(kernel),
         traffic_(kernel),
         sms_(sms),
@@ -153,12 +153,13 @@ class Waves {
         a_(a_bytes_, 1, capacity_, memory.l2_partitions),
         b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions) {}
 
-  struct Wave {
+  /// What a wave takes of the memory.
+  struct Demand {
     ShareOfCta share;
     double from_dram = 0;  ///< bytes
   };
-  /// Wave `wave`, taken for the one right behind that of the call before.
-  Wave next(std::int64_t wave) {
+  /// Of wave `wave`, taken for the one right behind that of the call before.
+  Demand next(std::int64_t wave) {
     const std::int64_t begin = wave * ctas_per_wave_;
     const std::int64_t end = std::min(kernel_.ctas(), begin + ctas_per_wave_);
     find_panels(begin, end);
@@ -276,32 +277,31 @@ ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
 
 GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
     : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_((kernel.ctas() - 1) / ctas_per_wave_) {
-  Waves waves(kernel, memory, sms);
+  L2AcrossWaves l2(kernel, memory, sms);
   const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
-  waves_.reserve(static_cast<std::size_t>(looked_at));
+  shares_.reserve(static_cast<std::size_t>(looked_at));
   double second_half = 0;
   for (std::int64_t wave = 0; wave < looked_at; ++wave) {
-    const Waves::Wave next = waves.next(wave);
-    waves_.push_back(next.share);
+    const L2AcrossWaves::Demand next = l2.next(wave);
+    shares_.push_back(next.share);
     dram_bytes_ += next.from_dram;
     second_half += wave >= looked_at / 2 ? next.from_dram : 0;
   }
-  if (!waves_.empty()) {
-    written_ = waves.written_by(ctas_per_wave_) / waves.capacity();
-    operands_ = waves.used() / static_cast<double>(looked_at) / waves.capacity() - written_;
-    mean_ = mean_of(std::span(waves_).subspan(static_cast<std::size_t>(looked_at / 2)));
+  if (!shares_.empty()) {
+    written_ = l2.written_by(ctas_per_wave_) / l2.capacity();
+    operands_ = l2.used() / static_cast<double>(looked_at) / l2.capacity() - written_;
+    mean_ = mean_of(std::span(shares_).subspan(static_cast<std::size_t>(looked_at / 2)));
     const std::int64_t count = looked_at - looked_at / 2;
     dram_bytes_ +=
         static_cast<double>(last_wave_ - looked_at) * second_half / static_cast<double>(count);
   }
-  const Waves::Wave last = waves.next(last_wave_);
+  const L2AcrossWaves::Demand last = l2.next(last_wave_);
   last_ = last.share;
   dram_bytes_ += last.from_dram;
   if (last_wave_ > looked_at) {
     // Those that were not looked at may be less like the others than the bounds of all.
     dram_bytes_ = std::min(dram_bytes_, static_cast<double>(l2_read_bytes(kernel)));
-    dram_bytes_ =
-        std::max(dram_bytes_, waves.operands() * static_cast<double>(kernel.problem.batch));
+    dram_bytes_ = std::max(dram_bytes_, l2.operands() * static_cast<double>(kernel.problem.batch));
   }
 }
 
@@ -318,8 +318,8 @@ const ShareOfCta& GridReuse::share_of(std::int64_t cta) const {
   if (wave >= last_wave_) {
     return last_;
   }
-  return wave < static_cast<std::int64_t>(waves_.size()) ? waves_[static_cast<std::size_t>(wave)]
-                                                         : mean_;
+  return wave < static_cast<std::int64_t>(shares_.size()) ? shares_[static_cast<std::size_t>(wave)]
+                                                          : mean_;
 }
 
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reuse,

@@ -11,9 +11,9 @@
 
 namespace sptc::sim {
 
-/// How much of the operands of a grid DRAM has to deliver, in closed form. CTAs that run together
-/// (a wave) ask for each tile of A and B about the same time, so DRAM delivers it once; whether it
-/// is still in the L2 from an earlier wave follows from what was fetched since.
+/// How much of the operands of a grid DRAM has to deliver, in closed form. The CTAs that the GPU
+/// holds at once (a wave) ask for each tile of A and B about the same time, so DRAM delivers it
+/// once; whether it is still in the L2 from an earlier wave follows from what was fetched since.
 class GridReuse {
  public:
   GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms);
@@ -22,7 +22,7 @@ class GridReuse {
   const ShareOfCta& share_of(std::int64_t cta) const;
 
   /// Of the mean wave behind the first one.
-  const ShareOfCta& later_share() const { return waves_.size() > 1 ? mean_ : last_; }
+  const ShareOfCta& later_share() const { return shares_.size() > 1 ? mean_ : last_; }
   std::int64_t ctas_per_wave() const { return ctas_per_wave_; }
 
   /// The share of its capacity with which the L2 keeps as much from wave to wave of a grid with
@@ -38,7 +38,8 @@ class GridReuse {
   std::int64_t last_wave_ = 0;
   /// Bytes that a mean wave uses of each partition of the L2, in units of its capacity.
   double operands_ = 0, written_ = 0;
-  std::vector<ShareOfCta> waves_;  ///< the first ones; those behind are like the mean of these
+  std::vector<ShareOfCta> shares_;  ///< of the first waves, by their number
+  /// Of the waves behind those, which are like the second half of them, and of the last one.
   ShareOfCta mean_, last_;
   double dram_bytes_ = 0;
 };

@@ -38,23 +38,23 @@ void SampledShare::shorten(std::int64_t ctas, bool ends_as_the_whole) {
   ends_as_the_whole_ = ends_as_the_whole;
 }
 
-SampledShare::WaveName SampledShare::wave_of(std::int64_t cta) const {
+SampledShare::StandIn SampledShare::stand_in_of(std::int64_t cta) const {
   const std::int64_t of_wave = reuse_.ctas_per_wave();
   const std::int64_t wave = cta / of_wave;
   if (ctas_ == kernel_.ctas() || wave == 0) {
     return {wave, wave, false};
   }
   if (ends_as_the_whole_ && wave == (ctas_ - 1) / of_wave) {
-    return {(kernel_.ctas() - 1) / of_wave, wave, false};
+    return {wave, (kernel_.ctas() - 1) / of_wave, false};
   }
   return {wave, wave, true};
 }
 
 const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
-  const WaveName name = wave_of(cta);
-  auto found = waves_.find(name);
-  if (found == waves_.end()) {
-    found = waves_.emplace(name, shares_of(name)).first;
+  const StandIn wave = stand_in_of(cta);
+  auto found = shares_.find(wave);
+  if (found == shares_.end()) {
+    found = shares_.emplace(wave, shares_of(wave)).first;
   }
   return found->second[port % found->second.size()];
 }
@@ -129,11 +129,11 @@ ShareOfCta SampledShare::share_of_partition(ShareOfCta share, const Asked& asked
   return share;
 }
 
-std::vector<ShareOfCta> SampledShare::shares_of(const WaveName& name) const {
-  const std::vector<Asked> asked = asked_in(name.wave);
-  const std::vector<Simulated> simulated = simulated_in(name.simulated);
+std::vector<ShareOfCta> SampledShare::shares_of(const StandIn& wave) const {
+  const std::vector<Asked> asked = asked_in(wave.whole);
+  const std::vector<Simulated> simulated = simulated_in(wave.simulated);
   const ShareOfCta& of_all =
-      name.mean ? reuse_.later_share() : reuse_.share_of(name.wave * reuse_.ctas_per_wave());
+      wave.mean ? reuse_.later_share() : reuse_.share_of(wave.whole * reuse_.ctas_per_wave());
   std::vector<ShareOfCta> result;
   for (std::size_t partition = 0; partition < asked.size(); ++partition) {
     result.push_back(share_of_partition(of_all, asked[partition], simulated[partition]));

@@ -32,14 +32,14 @@ class SampledShare {
   void shorten(std::int64_t ctas, bool ends_as_the_whole);
 
  private:
-  /// A wave of the grid, the one that is simulated in its place, and whether it is like the mean of
-  /// those behind the first one.
-  struct WaveName {
-    std::int64_t wave = 0, simulated = 0;
-    bool mean = false;
-    auto operator<=>(const WaveName&) const = default;
+  /// A wave of the grid that is simulated, and the wave of the whole grid for which it stands.
+  struct StandIn {
+    std::int64_t simulated = 0, whole = 0;
+    bool mean = false;  ///< it takes from DRAM what the mean one behind the first takes
+    auto operator<=>(const StandIn&) const = default;
   };
-  WaveName wave_of(std::int64_t cta) const;
+  /// Of the wave in which `cta` is.
+  StandIn stand_in_of(std::int64_t cta) const;
   /// What CTAs ask for, of A with its metadata and of B in bytes, and store, in elements of D.
   using Moved = std::array<double, 3>;
   /// Of the CTAs of a wave on the SMs of one partition of the L2.
@@ -61,7 +61,7 @@ class SampledShare {
   static ShareOfCta share_of_partition(ShareOfCta share, const Asked& asked,
                                        const Simulated& simulated);
   /// Of the simulated SMs of each partition.
-  std::vector<ShareOfCta> shares_of(const WaveName& name) const;
+  std::vector<ShareOfCta> shares_of(const StandIn& wave) const;
 
   const GemmKernel& kernel_;
   const GridReuse& reuse_;
@@ -71,7 +71,7 @@ class SampledShare {
   std::vector<int> sm_numbers_;
   std::int64_t ctas_;  ///< that are simulated
   bool ends_as_the_whole_ = true;
-  std::map<WaveName, std::vector<ShareOfCta>> waves_;  ///< per partition
+  std::map<StandIn, std::vector<ShareOfCta>> shares_;  ///< per partition
 };
 
 }  // namespace sptc::sim
