@@ -67,8 +67,7 @@ SamplingPlan::SamplingPlan(const GemmKernel& kernel, const KernelTarget& gpu,
       partitions_(gpu.memory.l2_partitions),
       simulated_(simulated),
       extrapolate_(extrapolate),
-      followed_(simulated == SimulatedSms::kSampled && kernel.problem.distinct_b == 1 &&
-                (at_once() || few_enough_to_follow(kernel.k_tiles()) || few_when_shortened())),
+      sampling_(choose_sampling()),
       sms_(choose_sms()) {}
 
 int SamplingPlan::sms_built(std::int64_t sms, SimulatedSms simulated) {
@@ -78,12 +77,49 @@ int SamplingPlan::sms_built(std::int64_t sms, SimulatedSms simulated) {
                                               : std::clamp(all - 1, 1, kMostSampled);
 }
 
+SamplingPlan::Sampling SamplingPlan::choose_sampling() const {
+  if (simulated_ != SimulatedSms::kSampled) {
+    return Sampling::kNoSmLeftOut;
+  }
+  if (kernel_.problem.distinct_b != 1) {
+    // Columns of B are windows of one image: addresses, which are what followers ask for, do not
+    // say that DRAM delivers it once.
+    return Sampling::kShare;
+  }
+  if (kernel_.ctas() <= resident() && !shares_tiles()) {
+    // Nobody takes a second CTA: one pass of the main loop is all there is to follow.
+    return Sampling::kFollowedAtOnce;
+  }
+  if (few_enough_to_follow(kernel_.k_tiles())) {
+    return Sampling::kFollowedWhole;
+  }
+  return few_when_shortened() ? Sampling::kFollowedShortDepth : Sampling::kShare;
+}
+
+bool SamplingPlan::followed() const {
+  return sampling_ == Sampling::kFollowedAtOnce || sampling_ == Sampling::kFollowedWhole ||
+         sampling_ == Sampling::kFollowedShortDepth;
+}
+
 bool SamplingPlan::whole() const {
-  // How the stretches of CTAs meet output tiles is another one in each shorter grid: lines through
-  // those are for where little is simulated, not for what others are measured by.
-  const bool as_reference = shares_tiles() && simulated_ != SimulatedSms::kSampled;
-  return !extrapolate_ || as_reference ||
-         (followed_ && !at_once() && few_enough_to_follow(kernel_.k_tiles()));
+  if (!extrapolate_) {
+    return true;
+  }
+  switch (sampling_) {
+    case Sampling::kNoSmLeftOut:
+      // How the stretches of CTAs meet output tiles is another one in each shorter grid: lines
+      // through those are for where little is simulated, not for what others are measured by.
+      return shares_tiles();
+    case Sampling::kFollowedWhole:
+      // SMs come apart from round to round, and who gets which CTA is decided by that: no shorter
+      // grid is like this one.
+      return true;
+    case Sampling::kFollowedAtOnce:
+    case Sampling::kFollowedShortDepth:
+    case Sampling::kShare:
+      return false;
+  }
+  return false;
 }
 
 bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {
@@ -138,7 +174,9 @@ int SamplingPlan::count() const {
   if (sms_with_ctas() <= kMostSampled) {
     return kMostSampled;  // as good as all
   }
-  const std::int64_t most = followed_ && !at_once() ? kInstructionsOfRounds : kInstructions;
+  const bool through_rounds =
+      sampling_ == Sampling::kFollowedWhole || sampling_ == Sampling::kFollowedShortDepth;
+  const std::int64_t most = through_rounds ? kInstructionsOfRounds : kInstructions;
   const std::int64_t of_sm = std::max<std::int64_t>(1, instructions_of_sm());
   const auto count = static_cast<int>(std::clamp<std::int64_t>(most / of_sm, 2, kMostSampled));
   return count - count % 2;
@@ -181,10 +219,10 @@ std::vector<int> SamplingPlan::choose_sms() const {
   const auto with_ctas = static_cast<int>(sms_with_ctas());
   int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), with_ctas});
   simulated -= simulated > partitions_ ? simulated % partitions_ : 0;
-  if (followed_ && shares_tiles()) {
+  if (followed() && shares_tiles()) {
     return leaders_of_stream(simulated, with_ctas);
   }
-  if (followed_) {
+  if (followed()) {
     return leaders(simulated, with_ctas, partitions_);
   }
   const int first = shares_tiles() ? with_ctas / 2 : 0;

@@ -22,15 +22,10 @@ class SamplingPlan {
   /// Of a GPU with `sms` SMs.
   static int sms_built(std::int64_t sms, SimulatedSms simulated);
 
-  /// Whether the other SMs follow those that are simulated: where all CTAs are resident at once,
-  /// and else where that is not too much work for a whole grid or, of SMs with one CTA of two
-  /// stages each, for one with a shorter main loop. Not where columns of B are windows of one
-  /// image: addresses do not say that DRAM delivers it once.
-  bool followed() const { return followed_; }
+  /// Whether the other SMs follow those that are simulated (Followers).
+  bool followed() const;
 
-  /// Whether all of the grid is simulated: of one whose SMs hold several CTAs that are not resident
-  /// at once no other one is like it, and of one whose CTAs share output tiles none where all SMs
-  /// are simulated.
+  /// Whether all CTAs and k-tiles of the grid are simulated.
   bool whole() const;
 
   /// CTAs that the GPU holds.
@@ -55,9 +50,18 @@ class SamplingPlan {
   }
 
  private:
-  bool at_once() const { return kernel_.ctas() <= resident() && !shares_tiles(); }
-  /// A grid of that depth.
+  /// What stands for the SMs and the cycles that are left out of a launch; choose_sampling() picks.
+  enum class Sampling {
+    kNoSmLeftOut,         ///< all SMs are simulated, together or in turn
+    kFollowedAtOnce,      ///< the others follow; all CTAs are resident at once
+    kFollowedWhole,       ///< the others follow through several rounds of the whole grid
+    kFollowedShortDepth,  ///< the same of a grid with a shorter main loop
+    kShare,               ///< nobody follows: each simulated SM has a share of the memory
+  };
+  Sampling choose_sampling() const;
+  /// Whether it is not too much work to follow through several rounds of a grid of that depth.
   bool few_enough_to_follow(std::int64_t k_tiles) const;
+  /// Whether a grid with a shorter main loop can stand for this one, and is few enough to follow.
   bool few_when_shortened() const;
   std::int64_t sms_with_ctas() const;
   std::int64_t instructions_of_sm() const;
@@ -70,7 +74,7 @@ class SamplingPlan {
   int partitions_;  ///< of the L2
   SimulatedSms simulated_;
   bool extrapolate_;
-  bool followed_;
+  Sampling sampling_;
   std::vector<int> sms_;
 };
 
