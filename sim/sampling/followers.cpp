@@ -253,7 +253,7 @@ bool Followers::try_repeat(std::size_t index, const Pending& what, bool any) {
       phase = log_.copies_behind(what.reference, what.in_segment);
       break;
     case Pending::Kind::kFinish:
-      phase = log_.finish_of(what.reference, what.of_kind, any);
+      phase = log_.finish_of(what.reference, what.ending, any);
       break;
   }
   if (phase == nullptr) {
@@ -351,14 +351,19 @@ void Followers::use(const Action& action) {
   const bool last = ++place.tiles_used == place.segment_end();
   const std::int64_t first = log_.persistent() ? 0 : place.first_tile;
   const std::int64_t end = log_.persistent() ? place.tiles : place.segment_end();
-  Pending what{
-      Pending::Kind::kCopies, place.reference, 0, action.tile, in_segment, place.cta, action.cycle};
+  Pending what{Pending::Kind::kCopies,
+               place.reference,
+               {},
+               action.tile,
+               in_segment,
+               place.cta,
+               action.cycle};
   if (log_.asks_behind(action.tile - first, end - first)) {
     repeat(action.place, what);
   }
   if (last) {
     what.kind = Pending::Kind::kFinish;
-    what.of_kind = LeaderLog::kind_of(work);
+    what.ending = LeaderLog::ending_of(work);
     repeat(action.place, what);
     if (log_.persistent()) {
       end_segment(action.place, action.cycle);
@@ -423,7 +428,7 @@ void Followers::act_before(std::int64_t cycle, int sm) {
 std::int64_t Followers::finish() {
   look_at_uses(kUnknown);
   act_before(kUnknown, 0);
-  // What no leader has shown of its kind, others are taken for.
+  // A segment with an ending that no leader has shown ends as one with another.
   for (bool more = true; more;) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       retry(i, true);

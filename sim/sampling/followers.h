@@ -57,7 +57,7 @@ class Followers : public TileObserver {
   /// Whether replay() is the better answer. Not where most SMs lead, nor where SMs have several
   /// CTAs at once: what those take from each other only leaders know, unless it averages out over
   /// many output tiles. Where CTAs share output tiles it is all the same: until a leader has ended
-  /// a segment of its kind, a follower waits.
+  /// a segment with the same ending, a follower waits.
   bool replays() const;
 
   /// All again, the leaders included, as the leaders have shown it by now. Cycles of the grid.
@@ -95,8 +95,8 @@ class Followers : public TileObserver {
     enum class Kind { kCopies, kFinish };
     Kind kind = Kind::kCopies;
     LeaderLog::Reference reference;
-    int of_kind = 0;        ///< LeaderLog::kind_of()
-    std::int64_t tile = 0;  ///< of the CTA
+    LeaderLog::Ending ending;  ///< of the segment, where that is what is pending
+    std::int64_t tile = 0;     ///< of the CTA
     std::int64_t in_segment = 0;
     std::int64_t cta = 0;
     std::int64_t anchor = 0;

@@ -91,7 +91,7 @@ void LeaderLog::begin_cta(std::size_t leader, std::size_t number, std::int64_t c
     segment.cta = cta;
     segment.first_tile = tiles;
     segment.begins_cta = tiles == 0;
-    segment.kind = kind_of(work);
+    segment.ending = ending_of(work);
     segment.tiles.resize(static_cast<std::size_t>(work.k_tiles));
     tiles += work.k_tiles;
     const std::int64_t first = persistent_ ? 0 : segment.first_tile;
@@ -182,7 +182,7 @@ LeaderLog::Phase& LeaderLog::note(const RequestInfo& info, bool write, std::int6
     if (tile.reads++ == 0) {
       add_beyond_edge(phase, info, false, now, tiles_ahead);
     }
-  } else if (write && segment.kind >= 0 && !std::exchange(segment.stores, true)) {
+  } else if (write && segment.ending && !std::exchange(segment.stores, true)) {
     add_beyond_edge(phase, info, true, now, 0);
   }
   phase.transactions.push_back({write ? Transaction::Kind::kWrite : Transaction::Kind::kRead, now,
@@ -252,7 +252,7 @@ bool LeaderLog::note_used(std::int64_t cta, std::int64_t k_tile, std::int64_t cy
   }
   if (index + 1 == segment.tiles.size()) {
     segment.finish.anchor = tile.used;
-    latest_finish_[segment.kind] = &segment;
+    latest_finish_[segment.ending] = &segment;
   }
   found.place->begun = std::max(found.place->begun, found.segment + 1);
   return true;
@@ -406,17 +406,21 @@ LeaderLog::Phase* LeaderLog::copies_behind(const Reference& to, std::int64_t til
   return some_copy_ ? nullptr : &at_once_;
 }
 
-LeaderLog::Phase* LeaderLog::finish_of(const Reference& to, int kind, bool any) {
+LeaderLog::Phase* LeaderLog::finish_of(const Reference& to, Ending ending, bool any) {
   Segment& segment = at(to);
-  if (segment.kind == kind && segment.finish.anchor != kUnknown) {
+  if (segment.ending == ending && segment.finish.anchor != kUnknown) {
     return &segment.finish;
   }
-  auto found = latest_finish_.lower_bound(kind);
+  // The nearest one with more peers, or else the one with the most.
+  auto found = latest_finish_.lower_bound(ending);
   if (found == latest_finish_.end() && !latest_finish_.empty()) {
     --found;
   }
-  const bool same_end = found != latest_finish_.end() && (found->first < 0) == (kind < 0);
-  return same_end || (any && found != latest_finish_.end()) ? &found->second->finish : nullptr;
+  if (found == latest_finish_.end()) {
+    return nullptr;
+  }
+  const bool alike = found->first.has_value() == ending.has_value();
+  return alike || any ? &found->second->finish : nullptr;
 }
 
 }  // namespace sptc::sim

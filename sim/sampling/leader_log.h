@@ -10,6 +10,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -75,11 +76,17 @@ class LeaderLog {
     Phase copies_behind;
     bool known() const { return copies_behind.anchor != kUnknown; }
   };
+  /// How a segment ends: with the output tile stored, after the partial sums of so many other CTAs
+  /// were added; or, without a number, with partial sums of its own handed on.
+  using Ending = std::optional<int>;
+  static Ending ending_of(const WorkSegment& work) {
+    return work.finishes ? Ending(work.peers) : std::nullopt;
+  }
   struct Segment {
     std::int64_t cta = 0;
     std::int64_t first_tile = 0;  ///< of the CTA's
     bool begins_cta = false;
-    int kind = 0;                    ///< kind_of() its work
+    Ending ending;
     Phase start;                     ///< first copies
     std::int64_t started_tiles = 0;  ///< of those
     std::vector<Tile> tiles;
@@ -98,8 +105,6 @@ class LeaderLog {
 
   /// What `cta` works on, segment by segment.
   std::span<const WorkSegment> work_of(std::int64_t cta) const;
-  /// Of segments with different ends.
-  static int kind_of(const WorkSegment& work) { return work.finishes ? work.peers : -1; }
 
   // What a leader does, in its place `number`.
   void begin_cta(std::size_t leader, std::size_t number, std::int64_t cta, std::int64_t now);
@@ -144,8 +149,9 @@ class LeaderLog {
   /// A k-tile that no leader asks for in its place: all copies in one cycle.
   Phase& copies_at_once() { return at_once_; }
   Phase* copies_behind(const Reference& to, std::int64_t tile);
-  /// Of one that finishes with other peers if need be; `any`: of any kind.
-  Phase* finish_of(const Reference& to, int kind, bool any);
+  /// Of a segment with that ending; where no leader has shown one, of a segment that finishes its
+  /// tile, or does not, as well. `any`: even of one with another ending.
+  Phase* finish_of(const Reference& to, Ending ending, bool any);
 
   /// When `transaction` of `phase` comes, from what the phase comes after.
   static std::int64_t offset(const Phase& phase, const Transaction& transaction);
@@ -215,7 +221,7 @@ class LeaderLog {
   bool some_copy_ = false;  ///< behind k-tiles of theirs
   Phase at_once_;           ///< copies_at_once()
   Segment* fullest_start_ = nullptr;
-  std::map<int, Segment*> latest_finish_;  ///< by kind
+  std::map<Ending, Segment*> latest_finish_;
 
   /// Cycles from a k-tile that is there to its use, by what of it came last.
   struct Gap {
