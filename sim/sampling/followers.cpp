@@ -99,8 +99,7 @@ std::int64_t Followers::next_cta(std::size_t leader, std::int64_t ended, std::in
     ensure(place != resident_.end(), "a CTA ended that was not there");
     number = place->second;
     resident_.erase(place);
-    Phase& finish = log_.end_cta(ended, now);
-    plan_latest(finish, finish.transactions.size() - 1);
+    plan_latest(log_.end_cta(ended, now));
     cta = take_cta(leaders_[leader]);
   }
   if (cta >= 0) {
@@ -131,12 +130,10 @@ std::int64_t Followers::access(std::size_t leader, const MemoryRange& range, boo
   const std::int64_t done =
       l2_and_dram_.access(static_cast<std::size_t>(sm), range, write, now, info.operand);
   const std::int64_t there = write ? done : written(sm, done, range.bytes);
-  if (Phase* const ended = log_.end_segment(info, write, now); ended != nullptr) {
-    plan_latest(*ended, ended->transactions.size() - 1);
+  if (const auto ended = log_.end_segment(info, write, now)) {
+    plan_latest(*ended);
   }
-  std::size_t before = 0;
-  Phase& phase = log_.note(info, write, now, there, before);
-  plan_latest(phase, before);
+  plan_latest(log_.note(info, write, now, there));
   return done;
 }
 
@@ -276,9 +273,9 @@ void Followers::retry(std::size_t index, bool any) {
   plan_use(index);
 }
 
-void Followers::plan_latest(Phase& phase, std::size_t first) {
-  for (const LeaderLog::Repeater& repeater : phase.repeaters) {
-    plan_repeat(phase, first, repeater);
+void Followers::plan_latest(const LeaderLog::Addition& added) {
+  for (const LeaderLog::Repeater& repeater : added.phase.repeaters) {
+    plan_repeat(added.phase, added.first, repeater);
   }
 }
 

@@ -158,8 +158,8 @@ class Followers : public TileObserver {
   bool try_repeat(std::size_t index, const Pending& what, bool any);
   void repeat_phase(LeaderLog::Phase& phase, const LeaderLog::Repeater& repeater);
   void retry(std::size_t index, bool any = false);
-  /// For all who repeat `phase`, the transactions from `first` on.
-  void plan_latest(LeaderLog::Phase& phase, std::size_t first);
+  /// For all who repeat the phase.
+  void plan_latest(const LeaderLog::Addition& added);
   void plan_repeat(LeaderLog::Phase& phase, std::size_t first, const LeaderLog::Repeater& repeater);
   void plan_use(std::size_t index);
   void plan(const Action& action);

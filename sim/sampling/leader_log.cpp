@@ -145,36 +145,38 @@ LeaderLog::Found LeaderLog::find(std::int64_t cta, std::int64_t tile) {
   return {entry.place, segment};
 }
 
-LeaderLog::Phase& LeaderLog::end_cta(std::int64_t cta, std::int64_t now) {
-  const Cta& entry = ctas_.at(cta);
-  std::size_t last = entry.segment + work_of(cta).size() - 1;
-  Phase& finish = entry.place->segments[last].finish;
+LeaderLog::Addition LeaderLog::add_end(Phase& finish, std::int64_t now) {
   finish.transactions.push_back({Transaction::Kind::kEnd, now, 0, nullptr, 0});
-  return finish;
+  return {finish, finish.transactions.size() - 1};
 }
 
-LeaderLog::Phase* LeaderLog::end_segment(const RequestInfo& info, bool write, std::int64_t now) {
+LeaderLog::Addition LeaderLog::end_cta(std::int64_t cta, std::int64_t now) {
+  const Cta& entry = ctas_.at(cta);
+  std::size_t last = entry.segment + work_of(cta).size() - 1;
+  return add_end(entry.place->segments[last].finish, now);
+}
+
+std::optional<LeaderLog::Addition> LeaderLog::end_segment(const RequestInfo& info, bool write,
+                                                          std::int64_t now) {
   if (write || persistent_ || info.operand == Operand::kPartialSum) {
-    return nullptr;
+    return std::nullopt;
   }
   const Found found = find(info.asking_cta, info.tile);
   if (found.in().start.anchor != kUnknown) {
-    return nullptr;
+    return std::nullopt;
   }
   begin_segment(found, now);
-  Phase& ended = found.place->segments[found.segment - 1].finish;
-  ended.transactions.push_back({Transaction::Kind::kEnd, now, 0, nullptr, 0});
-  return &ended;
+  return add_end(found.place->segments[found.segment - 1].finish, now);
 }
 
-LeaderLog::Phase& LeaderLog::note(const RequestInfo& info, bool write, std::int64_t now,
-                                  std::int64_t there, std::size_t& before) {
+LeaderLog::Addition LeaderLog::note(const RequestInfo& info, bool write, std::int64_t now,
+                                    std::int64_t there) {
   const Found found = find(info.asking_cta, info.tile);
   Segment& segment = found.in();
-  std::int64_t tiles_ahead = 0;
   const bool copies = !write && info.operand != Operand::kPartialSum;
-  Phase& phase = copies ? phase_of_copy(info, found, tiles_ahead) : segment.finish;
-  before = phase.transactions.size();
+  const auto [phase, tiles_ahead] =
+      copies ? place_of_copy(info, found) : PlaceOfCopy{segment.finish, 0};
+  const std::size_t first = phase.transactions.size();
   if (copies) {
     Tile& tile = segment.tiles[static_cast<std::size_t>(info.tile - segment.first_tile)];
     std::int64_t& of_operand = tile.there[index_of(info.operand)];
@@ -188,21 +190,18 @@ LeaderLog::Phase& LeaderLog::note(const RequestInfo& info, bool write, std::int6
   phase.transactions.push_back({write ? Transaction::Kind::kWrite : Transaction::Kind::kRead, now,
                                 tiles_ahead, info.instruction, info.warp});
   note_delay(phase);
-  return phase;
+  return {phase, first};
 }
 
-LeaderLog::Phase& LeaderLog::phase_of_copy(const RequestInfo& info, const Found& found,
-                                           std::int64_t& tiles_ahead) {
+LeaderLog::PlaceOfCopy LeaderLog::place_of_copy(const RequestInfo& info, const Found& found) {
   Segment& segment = found.in();
   const std::int64_t first = persistent_ ? 0 : segment.first_tile;
   if (info.tile - first >= first_tiles_) {
     const std::int64_t behind = info.tile - distance_;
     Segment& at = find(info.asking_cta, behind).in();
-    tiles_ahead = distance_;
-    return at.tiles[static_cast<std::size_t>(behind - at.first_tile)].copies_behind;
+    return {at.tiles[static_cast<std::size_t>(behind - at.first_tile)].copies_behind, distance_};
   }
-  tiles_ahead = info.tile - first;
-  return persistent_ ? find(info.asking_cta, 0).in().start : segment.start;
+  return {persistent_ ? find(info.asking_cta, 0).in().start : segment.start, info.tile - first};
 }
 
 // What lies beyond the edge of the matrix for the leader need not for all.

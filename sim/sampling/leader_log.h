@@ -106,17 +106,21 @@ class LeaderLog {
   /// What `cta` works on, segment by segment.
   std::span<const WorkSegment> work_of(std::int64_t cta) const;
 
+  /// What was added to a phase: its transactions from `first` on.
+  struct Addition {
+    Phase& phase;
+    std::size_t first;
+  };
+
   // What a leader does, in its place `number`.
   void begin_cta(std::size_t leader, std::size_t number, std::int64_t cta, std::int64_t now);
-  /// The phase that now ends a segment.
-  Phase& end_cta(std::int64_t cta, std::int64_t now);
-  /// Of a transaction: the phase whose segment it ends as the first one of the next segment, if
-  /// any.
-  Phase* end_segment(const RequestInfo& info, bool write, std::int64_t now);
-  /// A transaction, and from when on its bytes are there: the phase to which it was added, behind
-  /// those that it has `before`.
-  Phase& note(const RequestInfo& info, bool write, std::int64_t now, std::int64_t there,
-              std::size_t& before);
+  /// A CTA, and with it its last segment, ends.
+  Addition end_cta(std::int64_t cta, std::int64_t now);
+  /// A transaction is about to be noted: the end of the segment before, if it is the first one of
+  /// the next segment.
+  std::optional<Addition> end_segment(const RequestInfo& info, bool write, std::int64_t now);
+  /// A transaction, and from when on its bytes are there.
+  Addition note(const RequestInfo& info, bool write, std::int64_t now, std::int64_t there);
   /// A warp uses k-tile `k_tile`. Whether it was the last warp.
   bool note_used(std::int64_t cta, std::int64_t k_tile, std::int64_t cycle);
   std::size_t leader_of(std::int64_t cta) const { return ctas_.at(cta).place->leader; }
@@ -199,7 +203,13 @@ class LeaderLog {
   void begin_segment(const Found& found, std::int64_t now);
   void add_beyond_edge(Phase& phase, const RequestInfo& info, bool write, std::int64_t now,
                        std::int64_t tiles_ahead);
-  Phase& phase_of_copy(const RequestInfo& info, const Found& found, std::int64_t& tiles_ahead);
+  /// Where a copy is noted, and how far its k-tile is ahead of what the phase comes after.
+  struct PlaceOfCopy {
+    Phase& phase;
+    std::int64_t tiles_ahead;
+  };
+  PlaceOfCopy place_of_copy(const RequestInfo& info, const Found& found);
+  static Addition add_end(Phase& finish, std::int64_t now);
   void note_step(const Tile* before, Tile& tile);
   bool comes_late(const Tile& tile) const;
   void classify(Tile& tile);
