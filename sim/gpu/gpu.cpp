@@ -160,8 +160,9 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   result.cycles = end - start;
   if (kernel.observer == nullptr) {
     if (sampled_memory_ && sm_numbers.size() > 1) {
-      result.cycles += last_end_behind(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
-                                       sampled_memory_->share().spread(clock_.now()));
+      result.cycles +=
+          simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
+                                sampled_memory_->share().spread(clock_.now()));
     }
     return result;
   }

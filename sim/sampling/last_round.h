@@ -14,12 +14,18 @@ struct GridOfCtas {
   std::int64_t ctas = 0, sms = 1, resident = 1;
 };
 
-/// Cycles by which the last CTA of `grid` ends behind the last of `simulated`, the CTAs of a few
-/// SMs that stand for all. The SMs are out of step: behind their first CTAs from the first to the
-/// last one it is `spread` cycles, or a CTA, with the simulated ones in the middle. A GPU gives the
-/// next CTA to the SM that has room first, so that a last round that is not full is of the first
-/// SMs, and ends before its time. Less than 0 there.
-std::int64_t last_end_behind(const std::vector<std::vector<CtaRecord>>& simulated,
-                             const GridOfCtas& grid, std::int64_t spread);
+/// What has to be added to the cycle in which the last of `simulated` ends, the CTAs of a few SMs
+/// that stand for all, for the cycle in which the last CTA of `grid` does. It is a correction in
+/// either direction:
+///  - All SMs take their first CTAs together and are out of step from then on: `spread` cycles, or
+///  a
+///    CTA if that is less, lie between the first SM and the last one. The simulated ones are in the
+///    middle, so that a full round ends half of that after theirs.
+///  - The next CTA goes to the SM that has room first. So a last round that does not fill the GPU
+///  is
+///    on those SMs that are ahead, and where it is on less than half of them ends before that of
+///    the simulated ones: less than 0.
+std::int64_t simulated_to_last_end(const std::vector<std::vector<CtaRecord>>& simulated,
+                                   const GridOfCtas& grid, std::int64_t spread);
 
 }  // namespace sptc::sim

@@ -18,12 +18,12 @@ std::vector<std::vector<CtaRecord>> of_first_sm(std::int64_t ctas) {
 }
 
 TEST(LastRound, OfTheFirstSmsEndsBeforeThatOfTheMiddleOne) {
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {225, 100, 1}, 1000), -250);
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {225, 100, 1}, 0), 0);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(3), {225, 100, 1}, 1000), -250);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(3), {225, 100, 1}, 0), 0);
 }
 
 TEST(LastRound, OfAllSmsEndsWithTheLastOfThem) {
-  EXPECT_EQ(last_end_behind(of_first_sm(3), {300, 100, 1}, 1000), 500);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(3), {300, 100, 1}, 1000), 500);
 }
 
 TEST(LastRound, MayBeOverBeforeTheRoundBeforeItEndsOnTheLastSms) {
@@ -31,17 +31,17 @@ TEST(LastRound, MayBeOverBeforeTheRoundBeforeItEndsOnTheLastSms) {
   // third, short one 1000 cycles behind its second.
   auto records = of_first_sm(3);
   records[0][2].end_cycle = 21000;
-  EXPECT_EQ(last_end_behind(records, {201, 100, 1}, 8000), 4000 - 1000);
+  EXPECT_EQ(simulated_to_last_end(records, {201, 100, 1}, 8000), 4000 - 1000);
 }
 
 TEST(LastRound, OfAnSmThatIsLaterByMoreThanACtaHasOneLess) {
-  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 10000), 5000);
-  EXPECT_EQ(last_end_behind(of_first_sm(2), {200, 100, 1}, 1000000), 5000);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(2), {200, 100, 1}, 10000), 5000);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(2), {200, 100, 1}, 1000000), 5000);
 }
 
 TEST(LastRound, ThatIsTheOnlyOneStartsAndEndsTogether) {
-  EXPECT_EQ(last_end_behind(of_first_sm(1), {60, 100, 1}, 1000), 0);
-  EXPECT_EQ(last_end_behind(of_first_sm(2), {150, 100, 2}, 1000), 0);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(1), {60, 100, 1}, 1000), 0);
+  EXPECT_EQ(simulated_to_last_end(of_first_sm(2), {150, 100, 2}, 1000), 0);
 }
 
 }  // namespace
