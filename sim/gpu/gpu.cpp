@@ -49,14 +49,13 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   }
 }
 
-void Gpu::start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& sm_numbers,
-                               double l2_share) {
-  if (followed_) {
-    followers_->start(clock_mhz_, kernel, sm_numbers, l2_share);
-    sampled_memory_->start_followed(*followers_, [this] { scheduler_.launch_behind_ended(); });
-    kernel.observer = followers_.get();
-    return;
-  }
+void Gpu::start_followed(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
+                         double l2_share) {
+  followers_->start(clock_mhz_, kernel, sm_numbers, l2_share);
+  sampled_memory_->start_followed(*followers_, [this] { scheduler_.launch_behind_ended(); });
+}
+
+void Gpu::start_share() {
   const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
   sampled_memory_->start_share(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
 }
@@ -128,12 +127,31 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;
+  // Followers only repeat what a leader has done. Where none did anything like what some of them
+  // have to do, those CTAs never end, and the grid is run once more as if nobody followed.
+  if (followed_ && followers_) {
+    KernelLaunch observed = kernel;
+    observed.observer = followers_.get();
+    GridRun run = run_once(observed, sm_numbers, l2_share);
+    if (followers_->ctas_left() == 0) {
+      add_followers(run);
+      return run;
+    }
+  }
+  return run_once(kernel, sm_numbers, l2_share);
+}
+
+GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
+                      double l2_share) {
+  const bool followed = kernel.observer != nullptr;
   const std::int64_t start = clock_.now();
   if (memory_) {
     memory_->reset(clock_mhz_, l2_share);
   }
-  if (sampled_memory_) {
-    start_sampled_memory(kernel, sm_numbers, l2_share);
+  if (followed) {
+    start_followed(kernel, sm_numbers, l2_share);
+  } else if (sampled_memory_) {
+    start_share();
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
@@ -143,11 +161,19 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   if (busy()) {
     report_stuck();
   }
+  GridRun result = take_records(start);
+  if (followed) {
+    result.cycles = std::max(result.cycles, followers_->finish() - start);
+  } else if (sampled_memory_ && sm_numbers.size() > 1) {
+    result.cycles += simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
+                                           sampled_memory_->share().spread(clock_.now()));
+  }
+  return result;
+}
+
+GridRun Gpu::take_records(std::int64_t start) {
   GridRun result;
   std::int64_t end = start;
-  if (kernel.observer != nullptr) {
-    end = std::max(end, followers_->finish());
-  }
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
     end = std::max(end, built->async_copy.last_response_cycle());
@@ -158,29 +184,21 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
     }
   }
   result.cycles = end - start;
-  if (kernel.observer == nullptr) {
-    if (sampled_memory_ && sm_numbers.size() > 1) {
-      result.cycles +=
-          simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
-                                sampled_memory_->share().spread(clock_.now()));
-    }
-    return result;
-  }
-  if (followers_->ctas_left() > 0) {
-    // No leader did anything like what some others have to do: as if nobody followed.
-    followed_ = false;
-    result = run(launched, sm_numbers, l2_share);
-    followed_ = true;
-  } else if (followers_->replays()) {
-    std::vector<Followers::CtaOfFollower> before = followers_->take_ctas();
-    const std::int64_t cycles = followers_->replay();
-    const bool better = followers_->ctas_left() == 0;
-    result.cycles = better ? cycles : result.cycles;
-    result.followers = better ? followers_->take_ctas() : std::move(before);
-  } else {
-    result.followers = followers_->take_ctas();
-  }
   return result;
+}
+
+void Gpu::add_followers(GridRun& run) {
+  run.followers = followers_->take_ctas();
+  if (!followers_->replays()) {
+    return;
+  }
+  // Once more, for at first followers had to wait until a leader had shown what they do. It counts
+  // if all CTAs end in it, too.
+  const std::int64_t cycles = followers_->replay();
+  if (followers_->ctas_left() == 0) {
+    run.cycles = cycles;
+    run.followers = followers_->take_ctas();
+  }
 }
 
 MemoryBytes Gpu::memory_counters() const {

@@ -71,12 +71,20 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
+  /// A grid to its last event, from an idle memory on. Where the followers observe `kernel` they
+  /// follow, and it must stay where it is as long as they are asked.
+  GridRun run_once(const KernelLaunch& kernel, const std::vector<int>& sm_numbers, double l2_share);
+  /// What the CTA units have recorded since cycle `start`, from which the result counts.
+  GridRun take_records(std::int64_t start);
+  /// To a run in which all followers came to their end: what they did.
+  void add_followers(GridRun& run);
   void simulate();
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  void start_sampled_memory(KernelLaunch& kernel, const std::vector<int>& sm_numbers,
-                            double l2_share);
+  void start_followed(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
+                      double l2_share);
+  void start_share();
   CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& sm_numbers);
   void report_stuck() const;
 
