@@ -10,6 +10,22 @@
 
 namespace sptc::sim {
 
+// How a launch is sampled, and who does what in this folder:
+//  - Which SMs are simulated: two to eight of those that have CTAs, at equal distances, which ask
+//    the partitions of the L2 equally often; more where each has little to do (SamplingPlan).
+//  - What stands for the other SMs where that is not too much work: followers. Each repeats in its
+//    own CTAs, at its own addresses, what a simulated SM, its leader, does (LeaderLog), so that the
+//    L2 and DRAM of the model see the requests of all SMs (Followers). What no leader has shown,
+//    nobody can repeat: then the grid is simulated once more, without followers (Gpu::run).
+//  - What stands for them elsewhere: ratios. Each request of a simulated SM counts for those of the
+//    SMs like it, and whether it comes from the L2 or from DRAM follows from what the waves before
+//    have left there (GridReuse, SampledShare, MemoryShare). SMs are out of step, and the last one
+//    ends behind or before the simulated ones (simulated_to_last_end).
+//  - What is extrapolated, in both cases: k-tiles in the middle of a main loop and rounds of CTAs
+//    in the middle of a grid, each as long as those that were simulated (extrapolate_cycles), whose
+//    times TileTimes notes. The L2 that followers ask is smaller for the shorter grid, so that as
+//    much of it survives there as of the whole one (GridReuse::l2_share_of).
+
 /// Which SMs are simulated for a launch, how the others come in, and whether its grid is shortened.
 /// A sampled launch takes some ten milliseconds of the host whatever its size, at most about fifty;
 /// stream-K, which no library picks by itself, up to seventy.

@@ -3,10 +3,10 @@
 
 namespace sptc::sim {
 
-/// Which SMs are simulated. kAll has the L2 and DRAM that all SMs share; kSampled too, with
-/// followers in place of the other SMs (Followers), where all CTAs are resident at once or the
-/// grid is small enough. Else an SM sees what its fellows leave it if they all do the same
-/// (MemoryShare).
+/// Which SMs are simulated, and with which memory: all at once have the L2 and DRAM that SMs share,
+/// one in turn has what its fellows leave it if they all do the same (MemoryShare). What stands for
+/// the other SMs where a few are sampled, and which of the two memories these have,
+/// sampling_plan.h says.
 enum class SimulatedSms {
   kSampled,  ///< two to eight stand for all; no values
   kInTurn,   ///< every SM, one after the other on the same built SM: all CTAs, and the caches of
