@@ -31,7 +31,7 @@ constexpr std::int64_t kTilesOfShortened = 27, kTilesToShorten = 40, kRoundsOfSh
 /// As many of the `with_ctas` SMs at equal distances, `beside` of them beside each other: of each
 /// partition of the L2 one, and where CTAs share output tiles one that finishes its tile and one
 /// that does not. An SM has no more CTAs than the one before, which it can follow.
-std::vector<int> leaders(int count, int with_ctas, int beside) {
+std::vector<int> even_leaders(int count, int with_ctas, int beside) {
   const int groups = count / beside;
   if (groups == 0) {
     return {0};
@@ -170,7 +170,7 @@ std::int64_t SamplingPlan::instructions_of_sm() const {
 
 /// How many SMs stand for all: two where that is much work, one for each partition of the L2, and
 /// more where it is not: SMs that share a memory drift apart, and the last one counts.
-int SamplingPlan::count() const {
+int SamplingPlan::sample_size() const {
   if (sms_with_ctas() <= kMostSampled) {
     return kMostSampled;  // as good as all
   }
@@ -187,7 +187,7 @@ int SamplingPlan::count() const {
 /// least rest of a tile to end first: others with such a rest wait to be shown.
 std::vector<int> SamplingPlan::leaders_of_stream(int count, int with_ctas) const {
   const int beside = std::max(partitions_, 2);
-  const std::vector<int> even = leaders(count, with_ctas, beside);
+  const std::vector<int> even = even_leaders(count, with_ctas, beside);
   const WorkSchedule schedule(kernel_, kernel_.ctas(), kernel_.k_tiles(), sms_of_gpu_);
   const auto rest = [&](std::int64_t cta) {
     const WorkSegment& first = schedule.segments(cta).front();
@@ -217,13 +217,13 @@ std::vector<int> SamplingPlan::leaders_of_stream(int count, int with_ctas) const
 
 std::vector<int> SamplingPlan::choose_sms() const {
   const auto with_ctas = static_cast<int>(sms_with_ctas());
-  int simulated = std::min({sms_built(sms_of_gpu_, simulated_), count(), with_ctas});
+  int simulated = std::min({sms_built(sms_of_gpu_, simulated_), sample_size(), with_ctas});
   simulated -= simulated > partitions_ ? simulated % partitions_ : 0;
   if (followed() && shares_tiles()) {
     return leaders_of_stream(simulated, with_ctas);
   }
   if (followed()) {
-    return leaders(simulated, with_ctas, partitions_);
+    return even_leaders(simulated, with_ctas, partitions_);
   }
   const int first = shares_tiles() ? with_ctas / 2 : 0;
   std::vector<int> chosen;

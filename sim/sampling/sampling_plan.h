@@ -81,7 +81,7 @@ class SamplingPlan {
   bool few_when_shortened() const;
   std::int64_t sms_with_ctas() const;
   std::int64_t instructions_of_sm() const;
-  int count() const;
+  int sample_size() const;
   std::vector<int> leaders_of_stream(int count, int with_ctas) const;
   std::vector<int> choose_sms() const;
 
