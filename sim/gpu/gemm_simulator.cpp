@@ -23,7 +23,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 
 namespace sptc::sim {
@@ -329,11 +328,17 @@ class GemmSimulator::Impl {
       return shared ? GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
     };
-    return extrapolate_cycles(
-        {ceil_div(kernel.ctas(), spec_.sms), kernel.k_tiles(), kernel.ctas_per_sm,
-         launch.scheduled(), shared, std::lcm(kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4, 2),
-         kernel.stages, options_.sms == Sms::kAll},
-        simulate);
+    const GridExtent extent{
+        .ctas = ceil_div(kernel.ctas(), spec_.sms),
+        .k_tiles = kernel.k_tiles(),
+        .resident = kernel.ctas_per_sm,
+        .stays = launch.scheduled(),
+        .shares_tiles = shared,
+        .tile_period = kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4,
+        .stages = kernel.stages,
+        .drifts = options_.sms == Sms::kAll,
+    };
+    return extrapolate_cycles(extent, simulate);
   }
 
   GpuSpec spec_;

@@ -31,7 +31,7 @@ void Followers::start(double clock_mhz, const KernelLaunch& kernel, const std::v
   clock_mhz_ = clock_mhz;
   l2_share_ = l2_share;
   kernel_ = &kernel;
-  reset_memory();
+  reset();
   leaders_ = leaders;
   log_.start(kernel, leaders.size());
   ensure(log_.first_tiles() < static_cast<std::int64_t>(kUnderWay),
@@ -41,7 +41,7 @@ void Followers::start(double clock_mhz, const KernelLaunch& kernel, const std::v
   assign_followers(leaders);
 }
 
-void Followers::reset_memory() {
+void Followers::reset() {
   l2_and_dram_.reset(clock_mhz_, l2_share_);
   shared_memories_.assign(static_cast<std::size_t>(sms_), Throughput(written_per_cycle_));
   actions_.clear();
@@ -425,7 +425,8 @@ void Followers::act_before(std::int64_t cycle, int sm) {
 std::int64_t Followers::finish() {
   look_at_uses(kUnknown);
   act_before(kUnknown, 0);
-  // A segment with an ending that no leader has shown ends as one with another.
+  // A segment with an ending that no leader has shown ends as one with another. What begins behind
+  // it may end so, too.
   for (bool more = true; more;) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       retry(i, true);
@@ -444,7 +445,7 @@ bool Followers::replays() const {
 }
 
 std::int64_t Followers::replay() {
-  reset_memory();
+  reset();
   log_.start_again();
   for (std::size_t leader = 0; leader < leaders_.size(); ++leader) {
     for (int number = 0; number < kernel_->ctas_per_sm; ++number) {

@@ -143,8 +143,8 @@ class Followers : public TileObserver {
   };
 
   bool lone_ctas() const { return kernel_->ctas_per_sm == 1 || kernel_->ctas <= sms_; }
-  /// Nothing is handed out, done or in the L2.
-  void reset_memory();
+  /// Before a grid or its replay: an empty memory, the first CTAs on their SMs, and nothing done.
+  void reset();
   void assign_followers(const std::vector<int>& leaders);
   /// The next CTA for an SM where one of its CTAs ended, or -1: none is left, or the SM has had as
   /// many as any will have, were they handed out evenly. Followers lag behind their leaders, who

@@ -26,6 +26,7 @@ namespace sptc::sim {
 /// the k-tile before, for that is how long a k-tile takes.
 class LeaderLog {
  public:
+  // Cycles before and after all others, from which others can be taken or to which added.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 4;
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max() / 4;
 
