@@ -54,24 +54,6 @@ json read_common(const std::filesystem::path& directory) {
   return document;
 }
 
-/// The shipped ones, and in their place those of a directory of the user's own.
-json common_numbers() {
-  json common = read_common(shipped_config_directory());
-  const std::filesystem::path own = config_directory();
-  if (own == shipped_config_directory() ||
-      !std::filesystem::exists(own / "common" / "architecture.json")) {
-    return common;
-  }
-  const json numbers = read_common(own);
-  for (const ArchitectureField& field : architecture_fields()) {
-    const json::json_pointer pointer = pointer_of(path_of(field));
-    if (numbers.contains(pointer)) {
-      common[pointer] = numbers[pointer];
-    }
-  }
-  return common;
-}
-
 /// A number that follows from others, where the file does not have it.
 struct Consequence {
   std::string_view pointer;
@@ -121,11 +103,27 @@ void add_consequence(json& document, const Consequence& number) {
 
 }  // namespace
 
-json with_common_numbers(json document) {
+json read_common_numbers() {
+  json common = read_common(shipped_config_directory());
+  const std::filesystem::path own = config_directory();
+  if (own == shipped_config_directory() ||
+      !std::filesystem::exists(own / "common" / "architecture.json")) {
+    return common;
+  }
+  const json numbers = read_common(own);
+  for (const ArchitectureField& field : architecture_fields()) {
+    const json::json_pointer pointer = pointer_of(path_of(field));
+    if (numbers.contains(pointer)) {
+      common[pointer] = numbers[pointer];
+    }
+  }
+  return common;
+}
+
+json with_common_numbers(json document, const json& common) {
   if (!document.is_object()) {
     return document;
   }
-  const json common = common_numbers();
   for (const ArchitectureField& field : architecture_fields()) {
     const json::json_pointer section = pointer_of(field.section);
     const json::json_pointer number = section / std::string(field.key);

@@ -7,17 +7,19 @@
 
 namespace sptc::sim {
 
+/// The numbers of common/architecture.json, which are the same for every GPU that does not say
+/// otherwise: shipped ones, overridden number by number by such a file in a configuration directory
+/// of the user's own. Throws InputError where a file has a fault.
+nlohmann::json read_common_numbers();
+
 /// An architecture document with the numbers that its file leaves out, where there is a place for
-/// them: those of common/architecture.json, which are the same for every GPU that does not say
-/// otherwise (shipped ones, overridden number by number by such a file in a configuration directory
-/// of the user's own), and those that follow from others:
+/// them: those of `common`, which read_common_numbers() gave, and those that follow from others:
 ///
 ///     selector_bytes_per_cycle   dot_units x dot_width_bytes
 ///     epilogue_bytes_per_cycle   sm_port_bytes_per_cycle
 ///
-/// A derived document keeps those of its base, unless null in it asks for them anew. Throws
-/// InputError where a file of common numbers has a fault.
-nlohmann::json with_common_numbers(nlohmann::json document);
+/// A derived document keeps those of its base, unless null in it asks for them anew.
+nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common);
 
 /// Whether a file may leave `field` out.
 bool may_be_left_out(const ArchitectureField& field);

@@ -182,9 +182,13 @@ json complete_architecture(json document, const std::string& file,
           fmt::format("changes nothing of its base {}", describe(document["base"])));
     }
   }
-  Chain chain{architecture_path, with_common_numbers, {}, {}, {}};
+  const json common = read_common_numbers();
+  const auto fill = [&common](json origin) {
+    return with_common_numbers(std::move(origin), common);
+  };
+  Chain chain{architecture_path, fill, {}, {}, {}};
   // Once more behind the changes, which may have removed a number.
-  json result = with_common_numbers(complete(std::move(document), file, chain));
+  json result = fill(complete(std::move(document), file, chain));
   if (derived) {
     result[std::string(kFittedDesign)] = std::move(chain.origin);
   }

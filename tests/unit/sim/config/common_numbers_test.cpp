@@ -11,10 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 namespace sptc::sim {
 namespace {
@@ -31,6 +34,10 @@ json number(double value) {
   return {{"value", value}, {"evidence", "assumed"}, {"source", "a test"}};
 }
 
+json completed(const json& document) {
+  return with_common_numbers(document, read_common_numbers());
+}
+
 json::json_pointer pointer_of(const ArchitectureField& field) {
   return json::json_pointer(std::string(field.section) + "/" + std::string(field.key));
 }
@@ -40,20 +47,20 @@ TEST(CommonNumbers, AreThoseOfTheFileWithTheirEvidence) {
   json document = read("a100-sxm4-80gb.json");
   ASSERT_FALSE(document["sm"].contains("barrier_latency_cycles"));
   document["memory"]["sm_port_bytes_per_cycle"] = number(32);
-  const json completed = with_common_numbers(document);
-  EXPECT_EQ(completed["sm"]["barrier_latency_cycles"], common["sm"]["barrier_latency_cycles"]);
-  EXPECT_EQ(completed["memory"]["sm_port_bytes_per_cycle"], number(32)) << "the file's own stays";
-  EXPECT_EQ(completed["memory"]["l2_capacity_bytes"], document["memory"]["l2_capacity_bytes"]);
+  const json complete = completed(document);
+  EXPECT_EQ(complete["sm"]["barrier_latency_cycles"], common["sm"]["barrier_latency_cycles"]);
+  EXPECT_EQ(complete["memory"]["sm_port_bytes_per_cycle"], number(32)) << "the file's own stays";
+  EXPECT_EQ(complete["memory"]["l2_capacity_bytes"], document["memory"]["l2_capacity_bytes"]);
 }
 
 TEST(CommonNumbers, FollowFromWhatTheFileSays) {
   json document = read("a100-sxm4-80gb.json");
   document["sm"]["tensor_core"]["dot_units"] = number(64);
   document["memory"]["sm_port_bytes_per_cycle"] = number(32);
-  const json completed = with_common_numbers(document);
-  EXPECT_EQ(completed["sm"]["tensor_core"]["selector_bytes_per_cycle"]["value"], 64 * 16);
-  EXPECT_EQ(completed["sm"]["tensor_core"]["selector_bytes_per_cycle"]["evidence"], "derived");
-  EXPECT_EQ(completed["kernels"]["epilogue_bytes_per_cycle"]["value"], 32);
+  const json complete = completed(document);
+  EXPECT_EQ(complete["sm"]["tensor_core"]["selector_bytes_per_cycle"]["value"], 64 * 16);
+  EXPECT_EQ(complete["sm"]["tensor_core"]["selector_bytes_per_cycle"]["evidence"], "derived");
+  EXPECT_EQ(complete["kernels"]["epilogue_bytes_per_cycle"]["value"], 32);
 }
 
 TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
@@ -71,9 +78,9 @@ TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
 
 // A number of a section that is no object, or that follows from no number: the reader's matter.
 TEST(CommonNumbers, LeaveWhatIsMalformedToTheReader) {
-  EXPECT_EQ(with_common_numbers(json::array()), json::array());
+  EXPECT_EQ(completed(json::array()), json::array());
   const json scalars{{"sm", 1}, {"memory", nullptr}, {"kernels", json::array()}};
-  EXPECT_EQ(with_common_numbers(scalars), scalars);
+  EXPECT_EQ(completed(scalars), scalars);
   json document = read("a100-sxm4-80gb.json");
   document["sm"]["tensor_core"]["dot_units"]["value"] = "many";
   expect_input_error([&] { parse_architecture(document.dump(), "x.json"); },
@@ -115,7 +122,7 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
       }
       json without = document;
       without[pointer.parent_pointer()].erase(std::string(field.key));
-      EXPECT_NE(with_common_numbers(without)[pointer]["value"], document[pointer]["value"])
+      EXPECT_NE(completed(without)[pointer]["value"], document[pointer]["value"])
           << entry.path() << ": " << pointer.to_string();
     }
   }
@@ -127,14 +134,14 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   std::filesystem::create_directories(file.parent_path());
   ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   const json document = read("a100-sxm4-80gb.json");
-  const json shipped = with_common_numbers(document);
+  const json shipped = completed(document);
   write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
-  const json own = with_common_numbers(document);
+  const json own = completed(document);
   EXPECT_EQ(own["sm"]["barrier_latency_cycles"], number(7));
   EXPECT_EQ(own["memory"], shipped["memory"]);
   const auto refused = [&](const json& content, std::string_view part) {
     write_file(file, content.is_string() ? content.get<std::string>() : content.dump());
-    expect_input_error([&] { with_common_numbers(document); }, {file.string(), part});
+    expect_input_error(read_common_numbers, {file.string(), part});
   };
   refused("{", "line 1");
   refused(json::array(), "object");
@@ -144,6 +151,31 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   refused({{"sm", {{"barrier_latency_cycles", number(-1)}}}}, "/sm/barrier_latency_cycles/value");
   refused({{"sm", {{"barrier_latency_cycles", {{"value", 7}}}}}}, "evidence");
   ::unsetenv("SPTCSIM_CONFIG_DIR");
+}
+
+// Two readings of a file that is being written would be two sets of numbers in one design.
+TEST(CommonNumbers, AreReadOnceForAChainOfAnyLength) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "common" / "architecture.json";
+  std::filesystem::create_directories(file.parent_path());
+  write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
+  const auto derive = [&](const char* name, const std::string& base, int sms) {
+    const std::string path = (directory.path() / name).string();
+    write_file(path, json{{"base", base}, {"name", name}, {"sms", number(sms)}}.dump());
+    return path;
+  };
+  const std::string one = derive("one.json", kConfigs + "a100-sxm4-80gb.json", 54);
+  const std::string two = derive("two.json", one, 27);
+  const int watch = ::inotify_init1(IN_NONBLOCK);
+  ASSERT_GE(::inotify_add_watch(watch, file.c_str(), IN_OPEN | IN_CLOSE), 0);
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  const Architecture design = load_architecture(two);
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
+  alignas(inotify_event) std::array<char, 4096> events{};
+  const auto bytes = ::read(watch, events.data(), events.size());
+  ::close(watch);
+  EXPECT_EQ(design.gpu.sm.barrier_latency_cycles, 7);
+  EXPECT_EQ(bytes, static_cast<ssize_t>(2 * sizeof(inotify_event))) << "opened and closed once";
 }
 
 }  // namespace
