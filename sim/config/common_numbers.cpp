@@ -4,6 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/named_file.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -47,10 +48,28 @@ void check(const json& section, const JsonPlace& place) {
   }
 }
 
+/// Refuses a refresh without its interval, or the other way: the two describe one kind of DRAM, and
+/// a share of time taken from two kinds is that of none.
+void check_refresh(const json& document, const JsonPlace& root) {
+  constexpr std::string_view kTime = "dram_refresh_ns";
+  constexpr std::string_view kInterval = "dram_refresh_interval_ns";
+  const auto memory = document.find("memory");
+  if (memory == document.end() || !memory->is_object() ||
+      memory->contains(kTime) == memory->contains(kInterval)) {
+    return;
+  }
+  const bool has_time = memory->contains(kTime);
+  (root / "memory")
+      .fail(fmt::format("has {} without {}: give both, or neither to take those of HBM2 that all "
+                        "GPUs share",
+                        has_time ? kTime : kInterval, has_time ? kInterval : kTime));
+}
+
 json read_common(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "common" / "architecture.json";
   json document = read_named_file(path.string(), path);
   check(document, {path.string(), ""});
+  check_refresh(document, {path.string(), ""});
   return document;
 }
 
@@ -120,10 +139,11 @@ json read_common_numbers() {
   return common;
 }
 
-json with_common_numbers(json document, const json& common) {
+json with_common_numbers(json document, const json& common, const std::string& file) {
   if (!document.is_object()) {
     return document;
   }
+  check_refresh(document, {file, ""});
   for (const ArchitectureField& field : architecture_fields()) {
     const json::json_pointer section = pointer_of(field.section);
     const json::json_pointer number = section / std::string(field.key);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <string>
+
 namespace sptc::sim {
 
 /// The numbers of common/architecture.json, which are the same for every GPU that does not say
@@ -18,8 +20,11 @@ nlohmann::json read_common_numbers();
 ///     selector_bytes_per_cycle   dot_units x dot_width_bytes
 ///     epilogue_bytes_per_cycle   sm_port_bytes_per_cycle
 ///
-/// A derived document keeps those of its base, unless null in it asks for them anew.
-nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common);
+/// A derived document keeps those of its base, unless null in it asks for them anew. Throws
+/// InputError with a place in `file` where the document has one number of a pair that only has a
+/// meaning together.
+nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common,
+                                   const std::string& file);
 
 /// Whether a file may leave `field` out.
 bool may_be_left_out(const ArchitectureField& field);

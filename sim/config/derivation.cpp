@@ -90,7 +90,8 @@ std::string base_path(const std::string& base, const std::string& file) {
 /// What a document was derived from.
 struct Chain {
   FindDocument find;
-  std::function<json(json)> complete_origin;  ///< what the end of the chain may leave out
+  /// Adds what the end of the chain, in a file, may leave out.
+  std::function<json(json, const std::string&)> complete_origin;
   std::vector<std::string> paths;
   std::vector<std::string> names;  ///< the end of the chain first
   json origin;                     ///< the document at its end
@@ -105,7 +106,7 @@ json complete(json document, const std::string& file, Chain& chain) {
     (JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
   }
   if (!document.contains("base")) {
-    return chain.origin = chain.complete_origin(std::move(document));
+    return chain.origin = chain.complete_origin(std::move(document), file);
   }
   const JsonPlace root{file, ""};
   const JsonObject reader(document, root);
@@ -167,7 +168,7 @@ void for_each_parameter(const json& value, const std::string& pointer,
 }  // namespace
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
-  Chain chain{find, [](json origin) { return origin; }, {}, {}, {}};
+  Chain chain{find, [](json origin, const std::string&) { return origin; }, {}, {}, {}};
   return complete(std::move(document), file, chain);
 }
 
@@ -183,12 +184,12 @@ json complete_architecture(json document, const std::string& file,
     }
   }
   const json common = read_common_numbers();
-  const auto fill = [&common](json origin) {
-    return with_common_numbers(std::move(origin), common);
+  const auto fill = [&common](json origin, const std::string& its_file) {
+    return with_common_numbers(std::move(origin), common, its_file);
   };
   Chain chain{architecture_path, fill, {}, {}, {}};
   // Once more behind the changes, which may have removed a number.
-  json result = fill(complete(std::move(document), file, chain));
+  json result = fill(complete(std::move(document), file, chain), file);
   if (derived) {
     result[std::string(kFittedDesign)] = std::move(chain.origin);
   }

@@ -28,8 +28,8 @@ const std::string kA100 = kSource + "/configs/a100-sxm4-80gb.json";
 
 /// The A100 file, with all numbers that it might leave out, after `change`.
 std::string changed(const std::function<void(json&)>& change) {
-  json document =
-      with_common_numbers(json::parse(read_text_file(kA100, 1 << 20)), read_common_numbers());
+  json document = with_common_numbers(json::parse(read_text_file(kA100, 1 << 20)),
+                                      read_common_numbers(), kA100);
   change(document);
   return document.dump(2);
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <sys/inotify.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -35,7 +36,7 @@ json number(double value) {
 }
 
 json completed(const json& document) {
-  return with_common_numbers(document, read_common_numbers());
+  return with_common_numbers(document, read_common_numbers(), "x.json");
 }
 
 json::json_pointer pointer_of(const ArchitectureField& field) {
@@ -85,6 +86,25 @@ TEST(CommonNumbers, LeaveWhatIsMalformedToTheReader) {
   document["sm"]["tensor_core"]["dot_units"]["value"] = "many";
   expect_input_error([&] { parse_architecture(document.dump(), "x.json"); },
                      {"x.json: /sm/tensor_core/dot_units/value", "\"many\""});
+}
+
+// A refresh of GDDR6 with the interval of HBM2 would be the DRAM of no GPU.
+TEST(CommonNumbers, AreNoHalfOfARefresh) {
+  const char* const time = "dram_refresh_ns";
+  const char* const interval = "dram_refresh_interval_ns";
+  for (const auto& [given, other] : {std::pair{time, interval}, {interval, time}}) {
+    const std::string why = std::string("/memory: has ") + given + " without " + other;
+    json whole = read("a100-sxm4-80gb.json");
+    whole["memory"][given] = number(given == time ? 120 : 1900);
+    expect_input_error([&] { parse_architecture(whole.dump(), "x.json"); }, {"x.json: " + why});
+    const json removed{{"base", "a40"}, {"name", "x"}, {"memory", {{other, nullptr}}}};
+    expect_input_error([&] { parse_architecture(removed.dump(), "x.json"); }, {"x.json: " + why});
+    const json changed{{"base", "a40"}, {"name", "x"}, {"memory", {{given, number(700)}}}};
+    EXPECT_NO_THROW(parse_architecture(changed.dump(), "x.json")) << "the base has the other one";
+  }
+  const json both{
+      {"base", "a40"}, {"name", "x"}, {"memory", {{time, nullptr}, {interval, nullptr}}}};
+  EXPECT_EQ(parse_architecture(both.dump(), "x.json").gpu.memory.dram_refresh_interval_ns, 3900);
 }
 
 TEST(CommonNumbers, AreAllOnesThatArchitecturesHave) {
@@ -146,6 +166,7 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
   refused("{", "line 1");
   refused(json::array(), "object");
   refused({{"sm", 3}}, "/sm");
+  refused({{"memory", {{"dram_refresh_ns", number(120)}}}}, "without dram_refresh_interval_ns");
   refused({{"sm", {{"barrier_cycles", number(7)}}}}, "/sm/barrier_cycles: is no number");
   refused({{"sm", {{"barrier_latency_cycles", 7}}}}, "/sm/barrier_latency_cycles");
   refused({{"sm", {{"barrier_latency_cycles", number(-1)}}}}, "/sm/barrier_latency_cycles/value");
