@@ -95,29 +95,42 @@ constexpr std::array kConsequences{
                 "/memory/sm_port_bytes_per_cycle"},
 };
 
+const ArchitectureField& field_at(std::string_view pointer) {
+  const auto fields = architecture_fields();
+  return *std::ranges::find(fields, pointer, path_of);
+}
+
 /// The value of the number at `pointer`; nothing where the reader will complain of it.
-std::optional<json> value_at(const json& document, std::string_view pointer) {
+std::optional<double> value_at(const json& document, std::string_view pointer) {
   const json::json_pointer value = pointer_of(pointer) / "value";
   if (!document.contains(value) || !document[value].is_number()) {
     return std::nullopt;
   }
-  return document[value];
+  const double number = document[value].get<double>();
+  const ArchitectureField& field = field_at(pointer);
+  return number >= field.min() && number <= field.max ? std::optional(number) : std::nullopt;
 }
 
-void add_consequence(json& document, const Consequence& number) {
+void add_consequence(json& document, const Consequence& number, const JsonPlace& root) {
   const json::json_pointer place = pointer_of(number.pointer);
   const json::json_pointer section = place.parent_pointer();
   if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
     return;
   }
-  std::optional<json> value = value_at(document, number.of);
-  if (value && !number.times.empty()) {
-    const std::optional<json> factor = value_at(document, number.times);
-    value = factor ? std::optional<json>(value->get<double>() * factor->get<double>()) : factor;
+  const ArchitectureField& field = field_at(number.pointer);
+  const std::optional<double> of = value_at(document, number.of);
+  const std::optional<double> times =
+      number.times.empty() ? std::optional(1.0) : value_at(document, number.times);
+  // Of a number that is no number here the reader complains, and of that one alone.
+  const double value = of && times ? *of * *times : field.min();
+  if (value > field.max) {
+    const ArchitectureField& factor = field_at(number.times);
+    JsonPlace{root.file, std::string(number.of)}.fail(
+        fmt::format("{} x {} {} makes {} {}, more than {}: lower one of the two, or give {} a "
+                    "number of its own",
+                    *of, factor.key, *times, field.key, value, field.max, field.key));
   }
-  if (value) {
-    document[place] = {{"value", *value}, {"evidence", number.evidence}, {"source", number.source}};
-  }
+  document[place] = {{"value", value}, {"evidence", number.evidence}, {"source", number.source}};
 }
 
 }  // namespace
@@ -153,7 +166,7 @@ json with_common_numbers(json document, const json& common, const std::string& f
     }
   }
   for (const Consequence& number : kConsequences) {
-    add_consequence(document, number);
+    add_consequence(document, number, {file, ""});
   }
   return document;
 }

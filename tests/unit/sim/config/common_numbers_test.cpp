@@ -77,6 +77,28 @@ TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
   EXPECT_EQ(selector(), 1024);
 }
 
+// Of what follows the user wrote nothing: the message is about what he did write.
+TEST(CommonNumbers, ThatWouldFollowFromFactorsTooLargeTogetherNameThem) {
+  json design{{"base", "a100-sxm4-80gb"}, {"name", "x"}};
+  json& core = design["sm"]["tensor_core"];
+  core = {{"dot_units", number(4096)},
+          {"dot_width_bytes", number(512)},
+          {"selector_bytes_per_cycle", nullptr}};
+  const auto message = [&] {
+    return input_error_of([&] { parse_architecture(design.dump(), "x.json"); });
+  };
+  EXPECT_EQ(message(),
+            "x.json: /sm/tensor_core/dot_units: 4096 x dot_width_bytes 512 makes "
+            "selector_bytes_per_cycle 2097152, more than 1048576: lower one of the two, or give "
+            "selector_bytes_per_cycle a number of its own");
+  core["dot_width_bytes"] = number(5000);
+  EXPECT_EQ(message(),
+            "x.json: /sm/tensor_core/dot_width_bytes/value: must be a whole number from 1 to 4096, "
+            "not 5000.0");
+  core["dot_width_bytes"] = number(256);
+  EXPECT_NO_THROW(parse_architecture(design.dump(), "x.json"));
+}
+
 // A number of a section that is no object, or that follows from no number: the reader's matter.
 TEST(CommonNumbers, LeaveWhatIsMalformedToTheReader) {
   EXPECT_EQ(completed(json::array()), json::array());
