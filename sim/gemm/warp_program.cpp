@@ -98,7 +98,7 @@ class ProgramBuilder {
     for (const Operand operand : operands()) {
       WarpInstruction& copy = add(code, Opcode::kCopy);
       copy.operand = operand;
-      copy.first_warp_only = true;
+      copy.first_warp_only = copy.bulk = true;
     }
     add(code, Opcode::kCommitCopies);
   }

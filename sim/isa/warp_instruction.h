@@ -69,6 +69,7 @@ struct WarpInstruction {
   int copy_groups = 0;           ///< kWaitCopies
   int stages = 0;                ///< kWaitStage
   bool first_warp_only = false;  ///< kCopy: the producer, or warp 0, copies for its CTA
+  bool bulk = false;             ///< kCopy: of TMA, kilobytes by one lane
 
   RegisterRange d;                  ///< written
   RegisterRange a, b, c, metadata;  ///< read

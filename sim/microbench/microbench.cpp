@@ -164,11 +164,7 @@ class Microbench::Impl {
       result.selectors_in_turn = matrix->selectors_in_turn;
       result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
     } else {
-      const auto* copy = std::get_if<AsyncCopy>(&which.instruction);
-      const int issuing = copy != nullptr && copy->bulk ? 1 : which.warps;  // one warp for all
-      result.bytes_per_clk_per_sm = static_cast<double>(issuing * which.ilp) /
-                                    result.latency_cycles *
-                                    static_cast<double>(bytes_of(which.instruction));
+      result.bytes_per_clk_per_sm = per_cycle * static_cast<double>(bytes_of(which.instruction));
     }
     return result;
   }

@@ -30,7 +30,8 @@ struct SharedLoad {
 };
 
 /// Copies from lines in the L2 to shared memory: cp.async of 16 bytes by every lane, or bulk copies
-/// of `bytes` by one lane of a warp. As many as there are chains are issued at once and waited for.
+/// of `bytes` by one lane of each warp. As many as there are chains are issued at once and waited
+/// for.
 struct AsyncCopy {
   int bytes = 16;
   bool bulk = false;

@@ -111,7 +111,7 @@ void add_loads(const GlobalLoad& which, int ilp, Allocator& registers,
 void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
     WarpInstruction& copy = add(code, Opcode::kCopy);
-    copy.first_warp_only = which.bulk;
+    copy.bulk = which.bulk;
     copy.where.row = chain;
   }
   add(code, Opcode::kCommitCopies);

@@ -129,7 +129,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->port = port;
   transaction->range = range;
   transaction->owes_end = false;
-  transaction->bulk = request.instruction->first_warp_only;
+  transaction->bulk = request.instruction->bulk;
   transaction->done = done;
   transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
   transaction->set_address(range.address);

@@ -32,6 +32,27 @@ TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
   expect_output("microbench --instruction ldmatrix.x4 --warps 4 --ilp 2 --format csv",
                 "ldmatrix.x4,false,4,2,32,,128.000");
   expect_output("microbench --instruction 'ld.shared.u32 16-way'", "53.0");
+  // Eight lanes that copy keep the port of an SM busy, one does not.
+  expect_output(
+      "microbench --arch h800-pcie --instruction 'cp.async.bulk 4096' --format csv "
+      "--warps 8",
+      "cp.async.bulk 4096,false,8,1,512,,64.000");
+}
+
+// Warp w runs on sub-partition w mod 4: a fifth one makes the first sub-partition the slowest.
+TEST_F(MicrobenchProgram, TakesAsLongAsTheSubPartitionWithMostWarps) {
+  const auto row = [&](int warps) {
+    const Outcome outcome =
+        run("microbench --format json --ilp 4 --instruction m16n8k16.f32.f16.f16.f32 --warps " +
+            std::to_string(warps));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["rows"][0];
+  };
+  for (int warps = 1; warps <= 8; ++warps) {
+    const double latency = warps <= 4 ? 36 : 64;  // 8 cycles an instruction from two warps on
+    EXPECT_DOUBLE_EQ(row(warps)["latency_cycles"], latency) << warps;
+    EXPECT_NEAR(row(warps)["fma_per_clk_per_sm"], warps * 4 * 2048 / latency, 1e-6) << warps;
+  }
 }
 
 TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {

@@ -115,6 +115,14 @@ TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
   const MicrobenchResult bulk = bench.run({AsyncCopy{4096, true}, 1, 2});
   EXPECT_NEAR(*bulk.bytes_per_clk_per_sm, 2 * 4096 / bulk.latency_cycles, 1e-9);
   EXPECT_LE(*bulk.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle);
+  // A lane of each warp issues them, and waits for its own: the copies of two warps overlap, those
+  // of eight take what the port carries.
+  const MicrobenchResult single = bench.run({AsyncCopy{4096, true}, 1, 1});
+  const MicrobenchResult two = bench.run({AsyncCopy{4096, true}, 2, 1});
+  EXPECT_NEAR(*two.bytes_per_clk_per_sm, 2 * *single.bytes_per_clk_per_sm, 0.1);
+  EXPECT_GT(two.latency_cycles + 1, single.latency_cycles);
+  const MicrobenchResult eight = bench.run({AsyncCopy{4096, true}, 8, 1});
+  EXPECT_NEAR(*eight.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle, 0.5);
   expect_input_error([&] { bench.run({AsyncCopy{8, false}, 1, 1}); }, {"L1", "not modelled"});
   for (const char* const name : {"cp.async 16", "cp.async.bulk 4096"}) {
     EXPECT_EQ(name_of(parse_bench_instruction(name)), name);
