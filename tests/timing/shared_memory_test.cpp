@@ -40,6 +40,17 @@ TEST(SharedMemoryTiming, ALoadTakesTwentyOneCyclesAndTwoPerWavefront) {
   EXPECT_EQ(latency_of(harness, 4, 1), 29);
 }
 
+// 32 lanes that read 32 words in a row meet in pairs where there are 16 banks.
+TEST(SharedMemoryTiming, AConflictIsAsBadAsTheBanksAreFew) {
+  GpuSpec spec = one_sub_partition();
+  ASSERT_EQ(spec.sm.shared_memory_banks, 32);
+  spec.sm.shared_memory_banks = 16;
+  SmHarness harness("gpu", spec);
+  EXPECT_EQ(latency_of(harness, 1, 1), 25);  // as of two ways with 32
+  EXPECT_EQ(latency_of(harness, 1, 2), 29);  // as of four
+  EXPECT_EQ(latency_of(harness, 4, 1), 37);
+}
+
 TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   SmHarness harness("gpu", one_sub_partition());
   const std::int64_t alone = latency_of(harness, 1, 1);
