@@ -4,6 +4,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
 #include "sim/report/version.h"
 
 #include <fmt/format.h>
@@ -29,12 +30,16 @@ int list() {
   return 0;
 }
 
-/// All numbers with their evidence, also those that the file leaves out.
-std::string json_of(const Architecture& architecture) {
-  nlohmann::ordered_json json{
-      {"schema", "sptcsim-architecture/0.1"},  {"version", std::string(program_version())},
-      {"name", architecture.gpu.name},         {"bases", architecture.bases},
-      {"numerics", architecture.gpu.numerics}, {"parameters", nlohmann::ordered_json::array()}};
+/// All numbers with their evidence, also those that the file leaves out, and the two words beside
+/// them: enough to write the file anew.
+std::string json_of(const Architecture& architecture, const std::string& library) {
+  nlohmann::ordered_json json{{"schema", "sptcsim-architecture/0.1"},
+                              {"version", std::string(program_version())},
+                              {"name", architecture.gpu.name},
+                              {"bases", architecture.bases},
+                              {"numerics", architecture.gpu.numerics},
+                              {"library", library},
+                              {"parameters", nlohmann::ordered_json::array()}};
   for (const Parameter& parameter : architecture.parameters) {
     const auto whole = static_cast<std::int64_t>(parameter.value);
     const bool is_whole = static_cast<double>(whole) == parameter.value;
@@ -67,7 +72,12 @@ int show(const std::string& name, std::string_view format) {
     throw InputError("unknown --format " + unknown_name(format, kFormats));
   }
   const Architecture architecture = load_architecture(name);
-  write_result({}, format == "json" ? json_of(architecture) : text_of(architecture));
+  if (format == "json") {
+    const nlohmann::json document = load_architecture_document(name);
+    write_result({}, json_of(architecture, parameter_value(document, "/kernels/library")));
+  } else {
+    write_result({}, text_of(architecture));
+  }
   return 0;
 }
 
@@ -110,8 +120,8 @@ void add_arch_command(CLI::App& app, Command& chosen) {
   CLI::App* command = add_with_name(
       *arch, "show", "every number with its evidence and source, also those that a file leaves out",
       arguments->name);
-  command->add_option("--format", arguments->format, "text or json")
-      ->type_name("NAME")
+  command->add_option("--format", arguments->format, "of the numbers")
+      ->type_name("text|json")
       ->capture_default_str();
   command->callback([arguments, &chosen] {
     chosen = [arguments] { return show(arguments->name, arguments->format); };

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <signal.h>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,6 +189,56 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   ASSERT_NE(barrier, shown["parameters"].end());
   EXPECT_EQ((*barrier)["value"], 4);
   EXPECT_EQ((*barrier)["evidence"], "assumed");
+}
+
+TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
+  using Json = nlohmann::json;
+  const auto shown = [&](const std::string& name) {
+    const Outcome outcome = run({"arch", "show", name, "--format", "json"});
+    EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const auto take = [](Json& document, const Json& parameter) {
+    Json number = parameter;
+    number.erase("pointer");
+    number.erase("unit");
+    document[Json::json_pointer(parameter["pointer"].get<std::string>())] = number;
+  };
+  const Json base = shown("t4");
+  std::istringstream names(run({"arch", "list"}).out);
+  int shipped = 0;
+  for (std::string name; std::getline(names, name); ++shipped) {
+    const Json original = shown(name);
+    const Json& parameters = original["parameters"];
+    Json whole{{"name", "x"}, {"numerics", original["numerics"]}};
+    Json derived{{"name", "x"}, {"base", "t4"}};
+    whole["kernels"]["library"] = original["library"];
+    for (const char* const word : {"numerics", "library"}) {
+      if (original[word] != base[word]) {
+        derived[Json::json_pointer(word[0] == 'n' ? "/numerics" : "/kernels/library")] =
+            original[word];
+      }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      take(whole, parameters[i]);
+      if (parameters[i]["value"] != base["parameters"][i]["value"]) {
+        take(derived, parameters[i]);
+      }
+    }
+    write("whole.json", whole.dump());
+    EXPECT_EQ(shown(path("whole.json"))["parameters"], parameters) << name;
+    if (name == "t4") {
+      continue;  // derived from itself it would change nothing
+    }
+    write("derived.json", derived.dump());
+    const Json other = shown(path("derived.json"));
+    EXPECT_EQ(other["library"], original["library"]) << name;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_EQ(other["parameters"][i]["value"], parameters[i]["value"])
+          << name << ' ' << parameters[i]["pointer"];
+    }
+  }
+  EXPECT_GE(shipped, 18);
 }
 
 TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
