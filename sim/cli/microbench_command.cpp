@@ -138,25 +138,30 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "microbench", "simulated latency and throughput of instructions by warps and ILP");
-  command->add_option("--arch", arguments->arch, "architecture")
+  command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
   command
       ->add_option("--instruction", arguments->instruction,
                    "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or "
-                   "' rs'; mma.sp: by ' in turn', for its selectors), ldmatrix.xN, or "
-                   "'ld.shared.u32 N-way'; default: the published rows")
+                   "' rs'; mma.sp: by ' in turn', for its selectors), ldmatrix.xN, 'ld.shared.u32 "
+                   "N-way', ld.global.ca.u32 or .v4.u32, 'cp.async 16', or 'cp.async.bulk BYTES' "
+                   "(default: the rows that are published for its generation)")
       ->type_name("NAME");
-  command->add_option("--warps", arguments->warps, "warps on the SM; default: as published")
+  command
+      ->add_option("--warps", arguments->warps,
+                   "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as "
+                   "published, or 1)")
       ->type_name("N");
   command
       ->add_option("--ilp", arguments->ilp,
-                   "chains of dependent instructions per warp; default: as published")
+                   "chains of dependent instructions per warp (default: as published, or 1)")
       ->type_name("N");
-  command->add_option("--format", arguments->format, "text, json or csv")
-      ->type_name("NAME")
+  command->add_option("--format", arguments->format, "latencies in cycles; rates per cycle and SM")
+      ->type_name("text|json|csv")
       ->capture_default_str();
-  command->add_option("--out", arguments->out, "write the result there")->type_name("FILE");
+  command->add_option("--out", arguments->out, "write the result to FILE instead of stdout")
+      ->type_name("FILE");
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

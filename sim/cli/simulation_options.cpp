@@ -112,7 +112,9 @@ void SimulationOptions::add_machine_and_values(CLI::App& command) {
       .add_option("--variants", variants, "weights as given, at the hardware's pattern, or both")
       ->type_name("dense|sparse|both")
       ->capture_default_str();
-  command.add_option("--dtype", dtype, "replaces the operand type of every operation")
+  command
+      .add_option("--dtype", dtype,
+                  "replaces the operand type of every operation (default: the workload's, or f16)")
       ->type_name(operand_types());
   command
       .add_option(
@@ -130,12 +132,13 @@ void SimulationOptions::add_machine_and_values(CLI::App& command) {
   command
       .add_option("--check", check,
                   "sample, eigen: against double precision; exact: bits against the plain "
-                  "arithmetic (default: eigen in datapath, sample in timing)")
+                  "arithmetic (default: eigen in datapath, else sample)")
       ->type_name("none|sample|eigen|exact");
   command
-      .add_option("--clock", clock,
-                  "SM clock; sustained: as measured loads had it; limited: the highest that the "
-                  "power limit allows, up to boost")
+      .add_option(
+          "--clock", clock,
+          "SM clock, or MHz; sustained: as measured loads had it; limited: the highest that the "
+          "power limit allows, up to boost")
       ->type_name("boost|sustained|limited|MHZ")
       ->capture_default_str();
 }
@@ -173,7 +176,9 @@ void SimulationOptions::add_report(CLI::App& command) {
       ->type_name("text|json|csv")
       ->capture_default_str();
   command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
-  command.add_option("--vcd", vcd, "write the waveform of the tensor cores to FILE")
+  command
+      .add_option("--vcd", vcd,
+                  "write the waveform of the tensor cores of an SM to FILE; not in analytic")
       ->type_name("FILE");
   command.add_flag("--explain", explain,
                    "why each operation takes its time, what sparse weights would need to reach 2x, "

@@ -392,11 +392,14 @@ void add_run_options(CLI::App& command, const Shared& arguments) {
       ->type_name("N");
   command.add_option("--shard", arguments->shard, "only part I of N; 'sweep merge' unites them")
       ->type_name("I/N");
-  command.add_option("--timeout", arguments->timeout, "seconds that a point may take")
+  command
+      .add_option("--timeout", arguments->timeout,
+                  "seconds that a point may take (default: the spec's, or no limit)")
       ->type_name("S");
   command
       .add_option("--memory", arguments->memory,
-                  "megabytes that a point may take beyond the program")
+                  "megabytes that a point may take beyond the program (default: the spec's, or no "
+                  "limit)")
       ->type_name("MB");
   command.add_flag("--no-resume", arguments->no_resume, "refuse results that exist already");
   command.add_flag("--retry-failed", arguments->retry_failed, "simulate failed points once more");
@@ -415,7 +418,10 @@ void add_plan(CLI::App& sweep, Command& chosen) {
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--shard", arguments->shard, "only part I of N")->type_name("I/N");
-  command->add_option("--jobs", arguments->jobs, "processes, for the estimate")->type_name("N");
+  command
+      ->add_option("--jobs", arguments->jobs,
+                   "processes, for the estimate (default: all processors)")
+      ->type_name("N");
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
 }
