@@ -103,7 +103,8 @@ struct GemmKernel {
   /// Throws InputError where 64 bits do not hold them.
   std::int64_t issued_macs() const;
 
-  /// Rasterisation: tile of CTA `cta`. Down a column of tiles, in groups of 8 columns side by side
+  /// Rasterisation: tile of CTA `cta`. Columns of tiles form groups of kSwizzle; within a group
+  /// CTAs go across its columns, then on to the next row, and behind its last row to the next group
   /// (the thread block swizzle of CUTLASS), so that CTAs that run together share operand tiles.
   CtaTile rasterise(std::int64_t cta) const;
   static constexpr std::int64_t kSwizzle = 8;

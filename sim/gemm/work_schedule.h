@@ -21,8 +21,9 @@ namespace sptc::sim {
 /// Stream-K (Osama et al., arXiv 2301.03598; CUTLASS's ThreadblockSwizzleStreamK): as many CTAs as
 /// fit. The output tiles beyond the last full round, with those of one full round where there is
 /// one, are laid end to end along K and cut into as many equal stretches, one for each CTA; the
-/// other rounds follow tile by tile. The CTA that has the beginning of a tile adds the partial sums
-/// of the others and writes D.
+/// other rounds follow tile by tile. As in the paper, the CTA that has the beginning of a tile adds
+/// the partial sums of the others and writes D. CUTLASS is the mirror image: its CTAs walk their
+/// stretches from the end, and the one that has the end of a tile writes D.
 class WorkSchedule : public CtaWork {
  public:
   /// How deep slices of K are.

@@ -7,14 +7,14 @@ namespace sptc::sim {
 
 /// Bytes that L2 and DRAM moved.
 struct MemoryBytes {
-  std::int64_t l2_read = 0;  ///< requested by SMs
+  std::int64_t l2_read = 0;  ///< once where the L2 reads for several SMs of a cluster
   std::int64_t l2_written = 0;
   std::int64_t dram_read = 0;
   std::int64_t dram_written = 0;
 
   std::int64_t l2() const { return l2_read + l2_written; }
   std::int64_t dram() const { return dram_read + dram_written; }
-  /// Of the bytes that SMs read, those that DRAM did not deliver.
+  /// Share of the bytes that the L2 read that DRAM did not deliver.
   double l2_hit_ratio() const {
     return l2_read == 0 ? 1 : 1 - static_cast<double>(dram_read) / static_cast<double>(l2_read);
   }
