@@ -15,6 +15,9 @@
 
 namespace sptc::sim {
 
+/// Of an accumulator, f32 or s32: what partial sums travel as.
+inline constexpr std::int64_t kAccumulatorBytes = 4;
+
 /// Where a CTA works: GEMM of the batch, its tile of D, and its slice of K.
 struct CtaTile {
   std::int64_t batch = 0;

@@ -185,7 +185,6 @@ std::int64_t GemmTraffic::largest_tile_l2_bytes() const {
 
 MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {
   constexpr std::int64_t kFlagBytes = 32;  // a sector
-  constexpr std::int64_t kAccumulatorBytes = 4;
   const std::int64_t row_bytes =
       kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
   const std::int64_t of_warp = kernel_.fragments_m() * row_bytes + kFlagBytes;

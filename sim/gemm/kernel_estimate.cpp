@@ -306,7 +306,7 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
   // As of split-K, the L2 keeps what it can until it is read.
   const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
   times.dram_us += lost / dram_bytes_per_us(target);
-  const double sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * 4;
+  const auto sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes);
   times.fill_us += (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
                    cycles_per_us;
 }

@@ -292,7 +292,8 @@ class ProgramBuilder {
     WarpInstruction& move = add(code, opcode);
     move.operand = Operand::kPartialSum;
     move.where.row = row;
-    const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * 4;
+    const std::int64_t bytes =
+        kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
     // What is read is added, register by register.
     const std::int64_t additions = opcode == Opcode::kCopy ? bytes / kRegisterBytes : 0;
     const std::int64_t slots = ceil_div(bytes, kBytesPerInstruction) + additions;

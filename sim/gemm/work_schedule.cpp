@@ -62,7 +62,6 @@ std::int64_t WorkSchedule::partial_sum_bytes(const GemmKernel& kernel, std::int6
   for (std::int64_t i = 1; i < stretches; ++i) {
     sums += i * tiles * k_tiles / stretches % k_tiles != 0 ? 1 : 0;
   }
-  constexpr std::int64_t kAccumulatorBytes = 4;
   return sums * kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes;
 }
 
