@@ -11,8 +11,8 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       write_ports_(read_ports_),
       l2_(static_cast<std::size_t>(spec.l2_partitions),
           Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
-      dram_(spec.dram_bytes_per_cycle(clock_mhz)),
-      dram_work_(dram_),
+      dram_queue_(spec.dram_bytes_per_cycle(clock_mhz)),
+      dram_work_(dram_queue_),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz) {
@@ -20,10 +20,10 @@ void TransferLimits::reset(double clock_mhz) {
   read_ports_.assign(ports, Throughput(spec_.sm_port_bytes_per_cycle));
   write_ports_ = read_ports_;
   l2_.assign(l2_.size(), Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
-  dram_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
-  dram_work_ = dram_;
+  dram_queue_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
+  dram_work_ = dram_queue_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
-  dram_end_ = 0;
+  dram_settled_ = 0;
   dirty_ = 0;
   counters_ = {};
 }
@@ -53,8 +53,8 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
       end = std::max(end, write_back(now, dram_bytes, transfer.dram_ahead));
     } else {
       write_back(now, 0, transfer.dram_ahead);
-      dram_end_ = dram_work_.reserve(now, dram_bytes);
-      end = std::max(end, dram_.reserve(now - transfer.dram_ahead, dram_bytes));
+      dram_settled_ = dram_work_.reserve(now, dram_bytes);
+      end = std::max(end, dram_queue_.reserve(now - transfer.dram_ahead, dram_bytes));
     }
   }
   (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
@@ -64,16 +64,16 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
 
 std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead) {
   // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
-  const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_end_));
+  const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_settled_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
-  dram_end_ = std::max(dram_end_, now);
+  dram_settled_ = std::max(dram_settled_, now);
   const double excess = dirty_ - spec_.dirty_bytes();
   if (excess < 1) {
     return now;
   }
-  dram_end_ = dram_work_.reserve(now, static_cast<std::int64_t>(excess));
+  dram_settled_ = dram_work_.reserve(now, static_cast<std::int64_t>(excess));
   dirty_ -= std::floor(excess);
-  return dram_.reserve(now - ahead, static_cast<std::int64_t>(excess));
+  return dram_queue_.reserve(now - ahead, static_cast<std::int64_t>(excess));
 }
 
 }  // namespace sptc::sim

@@ -19,7 +19,8 @@ struct Transfer {
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
   std::int64_t dram_bytes = 0;
   std::int64_t latency = 0;  ///< of an idle system
-  // Where it stands for several SMs: cycles by which the first of them is ahead, at L2 and DRAM.
+  // Where it stands for several SMs that ask one behind the other, of which its own is the last: so
+  // many cycles ago the first of them asked the L2, and DRAM. The bytes of all queue from then on.
   std::int64_t l2_ahead = 0;
   std::int64_t dram_ahead = 0;
 };
@@ -27,6 +28,12 @@ struct Transfer {
 /// The bandwidth limits of the memory system: a port per SM, the partitions of the L2, DRAM. Every
 /// transaction queues at each of them from the moment it arrives and ends when the slowest has
 /// passed its last byte, a latency later.
+///
+/// The L2 takes writes in. DRAM gets them while it is idle, or, once the L2 is as dirty as it may
+/// be, before what is asked for next. So DRAM is kept twice. In `dram_queue_` transfers wait,
+/// from where the first SM that they stand for asked: as if DRAM had begun with them in the past.
+/// `dram_work_` takes the same bytes from now on. When DRAM is idle is asked of it alone: cycles of
+/// the past may have gone to dirty bytes already, and cannot go to a read as well.
 class TransferLimits {
  public:
   TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
@@ -48,18 +55,20 @@ class TransferLimits {
   const MemoryBytes& counters() const { return counters_; }
 
  private:
-  /// DRAM writes what the L2 may not keep; the cycle from which on the L2 can take `bytes` more, of
-  /// which the first came `ahead` cycles ago.
+  /// DRAM writes what it had time for since the last call, and what the L2 may not keep; the cycle
+  /// from which on the L2 can take `bytes` more, of which the first came `ahead` cycles ago.
   std::int64_t write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead);
 
   const MemorySpec spec_;
   std::vector<Throughput> read_ports_, write_ports_;
   std::vector<Throughput> l2_;
-  Throughput dram_;       ///< as transfers wait for it, which may be ahead
-  Throughput dram_work_;  ///< what it has been asked for, none of it ahead
+  Throughput dram_queue_;  ///< as transfers wait for it: from `ahead` cycles ago
+  Throughput dram_work_;   ///< the same bytes, from now on
   double dram_bytes_per_cycle_;
-  std::int64_t dram_end_ = 0;  ///< cycle in which DRAM has done what was asked for
-  double dirty_ = 0;           ///< bytes in the L2 that DRAM still has to take
+  /// Up to here it is settled what DRAM did: where dram_work_ ends, or the last call of
+  /// write_back(). From here to the next one it takes dirty bytes.
+  std::int64_t dram_settled_ = 0;
+  double dirty_ = 0;  ///< bytes in the L2 that DRAM still has to take
   MemoryBytes counters_;
 };
 
