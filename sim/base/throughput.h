@@ -52,10 +52,14 @@ class Throughput {
     return (next_free_ + rate_ - 1) / rate_;
   }
 
-  /// The same for `items` that arrived one by one in the last `cycles`: those for which the unit
-  /// was idle meanwhile, since the call before this one, are through, the others queue.
+  /// The same for `items` that arrived one by one in the last `cycles`: nobody saw when each
+  /// passed, so that all are accounted for now. Since the call before this one the unit has either
+  /// worked or been idle, so that idle = time since then - work done since then. In as much of that
+  /// as lies within `cycles` it let items through as they came; the others queue.
   std::int64_t reserve_arrived(std::int64_t now, std::int64_t items, double cycles) {
-    const std::int64_t idle = now * rate_ - arrived_at_ - (done_by(now * rate_) - done_then_);
+    const std::int64_t time = now * rate_ - arrived_at_;
+    const std::int64_t work = done_by(now * rate_) - done_then_;
+    const std::int64_t idle = time - work;
     const auto meanwhile = std::llround(cycles * static_cast<double>(rate_));
     const std::int64_t through =
         std::clamp(std::min<std::int64_t>(idle, meanwhile), std::int64_t{0}, items * kScale);
@@ -86,7 +90,8 @@ class Throughput {
  private:
   static constexpr std::int64_t kScale = 1000;
 
-  /// Of all that was taken or reserved, what is through at `time`.
+  /// Of all that was taken or reserved, what is through at `time`: all but the work that is left
+  /// then. What reserve_arrived() let through in idle time counts here and leaves no work.
   std::int64_t done_by(std::int64_t time) const {
     return busy_ - std::max<std::int64_t>(0, next_free_ - time);
   }

@@ -29,7 +29,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clo
 
 void SubPartition::on_event() {
   if (idle_before_ < now()) {
-    issue_up_to(now() - 1);
+    issue_up_to(now() - 1);  // what it slept through, as things stood before this cycle
   }
   if (next_issue_ < now()) {
     next_issue_ = now();
@@ -451,8 +451,9 @@ std::int64_t SubPartition::next_seen_outside(int slot) const {
   if (!warp.next_is_unseen()) {
     return next;
   }
-  // The rest of its matrix instructions come first, each an interval behind the one before; other
-  // warps may take their turns in between.
+  // Its n matrix instructions come first: one now, n - 1 more at least an interval behind the one
+  // before, and then what is seen, not in the same cycle where one is issued per cycle. Turns of
+  // other warps in between can only make it later.
   const std::int64_t behind_last = issue_per_cycle_ == 1 ? 1 : 0;
   return warp.mmas_ahead == 0 ? next
                               : next + (warp.mmas_ahead - 1) * warp.mma_interval + behind_last;

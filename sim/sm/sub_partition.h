@@ -19,10 +19,16 @@ namespace sptc::sim {
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
 /// issue, then takes the oldest that can.
 ///
-/// Where no values travel, the tensor core says at once when an instruction will be done, and
-/// nobody else sees matrix instructions. So the block does not wake for them: it sleeps until
-/// something comes in, or until a warp may do something that another block sees, and then catches
-/// up.
+/// What nobody sees may be done late. Where no values travel, the tensor core says at once when an
+/// instruction will be done, and no other block sees matrix instructions. So the scheduler does not
+/// wake for them: it sleeps until something comes in, or until a warp may do something that another
+/// block sees (wake_for_next()). The invariant: whatever it issues late are such instructions
+/// (ResidentWarp::next_is_unseen()), each in the cycle in which it would have been issued by a
+/// scheduler that was awake, and all of them before it looks at what has come in. So it chooses as
+/// that one would: what came in now changes nothing before now.
+///
+/// The mirror image is issue_ahead(): what can be no other way is done early, and sent with a
+/// delay.
 class SubPartition : public Module {
  public:
   struct Statistics {
@@ -70,9 +76,12 @@ class SubPartition : public Module {
   void free_tiles(ResidentWarp& warp);
   void launch(const WarpCommand& command);
   /// Issues all that can be issued up to `cycle`, which may have passed: then it was nothing that
-  /// another block sees.
+  /// another block sees. Leaves in idle_before_ when the next one can be.
   void issue_up_to(std::int64_t cycle);
-  /// Issues what follows in the next cycles whatever happens until then.
+  /// Issues what follows in the next cycles whatever happens until then: loads of the warp that the
+  /// scheduler is with. Each can be issued as soon as the one before it, so that no other warp gets
+  /// a turn between them, whatever comes in. Not where several are issued per cycle: there others
+  /// have a turn in the same cycle.
   void issue_ahead();
   /// First cycle in which a warp can issue, as far as it is known, and the warp.
   struct Pick {
@@ -104,6 +113,8 @@ class SubPartition : public Module {
   bool tapped() const;
   /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
   void wake_for_next();
+  /// No later than the first cycle in which another block may see something of the warp in `slot`:
+  /// to wake too early costs time, too late would break the invariant.
   std::int64_t next_seen_outside(int slot) const;
   const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
   /// To change something of the warp: when it may go on is looked up again.
@@ -135,9 +146,11 @@ class SubPartition : public Module {
   /// Of the latest matrix instructions whose way is known: cycles in which their operands are read.
   std::array<std::int64_t, kDispatchQueue> operands_read_at_{};
   std::uint64_t next_mma_id_ = 0;
-  std::int64_t next_issue_ = 0;   ///< the scheduler is busy before this cycle
-  int issued_in_cycle_ = 0;       ///< in cycle `next_issue_`
-  std::int64_t idle_before_ = 0;  ///< nothing to issue before this cycle, unless something comes in
+  std::int64_t next_issue_ = 0;  ///< the scheduler is busy before this cycle
+  int issued_in_cycle_ = 0;      ///< in cycle `next_issue_`
+  /// Nothing can be issued before this cycle unless something comes in, and that wakes the
+  /// scheduler: where it wakes no later than this, it has missed nothing.
+  std::int64_t idle_before_ = 0;
   Statistics statistics_;
 };
 
