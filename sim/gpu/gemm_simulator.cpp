@@ -65,8 +65,8 @@ class GemmSimulator::Impl {
     const CalibratedKernel calibrated = shipped_.kernel(problem, overrides, operands != nullptr);
     const GemmKernel& kernel = calibrated.kernel;
     require_instruction(kernel.instruction, spec_);
-    const KernelEstimate times = estimate(kernel, target);
-    const KernelEstimate simulated = simulated_estimate(kernel, target);
+    const KernelEstimate on_gpu = estimate(kernel, target);
+    const KernelEstimate in_model = simulated_estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
@@ -77,8 +77,8 @@ class GemmSimulator::Impl {
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
-    result.clock_mhz = clock_mhz(options_.clock, times, spec_);
-    result.outside_us = times.outside_us();
+    result.clock_mhz = clock_mhz(options_.clock, on_gpu, spec_);
+    result.outside_us = on_gpu.outside_us();
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
@@ -90,8 +90,8 @@ class GemmSimulator::Impl {
     } else {
       run_without_values(launch, reuse, result);
     }
-    result.clock_scaling = {times, spec_.boost_clock_mhz};
-    result.form = calibrated.form(times, simulated);
+    result.clock_scaling = {on_gpu, spec_.boost_clock_mhz};
+    result.form = calibrated.stretched_form(on_gpu, in_model);
     result.traffic = traffic_of(kernel, reuse, result.sampling);
     result.reduction = reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
@@ -100,7 +100,7 @@ class GemmSimulator::Impl {
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     const double on_gpu_us =
         calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz,
-                             result.budget.dram / result.clock_mhz, times, simulated,
+                             result.budget.dram / result.clock_mhz, on_gpu, in_model,
                              result.clock_mhz / spec_.boost_clock_mhz);
     const double calibration = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
                                                   calibrated.main_loop_stretch);

@@ -34,7 +34,8 @@ struct GemmRun {
   /// simulated cycles, or save; 0 in closed form, where they are part of the cycles.
   double calibration_us = 0;
   ClockScaling clock_scaling;
-  /// Of what was timed: of the GPU in closed form, CalibratedKernel::form() where SystemC ran.
+  /// Of what was timed: of the GPU in closed form, CalibratedKernel::stretched_form() where SystemC
+  /// ran.
   KernelEstimate form;
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>

@@ -27,105 +27,114 @@ KernelOverrides as_overrides(const GemmKernel& kernel) {
           false,           kernel.cta_group, kernel.executed.family};
 }
 
-KernelEstimate CalibratedKernel::form(const KernelEstimate& on_gpu,
-                                      const KernelEstimate& simulated) const {
-  if (!stretch) {
-    return simulated;
+KernelEstimate CalibratedKernel::stretched_form(const KernelEstimate& on_gpu,
+                                                const KernelEstimate& in_model) const {
+  if (!sm_stretch) {
+    return in_model;
   }
   KernelEstimate form = on_gpu;
   for (const auto in_sms :
        {&KernelEstimate::tensor_us, &KernelEstimate::shared_memory_us, &KernelEstimate::l2_us,
         &KernelEstimate::sm_port_us, &KernelEstimate::latency_us, &KernelEstimate::next_fills_us}) {
-    form.*in_sms = *stretch * simulated.*in_sms;
+    form.*in_sms = *sm_stretch * in_model.*in_sms;
   }
-  form.last_share = simulated.last_share;
-  form.last_of_grid = simulated.last_of_grid;
-  form.l2_overlap = simulated.l2_overlap;
-  form.latency_overlap = simulated.latency_overlap;
+  form.last_share = in_model.last_share;
+  form.last_of_grid = in_model.last_of_grid;
+  form.l2_overlap = in_model.l2_overlap;
+  form.latency_overlap = in_model.latency_overlap;
   return form;
 }
 
 double CalibratedKernel::in_sms_us(double simulated_us, double dram_us,
-                                   const KernelEstimate& on_gpu, const KernelEstimate& simulated,
+                                   const KernelEstimate& on_gpu, const KernelEstimate& in_model,
                                    double ratio) const {
-  if (!stretch) {
+  if (!sm_stretch) {
     return simulated_us;
   }
   // What passes beside DRAM: the rest of the time, and at least the share that the form has.
-  const double around = simulated.around_us(ratio);
-  const double in_form = simulated.time_us(ratio) - simulated.outside_us();
+  const double around = in_model.around_us(ratio);
+  const double in_form = in_model.time_us(ratio) - in_model.outside_us();
   const double beside = std::max(simulated_us - around, simulated_us * (1 - around / in_form));
   // How much longer than in closed form is put down to the SMs as far as they make up that time:
   // not where DRAM does, which hides them.
-  const double in_dram = std::max(simulated.dram_beside_us(), dram_us);
-  const double sms = simulated.beside_dram_us(ratio);
-  const double in_form_beside = side_by_side_us(sms, in_dram, simulated.dram_overlap);
-  const double share_of_sms = std::pow(sms / in_form_beside, simulated.dram_overlap);
+  const double in_dram = std::max(in_model.dram_beside_us(), dram_us);
+  const double sms = in_model.beside_dram_us(ratio);
+  const double in_form_beside = side_by_side_us(sms, in_dram, in_model.dram_overlap);
+  const double share_of_sms = std::pow(sms / in_form_beside, in_model.dram_overlap);
   const double longer = std::pow(beside / in_form_beside, share_of_sms);
-  return side_by_side_us(*stretch * longer * sms, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
+  return side_by_side_us(*sm_stretch * longer * sms, on_gpu.dram_beside_us(), on_gpu.dram_overlap) +
          on_gpu.around_us(ratio);
 }
 
 ShippedDesign::ShippedDesign(const GpuSpec& spec) : gpu_(spec) {
   if (spec.fitted_design) {
-    shipped_ = *spec.fitted_design;
-    shipped_->kernels = spec.kernels;
-    shipped_->numerics = spec.numerics;
+    base_ = *spec.fitted_design;
+    base_->kernels = spec.kernels;
+    base_->numerics = spec.numerics;
   }
 }
 
-std::optional<GemmKernel> ShippedDesign::shipped_kernel(const GemmProblem& problem,
-                                                        const KernelOverrides& overrides,
-                                                        bool values) const {
+std::optional<GemmKernel> ShippedDesign::kernel_on_shipped(const GemmProblem& problem,
+                                                           const KernelOverrides& overrides,
+                                                           bool values) const {
   GemmProblem on_shipped = problem;
   on_shipped.pattern.reset();  // the shipped design has the pattern of its hardware alone
   try {
-    const GpuSpec& shipped = shipped_ ? *shipped_ : gpu_;
-    return choose_kernel(on_shipped, overrides, shipped.kernel_target(), values);
+    return choose_kernel(on_shipped, overrides, shipped().kernel_target(), values);
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
-GemmKernel ShippedDesign::kept(const GemmKernel& shipped, const GemmKernel& best,
-                               const GemmProblem& problem, bool values) const {
+GemmKernel ShippedDesign::simulated_kernel(const GemmKernel& of_shipped,
+                                           const GemmKernel& best_on_gpu,
+                                           const GemmProblem& problem, bool values) const {
   const KernelTarget target = gpu_.kernel_target();
   try {
-    const GemmKernel kept = choose_kernel(problem, as_overrides(shipped), target, values);
-    const double least_us = estimate(best, target).time_us(1);
-    return estimate(kept, target).time_us(1) < kRetuningGain * least_us ? kept : best;
+    const GemmKernel kept = choose_kernel(problem, as_overrides(of_shipped), target, values);
+    const double least_us = estimate(best_on_gpu, target).time_us(1);
+    return estimate(kept, target).time_us(1) < kRetuningGain * least_us ? kept : best_on_gpu;
   } catch (const InputError&) {
-    return best;
+    return best_on_gpu;
   }
+}
+
+GemmKernel ShippedDesign::fitted_kernel(const GemmKernel& simulated, const GemmKernel& of_shipped,
+                                        const GemmProblem& problem,
+                                        const KernelOverrides& overrides, bool values) const {
+  const bool retuned = base_ && !problem.pattern && !is_same(simulated, of_shipped);
+  // A kernel has one stretch, whether it was chosen or named.
+  GemmKernel fitted =
+      retuned ? kernel_on_shipped(problem, as_overrides(simulated), values).value_or(of_shipped)
+              : of_shipped;
+  if (retuned || overrides.stages) {
+    // Main loops were fitted with the stages that the library gives a tile. At the same occupancy,
+    // what other stages do to the time is what they do to the cycles: no part of the stretch.
+    KernelOverrides tile = as_overrides(fitted);
+    tile.stages.reset();
+    if (const auto of_library = kernel_on_shipped(problem, tile, values)) {
+      fitted.stages = of_library->stages;
+    }
+  }
+  return fitted;
 }
 
 CalibratedKernel ShippedDesign::kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                                        bool values) const {
-  const GemmKernel best = choose_kernel(problem, overrides, gpu_.kernel_target(), values);
-  const bool is_shipped = !shipped_ && !problem.pattern;
-  const auto shipped = is_shipped ? best : shipped_kernel(problem, overrides, values);
-  if (!shipped) {
-    return {best, std::nullopt};
+  const GemmKernel best_on_gpu = choose_kernel(problem, overrides, gpu_.kernel_target(), values);
+  const bool is_shipped = !base_ && !problem.pattern;
+  const auto of_shipped = is_shipped ? best_on_gpu : kernel_on_shipped(problem, overrides, values);
+  if (!of_shipped) {
+    return {best_on_gpu, std::nullopt};
   }
-  const GemmKernel runs = shipped_ ? kept(*shipped, best, problem, values) : best;
-  const bool retuned = shipped_ && !problem.pattern && !is_same(runs, *shipped);
-  // A kernel has one stretch, whether it was chosen or named.
-  GemmKernel compared =
-      retuned ? shipped_kernel(problem, as_overrides(runs), values).value_or(*shipped) : *shipped;
-  if (retuned || overrides.stages) {
-    // Main loops were fitted with the stages that the library gives a tile. At the same occupancy,
-    // what other stages do to the time is what they do to the cycles: no part of the stretch.
-    KernelOverrides tile = as_overrides(compared);
-    tile.stages.reset();
-    if (const auto of_library = shipped_kernel(problem, tile, values)) {
-      compared.stages = of_library->stages;
-    }
-  }
-  const KernelTarget target = (shipped_ ? *shipped_ : gpu_).kernel_target();
-  const KernelEstimate on_gpu = estimate(compared, target);
-  const KernelEstimate simulated = simulated_estimate(compared, target);
-  return {runs, on_gpu.beside_dram_us(1) / simulated.beside_dram_us(1),
-          on_gpu.tensor_us / simulated.tensor_us};
+  const GemmKernel simulated =
+      base_ ? simulated_kernel(*of_shipped, best_on_gpu, problem, values) : best_on_gpu;
+  const GemmKernel fitted = fitted_kernel(simulated, *of_shipped, problem, overrides, values);
+  const KernelTarget target = shipped().kernel_target();
+  const KernelEstimate on_gpu = estimate(fitted, target);
+  const KernelEstimate in_model = simulated_estimate(fitted, target);
+  return {simulated, on_gpu.beside_dram_us(1) / in_model.beside_dram_us(1),
+          on_gpu.tensor_us / in_model.tensor_us};
 }
 
 }  // namespace sptc::sim

@@ -25,7 +25,7 @@ GpuSpec derived(const std::string& change) {
 
 double stretch(const GpuSpec& spec, const GemmProblem& problem = kProblem,
                const KernelOverrides& overrides = {}) {
-  return ShippedDesign(spec).kernel(problem, overrides, false).stretch.value();
+  return ShippedDesign(spec).kernel(problem, overrides, false).sm_stretch.value();
 }
 
 /// kProblem on an A100, and its two closed forms.
@@ -43,7 +43,7 @@ Calibrated on_a100() {
 
 TEST(Calibration, HasAFormWithTheSmsOfTheModelBesideTheDramOfTheGpu) {
   const auto [calibrated, on_gpu, simulated] = on_a100();
-  const KernelEstimate form = calibrated.form(on_gpu, simulated);
+  const KernelEstimate form = calibrated.stretched_form(on_gpu, simulated);
   EXPECT_NEAR(form.time_us(1), on_gpu.time_us(1), 1e-9 * on_gpu.time_us(1));
   EXPECT_DOUBLE_EQ(form.shared_memory_us / form.tensor_us,
                    simulated.shared_memory_us / simulated.tensor_us);
@@ -143,7 +143,7 @@ TEST(Calibration, DoesNotKnowHowManyStagesAreNamed) {
       const CalibratedKernel two = with_stages(2), three = with_stages(3);
       ASSERT_EQ(two.kernel.stages, 2);
       ASSERT_EQ(two.kernel.ctas_per_sm, three.kernel.ctas_per_sm) << name;
-      EXPECT_EQ(two.stretch, three.stretch) << name << (sparse ? " 2:4" : " dense");
+      EXPECT_EQ(two.sm_stretch, three.sm_stretch) << name << (sparse ? " 2:4" : " dense");
     }
   }
 }
@@ -156,7 +156,7 @@ TEST(Calibration, IsNoneWhereTheShippedDesignCannotRunTheLaunch) {
       "l1_and_shared_memory_bytes": {"value": 400000, "evidence": "assumed", "source": "x"},
       "max_shared_memory_per_cta_bytes": {"value": 300000, "evidence": "assumed", "source": "x"}})");
   const CalibratedKernel kernel = ShippedDesign(large).kernel(kProblem, deep, false);
-  EXPECT_FALSE(kernel.stretch.has_value());
+  EXPECT_FALSE(kernel.sm_stretch.has_value());
   EXPECT_EQ(kernel.in_sms_us(12.5, 0, {}, {}, 1), 12.5);
 }
 
@@ -241,7 +241,7 @@ TEST(ShippedKernel, OfADerivedDesignWithTheSameNumbersIsTheSameWithTheSameCalibr
       EXPECT_EQ(one.kernel.cta_tile, other.kernel.cta_tile);
       EXPECT_EQ(one.kernel.stages, other.kernel.stages);
       EXPECT_EQ(one.kernel.split_k, other.kernel.split_k);
-      EXPECT_EQ(one.stretch, other.stretch);
+      EXPECT_EQ(one.sm_stretch, other.sm_stretch);
       EXPECT_EQ(one.main_loop_stretch, other.main_loop_stretch);
     }
   }
@@ -296,7 +296,7 @@ TEST(ShippedKernel, NamedByItsOverridesRunsTheSameInstructions) {
     const CalibratedKernel named = design.kernel(kProblem, as_overrides(with_values.kernel), false);
     EXPECT_FALSE(named.kernel.executed.is_asynchronous()) << name;
     EXPECT_EQ(named.kernel.warp_tile, with_values.kernel.warp_tile) << name;
-    EXPECT_EQ(named.stretch, with_values.stretch) << name;
+    EXPECT_EQ(named.sm_stretch, with_values.sm_stretch) << name;
     EXPECT_TRUE(design.kernel(kProblem, tile, false).kernel.executed.is_asynchronous()) << name;
   }
 }
