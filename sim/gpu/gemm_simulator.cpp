@@ -307,6 +307,13 @@ class GemmSimulator::Impl {
         });
   }
 
+  /// Copies fill all stages but the one that is multiplied in a burst, so that the main loop may
+  /// repeat every stages - 1 k-tiles, and with halves of a cycle every other time. With two stages
+  /// every k-tile may be alike but for fractions of a cycle.
+  static std::int64_t tile_period(const GemmKernel& kernel) {
+    return kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4;
+  }
+
   /// Cycles of the SMs of a turn, from grids that may be shorter than the whole one.
   ExtrapolatedCycles run_shortened(const Launch& launch, const GridReuse& reuse,
                                    const std::vector<int>& sm_numbers, SampledShare& share) {
@@ -334,7 +341,7 @@ class GemmSimulator::Impl {
         .resident = kernel.ctas_per_sm,
         .stays = launch.scheduled(),
         .shares_tiles = shared,
-        .tile_period = kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4,
+        .tile_period = tile_period(kernel),
         .stages = kernel.stages,
         .drifts = options_.sms == Sms::kAll,
     };
