@@ -71,8 +71,8 @@ class GemmSimulator::Impl {
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
     const SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
-    const Launch launch{kernel, plan, context, traffic,
-                        static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
+    const GridSetup setup{kernel, plan, context, traffic,
+                          static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
@@ -86,9 +86,9 @@ class GemmSimulator::Impl {
     gpu_.set_followed(plan.followed());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
-      run_with_values(launch, reuse, *operands, result);
+      run_with_values(setup, reuse, *operands, result);
     } else {
-      run_without_values(launch, reuse, result);
+      run_without_values(setup, reuse, result);
     }
     result.clock_scaling = {on_gpu, spec_.boost_clock_mhz};
     result.form = calibrated.stretched_form(on_gpu, in_model);
@@ -115,8 +115,9 @@ class GemmSimulator::Impl {
   }
 
  private:
-  /// What all launches of a kernel share.
-  struct Launch {
+  /// What all grids have in common that are simulated for one launch, the whole one or shorter
+  /// ones.
+  struct GridSetup {
     const GemmKernel& kernel;
     const SamplingPlan& plan;
     const mma::StepContext& context;
@@ -199,22 +200,22 @@ class GemmSimulator::Impl {
   }
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
-  GridRun run_tiles(const Launch& launch, std::int64_t tiles, std::int64_t k_tiles,
+  GridRun run_tiles(const GridSetup& setup, std::int64_t tiles, std::int64_t k_tiles,
                     const std::vector<int>& sm_numbers, TileObserver* recorder = nullptr,
                     double l2_share = 1) {
-    const WarpProgram program = gemm_warp_program(launch.kernel, k_tiles);
-    KernelLaunch short_launch = launch.of(program, tiles);
+    const WarpProgram program = gemm_warp_program(setup.kernel, k_tiles);
+    KernelLaunch short_launch = setup.of(program, tiles);
     short_launch.recorder = recorder;
     // Grids that are carried on have a recorder, or are stream-K and cut K themselves.
-    const bool unlike = recorder == nullptr && launch.kernel.split_k > 1 &&
-                        launch.kernel.all_k_tiles() % k_tiles != 0;
-    if (!launch.scheduled() && !unlike) {
+    const bool unlike = recorder == nullptr && setup.kernel.split_k > 1 &&
+                        setup.kernel.all_k_tiles() % k_tiles != 0;
+    if (!setup.scheduled() && !unlike) {
       return gpu_.run(short_launch, sm_numbers, l2_share);
     }
     const WorkSchedule schedule(
-        launch.kernel, tiles, k_tiles, spec_.sms,
+        setup.kernel, tiles, k_tiles, spec_.sms,
         unlike ? WorkSchedule::Slices::kWhole : WorkSchedule::Slices::kAlike);
-    const ScheduledTraffic traffic(launch.traffic, schedule);
+    const ScheduledTraffic traffic(setup.traffic, schedule);
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
@@ -258,12 +259,12 @@ class GemmSimulator::Impl {
   }
 
   /// Cycles of the grid, of which `run` runs the CTAs of the SMs of a turn: those of the last one.
-  std::int64_t run_grid(const Launch& launch, const GridReuse& reuse,
+  std::int64_t run_grid(const GridSetup& setup, const GridReuse& reuse,
                         const std::function<std::int64_t(const std::vector<int>& sm_numbers,
                                                          SampledShare& share)>& run) {
     std::int64_t cycles = 0;
-    for (const std::vector<int>& sm_numbers : launch.plan.turns()) {
-      SampledShare share(launch.kernel, reuse, spec_.memory, spec_.sms, sm_numbers);
+    for (const std::vector<int>& sm_numbers : setup.plan.turns()) {
+      SampledShare share(setup.kernel, reuse, spec_.memory, spec_.sms, sm_numbers);
       gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
         return share.share_of(port, cta);
       });
@@ -272,34 +273,34 @@ class GemmSimulator::Impl {
     return cycles;
   }
 
-  void run_with_values(const Launch& launch, const GridReuse& reuse,
+  void run_with_values(const GridSetup& setup, const GridReuse& reuse,
                        const std::vector<GemmOperands>& operands, GemmRun& result) {
-    const GemmKernel& kernel = launch.kernel;
-    launch.context.require_values();
+    const GemmKernel& kernel = setup.kernel;
+    setup.context.require_values();
     const mma::RegisterMap map(kernel.instruction);
     PackedGemm memory(kernel, map, operands);
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-    const KernelLaunch with_values = launch.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
+    const KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
+    result.cycles = run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
       return gpu_.run(with_values, sm_numbers).cycles;
     });
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
   }
 
-  void run_without_values(const Launch& launch, const GridReuse& reuse, GemmRun& result) {
-    const GemmKernel& kernel = launch.kernel;
-    if (launch.plan.whole()) {
+  void run_without_values(const GridSetup& setup, const GridReuse& reuse, GemmRun& result) {
+    const GemmKernel& kernel = setup.kernel;
+    if (setup.plan.whole()) {
       result.cycles =
-          run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
-            return run_tiles(launch, kernel.ctas(), kernel.k_tiles(), sm_numbers).cycles;
+          run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
+            return run_tiles(setup, kernel.ctas(), kernel.k_tiles(), sm_numbers).cycles;
           });
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
     result.cycles =
-        run_grid(launch, reuse, [&](const std::vector<int>& sm_numbers, SampledShare& share) {
-          const ExtrapolatedCycles cycles = run_shortened(launch, reuse, sm_numbers, share);
+        run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare& share) {
+          const ExtrapolatedCycles cycles = run_shortened(setup, reuse, sm_numbers, share);
           result.sampling.extrapolated = cycles.extrapolated;
           result.sampling.cycles_simulated =
               std::max(result.sampling.cycles_simulated, cycles.cycles_simulated);
@@ -315,10 +316,10 @@ class GemmSimulator::Impl {
   }
 
   /// Cycles of the SMs of a turn, from grids that may be shorter than the whole one.
-  ExtrapolatedCycles run_shortened(const Launch& launch, const GridReuse& reuse,
+  ExtrapolatedCycles run_shortened(const GridSetup& setup, const GridReuse& reuse,
                                    const std::vector<int>& sm_numbers, SampledShare& share) {
-    const GemmKernel& kernel = launch.kernel;
-    const bool shared = launch.plan.shares_tiles();
+    const GemmKernel& kernel = setup.kernel;
+    const bool shared = setup.plan.shares_tiles();
     const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
@@ -329,17 +330,17 @@ class GemmSimulator::Impl {
       share.shorten(total, grid.ends_as_the_whole);
       TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
-      const GridRun run = run_tiles(launch, total, grid.k_tiles, sm_numbers,
+      const GridRun run = run_tiles(setup, total, grid.k_tiles, sm_numbers,
                                     shared ? nullptr : &tile_times, reuse.l2_share_of(part));
-      const std::int64_t ctas = launch.scheduled() ? launch.plan.resident() : total;
+      const std::int64_t ctas = setup.scheduled() ? setup.plan.resident() : total;
       return shared ? GridTimes{run.cycles, {}}
-                    : times_of(run, total, grid.k_tiles, ctas, launch.traffic, tile_times);
+                    : times_of(run, total, grid.k_tiles, ctas, setup.traffic, tile_times);
     };
     const GridExtent extent{
         .ctas = ceil_div(kernel.ctas(), spec_.sms),
         .k_tiles = kernel.k_tiles(),
         .resident = kernel.ctas_per_sm,
-        .stays = launch.scheduled(),
+        .stays = setup.scheduled(),
         .shares_tiles = shared,
         .tile_period = tile_period(kernel),
         .stages = kernel.stages,

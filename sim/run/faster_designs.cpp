@@ -21,7 +21,7 @@
 namespace sptc::sim {
 namespace {
 
-using Launch = FasterDesigns::Launch;
+using TriedLaunch = FasterDesigns::TriedLaunch;
 using Gains = FasterDesigns::Gains;
 
 constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Resource::kSmPort,
@@ -70,8 +70,8 @@ struct Trial {
 class Laboratory {
  public:
   /// `limited_mhz`: clocks of the launches where a power limit sets them, else empty.
-  Laboratory(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options,
-             std::vector<double> limited_mhz)
+  Laboratory(const std::vector<TriedLaunch>& launches, const GpuSpec& gpu,
+             const RunOptions& options, std::vector<double> limited_mhz)
       : launches_(launches),
         gpu_(gpu),
         options_(options),
@@ -123,7 +123,7 @@ class Laboratory {
                          });
     std::vector<Timed> all;
     for (const std::size_t place : trial.launches) {
-      const Launch& launch = launches_[place];
+      const TriedLaunch& launch = launches_[place];
       if (!limited_mhz_.empty()) {
         options.clock = ClockPolicy::fixed(limited_mhz_[place]);
       }
@@ -142,7 +142,7 @@ class Laboratory {
     return all;
   }
 
-  const std::vector<Launch>& launches_;
+  const std::vector<TriedLaunch>& launches_;
   const GpuSpec& gpu_;
   RunOptions options_;
   std::vector<double> limited_mhz_;
@@ -159,7 +159,7 @@ class Trials {
   static constexpr double kNear = 1.2;
 
  public:
-  Trials(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options,
+  Trials(const std::vector<TriedLaunch>& launches, const GpuSpec& gpu, const RunOptions& options,
          std::vector<double> limited_mhz)
       : launches_(launches), laboratory_(launches, gpu, options, std::move(limited_mhz)) {}
 
@@ -435,7 +435,7 @@ class Trials {
     Speeds speeds;
   };
 
-  const std::vector<Launch>& launches_;
+  const std::vector<TriedLaunch>& launches_;
   Laboratory laboratory_;
   std::vector<VariantResult> results_;  ///< on the design as it is
   std::vector<std::optional<Gains>> gains_;
@@ -447,7 +447,7 @@ class Trials {
 
 }  // namespace
 
-FasterDesigns::FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu,
+FasterDesigns::FasterDesigns(const std::vector<TriedLaunch>& launches, const GpuSpec& gpu,
                              const RunOptions& options)
     : launches_(launches.size()),
       clock_limited_(options.clock_limited),

@@ -18,7 +18,7 @@ namespace sptc::sim {
 /// in a process of its own beside the run (SystemC elaborates once per process).
 class FasterDesigns {
  public:
-  struct Launch {
+  struct TriedLaunch {
     Operation operation;
     bool sparse = false;
     std::optional<std::size_t> dense = std::nullopt;  ///< place of the same operation's dense one
@@ -35,7 +35,8 @@ class FasterDesigns {
 
   /// Begins; to be built before the run elaborates its GPU. `gpu` and `options` as of the run, one
   /// SM stands for all whatever they say.
-  FasterDesigns(const std::vector<Launch>& launches, const GpuSpec& gpu, const RunOptions& options);
+  FasterDesigns(const std::vector<TriedLaunch>& launches, const GpuSpec& gpu,
+                const RunOptions& options);
 
   /// Of each launch, in order; nothing for one that cannot be simulated. Once. `clocks_mhz` of the
   /// launches in the run: where a power limit sets them, they are known when the run has ended, and

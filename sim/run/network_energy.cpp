@@ -32,10 +32,10 @@ energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
 }
 
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
-class Network {
+class NetworkEnergies {
  public:
-  Network(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
-          const RunOptions& options, const GpuSpec& gpu)
+  NetworkEnergies(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
+                  const RunOptions& options, const GpuSpec& gpu)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
@@ -162,11 +162,11 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   ensure(operations.size() == result.operations.size(), "energy: operations without results");
   // The sparse network first: it copies dense launches as they are before power slows them.
   for (const bool sparse : {true, false}) {
-    Network network(operations, sparse, switching, options, gpu);
+    NetworkEnergies energies(operations, sparse, switching, options, gpu);
     if (options.limit_over_group) {
-      network.group_by_group(result.operations);
+      energies.group_by_group(result.operations);
     } else {
-      network.launch_by_launch(result.operations);
+      energies.launch_by_launch(result.operations);
     }
   }
   bool exceeded = false;

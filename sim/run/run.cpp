@@ -34,9 +34,9 @@ bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
-std::vector<FasterDesigns::Launch> launches_of(const std::vector<Operation>& operations,
-                                               Variants variants) {
-  std::vector<FasterDesigns::Launch> launches;
+std::vector<FasterDesigns::TriedLaunch> launches_of(const std::vector<Operation>& operations,
+                                                    Variants variants) {
+  std::vector<FasterDesigns::TriedLaunch> launches;
   for (const Operation& op : operations) {
     std::optional<std::size_t> dense;
     if (runs_dense(op, variants)) {
