@@ -8,6 +8,17 @@
 #include <cmath>
 
 namespace sptc::sim {
+
+// Three sources say what a launch owes to a resource:
+//
+//   1. what was simulated to go where it is twice as fast (launch_.saved, by FasterDesigns)
+//   2. the cycles in which it works (launch_.budget): no more than they explain counts as its own
+//   3. where nothing was simulated, the closed form (launch_.form), scaled to its time
+//
+// bound() names one resource from these. speeds_for() asks the other way round: it lowers one level
+// for all terms of the closed form until the time is the target, so that no resource becomes faster
+// than it is in the way.
+
 namespace {
 
 // Of the time of a launch: what takes no time, and what is certain to be longer, for the closed
@@ -82,6 +93,7 @@ std::array<Resource, 3> busiest_rates(const CycleBudget& budget) {
 
 Bottleneck::Bottleneck(const VariantResult& launch)
     : launch_(launch), clock_ratio_(launch.clock_mhz / launch.clock_scaling.boost_clock_mhz) {
+  // Found time over that of the form, both without what is outside the SMs.
   scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.form);
 }
 
@@ -127,6 +139,8 @@ double Bottleneck::share_of_cycles(double cycles) const {
 }
 
 double Bottleneck::calibrated_share(Resource resource) const {
+  // The time is launch + calibrated cycles + D behind them. Calibration stretches all cycles alike,
+  // so that work has the share of the calibrated ones that it has of the cycles.
   const CycleBudget& budget = launch_.budget;
   if (budget.cycles <= 0) {
     return 0;
@@ -153,6 +167,8 @@ TimeShares Bottleneck::shares() const {
   shares.l2 = share_of_cycles(budget.l2);
   shares.dram = share(Resource::kDram);
   shares.launch = launch_.launch_us / launch_.time_us;
+  // 1 = launch + busiest + wait + calibration. Wait is at most the cycles in which not even the
+  // busiest works; what is left beside launch and busiest beyond those, calibration has added.
   CycleBudget simulated = budget;
   simulated.dram_behind = 0;
   const double idle = budget.cycles - busy_cycles(simulated, busiest_rates(simulated).front());
@@ -163,6 +179,8 @@ TimeShares Bottleneck::shares() const {
 }
 
 double Bottleneck::most_saved(const std::vector<Resource>& resources) const {
+  // Twice as fast takes away half of the cycles of each, together at most half of each; and no
+  // more than leaves the launch and the busiest of what works then.
   const double launch = launch_.launch_us / launch_.time_us;
   double own = 0;
   double busiest = 0;
@@ -268,6 +286,8 @@ Resource Bottleneck::bound() const {
 }
 
 Speeds Bottleneck::no_slower_than(double level_us) const {
+  // A term t takes t / speed: what is longer than the level gets the speed t / level, the rest 1.
+  // At another SM clock than the boost clock all but DRAM takes as much longer.
   Speeds speeds;
   for (const Term& term : kTerms) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
@@ -289,6 +309,8 @@ double Bottleneck::in_form(double target_us) const {
   for (const Resource rate : kRates) {
     twice[rate] = 2;
   }
+  // On a logarithmic scale, where each factor of speed is a step alike: log(target / now) is as
+  // much of log(twice / now) in the form as it is as simulated.
   const double formed = std::log(time_us(twice) / launch_.time_us);
   const double simulated = std::log(1 - saved_by_doubling({Resource::kRates}));
   return simulated < 0 ? launch_.time_us * std::pow(target_us / launch_.time_us, formed / simulated)
@@ -300,6 +322,7 @@ std::optional<Speeds> Bottleneck::speeds_for(double target_us) const {
   if (waits_us() > form_us) {
     return std::nullopt;
   }
+  // The time rises with the level: bisection to the highest one that is fast enough.
   double low = launch_.time_us * kNoTime;
   double high = launch_.time_us * kLongEnough;
   for (int step = 0; step < 100; ++step) {

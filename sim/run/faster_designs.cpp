@@ -149,7 +149,21 @@ class Laboratory {
   bool values_;
 };
 
-/// Each resource by itself, then what those results ask for.
+/// What is searched: for every launch what each resource saves where it is twice as fast, and for a
+/// sparse launch the least design on which it takes half of the dense time on the design as it is
+/// ("2x", target_us()). Only simulating it tells, and each design takes a process of its own. So
+/// they go in rounds, the designs of one beside each other, and each round asks for what the one
+/// before it could not settle:
+///
+///   1. each resource alone, twice as fast: what bounds the launch, and how far the closed form is
+///      to be trusted on the way to all rates twice as fast (Bottleneck)
+///   2. pairs, where no resource alone is in the way; the design that the closed form names for 2x;
+///      and rates of next to no time, where twice is not enough: whether any rates reach 2x
+///   3. kRounds times: the closed form again, asked for as much less time as its last design took
+///      too long. With the first of these, where no rates reach 2x with the kernel as it is: the
+///      kernels that the library has for faster designs
+///   4. kRoundsAlike times: all rates alike, between what is known to be enough and what is not.
+///      This does not need the closed form; it comes last because single resources say more
 class Trials {
   // All rates alike: a little more than needed, in steps that whole dot units and banks allow.
   static constexpr double kMargin = 1.02, kSteps = 16;
@@ -267,7 +281,8 @@ class Trials {
            !(gains->needed && gains->needed->speedup >= threshold::kAsGoodAsTwo);
   }
 
-  /// The closed form shares out, and may ask for too little.
+  /// The closed form shares out, and may ask for too little. A design that took 2 / speedup times
+  /// what was asked for is taken to be off by as much again: that much less is asked for.
   void plan_for_less_time() {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       if (is_open(i) && gains_[i]->needed) {
@@ -310,7 +325,9 @@ class Trials {
 
   /// Between what is enough and the next one that is not: where the time is half of the dense one
   /// if a part of it is as many times shorter as rates are faster, or so much slower than what is
-  /// enough that it need not be tried again. Nothing where those two leave no room.
+  /// enough that it need not be tried again. Nothing where those two leave no room. With rates x
+  /// the time is a + b / x, a straight line in 1 / x through both: its share of the way down in
+  /// time is that in 1 / x.
   std::optional<double> next_alike(std::size_t launch) const {
     const auto high = enough(launch), low = std::prev(high);
     if (high->second >= low->second) {
