@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -134,11 +135,18 @@ TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheB
   }
   const std::vector<double> sustained = times_us(ClockPolicy::sustained(), nullptr);
   const std::vector<double> boost = times_us({}, nullptr);
+  std::printf("%.0f W: fitted %.2f %%, held out: limited %.2f, sustained %.2f, boost %.2f %%\n",
+              best_w, best, mean_error(true, limited), mean_error(true, sustained),
+              mean_error(true, boost));
   RecordProperty("limit_w", std::to_string(best_w));
   RecordProperty("limited_percent", std::to_string(mean_error(true, limited)));
   RecordProperty("sustained_percent", std::to_string(mean_error(true, sustained)));
   RecordProperty("boost_percent", std::to_string(mean_error(true, boost)));
   EXPECT_LT(best, mean_error(false, boost));
+  // Today's figures: a slip by half a point shows.
+  constexpr double kRoom = 0.4;
+  EXPECT_LE(best, 4.63 + kRoom);
+  EXPECT_LE(mean_error(true, limited), 5.24 + kRoom);
   // Against the sustained clock 52 rows do not decide: the whole profile does, by the script.
   EXPECT_LT(mean_error(true, limited), mean_error(true, boost));
 }

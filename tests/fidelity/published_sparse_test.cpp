@@ -43,18 +43,47 @@ class PublishedSparse : public testing::Test {
   std::vector<Measurement> dense_rows = read_measurements(kData + "a100_dense_f16.csv");
 };
 
-TEST_F(PublishedSparse, TimesOfCusparseltWithinEightPercentOnAverage) {
-  double sum = 0;
-  int count = 0;
+/// Errors [%] of eleven launches, absolute and signed.
+void expect_errors(const std::vector<double>& errors, double mean, double bias) {
+  ASSERT_EQ(errors.size(), 11U);
+  double sum = 0, signed_sum = 0;
+  for (const double error : errors) {
+    sum += std::abs(error);
+    signed_sum += error;
+  }
+  const auto count = static_cast<double>(errors.size());
+  std::printf("mean error %.2f %%, bias %+.2f %%\n", 100 * sum / count, 100 * signed_sum / count);
+  // Today's figures: a slip by half a point of the mean shows.
+  EXPECT_LE(100 * sum / count, mean + 0.4);
+  EXPECT_NEAR(100 * signed_sum / count, bias, 0.8);
+}
+
+TEST_F(PublishedSparse, TimesOfCusparseltAreAsFarOffAsTheyWere) {
+  std::vector<double> errors;
   for (const Measurement& row : sparse_rows) {
     if (from_cusparselt(row)) {
-      sum += std::abs(time_us(sparse, row.shape, true) / row.time_us - 1);
-      ++count;
+      errors.push_back(time_us(sparse, row.shape, true) / row.time_us - 1);
     }
   }
-  EXPECT_EQ(count, 11);
-  std::printf("cuSPARSELt: mean error %.1f %% of %d\n", 100 * sum / count, count);
-  EXPECT_LE(sum / count, 0.08);
+  expect_errors(errors, 7.12, 0.42);
+}
+
+TEST_F(PublishedSparse, TimesOfCutlassAreAsFarOffAsTheyWere) {
+  std::vector<double> errors;
+  for (const Measurement& row : sparse_rows) {
+    if (row.source.starts_with("CUTLASS")) {
+      errors.push_back(time_us(sparse, row.shape, true) / row.time_us - 1);
+    }
+  }
+  expect_errors(errors, 6.14, -6.14);
+}
+
+TEST_F(PublishedSparse, TimesOfCublasAreAsFarOffAsTheyWere) {
+  std::vector<double> errors;
+  for (const Measurement& row : dense_rows) {
+    errors.push_back(time_us(dense, row.shape, false) / row.time_us - 1);
+  }
+  expect_errors(errors, 5.90, -2.38);
 }
 
 TEST_F(PublishedSparse, SpeedupsAreInTheMeasuredOrder) {
