@@ -14,12 +14,14 @@
 namespace sptc {
 
 /// What `compute` returns, `count` plain values, computed in a child process: SystemC elaborates
-/// once per process, so each simulator after the first needs its own.
+/// once per process, so each simulator after the first needs its own. An expectation that fails in
+/// the child fails the test.
 template <typename T, typename Compute>
 std::vector<T> in_child(std::size_t count, const Compute& compute) {
   static_assert(std::is_trivially_copyable_v<T>);
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
+  std::fflush(stdout);  // or the child would write it once more
   const pid_t child = fork();
   EXPECT_GE(child, 0);
   if (child == 0) {
@@ -32,10 +34,10 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
       }
     }();
     const auto bytes = static_cast<ssize_t>(values.size() * sizeof(T));
-    _exit(values.size() == count &&
-                  write(ends[1], values.data(), values.size() * sizeof(T)) == bytes
-              ? 0
-              : 1);
+    const bool sent =
+        values.size() == count && write(ends[1], values.data(), values.size() * sizeof(T)) == bytes;
+    std::fflush(stdout);  // with the message of an expectation, which _exit() would lose
+    _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
   }
   close(ends[1]);
   std::vector<T> values(count);
@@ -51,7 +53,9 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
     left -= static_cast<std::size_t>(got);
   }
   close(ends[0]);
-  waitpid(child, nullptr, 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child failed";
   return values;
 }
 
