@@ -107,6 +107,30 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   EXPECT_LE(most_simulated, 250000);
 }
 
+// Cycles of sampled SMs, and those that are carried on, are raised to what the busiest resource
+// needs: those of all SMs of a whole launch are not, and their bytes are counted.
+TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
+  for (const GemmShape& shape : {GemmShape{1, 1, 1},
+                                 {1, 1, 65536},
+                                 {1, 65536, 4},
+                                 {65536, 1, 4},
+                                 {2048, 1, 4096},
+                                 {127, 129, 131},
+                                 {509, 517, 1012},
+                                 {17, 100003, 36}}) {
+    for (const bool sparse : {false, true}) {
+      if (!sparse || shape.k % 4 == 0) {
+        const GemmProblem problem{shape, 1, DataType::kF16, sparse};
+        const GemmRun run = simulator.run(problem, {}, nullptr);
+        EXPECT_TRUE(run.activity) << describe(problem);
+        expect_conserved(problem, run, gpu);
+      }
+    }
+  }
+}
+
 /// FNV-1a over the words of D.
 std::uint64_t digest(const std::vector<Matrix<numerics::Word>>& d) {
   std::uint64_t hash = 0xCBF29CE484222325U;
