@@ -9,38 +9,64 @@
 
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
 
-TEST(ClosedForm, FollowsTheSimulatorWithinTenPercentOnAverage) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+struct Row {
+  GemmShape shape;
+  bool sparse;
+  double most;  ///< how far off the form may be: as far as it was, and about a percent
+};
+
+/// Mean distance of the closed form of the simulated SM from the cycles of SystemC.
+double mean_distance(const char* name, const std::vector<Row>& rows) {
+  const GpuSpec gpu = load_architecture(name).gpu;
   GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
   double sum = 0;
-  int count = 0;
-  for (const GemmShape& shape : {GemmShape{768, 3072, 768},
-                                 {3072, 1500, 768},
-                                 {2304, 577, 2304},
-                                 {64, 12544, 576},
-                                 {512, 196, 4608},
-                                 {1000, 32, 2048},
-                                 {6656, 17, 6656},
-                                 {320, 320, 16384},
-                                 {5000, 5000, 5000},
-                                 {18944, 900, 3584}}) {
-    const GemmProblem problem{shape, 1, numerics::DataType::kF16, false};
+  for (const auto& [shape, sparse, most] : rows) {
+    const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
     const GemmKernel kernel = choose_kernel(problem, {}, gpu.kernel_target(), false);
     const KernelEstimate form = simulated_estimate(kernel, gpu.kernel_target());
     const double expected = (form.time_us(1) - form.outside_us()) * gpu.boost_clock_mhz;
     const auto cycles = static_cast<double>(simulator.run(problem, {}, nullptr).cycles);
-    std::printf("%lld x %lld x %lld: %.0f cycles, closed form %+.1f %%\n",
+    const double off = expected / cycles - 1;
+    std::printf("%lld x %lld x %lld%s: %.0f cycles, closed form %+.1f %%\n",
                 static_cast<long long>(shape.m), static_cast<long long>(shape.n),
-                static_cast<long long>(shape.k), cycles, 100 * (expected / cycles - 1));
-    sum += std::abs(expected / cycles - 1);
-    ++count;
+                static_cast<long long>(shape.k), sparse ? " 2:4" : "", cycles, 100 * off);
+    EXPECT_LE(std::abs(off), most) << shape.m << "x" << shape.n << "x" << shape.k;
+    sum += std::abs(off);
   }
-  std::printf("mean %.1f %%\n", 100 * sum / count);
-  EXPECT_LE(sum / count, 0.10);
+  std::printf("mean %.1f %%\n", 100 * sum / static_cast<double>(rows.size()));
+  return sum / static_cast<double>(rows.size());
+}
+
+// 2.6 % here; on hundreds of random launches 4.6 % (configs/CALIBRATION.md).
+TEST(ClosedForm, IsNoFartherFromTheSimulatedA100ThanItWas) {
+  EXPECT_LE(mean_distance("a100-sxm4-80gb", {{{768, 3072, 768}, false, 0.04},
+                                             {{3072, 1500, 768}, false, 0.07},
+                                             {{2304, 577, 2304}, false, 0.035},
+                                             {{64, 12544, 576}, false, 0.035},
+                                             {{512, 196, 4608}, false, 0.015},
+                                             {{1000, 32, 2048}, false, 0.05},
+                                             {{6656, 17, 6656}, false, 0.015},
+                                             {{320, 320, 16384}, false, 0.035},
+                                             {{5000, 5000, 5000}, false, 0.015},
+                                             {{18944, 900, 3584}, false, 0.015},
+                                             {{3072, 1500, 768}, true, 0.1},
+                                             {{5000, 5000, 5000}, true, 0.025}}),
+            0.035);
+}
+
+// 1.5 % here.
+TEST(ClosedForm, IsNoFartherFromTheSimulatedA40ThanItWas) {
+  EXPECT_LE(mean_distance("a40", {{{2304, 577, 2304}, false, 0.02},
+                                  {{768, 3072, 768}, false, 0.025},
+                                  {{5000, 5000, 5000}, false, 0.02},
+                                  {{2304, 577, 2304}, true, 0.02},
+                                  {{5000, 5000, 5000}, true, 0.055}}),
+            0.025);
 }
 
 TEST(ClosedForm, CalibratedTimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {

@@ -99,10 +99,11 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   }
   std::printf("closed form: worst %.1f %%, beyond 256 <= K <= 32768 %.1f %%\n", 100 * worst,
               100 * worst_short);
-  // The stated error of the closed form. With fewer k-tiles than there are stages, or where K is
-  // all there is, it was never fitted to anything.
-  EXPECT_LE(worst, 0.15);
-  EXPECT_LE(worst_short, 0.4);
+  // The worst of these shapes as it was, 3.3 %, and a little more: no stated error, for other
+  // shapes are up to 18 % off (README.md beside this file). With fewer k-tiles than there are
+  // stages, or where K is all there is, the form was never fitted to anything: 26.6 %.
+  EXPECT_LE(worst, 0.05);
+  EXPECT_LE(worst_short, 0.3);
   // However large the GEMM.
   EXPECT_LE(most_simulated, 250000);
 }
