@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // More of a resource makes no GEMM slower, less makes none faster, and neither by more than the
-// resource changed: closed form, the kernel chosen anew for each design, as the library would.
+// resource changed: closed form, the kernel chosen anew for each design, as the library would. Half
+// of the rate that bounds a launch takes about twice as long, in both fidelities.
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -182,6 +185,95 @@ TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
         }
       }
     }
+  }
+}
+
+/// A launch that one rate bounds, with and without half of that rate.
+struct Bounded {
+  const char* name;
+  void (*before)(GpuSpec& gpu);  ///< what leaves nothing else to wait for
+  void (*apply)(GpuSpec& gpu, double factor);
+  GemmShape shape, tile;
+};
+
+constexpr std::array kBounded{
+    Bounded{"tensor cores", [](GpuSpec&) {}, tensor_cores, {2304, 768, 2048}, {256, 128, 32}},
+    Bounded{"clock", [](GpuSpec&) {}, clock_rate, {2304, 768, 2048}, {256, 128, 32}},
+    Bounded{"L2 rate",
+            [](GpuSpec& gpu) { l2_rate(gpu, 0.25); },
+            l2_rate,
+            {768, 576, 1024},
+            {64, 64, 64}},
+    Bounded{"SM ports",
+            [](GpuSpec& gpu) {
+              sm_ports(gpu, 0.125);
+              l2_rate(gpu, 4);
+            },
+            sm_ports,
+            {768, 576, 1024},
+            {64, 64, 64}},
+    Bounded{"banks",
+            [](GpuSpec& gpu) { shared_rate(gpu, 0.5); },
+            shared_rate,
+            {768, 576, 1024},
+            {64, 64, 64}},
+    Bounded{"DRAM rate", [](GpuSpec&) {}, dram_rate, {3456, 16, 4096}, {128, 32, 64}},
+};
+
+/// A quarter of an A100, all of whose SMs are soon simulated.
+GpuSpec quarter() {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  sms(gpu, 0.25);
+  l2_rate(gpu, 0.25);
+  l2_size(gpu, 0.25);
+  dram_rate(gpu, 0.25);
+  return gpu;
+}
+
+/// How many times as long `launch` takes with half of its rate.
+template <typename TimeOf>
+double times_as_long(const Bounded& launch, const TimeOf& us_of) {
+  GpuSpec gpu = quarter();
+  launch.before(gpu);
+  GpuSpec slower = gpu;
+  launch.apply(slower, 0.5);
+  const GemmProblem problem{launch.shape, 1, numerics::DataType::kF16, false};
+  const KernelOverrides kernel{launch.tile, {}, 1};
+  return us_of(slower, problem, kernel) / us_of(gpu, problem, kernel);
+}
+
+// First fill and what D takes are others' work: somewhat less than twice.
+constexpr double kLeast = 1.75, kMost = 2.01;
+
+TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) {
+  for (const Bounded& launch : kBounded) {
+    const double ratio = times_as_long(
+        launch, [](const GpuSpec& gpu, const GemmProblem& problem, const KernelOverrides& kernel) {
+          const GemmRun run = analytic_gemm(problem, kernel, gpu, ClockPolicy{});
+          return static_cast<double>(run.cycles) / run.clock_mhz;
+        });
+    std::printf("%-12s x %.3f\n", launch.name, ratio);
+    EXPECT_GE(ratio, kLeast) << launch.name;
+    EXPECT_LE(ratio, kMost) << launch.name;
+  }
+}
+
+TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
+  for (const Bounded& launch : kBounded) {
+    const double ratio = times_as_long(launch, [](const GpuSpec& gpu, const GemmProblem& problem,
+                                                  const KernelOverrides& kernel) {
+      // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
+      return in_child<double>(1,
+                              [&] {
+                                GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
+                                const GemmRun run = simulator.run(problem, kernel, nullptr);
+                                return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
+                              })
+          .front();
+    });
+    std::printf("%-12s x %.3f\n", launch.name, ratio);
+    EXPECT_GE(ratio, kLeast) << launch.name;
+    EXPECT_LE(ratio, kMost) << launch.name;
   }
 }
 
