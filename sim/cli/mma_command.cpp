@@ -172,9 +172,6 @@ int execute_one(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.expect.empty()) {
     throw InputError("mma: --out or --expect is needed, else nothing is seen of the result");
   }
-  if (!arguments.out.empty()) {
-    require_writable("--out", arguments.out);
-  }
   const mma::Target& target = mma::find_target(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   const mma::StepRules rules = mma::with_profile(
@@ -214,6 +211,9 @@ int identify_one(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
+  if (!arguments.out.empty()) {
+    require_writable("--out", arguments.out);
+  }
   if (arguments.list) {
     return list(arguments);
   }

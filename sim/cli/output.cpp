@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -91,9 +92,14 @@ PendingFile::~PendingFile() {
   }
 }
 
-void PendingFile::keep() {
+void PendingFile::keep(std::string_view last_line) {
   if (path_.empty()) {
     return;
+  }
+  std::ofstream end(temporary_, std::ios::binary | std::ios::app);
+  end << last_line << std::flush;
+  if (!end) {
+    throw InputError(fmt::format("{}: cannot be written whole", printable(path_.string())));
   }
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);

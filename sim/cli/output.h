@@ -28,8 +28,10 @@ class PendingFile {
 
   /// What to hand to the writer: the temporary name without extension; empty without a path.
   const std::string& stem() const { return stem_; }
-  /// Gives the file its final name.
-  void keep();
+  /// Gives the file its final name. `last_line`, which readers of its format skip, goes to its end:
+  /// where the disk is full, so that the writer, which does not tell, lost something, it does not
+  /// fit either. Throws InputError.
+  void keep(std::string_view last_line);
 
  private:
   std::filesystem::path path_;

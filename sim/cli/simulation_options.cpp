@@ -277,7 +277,7 @@ int simulate(const SimulationOptions& options, const std::function<Workload()>& 
   }
   result.explained = options.explain;
   write_result(options.out, report(result, format));
-  waveform.keep();
+  waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }
 

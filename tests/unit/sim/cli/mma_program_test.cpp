@@ -116,6 +116,11 @@ TEST_F(MmaProgram, ListsTheInstructionsOfATarget) {
   EXPECT_NE(run("mma --list").out.find("wgmma"), std::string::npos);
 }
 
+TEST_F(MmaProgram, ReplacesNoDeviceByAFile) {
+  expect_refused("mma --list --out /dev/null", "exists and is not a regular file");
+  expect_refused("mma --identify --expect none.npy --out /dev/null", "is not a regular file");
+}
+
 TEST_F(MmaProgram, RefusesInstructionsAndOperandsThatDoNotFit) {
   const std::string out = " --out " + path("d.npy");
   expect_refused("mma", "--arch and --instruction");

@@ -360,6 +360,17 @@ TEST_F(Program, LeavesNoFileBehindWhereItFails) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Program, SaysThatAWaveformDoesNotFitOnTheDisk) {
+  const std::string out = directory.string() + ".out", err = directory.string() + ".err";
+  constexpr rlim_t kDisk = 64 * 1024;
+  EXPECT_EQ(wait(sptc::start_program({"gemm", "64", "64", "64", "--fidelity", "datapath", "--quiet",
+                                      "--vcd", path("x.vcd")},
+                                     out, err, kDisk)),
+            2);
+  EXPECT_NE(read(err).find("x.vcd: cannot be written whole"), std::string::npos) << read(err);
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", path("no/such/x.json")}, "no directory");
   expect_refused({"gemm", "1", "1", "1", "--vcd", path("no/such/x.vcd")}, "no directory");
