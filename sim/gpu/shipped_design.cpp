@@ -102,7 +102,7 @@ GemmKernel ShippedDesign::simulated_kernel(const GemmKernel& of_shipped,
 GemmKernel ShippedDesign::fitted_kernel(const GemmKernel& simulated, const GemmKernel& of_shipped,
                                         const GemmProblem& problem,
                                         const KernelOverrides& overrides, bool values) const {
-  const bool retuned = base_ && !problem.pattern && !is_same(simulated, of_shipped);
+  const bool retuned = !is_same(simulated, of_shipped);
   // A kernel has one stretch, whether it was chosen or named.
   GemmKernel fitted =
       retuned ? kernel_on_shipped(problem, as_overrides(simulated), values).value_or(of_shipped)

@@ -26,9 +26,9 @@ namespace sptc::sim {
 //   of_shipped    the fastest of the library on the shipped design
 //   simulated     what SystemC runs on the GPU: best_on_gpu, but on a derived one of_shipped where
 //                 that fits and best_on_gpu does not gain a tenth
-//   fitted        what stands for `simulated` on the shipped design: the same kernel, or of_shipped
-//                 where it cannot run that, or where sparsity has a pattern of its own; with the
-//                 library's stages for the tile where the launch has others
+//   fitted        what stands for `simulated` on the shipped design, whose sparsity has the pattern
+//                 of its hardware: the same kernel, or of_shipped where it cannot run that; with
+//                 the library's stages for the tile where the launch has others
 
 /// The kernel of a launch in the SystemC model, and how its time there becomes that on the GPU.
 struct CalibratedKernel {

@@ -71,6 +71,17 @@ TEST(Calibration, TakesTheFormOfTheModelToThatOfTheGpuAtEveryClock) {
   }
 }
 
+TEST(Calibration, OfAPatternOfItsOwnIsThatOfTheKernelWhetherItWasChosenOrNamed) {
+  const ShippedDesign design(load_architecture("a100-sxm4-80gb").gpu);
+  GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, true};
+  problem.pattern = sparsity::Pattern{3, 4};
+  const CalibratedKernel chosen = design.kernel(problem, {}, false);
+  const CalibratedKernel named = design.kernel(problem, {chosen.kernel.cta_tile, {}, {}}, false);
+  EXPECT_EQ(named.kernel.stages, chosen.kernel.stages);
+  EXPECT_EQ(named.sm_stretch, chosen.sm_stretch);
+  EXPECT_EQ(named.main_loop_stretch, chosen.main_loop_stretch);
+}
+
 TEST(Calibration, GrowsWithTheSimulatedTimeAndIsThatOfDramWhereDramIsAllThereIs) {
   auto [calibrated, on_gpu, simulated] = on_a100();
   double before = 0;
