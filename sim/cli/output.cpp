@@ -113,6 +113,7 @@ void PendingFile::keep(std::string_view last_line) {
 void handle_interrupts() {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then an error of write()
 }
 
 }  // namespace sptc::sim

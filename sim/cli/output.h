@@ -39,7 +39,8 @@ class PendingFile {
   std::string temporary_;
 };
 
-/// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file.
+/// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file; a file size
+/// limit is an error of the write, like a full disk.
 void handle_interrupts();
 
 }  // namespace sptc::sim

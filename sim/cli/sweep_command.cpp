@@ -175,7 +175,6 @@ void handle_stop_signals() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then an error of write()
 }
 
 void print_summary(const SweepProgress& progress, const SweepStore& store,
