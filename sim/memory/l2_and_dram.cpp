@@ -54,17 +54,20 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
     const std::int64_t not_there =
         owner == partition ? absent : missing(near.present | there.present);
     const std::int64_t from_dram = written ? 0 : not_there;
-    latency = owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles;
-    ready = std::max(ready, there.ready_for(sectors));
+    const std::int64_t behind_owner = from_dram > 0 ? spec_.dram_access_latency_cycles : 0;
+    const std::int64_t way =
+        owner == partition ? 0 : spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+    latency = behind_owner + spec_.l2_near_latency_cycles + way;
+    if (const std::int64_t coming = there.ready_for(sectors); coming > 0) {
+      ready = std::max(ready, coming + way);
+    }
     if (from_dram > 0) {
-      latency = spec_.dram_access_latency_cycles +
-                (owner == partition ? spec_.l2_near_latency_cycles : spec_.l2_far_latency_cycles);
       read.transfer.dram_bytes += from_dram;
-      read.fills.push_back({owner, there.slot, block, sectors});
+      read.fills.push_back({owner, there.slot, block, sectors, 0, latency - way});
     }
     if (owner != partition) {
       read.transfer.far_bytes += absent;
-      read.fills.push_back({partition, near.slot, block, sectors});
+      read.fills.push_back({partition, near.slot, block, sectors, ready, latency});
     }
   }
   read.ready = std::max(read.ready, ready);
@@ -87,18 +90,20 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
       read.transfer.latency = spec_.l2_near_latency_cycles;
       read.transfer.dram_bytes += last - first;
       const std::size_t owner = owner_of(block);
-      read.fills.push_back({owner, tags_[owner].find(block).slot, block, sectors});
+      read.fills.push_back(
+          {owner, tags_[owner].find(block).slot, block, sectors, 0, read.transfer.latency});
     } else {
       read_block(partition, block, sectors, last - first, operand == Operand::kPartialSum, read);
     }
   };
   CacheTags::for_each_block(range.address, range.bytes, visit);
-  const std::int64_t done =
-      std::max(read.ready, limits_.complete(now, sm, partition, read.transfer).cycle);
+  const std::int64_t arrived = limits_.complete(now, sm, partition, read.transfer).cycle;
   for (const Fill& fill : read.fills) {
-    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now, done);
+    const std::int64_t there = arrived - (read.transfer.latency - fill.latency);
+    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now,
+                                 std::max(fill.ready, there));
   }
-  return done;
+  return std::max(read.ready, arrived);
 }
 
 }  // namespace sptc::sim

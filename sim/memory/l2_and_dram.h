@@ -38,6 +38,8 @@ class L2AndDram {
     CacheTags::Slot slot;
     std::uint64_t block;
     CacheTags::Sectors sectors;
+    std::int64_t ready;    ///< cycle before which a block that is on its way is not there
+    std::int64_t latency;  ///< of an SM of that partition
   };
   /// A transaction while its blocks are looked up.
   struct Read {

@@ -52,7 +52,7 @@ const std::vector<Change>& changes() {
       {"max_registers_per_thread", 128, '>', kSquare},
       {"reserved_shared_memory_per_cta_bytes", 65536, '>', "1024 1024 1024 --tile 64x64x64"},
       {"shared_memory_allocation_bytes", 131072, '>', "1024 1024 1024 --tile 64x64x64"},
-      {"issue_per_cycle", 2, '<', kSquare},
+      {"issue_per_cycle", 2, '<', "2048 2048 1024 --variants dense"},
       {"barrier_latency_cycles", 400, '>', kSquare},
       {"shared_memory_banks", 16, '>', kSquare},
       {"shared_memory_bank_bytes_per_cycle", 2, '>', kSquare},
@@ -430,7 +430,7 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
   }
 }
 
-// 3.9 times is enough for 1.95x, which counts as 2x, and 5.5 times for 2.00x.
+// 4.2 times is enough for 1.95x, which counts as 2x, and 6 times for 2.00x.
 TEST_F(DesignSpace, TwoTimesIsNotSaidToNeedMuchFasterRatesThanItDoes) {
   const ProgramOutcome outcome =
       run("gemm 5120 257 3456 --arch b200 --dtype bf16 --check none --explain --format json");
@@ -439,7 +439,7 @@ TEST_F(DesignSpace, TwoTimesIsNotSaidToNeedMuchFasterRatesThanItDoes) {
   const json& needed = sparse["needed_for_two"];
   ASSERT_TRUE(needed.is_object()) << sparse.dump();
   EXPECT_GE(needed["speedup"], 1.95) << needed.dump();
-  EXPECT_LE(needed["times_as_fast"]["l2"], 1.2 * 5.5) << needed.dump();
+  EXPECT_LE(needed["times_as_fast"]["l2"], 1.2 * 6) << needed.dump();
 }
 
 }  // namespace

@@ -287,6 +287,29 @@ TEST(L2AndDram, DramDeliversOfABlockWhatNeitherPartitionHas) {
   EXPECT_EQ(memory.counters().dram_read - before, kBlock / 2);
 }
 
+// A block on its way is there for a reader of the other partition the way between the partitions
+// later, and for one of its own partition as much earlier.
+TEST(L2AndDram, ABlockOnItsWayIsThereForEachPartitionInItsOwnTime) {
+  const MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  const std::int64_t way = spec.l2_far_latency_cycles - spec.l2_near_latency_cycles;
+  const auto owner = static_cast<int>(owning_partition(0, 2));
+  std::vector<std::size_t> near, far;
+  for (int sm = 0; sm < 4; ++sm) {
+    (partition_of_sm(sm, 2) == owner ? near : far).push_back(static_cast<std::size_t>(sm));
+  }
+  ASSERT_EQ(near.size(), far.size());
+  for (const bool near_first : {true, false}) {
+    const std::vector<std::size_t>& others = near_first ? far : near;
+    L2AndDram memory(spec, 1410, 4);
+    const std::int64_t first =
+        memory.access((near_first ? near : far)[0], {0, kBlock, 1}, false, 0);
+    for (const std::size_t other : others) {
+      EXPECT_EQ(memory.access(other, {0, kBlock, 1}, false, 1) - first, near_first ? way : -way);
+    }
+    EXPECT_EQ(memory.counters().dram_read, kBlock);
+  }
+}
+
 TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
   MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
