@@ -40,7 +40,8 @@ std::vector<MicrobenchCase> cases_of(const Arguments& arguments, const GpuSpec& 
     std::erase_if(cases,
                   [&](const MicrobenchCase& row) { return name_of(row.instruction) != name; });
     if (cases.empty() || !arguments.warps.empty() || !arguments.ilp.empty()) {
-      cases = {{instruction, 1, 1}};
+      const auto* matrix = std::get_if<MatrixInstruction>(&instruction);
+      cases = {{instruction, matrix != nullptr ? matrix->instruction.warps() : 1, 1}};
     }
   }
   for (MicrobenchCase& row : cases) {
@@ -151,7 +152,7 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--warps", arguments->warps,
                    "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as "
-                   "published, or 1)")
+                   "published, or 1; wgmma: 4)")
       ->type_name("N");
   command
       ->add_option("--ilp", arguments->ilp,

@@ -214,6 +214,9 @@ int run(const Arguments& arguments) {
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }
+  if (!arguments.identify && arguments.format != "text") {
+    throw InputError("mma: --format is of --identify");
+  }
   if (arguments.list) {
     return list(arguments);
   }

@@ -13,6 +13,7 @@
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
 #include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_store.h"
 #include "sim/sweep/time_estimate.h"
 
 #include <fmt/format.h>
@@ -339,7 +340,10 @@ int merge(const Arguments& arguments) {
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
-  fmt::print(stderr, "{}: {} rows from {} files\n", arguments.out, rows, parts.size());
+  Database merged = open_sweep(arguments.out);
+  const std::size_t missing = missing_points(merged);
+  fmt::print(stderr, "{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
+             missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : "");
   return 0;
 }
 

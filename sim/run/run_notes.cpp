@@ -123,6 +123,17 @@ void add_note_on_feeds(const GpuSpec& gpu, RunResult& result) {
   }
 }
 
+void add_note_on_weights(const RunOptions& options, RunResult& result) {
+  const auto& operations = result.operations;
+  if (options.variants != Variants::kDense && !operations.empty() &&
+      std::none_of(operations.begin(), operations.end(),
+                   [](const OperationResult& op) { return op.prunable; })) {
+    result.notes.push_back(
+        "dense only: no operation has weights to prune (of a CSV, column 'sparsity'; of a JSON "
+        "workload, 'weight_operand' and 'prunable_2_4')");
+  }
+}
+
 }  // namespace
 
 void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
@@ -131,6 +142,7 @@ void add_notes(const Workload& workload, const RunOptions& options, const GpuSpe
   add_note_on_tile(options, gpu.sm, result);
   add_note_on_clock(options, gpu, result);
   add_note_on_feeds(gpu, result);
+  add_note_on_weights(options, result);
 }
 
 }  // namespace sptc::sim

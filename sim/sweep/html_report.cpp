@@ -110,6 +110,7 @@ std::string html_report(const SweepTable& table) {
             {"digest", table.meta.at("digest").substr(0, 12)},
             {"rows", table.rows},
             {"failures", table.failures},
+            {"missing", table.missing},
             {"assumed", table.meta.contains("assumed") ? table.meta.at("assumed") : ""},
             {"objectives", json::array()},
             {"columns", json::array()},

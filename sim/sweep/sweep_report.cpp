@@ -165,6 +165,9 @@ std::string markdown(const SweepTable& table) {
   }
   text += fmt::format("{} points, {} failed; sptcsim {}, sweep {}.\n", table.rows, table.failures,
                       table.meta.at("version"), table.meta.at("digest").substr(0, 12));
+  if (table.missing > 0) {
+    text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
+  }
   text += sensitivity_section(table) + front_section(table) + failure_section(table);
   if (const auto assumed = table.meta.find("assumed"); assumed != table.meta.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";

@@ -108,6 +108,14 @@ Database open_sweep(const std::filesystem::path& file) {
   return database;
 }
 
+std::size_t missing_points(Database& results) {
+  const std::string rows =
+      columns_of(results, "points").empty() ? "0" : "(SELECT count(*) FROM points)";
+  const std::string missing = results.value("SELECT max(0, CAST(value AS INTEGER) - " + rows +
+                                            ") FROM sweep WHERE key = 'points'");
+  return missing.empty() ? 0 : std::stoull(missing);  // files of older programs do not say
+}
+
 RowOrder row_order(Database& database) {
   const std::string order = database.value("PRAGMA user_version");
   return order == "1" ? RowOrder::kFinished : order == "2" ? RowOrder::kSoFar : RowOrder::kAny;
@@ -198,12 +206,18 @@ void SweepStore::create() {
   database_->execute("BEGIN IMMEDIATE");
   database_->execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
   Statement insert = database_->prepare("INSERT INTO sweep VALUES(?, ?)");
+  std::size_t points = 0;
+  plan_.for_each([&](std::uint64_t) {
+    ++points;
+    return true;
+  });
   const std::map<std::string, std::string> rows = {
       {"schema", std::string(kSchema)},
       {"name", plan_.spec().name},
       {"version", std::string(program_version())},
       {"build", program_digest()},
       {"digest", plan_.digest()},
+      {"points", std::to_string(points)},
       {"spec", json_text(plan_.spec().document)},
       {"axes", json_text(json(axis_names(plan_.spec())))},
       {"assumed", assumed_parameters(plan_.spec())}};

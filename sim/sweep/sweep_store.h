@@ -112,6 +112,9 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
 /// holds none.
 Database open_sweep(const std::filesystem::path& file);
 
+/// Points of the sweep that have no row: of parts that were not merged, or not done yet.
+std::size_t missing_points(Database& results);
+
 /// What a file that merge_sweeps() has written, or might have, says of itself (user_version).
 enum class RowOrder { kAny, kFinished, kSoFar };
 RowOrder row_order(Database& database);

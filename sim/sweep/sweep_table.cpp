@@ -206,6 +206,7 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
     }
     ++table.rows;
   }
+  table.missing = missing_points(database);
   for (std::size_t row = 0; row < table.rows; ++row) {
     table.failures += !table.done(row);
   }

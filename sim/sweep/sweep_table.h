@@ -30,6 +30,7 @@ struct SweepTable {
   std::vector<SweepColumn> columns;
   std::size_t rows = 0;
   std::size_t failures = 0;
+  std::size_t missing = 0;  ///< points of the sweep that have no row
 
   /// The column `name`; null where there is none.
   const SweepColumn* find(std::string_view name) const;

@@ -428,6 +428,20 @@ TEST_F(Program, RunsAWorkloadFromCsv) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["operations"][0]["count"], 3);
+  EXPECT_EQ(outcome.out.find("dense only"), std::string::npos);
+}
+
+TEST_F(Program, SaysThatNoWeightsOfAWorkloadArePruned) {
+  write("w.csv", "m,n,k\n64,32,128\n");
+  const auto noted = [&](const std::string& variants) {
+    const Outcome outcome = run({"run", path("w.csv"), "--variants", variants});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.find("note: dense only: no operation has weights to prune") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(noted("both"));
+  EXPECT_TRUE(noted("sparse"));
+  EXPECT_FALSE(noted("dense"));
 }
 
 TEST_F(Program, ClassifiesWithARealNetwork) {

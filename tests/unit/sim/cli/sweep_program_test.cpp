@@ -176,6 +176,22 @@ TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
   }
 }
 
+TEST_F(SweepProgram, SaysHowManyPointsAreMissing) {
+  const auto at = [&](const char* shard) {
+    sweep({path("s.json"), "--db", path("p" + std::string(1, shard[0])), "--shard", shard});
+  };
+  at("1/2");
+  const Outcome half = sweep({"merge", "--out", path("half"), path("p1"), path("p1")});
+  EXPECT_EQ(half.exit_code, 0);
+  EXPECT_NE(half.err.find("points of the sweep are missing"), std::string::npos) << half.err;
+  EXPECT_NE(sweep({"report", path("half")}).out.find("points of the sweep are missing"),
+            std::string::npos);
+  at("2/2");
+  const Outcome whole = sweep({"merge", "--out", path("whole"), path("p1"), path("p2")});
+  EXPECT_EQ(whole.err.find("missing"), std::string::npos) << whole.err;
+  EXPECT_EQ(sweep({"report", path("whole")}).out.find("missing"), std::string::npos);
+}
+
 TEST_F(SweepProgram, PlansWithoutSimulating) {
   const Outcome plan = sweep({"plan", path("s.json"), "--first", "3"});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
