@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 namespace sptc::sim {
@@ -46,7 +47,7 @@ class MpiExecutor : public Executor {
     std::vector<WorkerEvent> events;
     while (events.empty() && SteadyClock::now() < end) {
       while (const auto message = world_.iprobe(mpi::any_source, mpi::any_tag)) {
-        receive(message->source(), message->tag(), events);
+        receive(*message, events);
       }
       find_silent(events);
       if (events.empty()) {
@@ -71,20 +72,23 @@ class MpiExecutor : public Executor {
     SteadyClock::time_point heard;
   };
 
-  void receive(int source, int tag, std::vector<WorkerEvent>& events) {
-    const auto worker = static_cast<std::size_t>(source) - 1;
+  void receive(const mpi::status& message, std::vector<WorkerEvent>& events) {
+    const auto worker = static_cast<std::size_t>(message.source()) - 1;
     Rank& rank = ranks_[worker];
-    rank.heard = SteadyClock::now();
-    if (tag != kOutcomes) {
-      world_.recv(source, tag);
+    if (message.tag() != kOutcomes) {
+      rank.heard = SteadyClock::now();
+      world_.recv(message.source(), message.tag());
       return;
     }
-    std::string bytes;
-    world_.recv(source, tag, bytes);
+    const std::string* const bytes = receive_whole(message);
+    if (bytes == nullptr) {
+      return;  // find_silent() gives the rank up
+    }
+    rank.heard = SteadyClock::now();
     if (rank.lost) {
       return;  // given up, and speaks again: its points went elsewhere
     }
-    std::string_view rest = bytes;
+    std::string_view rest = *bytes;
     while (!rest.empty()) {
       std::size_t used = 0;
       auto outcome = from_bytes(rest, used);
@@ -93,6 +97,26 @@ class MpiExecutor : public Executor {
       --rank.busy;
       events.push_back({worker, false, std::move(*outcome)});
     }
+  }
+
+  /// The bytes of a message that has begun to come, valid until the next one; null where its rank
+  /// dies before the end of it, which a receive of MPI would wait for for ever.
+  const std::string* receive_whole(const mpi::status& message) {
+    const int size = message.count<char>().value_or(0);
+    auto bytes = std::make_unique<std::string>(static_cast<std::size_t>(size), '\0');
+    mpi::request request = world_.irecv(message.source(), message.tag(), bytes->data(), size);
+    const auto begin = SteadyClock::now();
+    bool whole = request.test().has_value();
+    while (!whole && SteadyClock::now() - begin < kSilence) {
+      std::this_thread::sleep_for(kPause);
+      whole = request.test().has_value();
+    }
+    if (!whole) {
+      unfinished_.push_back(std::move(bytes));  // MPI may still write to it
+      return nullptr;
+    }
+    received_ = std::move(*bytes);
+    return &received_;
   }
 
   void find_silent(std::vector<WorkerEvent>& events) {
@@ -112,6 +136,8 @@ class MpiExecutor : public Executor {
 
   const mpi::communicator& world_;
   std::vector<Rank> ranks_;
+  std::string received_;
+  std::vector<std::unique_ptr<std::string>> unfinished_;
   bool any_lost_ = false;
 };
 
@@ -139,7 +165,7 @@ void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& r
     run_points(
         plan, runner, positions, limits,
         [&](std::string_view outcomes) {
-          world.send(0, kOutcomes, std::string(outcomes));
+          world.send(0, kOutcomes, outcomes.data(), static_cast<int>(outcomes.size()));
           spoken = SteadyClock::now();
           return true;
         },

@@ -63,7 +63,16 @@ class SweepMpi : public ProgramFixture {
     return child;
   }
 
+  /// A job that hangs is ended, so that its test fails.
   static int wait_for(pid_t child) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+    while (!ended(child) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (!ended(child)) {
+      ADD_FAILURE() << "mpirun did not end";
+      ::kill(child, SIGTERM);
+    }
     int status = 0;
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
