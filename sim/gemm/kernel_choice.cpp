@@ -145,7 +145,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
     const bool asked = kernel && (kernel->executed.family == overrides.family ||
                                   !overrides.family || !target.sm.has(*overrides.family));
     if (asked && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
-        (!best || estimate(*kernel, target).time_us(1) < estimate(*best, target).time_us(1))) {
+        (!best || closed_form_us(*kernel, target) < closed_form_us(*best, target))) {
       best = kernel;
     }
   }
@@ -201,6 +201,15 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
 
 }  // namespace
 
+double closed_form_us(const GemmKernel& kernel, const KernelTarget& target, double enough_us) {
+  const KernelEstimate form = estimate(kernel, target);
+  const double us = form.time_us(1);
+  if (target.counted_dram_us == nullptr || us >= enough_us) {
+    return us;
+  }
+  return std::max(us, target.counted_dram_us(kernel, target) + form.outside_us());
+}
+
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values) {
   check_cut(overrides, values);
@@ -210,7 +219,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
   std::string reason;
   std::optional<GemmKernel> best;
-  double best_us = 0;
+  double best_us = std::numeric_limits<double>::infinity();
   std::int64_t most_slices = 0;
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
@@ -223,7 +232,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       kernel.cut_k(slices);
       const GemmKernel tried = overrides.stages ? kernel : with_all_stages(kernel, target);
       // Libraries weigh their kernels at a fixed clock.
-      const double time_us = estimate(tried, target).time_us(1);
+      const double time_us = closed_form_us(tried, target, best_us);
       if (!best || time_us < best_us) {
         best = tried;
         best_us = time_us;

@@ -10,6 +10,8 @@
 
 namespace sptc::sim {
 
+class GemmKernel;
+
 /// The GPU that a kernel is chosen for.
 struct KernelTarget {
   const SmSpec& sm;
@@ -19,6 +21,9 @@ struct KernelTarget {
   double boost_clock_mhz;
   std::string_view instruction_set;  ///< whose matrix instructions it has: "ampere"
   std::string_view numerics;         ///< row set of models/mma/step_rules
+  /// Time [us] that DRAM needs for the bytes that are counted of a kernel, tile by tile, or null.
+  /// The closed forms see less of what is read again.
+  double (*counted_dram_us)(const GemmKernel& kernel, const KernelTarget& target) = nullptr;
 };
 
 }  // namespace sptc::sim

@@ -95,6 +95,14 @@ void even_out(CycleBudget& budget, double waves) {
 
 }  // namespace
 
+double counted_dram_us(const GemmKernel& kernel, const KernelTarget& target) {
+  const GridReuse reuse(kernel, target.memory, target.sms);
+  const MemoryTraffic traffic =
+      waited_for(kernel, closed_form_traffic(kernel, reuse, target.sms), target.sms);
+  return dram_work(traffic, target.memory).in_launch /
+         target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
+}
+
 GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
                       const GpuSpec& gpu, const ClockPolicy& clock) {
   require_selector(problem, gpu);

@@ -32,6 +32,12 @@ struct CycleBudget {
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
 
+/// Bytes that DRAM delivers and takes during a launch, and those of D that the L2 keeps behind it.
+struct DramWork {
+  double in_launch = 0, behind = 0;
+};
+DramWork dram_work(const MemoryTraffic& traffic, const MemorySpec& memory);
+
 /// Of `traffic` what a launch on `sms` SMs waits for at the least: the L2 may keep partial sums
 /// until they are read.
 MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms);

@@ -14,6 +14,9 @@
 
 namespace sptc::sim {
 
+/// KernelTarget::counted_dram_us: of the traffic in closed form.
+double counted_dram_us(const GemmKernel& kernel, const KernelTarget& target);
+
 /// A whole GPU as an architecture file describes it.
 struct GpuSpec {
   std::string name;
@@ -48,7 +51,7 @@ struct GpuSpec {
   }
 
   KernelTarget kernel_target() const {
-    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set, numerics};
+    return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set, numerics, counted_dram_us};
   }
 };
 

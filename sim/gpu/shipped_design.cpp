@@ -92,8 +92,8 @@ GemmKernel ShippedDesign::simulated_kernel(const GemmKernel& of_shipped,
   const KernelTarget target = gpu_.kernel_target();
   try {
     const GemmKernel kept = choose_kernel(problem, as_overrides(of_shipped), target, values);
-    const double least_us = estimate(best_on_gpu, target).time_us(1);
-    return estimate(kept, target).time_us(1) < kRetuningGain * least_us ? kept : best_on_gpu;
+    const double most_us = kRetuningGain * closed_form_us(best_on_gpu, target);
+    return closed_form_us(kept, target, most_us) < most_us ? kept : best_on_gpu;
   } catch (const InputError&) {
     return best_on_gpu;
   }

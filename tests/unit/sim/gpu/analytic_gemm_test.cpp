@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace sptc::sim {
 namespace {
 
@@ -61,6 +63,34 @@ TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
   slow_tensor.sm.tensor_core.f32_dot_units /= 2;
   EXPECT_GT(time_us(dense(square, slow_tensor)), 1.8 * time_us(dense(square, gpu)));
   EXPECT_LT(time_us(dense(narrow, slow_tensor)), 1.05 * time_us(dense(narrow, gpu)));
+}
+
+// The forms see less of what DRAM delivers again than is counted, and would name tiles that read
+// an operand many times.
+TEST_F(AnalyticGemm, RunsNoKernelThatDramBoundsWhereAnotherOneIsFaster) {
+  struct Design {
+    const char* arch;
+    double MemorySpec::*rate;
+    double times;
+    GemmShape shape;
+    bool sparse;
+  };
+  for (const Design& design :
+       {Design{"l40s", &MemorySpec::l2_bytes_per_cycle, 4, {28672, 2048, 8192}, false},
+        {"t4", &MemorySpec::dram_gb_per_s, 0.5, {28672, 513, 8192}, false},
+        {"a40", &MemorySpec::dram_gb_per_s, 0.5, {11008, 513, 4096}, true},
+        {"a100-sxm4-80gb", &MemorySpec::dram_gb_per_s, 0.25, {28672, 513, 8192}, true}}) {
+    GpuSpec changed = load_architecture(design.arch).gpu;
+    changed.memory.*design.rate *= design.times;
+    const GemmProblem problem{design.shape, 1, DataType::kF16, design.sparse};
+    const double chosen = time_us(analytic_gemm(problem, {}, changed, {}));
+    for (const auto& [m, n] : {std::pair{256, 128}, {128, 256}, {128, 128}, {256, 64}}) {
+      KernelOverrides named;
+      named.cta_tile = GemmShape{m, n, design.sparse ? 64 : 32};
+      EXPECT_LE(chosen, time_us(analytic_gemm(problem, named, changed, {})))
+          << design.arch << " with " << m << "x" << n;
+    }
+  }
 }
 
 TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {
