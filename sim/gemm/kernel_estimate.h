@@ -62,7 +62,7 @@ double side_by_side_us(double one, double other, double overlap);
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// The same launch in the SystemC model, whose main loops, overlap and scheduling are not those of
-/// the library: follows it within 6 % on average (configs/CALIBRATION.md).
+/// the library: how far it follows that is in configs/CALIBRATION.md.
 KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// Time of the busiest SM where the library evens out a part of its waves, as a share of whole
