@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -44,14 +43,15 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
     throw InputError(fmt::format("{} {}: exists and is not a regular file", option, shown));
   }
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  const std::filesystem::path target = behind_link(path);
+  const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
     throw InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
                                  printable(parent.string())));
   }
   // Not access(): root may write anywhere by its answer, also in /proc. The name is longer than
   // those of the files that are written beside.
-  const std::string probe = fmt::format("{}.{}.tmp.probe", path.string(), ::getpid());
+  const std::string probe = fmt::format("{}.{}.tmp.probe", target.string(), ::getpid());
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
     throw InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
@@ -72,8 +72,8 @@ void write_result(const std::filesystem::path& path, std::string_view text) {
   }
 }
 
-PendingFile::PendingFile(std::filesystem::path path, const std::string& extension)
-    : path_(std::move(path)) {
+PendingFile::PendingFile(const std::filesystem::path& path, const std::string& extension)
+    : path_(behind_link(path)) {
   if (path_.empty()) {
     return;
   }

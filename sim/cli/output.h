@@ -20,7 +20,7 @@ void write_result(const std::filesystem::path& path, std::string_view text);
 class PendingFile {
  public:
   /// Empty `path`: nothing will be written. `extension` is what the writer appends to stem().
-  PendingFile(std::filesystem::path path, const std::string& extension);
+  PendingFile(const std::filesystem::path& path, const std::string& extension);
   ~PendingFile();
 
   PendingFile(const PendingFile&) = delete;

@@ -76,8 +76,17 @@ std::string printable(std::string_view text) {
   return escaped(text.substr(0, head)) + "..." + escaped(text.substr(tail));
 }
 
+std::filesystem::path behind_link(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::is_symlink(path, error)
+                                           ? std::filesystem::canonical(path, error)
+                                           : std::filesystem::path();
+  return target.empty() ? path : target;
+}
+
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::filesystem::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
+  const std::filesystem::path target = behind_link(path);
+  const std::filesystem::path beside = target.string() + fmt::format(".{}.tmp", ::getpid());
   std::error_code error;
   {
     std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
@@ -88,7 +97,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
       throw InputError(printable(path.string()) + ": cannot be written");
     }
   }
-  std::filesystem::rename(beside, path, error);
+  std::filesystem::rename(beside, target, error);
   if (error) {
     const std::string reason = error.message();
     std::filesystem::remove(beside, error);

@@ -16,8 +16,12 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 /// escaped, shortened in the middle where it is long.
 std::string printable(std::string_view text);
 
-/// Writes `bytes` beside `path` and renames, so that no reader sees a partly written file. Throws
-/// InputError where the place cannot be written.
+/// The file to which `path` leads where it is a symbolic link to one, else `path`: what is renamed
+/// to a link would take its place.
+std::filesystem::path behind_link(const std::filesystem::path& path);
+
+/// Writes `bytes` beside `path` and renames, so that no reader sees a partly written file; a link
+/// stays one. Throws InputError where the place cannot be written.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace sptc::sim

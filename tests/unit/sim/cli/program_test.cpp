@@ -371,6 +371,17 @@ TEST_F(Program, SaysThatAWaveformDoesNotFitOnTheDisk) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Program, WritesToTheFileBehindALinkAndLeavesTheLink) {
+  write("target.json", "old");
+  std::filesystem::create_symlink("target.json", path("link.json"));
+  EXPECT_EQ(run({"gemm", "64", "64", "64", "--fidelity", "analytic", "--format", "json", "--out",
+                 path("link.json")})
+                .exit_code,
+            0);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.json")));
+  EXPECT_TRUE(read(path("target.json")).starts_with("{"));
+}
+
 TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", path("no/such/x.json")}, "no directory");
   expect_refused({"gemm", "1", "1", "1", "--vcd", path("no/such/x.vcd")}, "no directory");

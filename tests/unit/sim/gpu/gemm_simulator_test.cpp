@@ -238,28 +238,6 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
   }
 }
 
-// Cycles of sampled SMs are raised to what the busiest resource needs: a line through short grids
-// can lead below.
-TEST(GemmSimulator, TensorCoresAndSharedMemoryWorkNoLongerThanASampledLaunchOfStreamKTakes) {
-  for (const auto& [gpu, shape] : {std::pair{"a100-sxm4-80gb", GemmShape{2048, 2048, 2048}},
-                                   {"a40", {1024, 1024, 8192}},
-                                   {"h100-sxm5-80gb", {2304, 2048, 4096}}}) {
-    const auto budgets = in_child<CycleBudget>(2, [&] {
-      GemmSimulator simulator(load_architecture(gpu).gpu, {});
-      std::vector<CycleBudget> of_variants;
-      for (const bool sparse : {false, true}) {
-        of_variants.push_back(run_stream_k(simulator, shape, sparse).budget);
-      }
-      return of_variants;
-    });
-    for (const CycleBudget& budget : budgets) {
-      EXPECT_GT(budget.tensor, 0);
-      EXPECT_LE(std::max(budget.tensor, budget.shared_memory), budget.cycles)
-          << gpu << ' ' << shape.m << ' ' << shape.k;
-    }
-  }
-}
-
 // A line through short grids leads below what the V100's shared memory needs; of the RTX 2080 Ti
 // the L1 answers what the L2 has no time for.
 TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
