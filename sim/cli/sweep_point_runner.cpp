@@ -38,6 +38,7 @@ SimulationOptions parse_options(const std::map<std::string, std::string>& values
   CLI::App app;
   options.add_to(app);
   std::vector<std::string> arguments;
+  arguments.reserve(values.size());
   for (const auto& [key, value] : values) {
     arguments.push_back(fmt::format("--{}={}", key, value));
   }

@@ -8,14 +8,15 @@
 
 namespace sptc::sim {
 
-/// Time [us] of a launch in closed form at the boost clock, and of what is counted of it in DRAM at
-/// the least. Counting takes longer than the form, and is left out from `enough_us` on.
+/// Time [us] of a launch at the boost clock: that of the closed form, at least that of the DRAM
+/// bytes that are counted for it. Counting takes longer than the form and is left out where the
+/// form alone takes `enough_us`.
 double closed_form_us(const GemmKernel& kernel, const KernelTarget& target,
                       double enough_us = std::numeric_limits<double>::infinity());
 
 /// The kernel that the library would run for `problem`: the candidate with the least time in closed
-/// form, or what `overrides` say. With `values` the kernels whose values the
-/// data path can carry: those that do not cut K. Throws InputError for an override that does not
+/// form, or what `overrides` say. With `values`, out of the kernels whose values the data path can
+/// carry: those that do not cut K. Throws InputError for an override that does not
 /// fit, or for a type without matrix instruction.
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values);

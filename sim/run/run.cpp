@@ -63,6 +63,7 @@ void set_gains(FasterDesigns& faster, const std::vector<Operation>& operations, 
     }
   }
   std::vector<double> clocks_mhz;
+  clocks_mhz.reserve(launched.size());
   for (const std::optional<VariantResult>* variant : launched) {
     clocks_mhz.push_back(*variant ? (*variant)->clock_mhz : 0);
   }

@@ -132,7 +132,7 @@ bool SamplingPlan::few_enough_to_follow(std::int64_t k_tiles) const {
     return false;
   }
   const double work = static_cast<double>(tiles) / kFollowedTiles +
-                      static_cast<double>(instructions) / (kFollowedInstructions / 2);
+                      static_cast<double>(2 * instructions) / kFollowedInstructions;
   return work <= (kernel_.stream_k() ? kMoreWorkOfStreamK : kMoreWork);
 }
 
@@ -157,6 +157,7 @@ std::vector<std::vector<int>> SamplingPlan::turns() const {
     return {sms_};
   }
   std::vector<std::vector<int>> turns;
+  turns.reserve(static_cast<std::size_t>(sms_with_ctas()));
   for (int sm = 0; sm < sms_with_ctas(); ++sm) {
     turns.push_back({sm});
   }
@@ -187,7 +188,7 @@ int SamplingPlan::sample_size() const {
 /// least rest of a tile to end first: others with such a rest wait to be shown.
 std::vector<int> SamplingPlan::leaders_of_stream(int count, int with_ctas) const {
   const int beside = std::max(partitions_, 2);
-  const std::vector<int> even = even_leaders(count, with_ctas, beside);
+  std::vector<int> even = even_leaders(count, with_ctas, beside);
   const WorkSchedule schedule(kernel_, kernel_.ctas(), kernel_.k_tiles(), sms_of_gpu_);
   const auto rest = [&](std::int64_t cta) {
     const WorkSegment& first = schedule.segments(cta).front();

@@ -139,9 +139,8 @@ TEST(AsyncCopyBench, BulkCopiesTakeTheBanksTheirTimeInOnePieceOrManyWhateverTheP
   gpu.memory.l2_bytes_per_cycle = 1e6;
   Microbench bench(gpu);
   constexpr int kBytes = 32768;
-  const auto of_banks =
-      static_cast<double>(kBytes / gpu.sm.shared_memory_bytes_per_cycle().count());
-  const double least = gpu.memory.l2_near_latency_cycles + of_banks;
+  const std::int64_t of_banks = kBytes / gpu.sm.shared_memory_bytes_per_cycle().count();
+  const double least = gpu.memory.l2_near_latency_cycles + static_cast<double>(of_banks);
   for (const int pieces : {1, 2, 4, 16}) {
     const MicrobenchResult result = bench.run({AsyncCopy{kBytes / pieces, true}, 1, pieces});
     EXPECT_GE(result.latency_cycles, least - kBytes / 4096.0) << pieces;
