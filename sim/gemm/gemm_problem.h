@@ -6,6 +6,7 @@
 #include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+#include "sim/gemm/launch_conditions.h"
 
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,9 @@ struct GemmProblem {
   /// Share of the elements of B that are distinct in DRAM: the windows of a convolution overlap,
   /// and what they share is fetched once and found in the L2.
   double distinct_b = 1;
+  /// Of D in memory; nothing: that of the operands, of integers the accumulator's.
+  std::optional<numerics::DataType> d_dtype = std::nullopt;
+  LaunchConditions conditions = {};
 };
 
 /// Operand values of one GEMM of the batch, as storage words.

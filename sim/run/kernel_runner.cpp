@@ -16,6 +16,8 @@ double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
 GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
+  result.conditions = options_.conditions;
+  result.d_dtype = options_.d_dtype;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.

@@ -60,8 +60,11 @@ struct RunOptions {
   std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
   std::string power_note;                  ///< where the energies come from, for the report
   KernelOverrides kernel;
-  std::optional<GemmSimulator::Sms> sms;  ///< else one for all, in datapath all
-  bool extrapolate = true;                ///< only where no values travel
+  LaunchConditions conditions;
+  std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
+  std::optional<Repetition> repetition;       ///< nothing: the steady state of endless repetition
+  std::optional<GemmSimulator::Sms> sms;      ///< else one for all, in datapath all
+  bool extrapolate = true;                    ///< only where no values travel
   bool explained = false;  ///< the user asks why: simulated launches are timed on faster GPUs too
 
   GemmSimulator::Sms simulated_sms() const {
