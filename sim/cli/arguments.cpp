@@ -48,9 +48,6 @@ ClockPolicy parse_clock(const std::string& text, std::string_view words) {
   if (text == "boost") {
     return {};
   }
-  if (text == "sustained") {
-    return ClockPolicy::sustained();
-  }
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
     throw InputError(

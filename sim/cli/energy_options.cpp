@@ -161,13 +161,18 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
     options.limit_over_group = given.limit_over == "group";
   }
   const EnergySource source = energy_source(given, architecture, files);
-  const bool asks = options.clock_limited || !given.board_idle.empty();
+  const bool asks = (options.clock_limited && options.clock_asked) || !given.board_idle.empty() ||
+                    !given.power_limit.empty();
   if (source.name.empty()) {
     if (asks) {
       throw InputError(fmt::format(
           "{} needs an energy file, and '{}' has none: give one with --energy",
           options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
     }
+    options.clock_limited = false;
+    options.power_note = fmt::format(
+        "'{}' has no energies and no power limit: it runs at its boost clock; --energy names some",
+        architecture.gpu.name);
     return;
   }
   try {
@@ -177,6 +182,7 @@ void set_power(const EnergyOptions& given, const Architecture& architecture, Ene
     if (!source.inherited || asks) {
       throw;
     }
+    options.clock_limited = false;
     options.power_note = fmt::format(
         "no energies: those of {}, which {} is derived from, do not fit it ({}); --energy names "
         "others",

@@ -36,10 +36,6 @@ constexpr std::array<std::string_view, 15> kEventsOnly{
 constexpr std::array<std::string_view, 2> kMicrobenchOnly{"/sm/tensor_core/f64_multipliers",
                                                           "/sm/tensor_core/sub_byte_extra_cycles"};
 
-// Of profiles that validate reads: what ran around a launch, and on which operands.
-constexpr std::array<std::string_view, 2> kValidateOnly{"/kernels/sustained_zeros_percent",
-                                                        "/kernels/sustained_layer_percent"};
-
 constexpr std::string_view kWgmmaInterval = "/sm/wgmma_interval_cycles";
 constexpr std::string_view kTcgen05Interval = "/sm/tcgen05_interval_cycles";
 
@@ -71,7 +67,7 @@ bool may_have(const SweepSpec& spec, mma::MmaFamily family) {
       spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
         const auto tiles = to_architecture(given.document, given.name).gpu.kernels.tiles;
         return std::any_of(tiles.begin(), tiles.end(),
-                           [&](const TileCandidate& tile) { return tile.family == family; });
+                           [&](const TileShape& tile) { return tile.family == family; });
       });
 }
 
@@ -99,12 +95,6 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
   if (target == "/sm/tensor_core/metadata_port_bytes_per_cycle" &&
       !may_be(spec, "variants", "sparse", "both") && !may_be(spec, "variants", "both", "both")) {
     return "dense weights have no metadata";
-  }
-  if (contains(kValidateOnly, target)) {
-    return "only 'validate' knows what ran around a launch";
-  }
-  if (target.starts_with("/kernels/sustained_") && !may_be(spec, "clock", "sustained", "boost")) {
-    return "the option clock is not 'sustained'";
   }
   if (target == "/kernels/reduction_launch_us" && may_be(spec, "split-k", "1", "") &&
       spec.options.contains("split-k")) {

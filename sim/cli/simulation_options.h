@@ -29,7 +29,13 @@ struct SimulationOptions {
   std::string pattern;
   std::string data;
   std::string check;
-  std::string clock = "boost";
+  std::string clock;  ///< empty: limited where the board has energies, else boost
+  std::string l2 = "cold";
+  std::string launch = "stream";
+  std::string algorithm = "heuristic";
+  std::string d_dtype;
+  std::string warmup;
+  std::string repeat;
   EnergyOptions energy;
   std::string tile;
   std::string stages;
@@ -49,6 +55,7 @@ struct SimulationOptions {
 
  private:
   void add_machine_and_values(CLI::App& command);
+  void add_conditions(CLI::App& command);
   void add_kernel(CLI::App& command);
   void add_extent_of_simulation(CLI::App& command);
   void add_report(CLI::App& command);

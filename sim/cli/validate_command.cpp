@@ -9,12 +9,10 @@
 #include "sim/report/report.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/run_options.h"
-#include "sim/validate/ablation.h"
 #include "sim/validate/accuracy.h"
 #include "sim/validate/accuracy_report.h"
 #include "sim/validate/measurements.h"
 #include "sim/validate/prediction.h"
-#include "sim/validate/profile_clock.h"
 #include "sim/validate/scatter_plot.h"
 
 #include <fmt/format.h>
@@ -34,7 +32,7 @@ struct Arguments {
   std::string csv;
   std::string arch = "a100-sxm4-80gb";
   std::string fidelity = "analytic";
-  std::string clock = "sustained";
+  std::string clock = "boost";
   std::string variants = "dense";
   std::string split_k;
   std::string jobs = "1";
@@ -43,7 +41,6 @@ struct Arguments {
   std::string plot;
   std::string rows;
   bool quiet = false;
-  bool ablations = false;
 };
 
 RunOptions checked(const Arguments& given) {
@@ -60,12 +57,8 @@ RunOptions checked(const Arguments& given) {
     options.kernel.split_k =
         static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSplitK));
   }
-  if (given.ablations && options.fidelity != Fidelity::kAnalytic) {
-    throw InputError("--ablations takes effects out of the closed form: not with --fidelity " +
-                     std::string(name(options.fidelity)));
-  }
   options.check = CheckMode::kNone;
-  options.clock = parse_clock(given.clock, "'boost', 'sustained'");
+  options.clock = parse_clock(given.clock, "'boost'");
   return options;
 }
 
@@ -87,9 +80,6 @@ std::vector<Prediction> simulate(const std::vector<Measurement>& measured, const
         };
       },
       [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
-  if (options.clock.kind == ClockPolicy::Kind::kSustained) {
-    follow_profile(measured, gpu.kernels, launches);
-  }
   return launches;
 }
 
@@ -101,24 +91,6 @@ std::vector<Comparison> beside(const std::vector<Measurement>& measured,
     rows.push_back({measured[i], launches[i].time_us});
   }
   return rows;
-}
-
-/// What the figures rest on beside the rows themselves.
-std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
-                                  const Architecture& architecture, const RunOptions& options) {
-  const GpuSpec& gpu = architecture.gpu;
-  std::vector<std::string> notes;
-  if (!gpu.kernels.fitted_on.empty()) {
-    notes.push_back(gpu.kernels.fitted_on);
-    notes.push_back(fitted_numbers_note(architecture));
-  }
-  if (options.clock.kind == ClockPolicy::Kind::kSustained) {
-    const std::string clock = clock_note(measured, gpu.kernels);
-    if (!clock.empty()) {
-      notes.push_back(clock);
-    }
-  }
-  return notes;
 }
 
 int validate(const Arguments& given) {
@@ -146,21 +118,10 @@ int validate(const Arguments& given) {
                           printable(given.csv),
                           std::string(name(options.fidelity)),
                           given.clock,
-                          notes_on(measured, architecture, options),
+                          {},
                           {}};
   if (!ignored.empty()) {
     header.notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
-  }
-  if (given.ablations) {
-    for (const Ablation& ablation : ablations()) {
-      GpuSpec gpu = architecture.gpu;
-      RunOptions changed = options;
-      ablation.take_away(gpu, changed);
-      header.ablations.emplace_back(
-          ablation.without,
-          measure_accuracy(beside(measured, simulate(measured, gpu, changed, jobs, given.quiet)))
-              .mape_percent);
-    }
   }
   write_result(given.out, format == ReportFormat::kJson ? accuracy_json(header, accuracy)
                                                         : accuracy_text(header, accuracy));
@@ -193,7 +154,7 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->type_name("analytic|timing")
       ->capture_default_str();
   command->add_option("--clock", arguments->clock, "SM clock under which was measured")
-      ->type_name("boost|sustained|MHZ")
+      ->type_name("boost|MHZ")
       ->capture_default_str();
   command->add_option("--variants", arguments->variants, "what was measured: dense or 2:4 launches")
       ->type_name("dense|sparse")
@@ -211,8 +172,6 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--plot", arguments->plot, "scatter plot, SVG")->type_name("FILE");
   command->add_option("--rows", arguments->rows, "every row with its simulated time and tile, CSV")
       ->type_name("FILE");
-  command->add_flag("--ablations", arguments->ablations,
-                    "errors without one effect each: clock, quantisation, split-K, L2, ...");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return validate(*arguments); }; });

@@ -88,11 +88,6 @@ constexpr std::array kConsequences{
         "dot_units x dot_width_bytes of the design that the file or its base began with: the "
         "selector feeds every multiplier every cycle",
         "/sm/tensor_core/dot_units", "/sm/tensor_core/dot_width_bytes"},
-    Consequence{"/kernels/epilogue_bytes_per_cycle", "assumed",
-                "the port of the SM of the design that the file or its base began with: fitted "
-                "with it, the error of the A100 and A40 profiles does not fall; "
-                "configs/CALIBRATION.md",
-                "/memory/sm_port_bytes_per_cycle"},
 };
 
 const ArchitectureField& field_at(std::string_view pointer) {

@@ -6,7 +6,6 @@
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
-#include "sim/gemm/choice_rule.h"
 #include "sim/gemm/gemm_problem.h"
 
 #include <fmt/format.h>
@@ -20,16 +19,6 @@ namespace sptc::sim {
 namespace {
 
 using nlohmann::json;
-
-double percent(const JsonObject& object, std::string_view key) {
-  const json& value = object.require(key);
-  const double number = value.is_number() ? value.get<double>() : NAN;
-  if (!(number >= 1 && number <= 100)) {
-    (object.place() / key)
-        .fail(fmt::format("must be a number from 1 to 100, not {}", describe(value)));
-  }
-  return number;
-}
 
 /// [m, n]: multiples of an mma instruction.
 std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
@@ -81,9 +70,8 @@ void check_family(const TileShape& tile, const JsonPlace& place) {
   }
 }
 
-TileCandidate read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
-                                                     "main_loop_percent"};
+TileShape read_tile(const JsonObject& object) {
+  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "instruction", "cta_group"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -94,59 +82,20 @@ TileCandidate read_tile(const JsonObject& object) {
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
   const TileShape shape{cta_m, cta_n, warp_m, warp_n, family(object), cta_group};
   check_family(shape, object.place());
-  return {shape, percent(object, "main_loop_percent")};
-}
-
-ChoiceRule read_rule(const JsonObject& object, const std::vector<TileCandidate>& tiles) {
-  constexpr std::array<std::string_view, 6> kKeys = {"rows_above", "columns_from",      "k",
-                                                     "cta",        "main_loop_percent", "source"};
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  object.allow_only(kKeys);
-  object.text("source");
-  ChoiceRule rule;
-  rule.rows_above = object.integer("rows_above", 0, kMost);
-  rule.columns_from = object.integer("columns_from", 0, kMost);
-  const JsonPlace place = object.place() / "k";
-  const json& range = object.array("k");
-  if (range.size() != 2) {
-    place.fail(fmt::format("must be [least, most], not {} numbers", range.size()));
-  }
-  rule.k_from = to_integer(range[0], place / std::size_t{0}, 1, kMost);
-  rule.k_to = to_integer(range[1], place / std::size_t{1}, rule.k_from, kMost);
-  const auto [cta_m, cta_n] = tile(object, "cta");
-  rule.cta_m = cta_m;
-  rule.cta_n = cta_n;
-  const bool known = std::any_of(tiles.begin(), tiles.end(), [&rule](const TileCandidate& one) {
-    return names_tile(rule, one.cta_m, one.cta_n);
-  });
-  if (!known) {
-    (object.place() / "cta").fail(fmt::format("{} x {} is none of the tiles", cta_m, cta_n));
-  }
-  rule.main_loop_percent = percent(object, "main_loop_percent");
-  return rule;
+  return shape;
 }
 
 KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 7> kKeys = {
-      "name", "evidence", "source", "fitted_on", "tiles", "rules", "sparse_main_loop_percent"};
+  constexpr std::array<std::string_view, 4> kKeys = {"name", "evidence", "source", "tiles"};
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
   read_evidence(root);
   KernelLibrarySpec library;
-  library.fitted_on = root.text_or("fitted_on", "");
   const json& tiles = root.array("tiles");
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
   }
-  if (root.has("rules")) {
-    const json& rules = root.array("rules");
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      library.rules.push_back(
-          read_rule(JsonObject(rules[i], root.place() / "rules" / i), library.tiles));
-    }
-  }
-  library.sparse_main_loop_percent = percent(root, "sparse_main_loop_percent");
   return library;
 }
 

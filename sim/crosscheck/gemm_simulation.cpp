@@ -97,7 +97,7 @@ class Simulator {
     return op;
   }
 
-  VariantResult figures_of(const CapturedGemm& row) {
+  VariantResult figures_of(const CapturedGemm& row, double clock_mhz = 0) {
     const Operation op = operation_of(row);
     const auto key = row.library == "own" ? std::tuple(true, op.dtype, row.sparse)
                                           : std::tuple(false, numerics::DataType::kF16, false);
@@ -111,7 +111,7 @@ class Simulator {
                               [this](const auto&... launch) { return launcher_(launch...); });
       found = kernels_.emplace(key, std::move(kernels)).first;
     }
-    return found->second->runner->time(op, row.sparse);
+    return found->second->runner->time(op, row.sparse, clock_mhz);
   }
 
   void energise(const PowerRow& row, VariantResult& figures, bool limited) {
@@ -119,7 +119,9 @@ class Simulator {
     const GeneratedData data(parse_data_kind(row.data), 0);
     RunOptions options;
     options.clock_limited = limited;
-    add_energy(op, row.sparse, *power_, SwitchingSource(data).of(op, row.sparse), options, figures);
+    add_energy(
+        op, row.sparse, *power_, SwitchingSource(data).of(op, row.sparse), options,
+        [&](double mhz) { return figures_of(row, mhz); }, figures);
   }
 
   struct Kernels {

@@ -15,19 +15,19 @@ constexpr std::int64_t kSectorBytes = 32;
 
 }  // namespace
 
-int output_bits(numerics::DataType type) {
-  switch (type) {
-    case numerics::DataType::kTf32:
-    case numerics::DataType::kS8:
-      return 32;
-    default:
-      return 16;
+int output_bits(const GemmProblem& problem) {
+  constexpr int kAccumulatorBits = 32;
+  if (problem.d_dtype) {
+    return numerics::storage_bits(*problem.d_dtype);
   }
+  const bool accumulator =
+      problem.dtype == numerics::DataType::kTf32 || problem.dtype == numerics::DataType::kS8;
+  return accumulator ? kAccumulatorBits : numerics::storage_bits(problem.dtype);
 }
 
 int stored_bits(const GemmKernel& kernel) {
   constexpr int kAccumulatorBits = 32;
-  return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem.dtype);
+  return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem);
 }
 
 GemmBytes::GemmBytes(const GemmKernel& kernel)

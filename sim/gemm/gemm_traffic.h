@@ -10,9 +10,9 @@
 
 namespace sptc::sim {
 
-/// Bits of an element of D: half precision for 8- and 16-bit floats (kernels convert in the
-/// epilogue), the accumulator for TF32 and integers.
-int output_bits(numerics::DataType type);
+/// Bits of an element of D in memory, to which the epilogue converts: of the type that was asked
+/// for, or that of the operands, or of TF32 and integers the accumulator's.
+int output_bits(const GemmProblem& problem);
 
 /// Bits of an element that a CTA of `kernel` stores: of D, or of the accumulator of its slice of K.
 int stored_bits(const GemmKernel& kernel);

@@ -18,7 +18,7 @@ struct CandidatesOf {
   std::optional<int> stages;
   SmSpec sm;
   std::string instruction_set, numerics;
-  std::vector<TileCandidate> tiles;
+  std::vector<TileShape> tiles;
   int cluster_ctas;
   std::int64_t k;       ///< of the problem
   std::int64_t long_k;  ///< from which on there are as many k-tiles as stages, or more
@@ -40,7 +40,7 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   overrides.stages = stages;
   std::vector<KernelCandidate> candidates;
   std::optional<double> stretch;  // all of mma.sync are made of one instruction
-  for (const TileCandidate& tile : target.library.tiles) {
+  for (const TileShape& tile : target.library.tiles) {
     KernelCandidate candidate;
     candidate.kernel = fitted_kernel(problem, tile, overrides, target, candidate.misfit);
     if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {

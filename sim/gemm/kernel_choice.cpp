@@ -2,7 +2,6 @@
 #include "sim/gemm/kernel_choice.h"
 
 #include "models/base/error.h"
-#include "sim/gemm/choice_rule.h"
 #include "sim/gemm/issue_stretch.h"
 #include "sim/gemm/kernel_candidates.h"
 #include "sim/gemm/kernel_estimate.h"
@@ -22,19 +21,19 @@ constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 // A slice shorter than this is not worth a CTA.
 constexpr std::int64_t kShortestSlice = 256;
 
-int rows(const TileCandidate& tile) {
+int rows(const TileShape& tile) {
   return tile.cta_m * tile.cta_group;
 }
 
-int columns(const TileCandidate& tile) {
+int columns(const TileShape& tile) {
   return tile.cta_n;
 }
 
 /// The smallest extent among the candidates that covers `extent`, or the largest of all.
-int covering_extent(std::int64_t extent, int (*side)(const TileCandidate&),
+int covering_extent(std::int64_t extent, int (*side)(const TileShape&),
                     const KernelTarget& target) {
   int covering = 0;
-  for (const TileCandidate& candidate : target.library.tiles) {
+  for (const TileShape& candidate : target.library.tiles) {
     const int size = side(candidate);
     const bool better = covering < extent ? size > covering : size >= extent && size < covering;
     covering = better ? size : covering;
@@ -46,16 +45,8 @@ bool worth_trying(const GemmKernel& kernel, int split) {
   return split == 1 || kernel.problem.shape.k / split >= kShortestSlice;
 }
 
-/// Those of `kernels` that are `wanted`, or all where none is.
-template <typename Wanted>
-void keep_if_any(std::vector<GemmKernel>& kernels, const Wanted& wanted) {
-  if (std::any_of(kernels.begin(), kernels.end(), wanted)) {
-    std::erase_if(kernels, [&](const GemmKernel& kernel) { return !wanted(kernel); });
-  }
-}
-
 /// The kernels of the library for `problem` that fit the SM, and `reason` why the last one that
-/// does not. Where the library has a rule for `problem`, those that it names, if one of them fits.
+/// does not.
 std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         const KernelOverrides& overrides,
                                         const KernelTarget& target, bool values,
@@ -67,7 +58,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   const int least_n = covering_extent(problem.shape.n, columns, target);
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const TileCandidate& tile = target.library.tiles[i];
+    const TileShape& tile = target.library.tiles[i];
     if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
       continue;
     }
@@ -81,11 +72,6 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
     GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
     kernel.problem = problem;
     kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
-  }
-  if (const ChoiceRule* rule = choice_rule(problem, target.library)) {
-    keep_if_any(fitting, [rule](const GemmKernel& kernel) {
-      return names_tile(*rule, kernel.cta_tile.m, kernel.cta_tile.n);
-    });
   }
   return fitting;
 }
@@ -135,7 +121,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
-  for (const TileCandidate& tile : target.library.tiles) {
+  for (const TileShape& tile : target.library.tiles) {
     if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
         overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;

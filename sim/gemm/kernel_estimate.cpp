@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gemm/kernel_estimate.h"
 
-#include "sim/gemm/choice_rule.h"
 #include "sim/gemm/form_constants.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/l2_residency.h"
 #include "sim/gemm/traffic_counts.h"
 #include "sim/gemm/work_schedule.h"
 
@@ -23,8 +23,9 @@ double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, st
 /// and the L2 has lost.
 struct DeliveredBytes {
   double a, b, again;  ///< a: with metadata
+  double resident;     ///< of a and b: in the L2 already
 
-  double all() const { return a + b + again; }
+  double all() const { return a + b + again - resident; }
 };
 
 DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
@@ -46,14 +47,15 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& tar
   const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
   const double patch_m = std::min(m, area / patch_n);
   const double kept =
-      kBothForms.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
+      kForm.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
   double again = 0;
   if (patch_m < m && patch_n < n) {
     again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
                      b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
   }
   const auto batch = static_cast<double>(kernel.problem.batch);
-  return {batch * a, batch * b, batch * again};
+  const ResidentOperands resident = resident_operands(kernel, target.memory);
+  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b)};
 }
 
 /// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
@@ -74,10 +76,6 @@ double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
   };
   return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
          delivered.again;
-}
-
-double output_elements(const GemmProblem& problem) {
-  return static_cast<double>(problem.batch * problem.shape.m * problem.shape.n);
 }
 
 double dram_bytes_per_us(const KernelTarget& target) {
@@ -102,10 +100,11 @@ double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
   const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
                                           static_cast<double>(target.sms * kernel.ctas_per_sm));
   const auto in_step = [&](std::int64_t readers) {
-    return static_cast<double>(readers) * rounds <= kBothForms.readers_in_step;
+    return static_cast<double>(readers) * rounds <= kForm.readers_in_step;
   };
-  const double waited =
-      (in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0);
+  const double missing = 1 - delivered.resident / (delivered.a + delivered.b);
+  const double waited = missing * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
+                                   (in_step(kernel.tiles_m()) ? delivered.b : 0));
   return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
 }
 
@@ -129,27 +128,15 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic)
   return bytes;
 }
 
-/// CTAs, and how many of them the busiest SM runs.
-struct GridOnGpu {
-  double ctas, most;
-};
-
-GridOnGpu grid_on_gpu(const GemmKernel& kernel, const KernelTarget& target) {
-  const auto sms = static_cast<double>(target.sms);
-  if (!target.library.whole_tiles) {
-    const GemmShape& shape = kernel.problem.shape;
-    const double ctas = static_cast<double>(shape.m) / static_cast<double>(kernel.cta_tile.m) *
-                        static_cast<double>(shape.n) / static_cast<double>(kernel.cta_tile.n) *
-                        static_cast<double>(kernel.problem.batch * kernel.split_k);
-    return {ctas, ctas / sms};
-  }
+/// CTAs of the busiest SM.
+double most_ctas(const GemmKernel& kernel, const KernelTarget& target) {
   const auto ctas = static_cast<double>(kernel.ctas());
   if (kernel.stream_k()) {
     // As much work for every SM, and at least two k-tiles for each that has any.
     const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
-    return {ctas, std::max(ctas / sms, ctas / std::max(1.0, stretches))};
+    return std::max(ctas / static_cast<double>(target.sms), ctas / std::max(1.0, stretches));
   }
-  return {ctas, static_cast<double>(ceil_div(kernel.ctas(), target.sms))};
+  return static_cast<double>(ceil_div(kernel.ctas(), target.sms));
 }
 
 /// Copied by a CTA within the edges, with the deepest slice of K.
@@ -186,50 +173,21 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
          static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
 }
 
-/// Cycles in which the busiest SM multiplies at the peak rate, and those of the mean SM.
-std::pair<double, double> tensor_cycles(const GemmKernel& kernel, const KernelTarget& target,
-                                        const GridOnGpu& grid, double lone_warps) {
+/// Cycles in which the busiest SM, which runs `most` CTAs, multiplies at the peak rate.
+double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, double most) {
   const double of_cta = tensor_cycles_of_cta(kernel, target);
-  if (!target.library.whole_tiles || kernel.stream_k()) {
-    const double divided = grid.most * of_cta;
-    return {divided, divided};
+  if (kernel.stream_k()) {
+    return most * of_cta;
   }
-  const std::int64_t most = ceil_div(kernel.ctas(), target.sms);
-  const std::int64_t rest = most % kernel.ctas_per_sm;
-  // One thread issues the instructions of tensor memory.
-  const auto rate = [&](std::int64_t together) {
-    const auto warps = static_cast<double>(together * kernel.warps());
-    const bool few = !kernel.tensor_memory() && warps < kBothForms.enough_warps;
-    return few ? lone_warps : 1.0;
+  // A warpgroup by itself keeps the tensor cores busy as long as others follow it, and one thread
+  // issues the instructions of tensor memory.
+  const auto rate = [&](double together) {
+    const double warps = together * kernel.warps();
+    return !kernel.tensor_memory() && warps < kForm.enough_warps ? kForm.lone_warps : 1.0;
   };
-  // A warpgroup by itself keeps the tensor cores busy as long as others follow it.
+  const double rest = std::fmod(most, kernel.ctas_per_sm);
   const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
-  const double busiest =
-      (static_cast<double>(most - rest) / full + static_cast<double>(rest) / rate(rest)) * of_cta;
-  return {busiest, of_cta / kernel.deepest_slice() * static_cast<double>(kernel.ctas()) /
-                       static_cast<double>(target.sms)};
-}
-
-/// Share of the multiply rate that the main loop of the library's dense kernel reaches.
-double dense_main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
-  const ChoiceRule* rule = choice_rule(kernel.problem, library);
-  if (rule != nullptr && names_tile(*rule, kernel.cta_tile.m, kernel.cta_tile.n)) {
-    return rule->main_loop_percent / 100;
-  }
-  for (const TileCandidate& tile : library.tiles) {
-    if (tile.cta_m == kernel.cta_tile.m && tile.cta_n == kernel.cta_tile.n &&
-        tile.cta_group == kernel.cta_group) {
-      return tile.main_loop_percent / 100;
-    }
-  }
-  return kBothForms.other_tile;
-}
-
-/// The same of the kernel.
-double main_loop(const GemmKernel& kernel, const KernelLibrarySpec& library) {
-  const double dense = dense_main_loop(kernel, library);
-  return kernel.instruction.sparse ? std::min(dense, library.sparse_main_loop_percent / 100)
-                                   : dense;
+  return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
 
 /// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
@@ -246,23 +204,20 @@ double power_mean(std::initializer_list<double> times, double exponent) {
 /// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
 double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
   const double data_path =
-      power_mean({times.tensor_us, times.shared_memory_us}, kBothForms.data_path_overlap) * of_sm;
+      power_mean({times.tensor_us, times.shared_memory_us}, kForm.data_path_overlap) * of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
   const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
                         times.serial.dram * times.dram_us * ratio) *
                            of_sm +
                        times.serial.data_path * data_path;
-  return power_mean({power_mean({data_path, from_l2}, times.l2_overlap), waits},
-                    times.latency_overlap);
+  return power_mean({power_mean({data_path, from_l2}, kForm.l2_overlap), waits},
+                    kForm.latency_overlap);
 }
 
 /// Rounds of CTAs on the busiest SM, which runs `most`.
-double rounds_of(const GemmKernel& kernel, const KernelLibrarySpec& library, double most) {
+double rounds_of(const GemmKernel& kernel, double most) {
   const double rounds = most / kernel.ctas_per_sm;
-  if (kernel.stream_k()) {
-    return rounds;
-  }
-  return library.whole_tiles ? std::ceil(rounds) : std::max(1.0, rounds);
+  return kernel.stream_k() ? rounds : std::ceil(rounds);
 }
 
 /// The second kernel of split-K.
@@ -276,11 +231,11 @@ void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelE
 
 /// Cycles for which a k-tile is waited for, as many as are under way at once, and what comes one
 /// behind the other where it is waited for by itself. The busiest SM runs `most` CTAs.
-double wait_of_k_tile(const FormConstants& constants, const GemmKernel& kernel,
-                      const KernelTarget& target, double most, KernelEstimate& times) {
-  double cycles = target.memory.dram_latency_cycles() + constants.barrier_cycles;
+double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, double most,
+                      KernelEstimate& times) {
+  double cycles = target.memory.dram_latency_cycles() + kForm.barrier_cycles;
   if (waits_for_each(kernel, target)) {
-    cycles = target.memory.dram_latency_cycles() + kBothForms.one_by_one_cycles;
+    cycles = target.memory.dram_latency_cycles() + kForm.one_by_one_cycles;
     times.serial.sm_port = 1;
     // The next k-tile is asked for before the first k-step and waited for before the last one; by a
     // producer warp when a stage is free, which it is when the k-tile in the other one has come.
@@ -311,32 +266,64 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
                    cycles_per_us;
 }
 
-/// What both closed forms have in common: all but overlap, main loop and persistence.
-KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& kernel,
-                             const KernelTarget& target, const DeliveredBytes& delivered) {
+/// What the CTAs of the last round store together and the L2 cannot keep is waited for. The rest
+/// of D DRAM takes beside the main loops: of this launch, or of the next one, which is like it.
+void add_stores(const GemmKernel& kernel, const KernelTarget& target, double stored,
+                KernelEstimate& times) {
+  const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
+  const double last = stored * std::min(1.0, resident / static_cast<double>(kernel.ctas()));
+  times.store_us = std::max(0.0, last - target.memory.dirty_bytes()) / dram_bytes_per_us(target);
+  times.dram_us = std::max(0.0, times.dram_us - times.store_us);
+}
+
+/// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.
+void set_last_round(const GemmKernel& kernel, const KernelTarget& target, double most,
+                    KernelEstimate& times) {
+  const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
+  if (before > 0 && !kernel.stream_k()) {
+    times.last_share = 1 - before / most;
+    times.last_of_grid =
+        1 - before * static_cast<double>(target.sms) / static_cast<double>(kernel.ctas());
+  }
+}
+
+}  // namespace
+
+double KernelEstimate::beside_dram_us(double ratio) const {
+  double in_sms =
+      last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid, ratio) : 0;
+  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid, ratio) : 0;
+  return in_sms / ratio;
+}
+
+double KernelEstimate::time_us(double ratio) const {
+  // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
+  const double in_dram = (1 - serial.dram) * dram_us;
+  return power_mean({beside_dram_us(ratio), in_dram}, kForm.dram_overlap) + store_us +
+         fill_us / ratio + outside_us();
+}
+
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const GemmBytes traffic(kernel);
   const MemorySpec& memory = target.memory;
   const double cycles_per_us = target.boost_clock_mhz;
-  const GridOnGpu grid = grid_on_gpu(kernel, target);
-  const auto [ctas, most] = grid;
+  const double most = most_ctas(kernel, target);
 
   KernelEstimate result;
-  result.l2_overlap = constants.l2_overlap;
-  result.latency_overlap = constants.latency_overlap;
-  const double of_k_tile = wait_of_k_tile(constants, kernel, target, most, result);
-  const auto [busiest, mean] = tensor_cycles(kernel, target, grid, constants.lone_warps);
-  result.tensor_us = busiest / cycles_per_us;
-  result.load_us = mean / cycles_per_us;
+  const double of_k_tile = wait_of_k_tile(kernel, target, most, result);
+  result.tensor_us = tensor_cycles(kernel, target, most) / cycles_per_us;
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
-  result.l2_us = (static_cast<double>(l2_read_bytes(kernel)) + stored) / memory.l2_bytes_per_cycle /
-                 cycles_per_us;
+  const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + stored +
+                         crossing_bytes(delivered, kernel, memory.l2_partitions);
+  result.l2_us = over_l2 / memory.l2_bytes_per_cycle / cycles_per_us;
   result.sm_port_us = most * std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
                       memory.sm_port_bytes_per_cycle / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
-  const double rounds = rounds_of(kernel, target.library, most);
+  const double rounds = rounds_of(kernel, most);
   // The first k-tiles, as many as are under way at once, come with the fill.
   const double under_way = std::max(1, kernel.stages - 1);
   const auto k_tiles = static_cast<double>(kernel.k_tiles());
@@ -345,11 +332,7 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  result.fill_us = (memory.dram_latency_cycles() * constants.first_fill + store) / cycles_per_us;
-  result.next_fills_us =
-      (memory.dram_latency_cycles() * constants.next_fill * std::max(0.0, rounds - 1) +
-       store * constants.store_wait * std::max(0.0, most - 1)) /
-      cycles_per_us;
+  result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store) / cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
@@ -357,105 +340,10 @@ KernelEstimate estimate_with(const FormConstants& constants, const GemmKernel& k
   if (kernel.split_k > 1) {
     add_reduction(kernel, target, result);
   }
-  return result;
-}
-
-}  // namespace
-
-double KernelEstimate::beside_dram_us(double ratio) const {
-  // The last CTAs of the busiest SM have the L2 with fewer SMs.
-  double in_sms =
-      last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid, ratio) : 0;
-  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid, ratio) : 0;
-  return (in_sms + next_fills_us) / ratio;
-}
-
-double KernelEstimate::time_us(double ratio) const {
-  // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
-  return side_by_side_us(beside_dram_us(ratio), dram_beside_us(), dram_overlap) + around_us(ratio) +
-         outside_us();
-}
-
-double side_by_side_us(double one, double other, double overlap) {
-  return power_mean({one, other}, overlap);
-}
-
-KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
-  const DeliveredBytes delivered = delivered_bytes(kernel, target);
-  KernelEstimate result = estimate_with(kGpuForm, kernel, target, delivered);
-  const double waves = share_of_waves(kernel, target);
-  const double of_mean_sm = result.load_us / result.tensor_us;
-  result.tensor_us *= waves / main_loop(kernel, target.library);
-  result.shared_memory_us *= waves;
-  result.sm_port_us *= waves;
-  if (kernel.instruction.sparse) {
-    // Waiting for twice the bytes of B and metadata draws power too: a 2:4 GEMM takes as much as a
-    // dense one at the same clock (the energy models of all GPUs), though its tensor cores multiply
-    // for a smaller share. So the whole of its main loops is what a dense one's are.
-    result.load_us = of_mean_sm / waves * dense_main_loop(kernel, target.library) *
-                     main_loops_us(result, 1, 1, 1);
-  }
-  result.dram_overlap = target.library.overlap_exponent;
-  result.store_us = target.library.exposed_store_percent / 100 * output_elements(kernel.problem) *
-                    output_bits(kernel.problem.dtype) / 8 / dram_bytes_per_us(target);
-  result.dram_us -= result.store_us;
+  add_stores(kernel, target, stored, result);
   result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
-  // The last epilogue of an SM may be slower than its port.
-  const double port = target.memory.sm_port_bytes_per_cycle;
-  const double epilogue = std::min(port, target.library.epilogue_bytes_per_cycle);
-  result.fill_us += static_cast<double>(GemmBytes(kernel).output_tile_bytes()) *
-                    (1 / epilogue - 1 / port) / target.boost_clock_mhz;
-  if (kernel.persistent()) {
-    // A persistent kernel of warpgroups fetches the next tile while it stores the last one.
-    result.next_fills_us = 0;
-  }
+  set_last_round(kernel, target, most, result);
   return result;
-}
-
-KernelEstimate simulated_estimate(const GemmKernel& kernel, const KernelTarget& target) {
-  const DeliveredBytes delivered = delivered_bytes(kernel, target);
-  KernelEstimate result = estimate_with(kModelForm, kernel, target, delivered);
-  result.l2_us += crossing_bytes(delivered, kernel, target.memory.l2_partitions) /
-                  target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
-  result.dram_overlap = kModelDramOverlap;
-  const auto ctas = static_cast<double>(kernel.ctas());
-  // What the L2 may keep of D is written after the launch. Of what the CTAs of the last round store
-  // together, the rest is waited for.
-  const auto stored = static_cast<double>(stored_bytes(kernel));
-  const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
-  const double last = stored * std::min(1.0, resident / ctas);
-  const double kept = std::min(stored, target.memory.dirty_bytes());
-  result.store_us = std::max(0.0, last - kept) / dram_bytes_per_us(target);
-  const double in_dram_us = stored / kernel.split_k / dram_bytes_per_us(target);
-  result.dram_us -= std::min(in_dram_us, kept / dram_bytes_per_us(target) + result.store_us);
-  result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
-  if (target.library.whole_tiles && !kernel.stream_k()) {
-    const double most = grid_on_gpu(kernel, target).most;
-    const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
-    if (before > 0) {
-      result.last_share = 1 - before / most;
-      result.last_of_grid = 1 - before * static_cast<double>(target.sms) / ctas;
-    }
-  }
-  return result;
-}
-
-double share_of_waves(const GemmKernel& kernel, const KernelTarget& target) {
-  const auto [ctas, most] = grid_on_gpu(kernel, target);
-  const double whole = target.library.whole_wave_percent / 100;
-  const double even = ctas / static_cast<double>(target.sms) / most;
-  return std::max(std::min(1.0, 1 / most), whole + (1 - whole) * even);
-}
-
-double k_tile_cycles(const GemmKernel& kernel, const KernelTarget& target) {
-  return std::max(tensor_cycles_of_cta(kernel, target),
-                  shared_memory_cycles_of_cta(kernel, target, GemmBytes(kernel))) /
-         static_cast<double>(kernel.k_tiles());
-}
-
-double sustained_clock_ratio(double utilization, const KernelLibrarySpec& library) {
-  const double knee = library.sustained_knee_percent / 100;
-  return utilization <= knee ? 1 : std::pow(knee / utilization, library.sustained_exponent);
 }
 
 }  // namespace sptc::sim

@@ -41,6 +41,7 @@ struct LaunchConditions {
   L2State l2;
   LaunchMode launch = LaunchMode::kStream;
   Algorithm algorithm = Algorithm::kHeuristic;
+  double clock_mhz = 0;  ///< of the SMs; 0: that of the run
 
   auto operator<=>(const LaunchConditions&) const = default;
 };

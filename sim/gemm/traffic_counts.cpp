@@ -56,7 +56,7 @@ ReductionBytes reduction_bytes(const GemmKernel& kernel, const MemorySpec& memor
   bytes.partial_sums = stored_bytes(kernel);
   // What was written back meanwhile stays in the L2 until something else takes its place.
   bytes.spilled = std::max<std::int64_t>(0, bytes.partial_sums - memory.l2_capacity.count());
-  bytes.stored = problem.batch * problem.shape.m * problem.shape.n * output_bits(problem.dtype) / 8;
+  bytes.stored = problem.batch * problem.shape.m * problem.shape.n * output_bits(problem) / 8;
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include "models/mma/catalogue.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
+#include "sim/gemm/launch_overhead.h"
 #include "sim/sampling/grid_reuse.h"
 
 #include <algorithm>
@@ -68,38 +69,11 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
   found.push_back(wanted);
 }
 
-namespace {
-
-/// Partial sums that the L2 may keep until they are read DRAM takes behind the launch.
-CycleBudget budget_of(const GemmKernel& kernel, const MemoryTraffic& traffic, double clock_mhz,
-                      const GpuSpec& gpu) {
-  CycleBudget budget = cycle_budget(kernel, traffic, 0, clock_mhz, gpu);
-  const double dram =
-      cycle_budget(kernel, waited_for(kernel, traffic, gpu.sms), 0, clock_mhz, gpu).dram;
-  budget.dram_behind += budget.dram - dram;
-  budget.dram = dram;
-  return budget;
-}
-
-/// Where the library evens out a part of its waves, the busiest SM has less to do than its whole
-/// CTAs: of that, `waves` at the least, what the launch has time for.
-void even_out(CycleBudget& budget, double waves) {
-  const double busiest =
-      std::max({budget.tensor + budget.operand_fetch, budget.shared_memory, budget.sm_port});
-  const double share = std::clamp(budget.cycles / std::max(1.0, busiest), waves, 1.0);
-  for (double* of_sm :
-       {&budget.tensor, &budget.operand_fetch, &budget.shared_memory, &budget.sm_port}) {
-    *of_sm *= share;
-  }
-}
-
-}  // namespace
-
 double counted_dram_us(const GemmKernel& kernel, const KernelTarget& target) {
   const GridReuse reuse(kernel, target.memory, target.sms);
   const MemoryTraffic traffic =
       waited_for(kernel, closed_form_traffic(kernel, reuse, target.sms), target.sms);
-  return dram_work(traffic, target.memory).in_launch /
+  return static_cast<double>(traffic.l2_and_dram.dram()) /
          target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
 }
 
@@ -113,22 +87,22 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   GemmRun result;
   result.kernel = kernel.result(gpu.sms);
   result.issued_macs = kernel.issued_macs();
-  result.clock_mhz = clock_mhz(clock, times, gpu);
+  result.clock_mhz = problem.conditions.clock_mhz > 0 ? problem.conditions.clock_mhz
+                                                      : clock.mhz_of(gpu.boost_clock_mhz);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
-  result.form = times;
-  result.outside_us = times.outside_us();
   result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
   result.reduction = reduction_bytes(kernel, gpu.memory);
-  result.budget = budget_of(kernel, result.traffic, result.clock_mhz, gpu);
-  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - result.outside_us;
-  const double waves = share_of_waves(kernel, target);
+  result.budget =
+      cycle_budget(kernel, waited_for(kernel, result.traffic, gpu.sms), 0, result.clock_mhz, gpu);
+  const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - times.outside_us();
   // What is counted per CTA may be more than what the form has: traffic, and metadata in whole
   // registers.
-  const double cycles = std::max(
-      {in_sms * result.clock_mhz, result.budget.dram, waves * result.budget.shared_memory});
+  const double cycles =
+      std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
-  even_out(result.budget, waves);
+  result.launch_us = launch_overhead_us(kernel, times, gpu.kernels,
+                                        static_cast<double>(result.cycles) / result.clock_mhz);
   return result;
 }
 

@@ -7,8 +7,6 @@
 
 namespace sptc::sim {
 
-struct GpuSpec;
-
 /// How the duration of a launch follows the clock of the SMs: as its closed form does, where DRAM
 /// and latencies keep their own time.
 struct ClockScaling {
@@ -24,23 +22,16 @@ struct ClockScaling {
   }
 };
 
-/// Which clock the SMs run at.
+/// Which clock the SMs run at: that of the architecture's boost, or a locked application clock.
 struct ClockPolicy {
-  enum class Kind {
-    kBoost,      ///< the boost clock of the architecture, whatever the load
-    kFixed,      ///< `mhz`, as a locked application clock
-    kSustained,  ///< falls with the load: see sustained_clock_ratio()
-  };
-  Kind kind = Kind::kBoost;
-  double mhz = 0;  ///< kFixed
+  double fixed_mhz = 0;  ///< 0: boost
 
-  static ClockPolicy fixed(double mhz) { return {Kind::kFixed, mhz}; }
-  static ClockPolicy sustained() { return {Kind::kSustained, 0}; }
-  /// "boost", "sustained" or "1200 MHz".
+  static ClockPolicy fixed(double mhz) { return {mhz}; }
+  double mhz_of(double boost_clock_mhz) const {
+    return fixed_mhz > 0 ? fixed_mhz : boost_clock_mhz;
+  }
+  /// "boost" or "1200 MHz".
   std::string name() const;
 };
-
-/// The clock that `policy` gives a launch with this estimate.
-double clock_mhz(const ClockPolicy& policy, const KernelEstimate& estimate, const GpuSpec& gpu);
 
 }  // namespace sptc::sim

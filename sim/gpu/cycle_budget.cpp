@@ -53,17 +53,9 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                    static_cast<double>(std::max(into_sms, traffic.l2_and_dram.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
   budget.l2 = static_cast<double>(traffic.l2_and_dram.l2()) / gpu.memory.l2_bytes_per_cycle;
-  const DramWork dram = dram_work(traffic, gpu.memory);
-  const double rate = gpu.memory.dram_bytes_per_cycle(clock_mhz);
-  budget.dram = dram.in_launch / rate;
-  budget.dram_behind = dram.behind / rate;
+  budget.dram =
+      static_cast<double>(traffic.l2_and_dram.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
   return budget;
-}
-
-DramWork dram_work(const MemoryTraffic& traffic, const MemorySpec& memory) {
-  const auto written = static_cast<double>(traffic.l2_and_dram.dram_written);
-  const double kept = std::min(written, memory.dirty_bytes());
-  return {static_cast<double>(traffic.l2_and_dram.dram_read) + written - kept, kept};
 }
 
 MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms) {

@@ -22,21 +22,11 @@ struct CycleBudget {
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;
   double dram = 0;
-  /// Of DRAM, beside `dram`: D that the L2, idle at first, keeps until after the launch, and in
-  /// closed form partial sums. Launches one behind the other wait for D: what calibration adds to a
-  /// launch contains it.
-  double dram_behind = 0;
   double reduction = 0;  ///< behind all those: the second kernel of split-K sums the slices
 };
 
 CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
-
-/// Bytes that DRAM delivers and takes during a launch, and those of D that the L2 keeps behind it.
-struct DramWork {
-  double in_launch = 0, behind = 0;
-};
-DramWork dram_work(const MemoryTraffic& traffic, const MemorySpec& memory);
 
 /// Of `traffic` what a launch on `sms` SMs waits for at the least: the L2 may keep partial sums
 /// until they are read.

@@ -4,13 +4,15 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
+#include "sim/gemm/l2_residency.h"
+#include "sim/gemm/launch_overhead.h"
 #include "sim/gemm/packed_gemm.h"
 #include "sim/gemm/warp_program.h"
 #include "sim/gemm/work_schedule.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gpu.h"
-#include "sim/gpu/shipped_design.h"
 #include "sim/sampling/extrapolation.h"
 #include "sim/sampling/grid_reuse.h"
 #include "sim/sampling/sampled_share.h"
@@ -32,7 +34,6 @@ class GemmSimulator::Impl {
   Impl(const GpuSpec& spec, const Options& options)
       : spec_(spec),
         options_(options),
-        shipped_(spec),
         clock_(spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec.sms, options.sms),
              options.bind_memory ? Gpu::Memory::kOutside : Gpu::Memory::kModelled) {
@@ -62,51 +63,41 @@ class GemmSimulator::Impl {
               const std::vector<GemmOperands>* operands) {
     require_selector(problem, spec_);
     const KernelTarget target = spec_.kernel_target();
-    const CalibratedKernel calibrated = shipped_.kernel(problem, overrides, operands != nullptr);
-    const GemmKernel& kernel = calibrated.kernel;
+    const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
     require_instruction(kernel.instruction, spec_);
-    const KernelEstimate on_gpu = estimate(kernel, target);
-    const KernelEstimate in_model = simulated_estimate(kernel, target);
+    const KernelEstimate form = estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
     const SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
-    const GridSetup setup{kernel, plan, context, traffic,
-                          static_cast<std::int64_t>(k_tile_cycles(kernel, target))};
+    const GridSetup setup{kernel, plan, context, traffic};
     const GridReuse reuse(kernel, spec_.memory, spec_.sms);
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
-    result.clock_mhz = clock_mhz(options_.clock, on_gpu, spec_);
-    result.outside_us = on_gpu.outside_us();
+    result.clock_mhz = problem.conditions.clock_mhz > 0
+                           ? problem.conditions.clock_mhz
+                           : options_.clock.mhz_of(spec_.boost_clock_mhz);
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated = plan.simulated_sms();
-    gpu_.set_followed(plan.followed());
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
-      run_with_values(setup, reuse, *operands, result);
+      run_with_values(setup, *operands, result);
     } else {
       run_without_values(setup, reuse, result);
     }
-    result.clock_scaling = {on_gpu, spec_.boost_clock_mhz};
-    result.form = calibrated.stretched_form(on_gpu, in_model);
+    result.clock_scaling = {form, spec_.boost_clock_mhz};
     result.traffic = traffic_of(kernel, reuse, result.sampling);
     result.reduction = reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
-    const double on_gpu_us =
-        calibrated.in_sms_us(static_cast<double>(result.cycles) / result.clock_mhz,
-                             result.budget.dram / result.clock_mhz, on_gpu, in_model,
-                             result.clock_mhz / spec_.boost_clock_mhz);
-    const double calibration = calibration_cycles(result.budget, on_gpu_us * result.clock_mhz,
-                                                  calibrated.main_loop_stretch);
-    result.calibration_us = calibration / result.clock_mhz;
-    result.budget.dram_behind = std::clamp(calibration, 0.0, result.budget.dram_behind);
     keep_within_launch(result.budget);
+    result.launch_us = launch_overhead_us(kernel, form, spec_.kernels,
+                                          static_cast<double>(result.cycles) / result.clock_mhz);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
@@ -122,7 +113,6 @@ class GemmSimulator::Impl {
     const SamplingPlan& plan;
     const mma::StepContext& context;
     const GemmTraffic& traffic;
-    std::int64_t k_tile_cycles;
 
     /// `memory` and `map`: where values travel.
     KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory = nullptr,
@@ -130,7 +120,6 @@ class GemmSimulator::Impl {
       KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
                           ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
       launch.cta_group = kernel.cta_group;
-      launch.k_tile_cycles = k_tile_cycles;
       return launch;
     }
     bool scheduled() const { return kernel.persistent() || kernel.stream_k(); }
@@ -156,15 +145,6 @@ class GemmSimulator::Impl {
     for (double* busy : {&budget.sm_port, &budget.l2, &budget.dram}) {
       *busy = std::min(*busy, budget.cycles);
     }
-  }
-
-  /// What calibration adds to the cycles of a launch that takes `on_gpu` of them on the GPU. It
-  /// leaves the busiest resource its time, and the tensor cores that of the library's main loop.
-  static double calibration_cycles(const CycleBudget& budget, double on_gpu, double main_loop) {
-    const double least =
-        std::max({budget.tensor, budget.shared_memory, budget.sm_port, budget.l2, budget.dram});
-    return std::max({on_gpu, std::min(least, budget.cycles), budget.tensor_mean * main_loop}) -
-           budget.cycles;
   }
 
   mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
@@ -199,18 +179,25 @@ class GemmSimulator::Impl {
     }
   }
 
+  /// What launches before have left, which were like this one.
+  L2Contents contents_of(const GridSetup& setup, double l2_share) const {
+    const ResidentOperands resident = resident_operands(setup.kernel, spec_.memory);
+    return {resident.a, resident.b, static_cast<double>(stored_bytes(setup.kernel)), l2_share};
+  }
+
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const GridSetup& setup, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& sm_numbers, TileObserver* recorder = nullptr,
+                    const std::vector<int>& sm_numbers, TileObserver* observer = nullptr,
                     double l2_share = 1) {
+    const L2Contents l2 = contents_of(setup, l2_share);
     const WarpProgram program = gemm_warp_program(setup.kernel, k_tiles);
     KernelLaunch short_launch = setup.of(program, tiles);
-    short_launch.recorder = recorder;
-    // Grids that are carried on have a recorder, or are stream-K and cut K themselves.
-    const bool unlike = recorder == nullptr && setup.kernel.split_k > 1 &&
+    short_launch.observer = observer;
+    // Grids that are carried on have an observer, or are stream-K and cut K themselves.
+    const bool unlike = observer == nullptr && setup.kernel.split_k > 1 &&
                         setup.kernel.all_k_tiles() % k_tiles != 0;
     if (!setup.scheduled() && !unlike) {
-      return gpu_.run(short_launch, sm_numbers, l2_share);
+      return gpu_.run(short_launch, sm_numbers, l2);
     }
     const WorkSchedule schedule(
         setup.kernel, tiles, k_tiles, spec_.sms,
@@ -219,7 +206,7 @@ class GemmSimulator::Impl {
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return gpu_.run(short_launch, sm_numbers, l2_share);
+    return gpu_.run(short_launch, sm_numbers, l2);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
@@ -244,13 +231,6 @@ class GemmSimulator::Impl {
         add(record.cta, tile_times.take(record.cta), of_sm);
       }
     }
-    std::map<int, std::vector<CtaTimes>> of_followers;
-    for (const Followers::CtaOfFollower& cta : run.followers) {
-      add(cta.cta, cta.uses, of_followers[cta.sm]);
-    }
-    for (auto& [sm, of_sm] : of_followers) {
-      times.ctas.push_back(std::move(of_sm));
-    }
     for (std::vector<CtaTimes>& of_sm : times.ctas) {
       std::sort(of_sm.begin(), of_sm.end(),
                 [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
@@ -258,54 +238,39 @@ class GemmSimulator::Impl {
     return times;
   }
 
-  /// Cycles of the grid, of which `run` runs the CTAs of the SMs of a turn: those of the last one.
-  std::int64_t run_grid(const GridSetup& setup, const GridReuse& reuse,
-                        const std::function<std::int64_t(const std::vector<int>& sm_numbers,
-                                                         SampledShare& share)>& run) {
-    std::int64_t cycles = 0;
-    for (const std::vector<int>& sm_numbers : setup.plan.turns()) {
-      SampledShare share(setup.kernel, reuse, spec_.memory, spec_.sms, sm_numbers);
-      gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
-        return share.share_of(port, cta);
-      });
-      cycles = std::max(cycles, run(sm_numbers, share));
-    }
-    return cycles;
+  /// The other SMs have the share of the memory that `share` leaves the simulated ones.
+  void set_share(SampledShare& share) {
+    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
+      return share.share_of(port, cta);
+    });
   }
 
-  void run_with_values(const GridSetup& setup, const GridReuse& reuse,
-                       const std::vector<GemmOperands>& operands, GemmRun& result) {
+  void run_with_values(const GridSetup& setup, const std::vector<GemmOperands>& operands,
+                       GemmRun& result) {
     const GemmKernel& kernel = setup.kernel;
     setup.context.require_values();
     const mma::RegisterMap map(kernel.instruction);
     PackedGemm memory(kernel, map, operands);
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     const KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
-      return gpu_.run(with_values, sm_numbers).cycles;
-    });
+    result.cycles = gpu_.run(with_values, setup.plan.sms(), contents_of(setup, 1)).cycles;
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
   }
 
   void run_without_values(const GridSetup& setup, const GridReuse& reuse, GemmRun& result) {
     const GemmKernel& kernel = setup.kernel;
+    SampledShare share(kernel, reuse, spec_.memory, spec_.sms, setup.plan.sms());
+    set_share(share);
     if (setup.plan.whole()) {
-      result.cycles =
-          run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
-            return run_tiles(setup, kernel.ctas(), kernel.k_tiles(), sm_numbers).cycles;
-          });
+      result.cycles = run_tiles(setup, kernel.ctas(), kernel.k_tiles(), setup.plan.sms()).cycles;
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    result.cycles =
-        run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare& share) {
-          const ExtrapolatedCycles cycles = run_shortened(setup, reuse, sm_numbers, share);
-          result.sampling.extrapolated = cycles.extrapolated;
-          result.sampling.cycles_simulated =
-              std::max(result.sampling.cycles_simulated, cycles.cycles_simulated);
-          return cycles.cycles;
-        });
+    const ExtrapolatedCycles cycles = run_shortened(setup, reuse, share);
+    result.cycles = cycles.cycles;
+    result.sampling.extrapolated = cycles.extrapolated;
+    result.sampling.cycles_simulated = cycles.cycles_simulated;
   }
 
   /// Copies fill all stages but the one that is multiplied in a burst, so that the main loop may
@@ -315,9 +280,9 @@ class GemmSimulator::Impl {
     return kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4;
   }
 
-  /// Cycles of the SMs of a turn, from grids that may be shorter than the whole one.
+  /// From grids that may be shorter than the whole one.
   ExtrapolatedCycles run_shortened(const GridSetup& setup, const GridReuse& reuse,
-                                   const std::vector<int>& sm_numbers, SampledShare& share) {
+                                   SampledShare& share) {
     const GemmKernel& kernel = setup.kernel;
     const bool shared = setup.plan.shares_tiles();
     const auto simulate = [&](const ShortGrid& grid) {
@@ -330,7 +295,7 @@ class GemmSimulator::Impl {
       share.shorten(total, grid.ends_as_the_whole);
       TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
-      const GridRun run = run_tiles(setup, total, grid.k_tiles, sm_numbers,
+      const GridRun run = run_tiles(setup, total, grid.k_tiles, setup.plan.sms(),
                                     shared ? nullptr : &tile_times, reuse.l2_share_of(part));
       const std::int64_t ctas = setup.scheduled() ? setup.plan.resident() : total;
       return shared ? GridTimes{run.cycles, {}}
@@ -351,7 +316,6 @@ class GemmSimulator::Impl {
 
   GpuSpec spec_;
   Options options_;
-  ShippedDesign shipped_;
   Clock clock_;
   Gpu gpu_;
   sc_core::sc_trace_file* vcd_ = nullptr;

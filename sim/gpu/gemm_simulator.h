@@ -29,14 +29,8 @@ struct GemmRun {
   SamplingResult sampling;
   std::int64_t cycles = 0;  ///< first CTA to start to last one to end
   double clock_mhz = 0;     ///< of the SMs
-  double outside_us = 0;    ///< beside the cycles: launch, and the second kernel of split-K
-  /// What the fitted main loop, overlap and persistence of the library's kernels add to the
-  /// simulated cycles, or save; 0 in closed form, where they are part of the cycles.
-  double calibration_us = 0;
+  double launch_us = 0;     ///< beside the cycles: launch_overhead_us()
   ClockScaling clock_scaling;
-  /// Of what was timed: of the GPU in closed form, CalibratedKernel::stretched_form() where SystemC
-  /// ran.
-  KernelEstimate form;
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
   std::vector<Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands

@@ -40,24 +40,11 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
   } else {
     sampled_memory_ =
         std::make_unique<SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
-    followers_ = std::make_unique<Followers>(spec.memory, clock.mhz(), spec.sms,
-                                             spec.sm.shared_memory_bytes_per_cycle());
   }
   MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *sampled_memory_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
     sms_[i]->async_copy.memory.bind(ports.socket(i));
   }
-}
-
-void Gpu::start_followed(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
-                         double l2_share) {
-  followers_->start(clock_mhz_, kernel, sm_numbers, l2_share);
-  sampled_memory_->start_followed(*followers_, [this] { scheduler_.launch_behind_ended(); });
-}
-
-void Gpu::start_share() {
-  const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
-  sampled_memory_->start_share(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone);
 }
 
 CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
@@ -71,11 +58,6 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
       }
       --left[sm];
       return next++;
-    };
-  }
-  if (kernel.observer != nullptr) {
-    return [this, used = sm_numbers.size()](std::size_t sm, std::int64_t ended) {
-      return sm < used ? followers_->next_cta(sm, ended, clock_.now()) : -1;
     };
   }
   // Each gets what one of all would get if all took the same time.
@@ -122,36 +104,18 @@ std::int64_t Gpu::progress() const {
 }
 
 GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_numbers,
-                 double l2_share) {
+                 const L2Contents& l2) {
   ensure(sm_numbers.size() <= sms_.size(), "more SMs are to be simulated than there are");
   const WarpProgram program = prepared(*launched.program);
   KernelLaunch kernel = launched;
   kernel.program = &program;
-  // Followers only repeat what a leader has done. Where none did anything like what some of them
-  // have to do, those CTAs never end, and the grid is run once more as if nobody followed.
-  if (followed_ && followers_) {
-    KernelLaunch observed = kernel;
-    observed.observer = followers_.get();
-    GridRun run = run_once(observed, sm_numbers, l2_share);
-    if (followers_->ctas_left() == 0) {
-      add_followers(run);
-      return run;
-    }
-  }
-  return run_once(kernel, sm_numbers, l2_share);
-}
-
-GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
-                      double l2_share) {
-  const bool followed = kernel.observer != nullptr;
   const std::int64_t start = clock_.now();
   if (memory_) {
-    memory_->reset(clock_mhz_, l2_share);
+    memory_->reset(clock_mhz_, l2);
   }
-  if (followed) {
-    start_followed(kernel, sm_numbers, l2_share);
-  } else if (sampled_memory_) {
-    start_share();
+  if (sampled_memory_) {
+    const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
+    sampled_memory_->start(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone, l2.dirty_bytes);
   }
   for (const auto& built : sms_) {
     built->async_copy.start_grid(kernel.shared_memory);
@@ -162,9 +126,7 @@ GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_num
     report_stuck();
   }
   GridRun result = take_records(start);
-  if (followed) {
-    result.cycles = std::max(result.cycles, followers_->finish() - start);
-  } else if (sampled_memory_ && sm_numbers.size() > 1) {
+  if (sampled_memory_ && sm_numbers.size() > 1) {
     result.cycles += simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
                                            sampled_memory_->share().spread(clock_.now()));
   }
@@ -185,20 +147,6 @@ GridRun Gpu::take_records(std::int64_t start) {
   }
   result.cycles = end - start;
   return result;
-}
-
-void Gpu::add_followers(GridRun& run) {
-  run.followers = followers_->take_ctas();
-  if (!followers_->replays()) {
-    return;
-  }
-  // Once more, for at first followers had to wait until a leader had shown what they do. It counts
-  // if all CTAs end in it, too.
-  const std::int64_t cycles = followers_->replay();
-  if (followers_->ctas_left() == 0) {
-    run.cycles = cycles;
-    run.followers = followers_->take_ctas();
-  }
 }
 
 MemoryBytes Gpu::memory_counters() const {

@@ -3,8 +3,8 @@
 
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_system.h"
-#include "sim/sampling/followers.h"
 #include "sim/sampling/sampled_memory.h"
 #include "sim/sm/sm.h"
 
@@ -20,7 +20,6 @@ namespace sptc::sim {
 struct GridRun {
   std::int64_t cycles = 0;                   ///< launch of the first CTA to the end of the last
   std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
-  std::vector<Followers::CtaOfFollower> followers;  ///< on SMs that are not built
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -45,15 +44,11 @@ class Gpu : public sc_core::sc_module {
   /// comes from DRAM.
   void set_share(ShareOf share) { share_of_cta_ = std::move(share); }
 
-  /// Whether the SMs that are built lead all others from here on (Followers), instead of having a
-  /// share of the memory.
-  void set_followed(bool followed) { followed_ = followed; }
-
   /// Runs `launched` to its end. Where not all SMs are built, those that are run the CTAs of SMs
-  /// `sm_numbers` of the GPU; where they are, their L2 keeps as much as `l2_share` of its capacity
-  /// holds. Throws InternalError where the simulation gets stuck, with what is resident.
+  /// `sm_numbers` of the GPU; the L2 begins with `l2`. Throws InternalError where the simulation
+  /// gets stuck, with what is resident.
   GridRun run(const KernelLaunch& launched, const std::vector<int>& sm_numbers = {0},
-              double l2_share = 1);
+              const L2Contents& l2 = {});
 
   /// Of all built SMs, since the start of the simulation.
   Activity activity() const;
@@ -71,20 +66,12 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
-  /// A grid to its last event, from an idle memory on. Where the followers observe `kernel` they
-  /// follow, and it must stay where it is as long as they are asked.
-  GridRun run_once(const KernelLaunch& kernel, const std::vector<int>& sm_numbers, double l2_share);
   /// What the CTA units have recorded since cycle `start`, from which the result counts.
   GridRun take_records(std::int64_t start);
-  /// To a run in which all followers came to their end: what they did.
-  void add_followers(GridRun& run);
   void simulate();
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  void start_followed(const KernelLaunch& kernel, const std::vector<int>& sm_numbers,
-                      double l2_share);
-  void start_share();
   CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& sm_numbers);
   void report_stuck() const;
 
@@ -94,8 +81,6 @@ class Gpu : public sc_core::sc_module {
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<MemorySystem> memory_;           ///< where all SMs are built
   std::unique_ptr<SampledMemory> sampled_memory_;  ///< where a few are built for many
-  std::unique_ptr<Followers> followers_;           ///< of those few
-  bool followed_ = false;
   double clock_mhz_;
   ShareOfCta alone_;
   ShareOf share_of_cta_;

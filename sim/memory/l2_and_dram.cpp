@@ -23,11 +23,31 @@ Bytes L2AndDram::capacity(double l2_share) const {
   return Bytes(of_all / spec_.l2_partitions);
 }
 
-void L2AndDram::reset(double clock_mhz, double l2_share) {
-  limits_.reset(clock_mhz);
+void L2AndDram::reset(double clock_mhz, const L2Contents& contents) {
+  contents_ = contents;
+  asked_for_.clear();
+  limits_.reset(clock_mhz, contents.dirty_bytes);
   for (CacheTags& tags : tags_) {
-    tags.reset(capacity(l2_share));
+    tags.reset(capacity(contents.share));
   }
+}
+
+bool L2AndDram::is_left(std::uint64_t block, Operand operand) {
+  const double share = operand == Operand::kB ? contents_.resident_b : contents_.resident_a;
+  if (share <= 0 || operand == Operand::kPartialSum) {
+    return false;
+  }
+  const auto index = static_cast<std::size_t>(block);
+  if (index >= asked_for_.size()) {
+    asked_for_.resize(2 * index + 1);
+  }
+  if (asked_for_[index]) {
+    return false;
+  }
+  asked_for_[index] = true;
+  const std::uint64_t scattered = (block * 0x9E3779B97F4A7C15U) >> 11;
+  constexpr double kAll = 9007199254740992.0;  // 2^53
+  return static_cast<double>(scattered) < share * kAll;
 }
 
 std::size_t L2AndDram::owner_of(std::uint64_t block) const {
@@ -36,7 +56,7 @@ std::size_t L2AndDram::owner_of(std::uint64_t block) const {
 }
 
 void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                           std::int64_t bytes, bool written, Read& read) {
+                           std::int64_t bytes, Operand operand, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
   const CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready_for(sectors);
@@ -53,7 +73,9 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
     const CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
     const std::int64_t not_there =
         owner == partition ? absent : missing(near.present | there.present);
-    const std::int64_t from_dram = written ? 0 : not_there;
+    const bool there_already =
+        operand == Operand::kPartialSum || (not_there == bytes && is_left(block, operand));
+    const std::int64_t from_dram = there_already ? 0 : not_there;
     const std::int64_t behind_owner = from_dram > 0 ? spec_.dram_access_latency_cycles : 0;
     const std::int64_t way =
         owner == partition ? 0 : spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
@@ -61,8 +83,8 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
     if (const std::int64_t coming = there.ready_for(sectors); coming > 0) {
       ready = std::max(ready, coming + way);
     }
-    if (from_dram > 0) {
-      read.transfer.dram_bytes += from_dram;
+    read.transfer.dram_bytes += from_dram;
+    if (not_there > 0) {
       read.fills.push_back({owner, there.slot, block, sectors, 0, latency - way});
     }
     if (owner != partition) {
@@ -93,7 +115,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
       read.fills.push_back(
           {owner, tags_[owner].find(block).slot, block, sectors, 0, read.transfer.latency});
     } else {
-      read_block(partition, block, sectors, last - first, operand == Operand::kPartialSum, read);
+      read_block(partition, block, sectors, last - first, operand, read);
     }
   };
   CacheTags::for_each_block(range.address, range.bytes, visit);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/base/cache_tags.h"
+#include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
 #include "sim/sm/memory_request.h"
@@ -20,9 +21,9 @@ class L2AndDram {
  public:
   L2AndDram(const MemorySpec& spec, double clock_mhz, int sms);
 
-  /// Empties the L2 and the counters; the SM clock is `clock_mhz` from here on, and the L2 keeps as
-  /// much as `l2_share` of its capacity holds. Call between grids.
-  void reset(double clock_mhz, double l2_share = 1);
+  /// The L2 as launches before have left it, and no counts; the SM clock is `clock_mhz` from here
+  /// on. Call between grids.
+  void reset(double clock_mhz, const L2Contents& contents = {});
 
   /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
   /// in the order of the cycles. Partial sums are read when the flag of their CTA is set: they come
@@ -49,7 +50,10 @@ class L2AndDram {
   };
 
   void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                  std::int64_t bytes, bool written, Read& read);
+                  std::int64_t bytes, Operand operand, Read& read);
+  /// Whether launches before have left `block`, which is not in the tags, there. It is asked for
+  /// once: what has been replaced since is gone.
+  bool is_left(std::uint64_t block, Operand operand);
   std::size_t owner_of(std::uint64_t block) const;
 
   /// Of a partition.
@@ -59,6 +63,8 @@ class L2AndDram {
   TransferLimits limits_;
   std::vector<std::size_t> partition_of_sm_;
   std::vector<CacheTags> tags_;  ///< per partition
+  L2Contents contents_;
+  std::vector<bool> asked_for_;  ///< by block, where contents_ has any
   Read read_;                    ///< used again, to keep its memory
 };
 

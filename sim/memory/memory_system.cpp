@@ -9,8 +9,8 @@ MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const Clock& clo
                            const MemorySpec& spec, int sms)
     : MemoryPorts(name, clock, sms), l2_and_dram_(spec, clock.mhz(), sms) {}
 
-void MemorySystem::reset(double clock_mhz, double l2_share) {
-  l2_and_dram_.reset(clock_mhz, l2_share);
+void MemorySystem::reset(double clock_mhz, const L2Contents& contents) {
+  l2_and_dram_.reset(clock_mhz, contents);
 }
 
 std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,

@@ -14,7 +14,7 @@ class MemorySystem : public MemoryPorts {
                int sms);
 
   /// As of L2AndDram.
-  void reset(double clock_mhz, double l2_share = 1);
+  void reset(double clock_mhz, const L2Contents& contents = {});
 
   MemoryBytes counters() const { return l2_and_dram_.counters(); }
 

@@ -15,7 +15,7 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       dram_work_(dram_queue_),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
-void TransferLimits::reset(double clock_mhz) {
+void TransferLimits::reset(double clock_mhz, double dirty) {
   const auto ports = read_ports_.size();
   read_ports_.assign(ports, Throughput(spec_.sm_port_bytes_per_cycle));
   write_ports_ = read_ports_;
@@ -24,7 +24,7 @@ void TransferLimits::reset(double clock_mhz) {
   dram_work_ = dram_queue_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   dram_settled_ = 0;
-  dirty_ = 0;
+  dirty_ = std::min(dirty, spec_.dirty_bytes());
   counters_ = {};
 }
 

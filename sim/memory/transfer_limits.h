@@ -38,8 +38,8 @@ class TransferLimits {
  public:
   TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
 
-  /// DRAM at another SM clock, from an idle system on.
-  void reset(double clock_mhz);
+  /// DRAM at another SM clock, from an idle system on whose L2 has `dirty` bytes for DRAM.
+  void reset(double clock_mhz, double dirty = 0);
 
   struct Completion {
     std::int64_t cycle = 0;

@@ -302,13 +302,6 @@ std::string soonest(double saved, double by_chance, double rates) {
   return saved < threshold::kLittle || rates > 0 ? "nothing alone, soonest by " : "";
 }
 
-/// What of the time is no work of any resource and yet goes with the cycles that are saved.
-std::string calibration_words(const VariantResult& result) {
-  const double share = Bottleneck(result).shares().calibration;
-  return share > threshold::kLittle ? fmt::format(", beside {:.0f} % of calibration", 100 * share)
-                                    : "";
-}
-
 std::string bound_words(const VariantResult& result) {
   const Bottleneck bottleneck(result);
   if (const auto pair = bottleneck.together()) {
@@ -353,7 +346,7 @@ std::string tail_words(const VariantResult& result) {
 }
 
 std::string bound(const VariantResult& result) {
-  return bound_words(result) + tail_words(result) + calibration_words(result);
+  return bound_words(result) + tail_words(result);
 }
 
 /// "gains 1.32x", "loses: 0.95x", or that it does neither.

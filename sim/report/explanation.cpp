@@ -28,9 +28,8 @@ std::string rows(std::string_view variant, const VariantResult& result) {
   const Bottleneck bottleneck(result);
   const TimeShares shares = bottleneck.shares();
   std::string out = fmt::format("  {:<7} {:>9.1f} us", variant, result.time_us);
-  for (const double share :
-       {shares.tensor, shares.tail, shares.operand_fetch, shares.shared_memory, shares.sm_port,
-        shares.l2, shares.dram, shares.wait, shares.calibration, shares.launch}) {
+  for (const double share : {shares.tensor, shares.tail, shares.operand_fetch, shares.shared_memory,
+                             shares.sm_port, shares.l2, shares.dram, shares.wait, shares.launch}) {
     out += fmt::format(" {:>7.1f}", 100 * share);
   }
   const auto saved = [&](Resource resource) { return saved_cell(bottleneck, resource); };

@@ -137,7 +137,6 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "cycles", variant.cycles);
   visit(kNoGroup, "time_us", variant.time_us);
   visit(kNoGroup, "launch_us", variant.launch_us);
-  visit(kNoGroup, "calibration_us", variant.calibration_us);
   visit(kNoGroup, "clock_mhz", variant.clock_mhz);
   visit(kNoGroup, "tflops", variant.tflops);
   visit(kNoGroup, "utilization", variant.utilization);
@@ -156,7 +155,6 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit("busy_cycles", "sm_port", variant.budget.sm_port);
   visit("busy_cycles", "l2", variant.budget.l2);
   visit("busy_cycles", "hbm", variant.budget.dram);
-  visit("busy_cycles", "hbm_behind", variant.budget.dram_behind);
   visit("busy_cycles", "reduction", variant.budget.reduction);
   visit("sampling", "sms_simulated", variant.sampling.sms_simulated);
   visit("sampling", "extrapolated", variant.sampling.extrapolated);
@@ -179,7 +177,6 @@ void explain(const VariantResult& variant, Json& json) {
                                {"l2", shares.l2},
                                {"hbm", shares.dram},
                                {"wait", shares.wait},
-                               {"calibration", shares.calibration},
                                {"launch", shares.launch}};
   Json& saved = json["saved_if_twice_as_fast"];
   for (const Resource resource : kResources) {

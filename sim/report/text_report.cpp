@@ -139,27 +139,24 @@ void append_totals(std::string& out, const Totals& totals) {
 
 /// The time of a variant of the network by what it is made of, count-weighted.
 struct TimeParts {
-  double cycles_us = 0, launch_us = 0, calibration_us = 0;
+  double cycles_us = 0, launch_us = 0;
   double least_mhz = std::numeric_limits<double>::infinity(), most_mhz = 0;
 
   void add(const VariantResult& figures, std::int64_t count) {
     const auto launches = static_cast<double>(count);
-    cycles_us += launches * (figures.time_us - figures.launch_us - figures.calibration_us);
+    cycles_us += launches * (figures.time_us - figures.launch_us);
     launch_us += launches * figures.launch_us;
-    calibration_us += launches * figures.calibration_us;
     least_mhz = std::min(least_mhz, figures.clock_mhz);
     most_mhz = std::max(most_mhz, figures.clock_mhz);
   }
-  double time_us() const { return cycles_us + launch_us + calibration_us; }
   std::string clock() const {
     return most_mhz - least_mhz < 0.5 ? fmt::format("{:.0f} MHz", most_mhz)
                                       : fmt::format("{:.0f} to {:.0f} MHz", least_mhz, most_mhz);
   }
 };
 
-/// What stands between cycles and time, where calibration is more than a little of it.
+/// What the time is made of.
 void append_time_parts(std::string& out, const RunResult& result) {
-  constexpr double kLittle = 0.02;
   TimeParts dense;
   TimeParts sparse;
   for (const OperationResult& op : result.operations) {
@@ -171,20 +168,11 @@ void append_time_parts(std::string& out, const RunResult& result) {
       sparse.add(*in_sparse, op.count);
     }
   }
-  const auto is_much = [](const TimeParts& parts) {
-    return std::abs(parts.calibration_us) > kLittle * parts.time_us();
-  };
-  if (!is_much(dense) && !is_much(sparse)) {
-    return;
-  }
-  out +=
-      "time = cycles / clock + launches + calibration: what main loops, fills and overlap "
-      "with DRAM of real\nkernels change; util % are of the cycles, TFLOP/s of the time\n";
+  out += "time = cycles / clock + launches\n";
   const auto row = [&](const char* variant, const TimeParts& parts) {
     if (parts.most_mhz > 0) {
-      line(out, "  {:<7} {} us of cycles at {} + {} of launches {} {} of calibration", variant,
-           time_text(parts.cycles_us), parts.clock(), time_text(parts.launch_us),
-           parts.calibration_us < 0 ? "-" : "+", time_text(std::abs(parts.calibration_us)));
+      line(out, "  {:<7} {} us of cycles at {} + {} of launches", variant,
+           time_text(parts.cycles_us), parts.clock(), time_text(parts.launch_us));
     }
   };
   row("dense", dense);
@@ -357,7 +345,7 @@ std::string text_report(const RunResult& result) {
         "tensor: of the fullest SM; tail: of\nthat, what the mean SM does not have, as where the "
         "last wave is not full; wait: cycles in which none works; calibr: what\nmain loops, fills "
         "and overlap with DRAM of real kernels add: no work of any resource. saved: by the same "
-        "kernel at the\nsame clock, calibration with it, on sampled SMs; *: more than busy cycles "
+        "kernel at the\nsame clock, on sampled SMs; *: more than busy cycles "
         "explain, for it overlaps with others, or CTAs\ncome in another order; chance: no more "
         "than what a launch lost with a faster resource\n";
     for (const OperationResult& op : result.operations) {

@@ -13,7 +13,8 @@ namespace sptc::sim {
 //
 //   1. what was simulated to go where it is twice as fast (launch_.saved, by FasterDesigns)
 //   2. the cycles in which it works (launch_.budget): no more than they explain counts as its own
-//   3. where nothing was simulated, the closed form (launch_.form), scaled to its time
+//   3. where nothing was simulated, the closed form (launch_.clock_scaling.form), scaled to its
+//   time
 //
 // bound() names one resource from these. speeds_for() asks the other way round: it lowers one level
 // for all terms of the closed form until the time is the target, so that no resource becomes faster
@@ -77,7 +78,7 @@ double busy_cycles(const CycleBudget& budget, Resource resource) {
     case Resource::kL2:
       return budget.l2;
     case Resource::kDram:
-      return budget.dram + budget.dram_behind;
+      return budget.dram;
     default:
       return 0;
   }
@@ -94,7 +95,7 @@ std::array<Resource, 3> busiest_rates(const CycleBudget& budget) {
 Bottleneck::Bottleneck(const VariantResult& launch)
     : launch_(launch), clock_ratio_(launch.clock_mhz / launch.clock_scaling.boost_clock_mhz) {
   // Found time over that of the form, both without what is outside the SMs.
-  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.form);
+  scale_ = (launch.time_us - launch.launch_us) / in_sms_us(launch.clock_scaling.form);
 }
 
 double Bottleneck::in_sms_us(const KernelEstimate& form) const {
@@ -102,13 +103,12 @@ double Bottleneck::in_sms_us(const KernelEstimate& form) const {
 }
 
 double Bottleneck::time_us(const Speeds& speeds) const {
-  const KernelEstimate& form = launch_.form;
+  const KernelEstimate& form = launch_.clock_scaling.form;
   KernelEstimate faster = form;
   for (const Term& term : kTerms) {
     faster.*term.us /= speeds[term.resource];
   }
-  for (const auto wait :
-       {&KernelEstimate::latency_us, &KernelEstimate::fill_us, &KernelEstimate::next_fills_us}) {
+  for (const auto wait : {&KernelEstimate::latency_us, &KernelEstimate::fill_us}) {
     faster.*wait /= speeds[Resource::kWaits];
   }
   return scale_ * in_sms_us(faster) + form.launch_us / speeds[Resource::kLaunch] +
@@ -145,11 +145,8 @@ double Bottleneck::calibrated_share(Resource resource) const {
   if (budget.cycles <= 0) {
     return 0;
   }
-  const double behind = resource == Resource::kDram ? budget.dram_behind : 0;
-  const double with_cycles =
-      1 - launch_.launch_us / launch_.time_us - share_of_cycles(budget.dram_behind);
-  return with_cycles * (busy_cycles(budget, resource) - behind) / budget.cycles +
-         share_of_cycles(behind);
+  const double with_cycles = 1 - launch_.launch_us / launch_.time_us;
+  return with_cycles * busy_cycles(budget, resource) / budget.cycles;
 }
 
 double Bottleneck::share(Resource resource) const {
@@ -167,14 +164,7 @@ TimeShares Bottleneck::shares() const {
   shares.l2 = share_of_cycles(budget.l2);
   shares.dram = share(Resource::kDram);
   shares.launch = launch_.launch_us / launch_.time_us;
-  // 1 = launch + busiest + wait + calibration. Wait is at most the cycles in which not even the
-  // busiest works; what is left beside launch and busiest beyond those, calibration has added.
-  CycleBudget simulated = budget;
-  simulated.dram_behind = 0;
-  const double idle = budget.cycles - busy_cycles(simulated, busiest_rates(simulated).front());
-  const double beside = 1 - shares.launch - share(busiest_rates(budget).front());
-  shares.calibration = std::max(0.0, beside - share_of_cycles(std::max(0.0, idle)));
-  shares.wait = beside - shares.calibration;
+  shares.wait = 1 - shares.launch - share(busiest_rates(budget).front());
   return shares;
 }
 
@@ -278,7 +268,7 @@ Resource Bottleneck::bound() const {
   if (nothing) {
     const auto slowest =
         std::max_element(kTerms.begin(), kTerms.end(), [this](const Term& left, const Term& right) {
-          return launch_.form.*left.us < launch_.form.*right.us;
+          return launch_.clock_scaling.form.*left.us < launch_.clock_scaling.form.*right.us;
         });
     return slowest->resource;
   }
@@ -292,7 +282,7 @@ Speeds Bottleneck::no_slower_than(double level_us) const {
   for (const Term& term : kTerms) {
     const double stretch = term.resource == Resource::kDram ? 1 : 1 / clock_ratio_;
     speeds[term.resource] =
-        std::max(speeds[term.resource], launch_.form.*term.us * stretch / level_us);
+        std::max(speeds[term.resource], launch_.clock_scaling.form.*term.us * stretch / level_us);
   }
   return speeds;
 }

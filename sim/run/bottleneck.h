@@ -28,7 +28,6 @@ struct TimeShares {
   double l2 = 0;
   double dram = 0;
   double wait = 0;  ///< not even the busiest of these works
-  double calibration = 0;
   double launch = 0;
 };
 

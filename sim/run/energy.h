@@ -4,6 +4,7 @@
 #include "models/energy/power.h"
 #include "models/energy/switching.h"
 #include "sim/run/data_source.h"
+#include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 #include "sim/trace/workload.h"
@@ -60,16 +61,20 @@ energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& 
 void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
                 const energy::PowerResult& result, VariantResult& figures);
 
+/// The launch at another clock, in MHz.
+using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
+
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
-/// power limit allows, and times and rates follow.
+/// power limit allows: `at_clock` simulates it there.
 void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
                 const energy::Switching& switching, const RunOptions& options,
-                VariantResult& figures);
+                const LaunchAtClock& at_clock, VariantResult& figures);
 
 /// The same for every operation that was simulated on `gpu`; `operations` are those of `result`, in
 /// order. With options.limit_over_group the limit holds on average over each group of operations,
 /// what lies between them included, and all of a group have one clock.
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, RunResult& result);
+                const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
+                RunResult& result);
 
 }  // namespace sptc::sim

@@ -2,7 +2,7 @@
 #include "sim/run/faster_designs.h"
 
 #include "models/base/error.h"
-#include "sim/gpu/shipped_design.h"
+#include "sim/gemm/kernel_choice.h"
 #include "sim/run/bottleneck.h"
 #include "sim/run/explain_thresholds.h"
 #include "sim/run/faster_design.h"
@@ -17,9 +17,13 @@
 #include <iterator>
 #include <map>
 #include <utility>
-
 namespace sptc::sim {
 namespace {
+
+KernelOverrides as_overrides(const GemmKernel& kernel) {
+  return {kernel.cta_tile, kernel.stages,    kernel.split_k,        kernel.decomposition,
+          false,           kernel.cta_group, kernel.executed.family};
+}
 
 using TriedLaunch = FasterDesigns::TriedLaunch;
 using Gains = FasterDesigns::Gains;
@@ -32,10 +36,8 @@ constexpr std::array kSimulated{Resource::kTensor, Resource::kSharedMemory, Reso
 struct Timed {
   double us = 0;  ///< 0: not simulated
   double launch_us = 0;
-  double calibration_us = 0;
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  KernelEstimate form;
   CycleBudget budget;
   RetunedDesign kernel;  ///< what names it; no rates
 };
@@ -51,10 +53,8 @@ VariantResult result_of(const Timed& timed) {
   VariantResult result;
   result.time_us = timed.us;
   result.launch_us = timed.launch_us;
-  result.calibration_us = timed.calibration_us;
   result.clock_mhz = timed.clock_mhz;
   result.clock_scaling = timed.clock_scaling;
-  result.form = timed.form;
   result.budget = timed.budget;
   return result;
 }
@@ -114,12 +114,13 @@ class Laboratory {
     const GpuSpec gpu = is_base ? gpu_ : faster(gpu_, trial.speeds);
     RunOptions options = options_;
     GemmLauncher launcher(gpu, options);
-    const ShippedDesign design(trial.retuned ? gpu : gpu_);
+    const GpuSpec& chooser = trial.retuned ? gpu : gpu_;
     KernelRunner kernels(gpu, options,
                          [&](const GemmProblem& problem, const KernelOverrides& overrides,
                              const std::vector<GemmOperands>* operands) {
-                           const CalibratedKernel runs = design.kernel(problem, overrides, values_);
-                           return launcher(problem, as_overrides(runs.kernel), operands);
+                           const GemmKernel kernel =
+                               choose_kernel(problem, overrides, chooser.kernel_target(), values_);
+                           return launcher(problem, as_overrides(kernel), operands);
                          });
     std::vector<Timed> all;
     for (const std::size_t place : trial.launches) {
@@ -130,10 +131,9 @@ class Laboratory {
       Timed timed;
       try {
         const VariantResult result = kernels.time(launch.operation, launch.sparse);
-        timed = {result.time_us,        result.launch_us,
-                 result.calibration_us, result.clock_mhz,
-                 result.clock_scaling,  result.form,
-                 result.budget,         retuned_design(1, result.time_us, result.kernel)};
+        timed = {result.time_us,   result.launch_us,
+                 result.clock_mhz, result.clock_scaling,
+                 result.budget,    retuned_design(1, result.time_us, result.kernel)};
       } catch (const InputError&) {
         // The run itself says what is wrong.
       }
@@ -228,7 +228,7 @@ class Trials {
         continue;
       }
       SavedTime saved;
-      saved[Resource::kLaunch] = base.form.launch_us / 2 / base.us;
+      saved[Resource::kLaunch] = base.clock_scaling.form.launch_us / 2 / base.us;
       for (std::size_t j = 0; j < kSimulated.size(); ++j) {
         saved[kSimulated[j]] = 1 - us_at_clock_of(results_[i], times[j + 1][i]) / base.us;
       }

@@ -48,10 +48,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.cycles = run.cycles;
   result.clock_mhz = run.clock_mhz;
   result.clock_scaling = run.clock_scaling;
-  result.form = run.form;
-  result.launch_us = run.outside_us;
-  result.calibration_us = run.calibration_us;
-  result.time_us = cycles / result.clock_mhz + result.calibration_us + result.launch_us;
+  result.launch_us = run.launch_us;
+  result.time_us = cycles / result.clock_mhz + result.launch_us;
   result.tflops = 2 * macs / result.time_us * 1e-6;
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
@@ -59,16 +57,17 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.traffic = run.traffic;
   result.traffic.l2_and_dram += run.reduction.moved();
   result.budget = run.budget;
-  result.budget.reduction = run.form.reduction_us() * run.clock_mhz;
+  result.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
   result.executed_share = share;
   result.design = design_cost(gpu_, op.dtype);
   return result;
 }
 
-VariantResult KernelRunner::time(const Operation& op, bool sparse) {
-  const GemmProblem what = problem(op, sparse);
-  const Key key{what.shape.m, what.shape.n, what.shape.k,   what.batch,
-                what.dtype,   sparse,       what.distinct_b};
+VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
+  GemmProblem what = problem(op, sparse);
+  what.conditions.clock_mhz = clock_mhz;
+  const Key key{what.shape.m, what.shape.n, what.shape.k,    what.batch,
+                what.dtype,   sparse,       what.distinct_b, clock_mhz};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;

@@ -29,8 +29,9 @@ class KernelRunner {
   KernelRunner(const GpuSpec& gpu, const RunOptions& options, Launcher launch)
       : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
 
-  /// Cycles only. The same problem is simulated once.
-  VariantResult time(const Operation& op, bool sparse);
+  /// Cycles only, at `clock_mhz`, or 0 for the clock of the run. The same problem is simulated
+  /// once.
+  VariantResult time(const Operation& op, bool sparse, double clock_mhz = 0);
 
   struct ValueRun {
     VariantResult result;
@@ -45,6 +46,7 @@ class KernelRunner {
     numerics::DataType dtype;
     bool sparse;
     double distinct_b;
+    double clock_mhz;
     auto operator<=>(const Key&) const = default;
   };
 

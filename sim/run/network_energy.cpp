@@ -35,20 +35,24 @@ energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
 class NetworkEnergies {
  public:
   NetworkEnergies(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
-                  const RunOptions& options, const GpuSpec& gpu)
+                  const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
         options_(options),
-        gpu_(gpu) {}
+        gpu_(gpu),
+        kernels_(kernels) {}
 
   /// Launch by launch: each at its own clock.
   void launch_by_launch(std::vector<OperationResult>& results) {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       auto& figures = sparse_ ? results[i].sparse : results[i].dense;
       if (figures) {
+        const auto at_clock = [&](double mhz) {
+          return kernels_.time(operations_[i], sparse_, mhz);
+        };
         add_energy(operations_[i], sparse_, *options_.power, switching_of(i, sparse_), options_,
-                   *figures);
+                   at_clock, *figures);
         if (operations_[i].rest.any()) {
           const energy::Work rest = rest_of(operations_[i], *options_.power);
           figures->rest_uj =
@@ -127,6 +131,7 @@ class NetworkEnergies {
   SwitchingSource& switching_;
   const RunOptions& options_;
   const GpuSpec& gpu_;
+  KernelRunner& kernels_;
 };
 
 bool exceeds(const VariantResult* figures) {
@@ -152,7 +157,8 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 }  // namespace
 
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
+                const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
+                RunResult& result) {
   if (!options.power_note.empty()) {
     result.notes.push_back(options.power_note);
   }
@@ -162,7 +168,7 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   ensure(operations.size() == result.operations.size(), "energy: operations without results");
   // The sparse network first: it copies dense launches as they are before power slows them.
   for (const bool sparse : {true, false}) {
-    NetworkEnergies energies(operations, sparse, switching, options, gpu);
+    NetworkEnergies energies(operations, sparse, switching, options, gpu, kernels);
     if (options.limit_over_group) {
       energies.group_by_group(result.operations);
     } else {

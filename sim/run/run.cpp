@@ -390,7 +390,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   SwitchingSource sampled(values);
   add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
-             result);
+             kernels, result);
   if (faster) {
     set_gains(*faster, operations, options.variants, result.operations);
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "analytic"};
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
-constexpr std::array<std::string_view, 3> kSms{"sampled", "in-turn", "all"};
+constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
 constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
 
 template <typename Enum, std::size_t kCount>
@@ -69,9 +69,7 @@ Decomposition parse_decomposition(std::string_view word) {
 void require_consistent(const RunOptions& options) {
   if (options.fidelity == Fidelity::kDatapath &&
       options.simulated_sms() == GemmSimulator::Sms::kSampled) {
-    throw InputError(
-        "--sms sampled computes the values of one SM only: with --fidelity datapath use in-turn "
-        "or all");
+    throw InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
   }
   if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
     throw InputError(fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",

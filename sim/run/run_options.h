@@ -55,6 +55,7 @@ struct RunOptions {
   std::uint64_t seed = 0;
   ClockPolicy clock;
   bool clock_limited = false;  ///< the highest clock, up to that one, that the power limit allows
+  bool clock_asked = true;     ///< else a board without energies runs at boost
   bool limit_over_group = false;  ///< on average over each Operation::group, not each launch
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
   std::optional<energy::AreaTable> area;   ///< nothing: no area in the result

@@ -61,12 +61,10 @@ struct VariantResult {
   KernelResult kernel;
   SamplingResult sampling;
   std::int64_t cycles = 0;
-  double time_us = 0;         ///< cycles and launch
-  double launch_us = 0;       ///< beside the cycles: launch, and the second kernel of split-K
-  double calibration_us = 0;  ///< see GemmRun
+  double time_us = 0;    ///< cycles and launch
+  double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  KernelEstimate form;                 ///< see GemmRun
   std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
   std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
   std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach

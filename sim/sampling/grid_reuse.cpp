@@ -3,6 +3,7 @@
 
 #include "sim/base/cache_tags.h"
 #include "sim/gemm/gemm_traffic.h"
+#include "sim/gemm/l2_residency.h"
 #include "sim/gemm/raster_pieces.h"
 #include "sim/gemm/work_schedule.h"
 
@@ -64,8 +65,14 @@ class Panels {
  public:
   /// `distinct`: share of a panel's bytes that the L2 has to fetch and keep; the rest it has seen
   /// a few tiles earlier.
-  Panels(const PanelBytes& bytes, double distinct, double capacity, std::int64_t partitions)
-      : bytes_(bytes), distinct_(distinct), capacity_(capacity), partitions_(partitions) {}
+  /// `resident`: share of them that the L2 holds before the first wave.
+  Panels(const PanelBytes& bytes, double distinct, double capacity, std::int64_t partitions,
+         double resident)
+      : bytes_(bytes),
+        distinct_(distinct),
+        capacity_(capacity),
+        partitions_(partitions),
+        resident_(resident) {}
 
   struct Fetched {
     double from_dram = 0;  ///< bytes
@@ -86,10 +93,11 @@ class Panels {
         continue;  // counted already
       }
       ++result.panels;
-      const double miss = 1 - (last_wave == kNever ? 0 : hit_after(last_wave, begins));
+      const double miss = 1 - (last_wave == kNever ? resident_ : hit_after(last_wave, begins));
+      const bool first = last_wave == kNever;
       last_wave = wave;
       // A miss that the other partition owns may hit there.
-      const double from_dram = partitions_ == 1 ? miss : 0.5 * miss + 0.5 * miss * miss;
+      const double from_dram = partitions_ == 1 || first ? miss : 0.5 * miss + 0.5 * miss * miss;
       const double bytes = bytes_(panel) * distinct_;
       result.from_dram += from_dram * bytes;
       result.misses += miss * distinct_;
@@ -132,6 +140,7 @@ class Panels {
   double distinct_;
   double capacity_;
   std::int64_t partitions_;
+  double resident_;
   std::vector<std::int32_t> last_wave_;
   std::unordered_map<std::int64_t, std::int32_t> last_wave_of_many_;
   std::int32_t latest_wave_ = kNever;
@@ -150,8 +159,9 @@ class L2AcrossWaves {
         capacity_(static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions),
         a_bytes_(traffic_, operands_of_a(), kernel.tiles_m(), kernel.split_k),
         b_bytes_(traffic_, kB, kernel.tiles_n(), kernel.split_k),
-        a_(a_bytes_, 1, capacity_, memory.l2_partitions),
-        b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions) {}
+        resident_(resident_operands(kernel, memory)),
+        a_(a_bytes_, 1, capacity_, memory.l2_partitions, resident_.a),
+        b_(b_bytes_, kernel.problem.distinct_b, capacity_, memory.l2_partitions, resident_.b) {}
 
   /// What a wave takes of the memory.
   struct Demand {
@@ -180,8 +190,11 @@ class L2AcrossWaves {
     return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) /
            partitions_;
   }
-  /// Bytes of the operands of one GEMM of the batch, each once.
-  double operands() const { return a_bytes_.all() + b_bytes_.all() * kernel_.problem.distinct_b; }
+  /// Bytes of the operands of one GEMM of the batch, each once, that the L2 does not hold.
+  double operands() const {
+    return (1 - resident_.a) * a_bytes_.all() +
+           (1 - resident_.b) * b_bytes_.all() * kernel_.problem.distinct_b;
+  }
 
  private:
   static constexpr std::array kA{Operand::kA, Operand::kMetadata};
@@ -253,6 +266,7 @@ class L2AcrossWaves {
   int partitions_;
   double capacity_;
   PanelBytes a_bytes_, b_bytes_;
+  ResidentOperands resident_;
   Panels a_, b_;
   std::vector<L2Time> begins_{{}};            ///< of waves
   std::vector<std::int64_t> rows_, columns_;  ///< of the latest wave

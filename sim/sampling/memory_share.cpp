@@ -25,8 +25,8 @@ MemoryShare::MemoryShare(const MemorySpec& spec, double clock_mhz, int ports)
       limits_(limits_of(spec, ports), clock_mhz, ports),
       owed_(static_cast<std::size_t>(ports)) {}
 
-void MemoryShare::reset(double clock_mhz, ShareOf share) {
-  limits_.reset(clock_mhz);
+void MemoryShare::reset(double clock_mhz, ShareOf share, double dirty_bytes) {
+  limits_.reset(clock_mhz, dirty_bytes);
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});

@@ -11,15 +11,8 @@ SampledMemory::SampledMemory(const sc_core::sc_module_name& name, const Clock& c
                              const MemorySpec& spec, int ports)
     : MemoryPorts(name, clock, ports), share_(spec, clock.mhz(), ports) {}
 
-void SampledMemory::start_share(double clock_mhz, ShareOf share) {
-  followers_ = nullptr;
-  share_.reset(clock_mhz, std::move(share));
-}
-
-void SampledMemory::start_followed(Followers& followers, std::function<void()> end_ctas) {
-  followers_ = &followers;
-  end_ctas_ = std::move(end_ctas);
-  looked_at_ = -1;
+void SampledMemory::start(double clock_mhz, ShareOf share, double dirty_bytes) {
+  share_.reset(clock_mhz, std::move(share), dirty_bytes);
 }
 
 std::int64_t SampledMemory::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
@@ -28,13 +21,7 @@ std::int64_t SampledMemory::complete(std::size_t port, const tlm::tlm_generic_pa
   payload.get_extension(info);
   ensure(info != nullptr, "a request does not say what it is for");
   const MemoryRange range{payload.get_address(), payload.get_data_length(), info->readers};
-  if (followers_ == nullptr) {
-    return share_.access(port, range, payload.is_write(), *info, now);
-  }
-  if (std::exchange(looked_at_, now) != now) {
-    end_ctas_();
-  }
-  return followers_->access(port, range, payload.is_write(), *info, now);
+  return share_.access(port, range, payload.is_write(), *info, now);
 }
 
 }  // namespace sptc::sim

@@ -14,8 +14,7 @@ namespace sptc::sim {
 /// Notes when the last warp of each CTA had each of its k-tiles.
 class TileTimes final : public TileObserver {
  public:
-  void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle,
-                 std::int64_t /*now*/) override {
+  void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) override {
     std::vector<std::int64_t>& cycles = cycles_[cta];
     const auto index = static_cast<std::size_t>(tile);
     if (cycles.size() <= index) {

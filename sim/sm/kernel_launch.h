@@ -58,10 +58,8 @@ class TileObserver {
  public:
   virtual ~TileObserver() = default;
   /// Another warp of CTA `cta`, but for the producer, has waited for its k-tile `tile`, which is
-  /// there, in `cycle`. Tiles are counted over all work of the CTA. Cycle `now` is that of the
-  /// call, which may come before `cycle` or behind it.
-  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle,
-                         std::int64_t now) = 0;
+  /// there, in `cycle`. Tiles are counted over all work of the CTA.
+  virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) = 0;
 };
 
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
@@ -79,7 +77,6 @@ struct KernelLaunch {
   /// Of an SM's tensor cores or shared memory, for a k-tile of one CTA, at least.
   std::int64_t k_tile_cycles = 0;
   TileObserver* observer = nullptr;  ///< absent: nobody wants to know
-  TileObserver* recorder = nullptr;  ///< another one
   int cta_group = 1;                 ///< SMs that run an instruction of tcgen05.mma together
 
   /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the

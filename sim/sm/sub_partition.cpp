@@ -386,12 +386,10 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
 }
 
 void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
-  const KernelLaunch& kernel = *warp.launch.kernel;
-  for (TileObserver* const observer : {kernel.observer, kernel.recorder}) {
-    if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
-        tile >= 0) {
-      observer->tile_used(warp.launch.cta, tile, cycle, now());
-    }
+  TileObserver* const observer = warp.launch.kernel->observer;
+  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
+      tile >= 0) {
+    observer->tile_used(warp.launch.cta, tile, cycle);
   }
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/memory/memory_spec.h"
+
+namespace sptc::sim {
+
+/// Shares of the operands that the L2 holds when a launch begins.
+struct ResidentOperands {
+  double a = 0;  ///< with its metadata
+  double b = 0;
+
+  double of(Operand operand) const { return operand == Operand::kB ? b : a; }
+  bool any() const { return a > 0 || b > 0; }
+};
+
+/// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): of an
+/// operand what survives the bytes that have passed since it was used.
+ResidentOperands resident_operands(const GemmKernel& kernel, const MemorySpec& memory);
+
+}  // namespace sptc::sim

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/gemm/kernel_estimate.h"
+#include "sim/gemm/kernel_library_spec.h"
+
+namespace sptc::sim {
+
+/// Time of a launch beside the `in_sms_us` of its CTAs: from the kernel before to the first block,
+/// with split-K for the second kernel too; in a stream at least until the host has called again.
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
+                          const KernelLibrarySpec& library, double in_sms_us);
+
+}  // namespace sptc::sim

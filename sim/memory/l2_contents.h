@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace sptc::sim {
+
+/// What launches before have left in the L2 for a grid.
+struct L2Contents {
+  double resident_a = 0;   ///< share of A, with its metadata,
+  double resident_b = 0;   ///< and of B
+  double dirty_bytes = 0;  ///< of D: DRAM has yet to take them
+  double share = 1;        ///< of its capacity that the L2 keeps: see GridReuse::l2_share_of
+};
+
+}  // namespace sptc::sim
