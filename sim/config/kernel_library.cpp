@@ -85,17 +85,31 @@ TileShape read_tile(const JsonObject& object) {
   return shape;
 }
 
+std::vector<TileShape> read_tiles(const JsonObject& root, std::string_view key) {
+  const json& tiles = root.array(key);
+  std::vector<TileShape> result;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    result.push_back(read_tile(JsonObject(tiles[i], root.place() / key / i)));
+  }
+  return result;
+}
+
 KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 4> kKeys = {"name", "evidence", "source", "tiles"};
+  constexpr std::array<std::string_view, 7> kKeys = {
+      "name", "evidence", "source", "tiles", "sparse_tiles", "most_split_k", "sparse_most_split_k"};
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
   read_evidence(root);
   KernelLibrarySpec library;
-  const json& tiles = root.array("tiles");
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    library.tiles.push_back(read_tile(JsonObject(tiles[i], root.place() / "tiles" / i)));
+  library.tiles = read_tiles(root, "tiles");
+  if (root.has("sparse_tiles")) {
+    library.sparse_tiles = read_tiles(root, "sparse_tiles");
   }
+  library.most_split_k =
+      static_cast<int>(root.integer_or("most_split_k", library.most_split_k, 1, kMaxSplitK));
+  library.sparse_most_split_k =
+      static_cast<int>(root.integer_or("sparse_most_split_k", library.most_split_k, 1, kMaxSplitK));
   return library;
 }
 

@@ -28,7 +28,7 @@ struct CandidatesOf {
     return dtype == problem.dtype && sparse == problem.sparse && pattern == problem.pattern &&
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
-           sm == target.sm && tiles == target.library.tiles &&
+           sm == target.sm && tiles == target.library.tiles_for(sparse) &&
            cluster_ctas == target.library.cluster_ctas &&
            std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
@@ -40,7 +40,7 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   overrides.stages = stages;
   std::vector<KernelCandidate> candidates;
   std::optional<double> stretch;  // all of mma.sync are made of one instruction
-  for (const TileShape& tile : target.library.tiles) {
+  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
     KernelCandidate candidate;
     candidate.kernel = fitted_kernel(problem, tile, overrides, target, candidate.misfit);
     if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {
@@ -88,7 +88,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         target.sm,
                         std::string(target.instruction_set),
                         std::string(target.numerics),
-                        target.library.tiles,
+                        target.library.tiles_for(problem.sparse),
                         target.library.cluster_ctas,
                         problem.shape.k,
                         long_k(candidates)};

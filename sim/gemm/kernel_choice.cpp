@@ -31,9 +31,9 @@ int columns(const TileShape& tile) {
 
 /// The smallest extent among the candidates that covers `extent`, or the largest of all.
 int covering_extent(std::int64_t extent, int (*side)(const TileShape&),
-                    const KernelTarget& target) {
+                    const std::vector<TileShape>& tiles) {
   int covering = 0;
-  for (const TileShape& candidate : target.library.tiles) {
+  for (const TileShape& candidate : tiles) {
     const int size = side(candidate);
     const bool better = covering < extent ? size > covering : size >= extent && size < covering;
     covering = better ? size : covering;
@@ -53,12 +53,13 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         std::string& reason) {
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
+  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
   // A tile twice as high or wide as one that covers the GEMM would only add padding.
-  const int least_m = covering_extent(problem.shape.m, rows, target);
-  const int least_n = covering_extent(problem.shape.n, columns, target);
+  const int least_m = covering_extent(problem.shape.m, rows, tiles);
+  const int least_n = covering_extent(problem.shape.n, columns, tiles);
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const TileShape& tile = target.library.tiles[i];
+    const TileShape& tile = tiles[i];
     if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
       continue;
     }
@@ -121,7 +122,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
-  for (const TileShape& tile : target.library.tiles) {
+  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
     if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
         overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;
@@ -207,12 +208,14 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::optional<GemmKernel> best;
   double best_us = std::numeric_limits<double>::infinity();
   std::int64_t most_slices = 0;
+  const int most_split_k =
+      problem.sparse ? target.library.sparse_most_split_k : target.library.most_split_k;
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {
       const int slices = overrides.split_k.value_or(split);
       if (((values || whole_k) && slices > 1) || slices > kernel.all_k_tiles() ||
-          !(overrides.split_k || worth_trying(kernel, split))) {
+          !(overrides.split_k || (split <= most_split_k && worth_trying(kernel, split)))) {
         continue;
       }
       kernel.cut_k(slices);

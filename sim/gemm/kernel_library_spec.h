@@ -36,8 +36,16 @@ struct KernelLibrarySpec {
   /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
   int cluster_ctas = 1;
 
-  /// What the library chooses from: the kernel with the least estimated time runs.
+  /// What the library chooses from, for dense weights and, where that is something else, for 2:4
+  /// ones, and into how many slices of K it cuts them at most.
   std::vector<TileShape> tiles;
+  std::vector<TileShape> sparse_tiles;
+  int most_split_k = 16;
+  int sparse_most_split_k = 16;
+
+  const std::vector<TileShape>& tiles_for(bool sparse) const {
+    return sparse && !sparse_tiles.empty() ? sparse_tiles : tiles;
+  }
 };
 
 }  // namespace sptc::sim

@@ -270,7 +270,7 @@ namespace {
 constexpr double kClockStep = 15;
 /// Power that a board averages over before it acts on it [s]: assumed. 4096^3 in f16, 75 times in
 /// a row, runs at boost on an A100 PCIe, 16384^3 does not (configs/CALIBRATION.md).
-constexpr double kPowerAverageSeconds = 0.1;
+constexpr double kPowerAverageSeconds = 0.002;
 
 double in_steps(double mhz) {
   return std::max(kClockStep, std::floor(mhz / kClockStep) * kClockStep);
