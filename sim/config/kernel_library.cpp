@@ -95,8 +95,15 @@ std::vector<TileShape> read_tiles(const JsonObject& root, std::string_view key) 
 }
 
 KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 7> kKeys = {
-      "name", "evidence", "source", "tiles", "sparse_tiles", "most_split_k", "sparse_most_split_k"};
+  constexpr std::array<std::string_view, 9> kKeys = {"name",
+                                                     "evidence",
+                                                     "source",
+                                                     "tiles",
+                                                     "sparse_tiles",
+                                                     "most_split_k",
+                                                     "sparse_most_split_k",
+                                                     "swizzle",
+                                                     "sparse_swizzle"};
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
@@ -106,6 +113,11 @@ KernelLibrarySpec read_library(const json& document, const std::string& file) {
   if (root.has("sparse_tiles")) {
     library.sparse_tiles = read_tiles(root, "sparse_tiles");
   }
+  const auto swizzle = [&](std::string_view key, int usual) {
+    return static_cast<int>(root.integer_or(key, usual, 1, kMaxTileExtent));
+  };
+  library.swizzle = swizzle("swizzle", library.swizzle);
+  library.sparse_swizzle = swizzle("sparse_swizzle", library.swizzle);
   library.most_split_k =
       static_cast<int>(root.integer_or("most_split_k", library.most_split_k, 1, kMaxSplitK));
   library.sparse_most_split_k =

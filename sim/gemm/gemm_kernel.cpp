@@ -230,9 +230,9 @@ std::int64_t GemmKernel::issued_macs() const {
 CtaTile GemmKernel::rasterise(std::int64_t cta) const {
   const std::int64_t per_slice = tiles_m() * tiles_n();
   const std::int64_t index = cta % per_slice;
-  const std::int64_t group = index / (kSwizzle * tiles_m());
-  const std::int64_t first_n = group * kSwizzle;
-  const std::int64_t width = std::min(kSwizzle, tiles_n() - first_n);
+  const std::int64_t group = index / (swizzle * tiles_m());
+  const std::int64_t first_n = group * swizzle;
+  const std::int64_t width = std::min<std::int64_t>(swizzle, tiles_n() - first_n);
   const std::int64_t in_group = index - first_n * tiles_m();
   const std::int64_t slices = cta / per_slice;
   return {slices / split_k, in_group / width, first_n + in_group % width, slices % split_k};
@@ -300,6 +300,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.library.cluster_ctas;
   }
+  kernel.swizzle = problem.sparse ? target.library.sparse_swizzle : target.library.swizzle;
   set_resources(kernel, overrides.stages, target);
   if (const auto why = misfit(kernel, target.sm)) {
     reason = *why;

@@ -42,6 +42,7 @@ struct GemmKernel {
   int cta_group = 1;
   /// Of warpgroups: CTAs of a cluster, which copy what they have in common once (TMA multicast).
   int cluster_ctas = 1;
+  int swizzle = 8;      ///< columns of tiles in a group of the rasterisation
   GemmShape cta_tile;   ///< k logical
   GemmShape warp_tile;  ///< k logical, that of one instruction
   int stages = 0;
@@ -106,11 +107,10 @@ struct GemmKernel {
   /// Throws InputError where 64 bits do not hold them.
   std::int64_t issued_macs() const;
 
-  /// Rasterisation: tile of CTA `cta`. Columns of tiles form groups of kSwizzle; within a group
+  /// Rasterisation: tile of CTA `cta`. Columns of tiles form groups of `swizzle`; within a group
   /// CTAs go across its columns, then on to the next row, and behind its last row to the next group
   /// (the thread block swizzle of CUTLASS), so that CTAs that run together share operand tiles.
   CtaTile rasterise(std::int64_t cta) const;
-  static constexpr std::int64_t kSwizzle = 8;
 
   /// Whether, while one k-tile is multiplied, the next one and a part of another are under way:
   /// three stages, which two CTAs that take turns on an SM have together. A short K needs no more

@@ -29,8 +29,8 @@ struct TileShape {
 struct KernelLibrarySpec {
   // Time that is not spent in the SMs.
   double launch_us = 0;            ///< from the end of a kernel to the first block of the next one
-  double host_us = 0;              ///< what the host takes for a launch into a stream
-  double sparse_host_us = 0;       ///< the same of a 2:4 kernel, whose library does more
+  double stream_us = 0;            ///< what a launch into a stream takes longer than one of a graph
+  double sparse_stream_us = 0;     ///< the same of a 2:4 kernel, whose library does more
   double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
 
   /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
@@ -42,6 +42,9 @@ struct KernelLibrarySpec {
   std::vector<TileShape> sparse_tiles;
   int most_split_k = 16;
   int sparse_most_split_k = 16;
+  /// Columns of tiles that CTAs go through together, row after row: 1 is column after column.
+  int swizzle = 8;
+  int sparse_swizzle = 8;
 
   const std::vector<TileShape>& tiles_for(bool sparse) const {
     return sparse && !sparse_tiles.empty() ? sparse_tiles : tiles;

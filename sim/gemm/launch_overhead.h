@@ -7,9 +7,9 @@
 
 namespace sptc::sim {
 
-/// Time of a launch beside the `in_sms_us` of its CTAs: from the kernel before to the first block,
-/// with split-K for the second kernel too; in a stream at least until the host has called again.
+/// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
+/// split-K for the second kernel too.
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const KernelLibrarySpec& library, double in_sms_us);
+                          const KernelLibrarySpec& library);
 
 }  // namespace sptc::sim

@@ -22,8 +22,8 @@ RasterPiece first_piece(const GemmKernel& kernel, std::int64_t begin, std::int64
   RasterPiece piece;
   piece.slice = begin / per_slice;
   const std::int64_t index = begin % per_slice;
-  piece.first_n = tile.tile_n / GemmKernel::kSwizzle * GemmKernel::kSwizzle;
-  piece.width = std::min(GemmKernel::kSwizzle, kernel.tiles_n() - piece.first_n);
+  piece.first_n = tile.tile_n / kernel.swizzle * kernel.swizzle;
+  piece.width = std::min<std::int64_t>(kernel.swizzle, kernel.tiles_n() - piece.first_n);
   piece.first = index - piece.first_n * kernel.tiles_m();
   piece.count = std::min(end - begin, piece.width * kernel.tiles_m() - piece.first);
   return piece;

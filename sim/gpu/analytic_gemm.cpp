@@ -101,8 +101,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
       std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
-  result.launch_us = launch_overhead_us(kernel, times, gpu.kernels,
-                                        static_cast<double>(result.cycles) / result.clock_mhz);
+  result.launch_us = launch_overhead_us(kernel, times, gpu.kernels);
   return result;
 }
 

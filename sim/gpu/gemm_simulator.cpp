@@ -96,8 +96,7 @@ class GemmSimulator::Impl {
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     keep_within_launch(result.budget);
-    result.launch_us = launch_overhead_us(kernel, form, spec_.kernels,
-                                          static_cast<double>(result.cycles) / result.clock_mhz);
+    result.launch_us = launch_overhead_us(kernel, form, spec_.kernels);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
