@@ -71,7 +71,8 @@ void check_family(const TileShape& tile, const JsonPlace& place) {
 }
 
 TileShape read_tile(const JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {"cta", "warp", "instruction", "cta_group"};
+  constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
+                                                     "bits"};
   object.allow_only(kKeys);
   const auto [cta_m, cta_n] = tile(object, "cta");
   const auto [warp_m, warp_n] = tile(object, "warp");
@@ -80,7 +81,13 @@ TileShape read_tile(const JsonObject& object) {
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  const TileShape shape{cta_m, cta_n, warp_m, warp_n, family(object), cta_group};
+  const TileShape shape{cta_m,
+                        cta_n,
+                        warp_m,
+                        warp_n,
+                        family(object),
+                        cta_group,
+                        static_cast<int>(object.integer_or("bits", 0, 4, 32))};
   check_family(shape, object.place());
   return shape;
 }

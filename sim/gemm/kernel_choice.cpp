@@ -60,6 +60,9 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   std::vector<GemmKernel> fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const TileShape& tile = tiles[i];
+    if (tile.bits != 0 && tile.bits != numerics::storage_bits(problem.dtype)) {
+      continue;
+    }
     if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
       continue;
     }

@@ -21,6 +21,7 @@ struct TileShape {
   int warp_m = 0, warp_n = 0;
   mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
   int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
+  int bits = 0;                                  ///< of the types that it is for; 0: all
 
   bool operator==(const TileShape&) const = default;
 };
