@@ -50,6 +50,7 @@ class GemmSimulator::Impl {
   ~Impl() {
     if (vcd_ != nullptr) {
       sc_core::sc_close_vcd_trace_file(vcd_);
+      remove_date(options_.vcd_file + ".vcd");
     }
   }
 
