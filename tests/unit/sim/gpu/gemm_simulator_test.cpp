@@ -452,6 +452,23 @@ TEST(GemmSimulator, WaveformsOfTwoRunsAreTheSame) {
   EXPECT_EQ(waveforms[0].find_first_not_of(" \n", date), waveforms[0].find("$end", date));
 }
 
+TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
+  const TemporaryDirectory directory;
+  for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
+    SCOPED_TRACE(name);
+    in_child<std::int64_t>(1, [&] {
+      GemmSimulator simulator(load_architecture(name).gpu, {GemmSimulator::Sms::kSampled, true,
+                                                            (directory.path() / name).string()});
+      expect_input_error(
+          [&] {
+            simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);
+          },
+          {"no waveform of", "--fidelity datapath"});
+      return std::vector<std::int64_t>{testing::Test::HasFailure()};
+    });
+  }
+}
+
 TEST(GemmSimulator, WindowsOfAConvolutionComeFromDramOnceWhereAllCtasAreResident) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   GemmSimulator simulator(gpu, {});
