@@ -40,7 +40,7 @@ constexpr int kInternalError = 3;
 void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
-  } else if (report.get_severity() == sc_core::SC_WARNING) {
+  } else if (report.get_severity() == sc_core::SC_WARNING && (actions & sc_core::SC_DISPLAY) != 0) {
     fmt::print(stderr, "sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg());
   }
 }

@@ -75,6 +75,10 @@ class SetReader {
     for (const VectorOutput& output : set_.outputs) {
       check(output);
     }
+    if (!object_.has("gpu")) {
+      require_extent("m", set_.operands.rows(), "rows of A");
+      require_extent("n", set_.operands.columns(), "columns of B");
+    }
     return std::move(set_);
   }
 
@@ -106,6 +110,15 @@ class SetReader {
 
   std::size_t extent(std::string_view key) const {
     return static_cast<std::size_t>(object_.integer(key, 1, kMaxExtentOfSet));
+  }
+
+  /// Where the json says how large D is, it says what the arrays say.
+  void require_extent(std::string_view key, std::size_t extent_of_arrays,
+                      std::string_view of) const {
+    if (object_.has(key) && extent(key) != extent_of_arrays) {
+      (object_.place() / key)
+          .fail(fmt::format("{} is not the {} {}", extent(key), extent_of_arrays, of));
+    }
   }
 
   DataType type(std::string_view key) const {
@@ -147,8 +160,10 @@ class SetReader {
     instruction.family = family->family;
     instruction.sparse = family->sparse;
     if (instruction.shape.k != object_.integer("k", 1, kMaxExtentOfSet) ||
-        instruction.a_type != type("a") || instruction.b_type != type("b")) {
-      object_.place().fail("k, a and b are not those of the qualifier");
+        instruction.a_type != type("a") || instruction.b_type != type("b") ||
+        (object_.has("c") && instruction.c_type() != type("c")) ||
+        (object_.has("d") && instruction.accumulator != type("d"))) {
+      object_.place().fail("k and the types are not those of the qualifier");
     }
     const mma::Target target = target_of(instruction);
     read_operands(instruction);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/verify/verify.h"
 
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
 #include "sim/verify/mma_batch.h"
 #include "sim/verify/vector_set.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -117,6 +121,11 @@ VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem:
     comparison.run();
     append(verified.instruction, output.instruction.ptx_name());
     append(verified.evidence, std::string(mma::name(comparison.rules().evidence)));
+  }
+  if (verified.elements == 0) {
+    throw InputError(fmt::format(
+        "{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
+        printable(file.string()), verified.contested));
   }
   return verified;
 }

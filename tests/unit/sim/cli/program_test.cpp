@@ -360,6 +360,13 @@ TEST_F(Program, LeavesNoFileBehindWhereItFails) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Program, RefusesAWaveformOfWgmmaInOneSentence) {
+  expect_refused(
+      {"gemm", "256", "256", "256", "--arch", "h100-sxm5-80gb", "--quiet", "--vcd", path("x.vcd")},
+      "no waveform of wgmma: only its time is simulated");
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(Program, SaysThatAWaveformDoesNotFitOnTheDisk) {
   const std::string out = directory.string() + ".out", err = directory.string() + ".err";
   constexpr rlim_t kDisk = 64 * 1024;
