@@ -379,6 +379,7 @@ TEST(LibraryCheck, TakesTheExactSumAndRefusesOneThatIsOff) {
 TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
   const std::filesystem::path kit = std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware";
   const auto shapes = read_gemm_shapes(kit / "shapes.csv");
+  EXPECT_EQ(read_gemm_shapes(kit / "pair_shapes.csv").size(), 12U);
   EXPECT_GE(shapes.size(), 10U);
   EXPECT_EQ(shapes[2].name, "bert_large_s384_b8: attn.qkv");
   for (const GemmShape& shape : shapes) {
