@@ -404,6 +404,8 @@ TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
                  "CSV names the same file");
   expect_refused({"validate", path("rows.csv"), "--plot", path("rows.csv")},
                  "CSV names the same file");
+  expect_refused({"validate", path("rows.csv"), "--rows", path("rows.csv")},
+                 "CSV names the same file");
   expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
   expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
   expect_refused({"run", path("w.csv"), "--vcd", path("w.csv")}, "TRACE names the same file");
