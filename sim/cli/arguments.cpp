@@ -26,13 +26,18 @@ bool parse_all(std::string_view text, Number& value) {
 
 }  // namespace
 
-std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
+                           std::int64_t max) {
   std::int64_t value = 0;
-  if (!parse_all(text, value) || value < 1 || value > max) {
-    throw InputError(
-        fmt::format("{} must be an integer from 1 to {}, not '{}'", what, max, printable(text)));
+  if (!parse_all(text, value) || value < min || value > max) {
+    throw InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min, max,
+                                 printable(text)));
   }
   return value;
+}
+
+std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+  return parse_integer(what, text, 1, max);
 }
 
 std::uint64_t parse_seed(const std::string& text) {

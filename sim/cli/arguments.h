@@ -12,6 +12,10 @@ namespace sptc::sim {
 
 // Values of command-line options. Each throws InputError "<what> must be ..., not '<text>'".
 
+/// An integer from `min` to `max`.
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
+                           std::int64_t max);
+
 /// An integer from 1 to `max`.
 std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
 

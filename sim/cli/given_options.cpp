@@ -24,7 +24,7 @@ struct NamedFile {
 };
 
 void add_files(const CLI::App& command, std::vector<NamedFile>& files) {
-  constexpr std::array<std::string_view, 3> kWritten{"--out", "--plot", "--vcd"};
+  constexpr std::array<std::string_view, 3> kWritten{"--out", "--rows", "--vcd"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     for (const std::string& value : option->results()) {

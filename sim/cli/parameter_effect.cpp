@@ -36,9 +36,9 @@ constexpr std::array<std::string_view, 15> kEventsOnly{
 constexpr std::array<std::string_view, 2> kMicrobenchOnly{"/sm/tensor_core/f64_multipliers",
                                                           "/sm/tensor_core/sub_byte_extra_cycles"};
 
-// Of profiles that validate reads: what ran around a launch, and on which operands.
-constexpr std::array<std::string_view, 2> kValidateOnly{"/kernels/sustained_zeros_percent",
-                                                        "/kernels/sustained_layer_percent"};
+// What ran around a launch of a profile, and on which operands.
+constexpr std::array<std::string_view, 2> kUnread{"/kernels/sustained_zeros_percent",
+                                                  "/kernels/sustained_layer_percent"};
 
 constexpr std::string_view kWgmmaInterval = "/sm/wgmma_interval_cycles";
 constexpr std::string_view kTcgen05Interval = "/sm/tcgen05_interval_cycles";
@@ -100,8 +100,8 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
       !may_be(spec, "variants", "sparse", "both") && !may_be(spec, "variants", "both", "both")) {
     return "dense weights have no metadata";
   }
-  if (contains(kValidateOnly, target)) {
-    return "only 'validate' knows what ran around a launch";
+  if (contains(kUnread, target)) {
+    return "nothing reads it";
   }
   if (target.starts_with("/kernels/sustained_") && !may_be(spec, "clock", "sustained", "boost")) {
     return "the option clock is not 'sustained'";

@@ -409,7 +409,7 @@ TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
   std::filesystem::create_symlink(path("w.csv"), path("link.csv"));
   expect_refused({"validate", path("rows.csv"), "--out", path("rows.csv")},
                  "CSV names the same file");
-  expect_refused({"validate", path("rows.csv"), "--plot", path("rows.csv")},
+  expect_refused({"validate", path("rows.csv"), "--rows", path("rows.csv")},
                  "CSV names the same file");
   expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
   expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
