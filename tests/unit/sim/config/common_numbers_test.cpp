@@ -164,6 +164,10 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
       }
       json without = document;
       without[pointer.parent_pointer()].erase(std::string(field.key));
+      if (field.key.starts_with("dram_refresh")) {  // the two stand together
+        without["memory"].erase("dram_refresh_ns");
+        without["memory"].erase("dram_refresh_interval_ns");
+      }
       EXPECT_NE(completed(without)[pointer]["value"], document[pointer]["value"])
           << entry.path() << ": " << pointer.to_string();
     }
