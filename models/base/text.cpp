@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,19 +34,53 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// From 0 to 1: edits as a share of the longer name, less for each of the first four letters that
+/// are the same (Jaro and Winkler's weight), for a name is more often wrong at its end.
+double dissimilarity(std::string_view a, std::string_view b) {
+  constexpr std::ptrdiff_t kPrefix = 4;
+  constexpr double kWeight = 0.1;
+  const auto same = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  const double longer = static_cast<double>(std::max({a.size(), b.size(), std::size_t{1}}));
+  return static_cast<double>(edit_distance(a, b)) / longer *
+         (1 - kWeight * static_cast<double>(std::min(same, kPrefix)));
+}
+
+/// At most `count` of `candidates`, nearest first.
+std::vector<std::string_view> nearest_names(std::string_view word,
+                                            std::span<const std::string_view> candidates,
+                                            std::size_t count) {
+  struct Ranked {
+    bool begins_otherwise;
+    double distance;
+    std::string_view name;
+  };
+  // The beginning of a name is more likely that name than a shorter one of similar letters.
+  const std::string lower_word = lower_case(word);
+  std::vector<Ranked> ranked;
+  for (const std::string_view name : candidates) {
+    const std::string lower_name = lower_case(name);
+    const bool begins = lower_name.starts_with(lower_word);
+    ranked.push_back(
+        {!begins,
+         begins ? static_cast<double>(lower_name.size()) : dissimilarity(lower_word, lower_name),
+         name});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& left, const Ranked& right) {
+    return std::pair(left.begins_otherwise, left.distance) <
+           std::pair(right.begins_otherwise, right.distance);
+  });
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
+    names.push_back(ranked[i].name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
-  // The beginning of a name is more likely that name than a shorter one of similar letters.
-  const std::string lower_word = lower_case(word);
-  const auto distance = [&lower_word](std::string_view name) {
-    const std::string lower_name = lower_case(name);
-    return std::pair(!lower_name.starts_with(lower_word), edit_distance(lower_word, lower_name));
-  };
-  const auto nearest =
-      std::min_element(candidates.begin(), candidates.end(),
-                       [&](auto left, auto right) { return distance(left) < distance(right); });
-  return nearest == candidates.end() ? std::string_view{} : *nearest;
+  const std::vector<std::string_view> nearest = nearest_names(word, candidates, 1);
+  return nearest.empty() ? std::string_view{} : nearest.front();
 }
 
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,

@@ -7,8 +7,9 @@
 
 namespace sptc {
 
-/// The shortest candidate that begins with `word`; else the one with the smallest edit distance to
-/// it; upper and lower case are alike. An empty view where there is no candidate.
+/// The shortest candidate that begins with `word`; else the one that differs from it by the fewest
+/// edits for its length, a common beginning weighing more; upper and lower case are alike. An empty
+/// view where there is no candidate.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "'word' (nearest valid: 'x'; allowed: a, b, c)" or "'word' (none is known)": the tail of every

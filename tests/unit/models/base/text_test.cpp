@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 4> kNames{"f16", "bf16", "tf32", "s8"};
 
 TEST(NearestName, IsTheOneWithTheFewestEdits) {
   EXPECT_EQ(nearest_name("tf23", kNames), "tf32");
-  EXPECT_EQ(nearest_name("b16", kNames), "f16");  // one edit to f16 and to bf16: the first
+  EXPECT_EQ(nearest_name("b16", kNames), "bf16");  // one edit as to f16, but of a longer name
   EXPECT_EQ(nearest_name("bfloat16", kNames), "bf16");
   EXPECT_EQ(nearest_name("s8", kNames), "s8");
 }
@@ -23,6 +23,22 @@ TEST(NearestName, IsTheShortestThatTheWordBegins) {
   EXPECT_EQ(nearest_name("A100", kCards), "a100-sxm4");
   constexpr std::array<std::string_view, 2> kTypes{"BF16", "F8_E4M3"};
   EXPECT_EQ(nearest_name("f8", kTypes), "F8_E4M3");
+}
+
+TEST(NearestName, BeginsLikeTheWordBeforeItIsShort) {
+  constexpr std::array<std::string_view, 6> kCards{"a100-sxm4-80gb", "a40",     "h100-pcie",
+                                                   "l40s",           "rtx4090", "v100-sxm2-16gb"};
+  EXPECT_EQ(nearest_name("a1000", kCards), "a100-sxm4-80gb");
+  EXPECT_EQ(nearest_name("a100-80gb", kCards), "a100-sxm4-80gb");
+  EXPECT_EQ(nearest_name("h100-pci3", kCards), "h100-pcie");
+  EXPECT_EQ(nearest_name("v10", kCards), "v100-sxm2-16gb");
+  EXPECT_EQ(nearest_name("v1000", kCards), "v100-sxm2-16gb");
+  EXPECT_EQ(nearest_name("a4", kCards), "a40");
+  EXPECT_EQ(nearest_name("a400", kCards), "a40");
+  EXPECT_EQ(nearest_name("l4o", kCards), "l40s");
+  EXPECT_EQ(nearest_name("40s", kCards), "l40s");
+  EXPECT_EQ(nearest_name("rtx-4090", kCards), "rtx4090");
+  EXPECT_EQ(nearest_name("4090", kCards), "rtx4090");
 }
 
 TEST(NearestName, OfNoCandidatesIsEmpty) {
