@@ -2,6 +2,7 @@
 #include "sim/cli/output.h"
 
 #include "models/base/error.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 
 #include <fmt/format.h>
@@ -59,10 +60,12 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   }
   ::close(file);
   ::unlink(probe.c_str());
+  announce_output(option, path);
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!path.empty()) {
+    require_no_input(path);
     write_file(path, text);
     return;
   }

@@ -7,8 +7,8 @@
 
 namespace sptc::sim {
 
-/// Throws InputError unless a file can be created at `path`, which `option` names. Called before
-/// the work begins.
+/// Throws InputError unless a file can be created at `path`, which `option` names, or where that
+/// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
 
 /// Writes `text` to stdout, or to `path` (beside it, then renamed) where it is not empty. Throws

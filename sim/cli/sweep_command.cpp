@@ -6,6 +6,8 @@
 #include "sim/cli/output.h"
 #include "sim/cli/parameter_effect.h"
 #include "sim/cli/sweep_point_runner.h"
+#include "sim/cli/sweep_progress_line.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/coordinator.h"
@@ -134,42 +136,6 @@ std::filesystem::path results_of(const Arguments& arguments) {
                               : arguments.db;
 }
 
-/// Draws the progress on a terminal, and prints a line now and then elsewhere.
-class SweepProgressLine {
- public:
-  explicit SweepProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~SweepProgressLine() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  SweepProgressLine(const SweepProgressLine&) = delete;
-  SweepProgressLine& operator=(const SweepProgressLine&) = delete;
-
-  void update(const SweepProgress& progress) {
-    constexpr double kSecondsBetweenLines = 30;
-    if (quiet_) {
-      return;
-    }
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", progress_line(progress));
-      std::fflush(stderr);
-      drawn_ = true;
-    } else if (progress.seconds >= next_line_) {
-      next_line_ = progress.seconds + kSecondsBetweenLines;
-      if (progress.seconds >= kSecondsBetweenLines) {
-        fmt::print(stderr, "{}\n", progress_line(progress));
-      }
-    }
-  }
-
- private:
-  bool quiet_;
-  bool terminal_;
-  bool drawn_ = false;
-  double next_line_ = 0;
-};
-
 void handle_stop_signals() {
   struct sigaction action {};
   action.sa_handler = request_stop;
@@ -253,6 +219,7 @@ int run(const Arguments& arguments) {
     throw InputError(
         fmt::format("{}: exists, and --no-resume was given", printable(job.file.string())));
   }
+  require_no_input(job.file);
   const SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
     return run_with_mpi(job.plan, job.runner, job.limits, [&](Executor& ranks) {
@@ -350,6 +317,9 @@ int merge(const Arguments& arguments) {
 int report_sweep(const Arguments& arguments) {
   const SweepReportFormat format = parse_sweep_report_format(arguments.format);
   if (!arguments.out.empty()) {
+    if (is_spec_of(arguments.db, arguments.out)) {
+      announce_input(arguments.out);
+    }
     require_writable("--out", arguments.out);
   }
   write_result(arguments.out, sweep_report(arguments.db, format));

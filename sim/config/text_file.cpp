@@ -2,6 +2,7 @@
 #include "sim/config/text_file.h"
 
 #include "models/base/error.h"
+#include "sim/config/file_use.h"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
   if (!stream) {
     throw InputError(shown + ": cannot be opened for reading");
   }
+  announce_input(path);
   const auto size = static_cast<std::uint64_t>(stream.tellg());
   if (size > max_bytes) {
     throw InputError(fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind",

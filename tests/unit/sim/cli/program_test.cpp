@@ -394,26 +394,6 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
 }
 
-TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
-  const std::string rows = "m,n,k,time_us_median\n64,64,64,3\n";
-  const std::string workload = "m,n,k\n64,64,64\n";
-  write("rows.csv", rows);
-  write("w.csv", workload);
-  std::filesystem::create_symlink(path("w.csv"), path("link.csv"));
-  expect_refused({"validate", path("rows.csv"), "--out", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"validate", path("rows.csv"), "--plot", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--vcd", path("w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("o"), "--vcd", path("o")},
-                 "--vcd names the same file");
-  EXPECT_EQ(read(path("rows.csv")), rows);
-  EXPECT_EQ(read(path("w.csv")), workload);
-  EXPECT_EQ(files(), 3u);
-}
-
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
   const std::string out = directory.string() + ".out";
   const std::string err = directory.string() + ".err";
