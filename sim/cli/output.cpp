@@ -104,12 +104,7 @@ void PendingFile::keep(std::string_view last_line) {
   if (!end) {
     throw InputError(fmt::format("{}: cannot be written whole", printable(path_.string())));
   }
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) {
-    throw InputError(
-        fmt::format("{}: cannot be written: {}", printable(path_.string()), error.message()));
-  }
+  put_in_place(temporary_, path_);
   pending = false;
 }
 

@@ -79,11 +79,31 @@ std::string printable(std::string_view text) {
 }
 
 std::filesystem::path behind_link(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
   std::error_code error;
-  const std::filesystem::path target = std::filesystem::is_symlink(path, error)
-                                           ? std::filesystem::canonical(path, error)
-                                           : std::filesystem::path();
-  return target.empty() ? path : target;
+  std::filesystem::path target = path;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    if (links == kMaxLinks) {
+      throw InputError(printable(path.string()) + ": this link leads back to itself");
+    }
+    target = target.parent_path() / std::filesystem::read_symlink(target);
+  }
+  return target;
+}
+
+void put_in_place(const std::filesystem::path& written, const std::filesystem::path& target) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const auto status = std::filesystem::status(target, error);
+  if (std::filesystem::exists(status)) {
+    std::filesystem::permissions(written, status.permissions() & perms::all, error);
+  }
+  std::filesystem::rename(written, target, error);
+  if (error) {
+    const std::string reason = error.message();
+    std::filesystem::remove(written, error);
+    throw InputError(printable(target.string()) + ": cannot be written: " + reason);
+  }
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
@@ -99,12 +119,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
       throw InputError(printable(path.string()) + ": cannot be written");
     }
   }
-  std::filesystem::rename(beside, target, error);
-  if (error) {
-    const std::string reason = error.message();
-    std::filesystem::remove(beside, error);
-    throw InputError(printable(path.string()) + ": cannot be written: " + reason);
-  }
+  put_in_place(beside, target);
 }
 
 }  // namespace sptc::sim

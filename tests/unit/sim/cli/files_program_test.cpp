@@ -98,6 +98,10 @@ TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByAllItsCommands) {
                 "--out " + path(name));
     expect_kept(sweep + " --db " + path(name), path(name));
   }
+  fs::create_symlink("united.sqlite", path("link"));
+  EXPECT_EQ(run("sweep merge " + results + " --out " + path("link")).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read(path("united.sqlite")), read(results));
 }
 
 TEST_F(FilesOfTheProgram, TwoResultsDoNotGoToOneFile) {
@@ -107,6 +111,49 @@ TEST_F(FilesOfTheProgram, TwoResultsDoNotGoToOneFile) {
   expect_refused("gemm 64 64 64 --out " + path("x") + " --vcd " + path("x"),
                  "--vcd " + path("x") + ": --out names the same file");
   EXPECT_FALSE(fs::exists(path("x")));
+}
+
+TEST_F(FilesOfTheProgram, ALinkToNoFileLeadsToTheOneThatIsWritten) {
+  const std::string gemm = "gemm 64 64 64 --fidelity analytic --format csv --out ";
+  fs::create_directory(path("below"));
+  fs::create_symlink("below/second", path("first"));
+  fs::create_symlink("target.csv", path("below/second"));
+  EXPECT_EQ(run(gemm + path("first")).exit_code, 0) << read(path("err"));
+  EXPECT_TRUE(fs::is_symlink(path("first")));
+  EXPECT_TRUE(fs::is_symlink(path("below/second")));
+  EXPECT_TRUE(read(path("below/target.csv")).starts_with("name,m,n,k"));
+  fs::create_symlink("none/target.csv", path("nowhere"));
+  expect_refused(gemm + path("nowhere"), "there is no directory");
+  EXPECT_TRUE(fs::is_symlink(path("nowhere")));
+}
+
+TEST_F(FilesOfTheProgram, ALoopOfLinksIsRefused) {
+  fs::create_symlink("a", path("b"));
+  fs::create_symlink("b", path("a"));
+  const std::string loop = path("a") + ": this link leads back to itself";
+  expect_refused("gemm 64 64 64 --fidelity analytic --out " + path("a"), loop);
+  expect_refused("gemm 64 64 64 --vcd " + path("a"), loop);
+  EXPECT_TRUE(fs::is_symlink(path("a")));
+}
+
+TEST_F(FilesOfTheProgram, AFileThatIsReplacedKeepsItsMode) {
+  using fs::perms;
+  for (const perms mode : {perms(0600), perms(0666), perms(0444)}) {
+    for (const char* name : {"x.json", "x.vcd"}) {
+      write(name, "old");
+      fs::permissions(path(name), mode);
+    }
+    ASSERT_EQ(
+        run("gemm 64 64 64 --fidelity datapath --out " + path("x.json") + " --vcd " + path("x.vcd"))
+            .exit_code,
+        0)
+        << read(path("err"));
+    for (const char* name : {"x.json", "x.vcd"}) {
+      EXPECT_EQ(fs::status(path(name)).permissions(), mode) << name;
+      EXPECT_GT(fs::file_size(path(name)), 100U);
+      fs::remove(path(name));
+    }
+  }
 }
 
 }  // namespace
