@@ -8,6 +8,7 @@
 #include "sim/cli/given_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/version.h"
 
 #include <CLI/CLI.hpp>
@@ -17,9 +18,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
-#include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +28,6 @@ namespace {
 
 using sptc::InputError;
 using sptc::sim::Command;
-
-constexpr int kBadInput = 2;
-constexpr int kInternalError = 3;
 
 // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
 [[maybe_unused]] const int kNoBanner = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
@@ -41,7 +38,8 @@ void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& acti
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
   } else if (report.get_severity() == sc_core::SC_WARNING) {
-    fmt::print(stderr, "sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg());
+    sptc::sim::write_message(
+        fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
   }
 }
 
@@ -166,7 +164,10 @@ int run(int argc, char** argv) {
     app.parse(joined_arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-      return app.exit(error);  // --help, --version
+      std::ostringstream text;  // of --help, --version
+      app.exit(error, text, text);
+      sptc::sim::write_result({}, text.str());
+      return 0;
     }
     refuse_extras(&app);
     throw InputError(error.what());
@@ -189,17 +190,11 @@ int run(int argc, char** argv) {
 
 int sc_main(int argc, char** argv) {
   sc_core::sc_report_handler::set_handler(on_report);
+  sptc::sim::open_closed_streams();
   sptc::sim::handle_interrupts();
   try {
     return run(argc, argv);
-  } catch (const InputError& error) {
-    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
-    return kBadInput;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "sptcsim: error: the machine has not enough memory for this run\n");
-    return kBadInput;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
-    return kInternalError;
+  } catch (...) {
+    return sptc::sim::report_exception();
   }
 }

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 
 #include <fmt/format.h>
 
@@ -20,8 +21,6 @@
 
 namespace sptc::sim {
 namespace {
-
-constexpr int kInterrupted = 130;
 
 // What the signal handler may look at: a fixed buffer and a flag.
 std::array<char, 4096> pending_path{};
@@ -106,6 +105,14 @@ void PendingFile::keep(std::string_view last_line) {
   }
   put_in_place(temporary_, path_);
   pending = false;
+}
+
+void open_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) {
+      ::open("/dev/null", O_RDONLY);  // gets the lowest number that is free
+    }
+  }
 }
 
 void handle_interrupts() {

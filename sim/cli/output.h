@@ -39,6 +39,10 @@ class PendingFile {
   std::string temporary_;
 };
 
+/// Opens what is closed of stdin, stdout and stderr, so that it cannot be written to: the next file
+/// that is opened would take its place, and what belongs to the stream.
+void open_closed_streams();
+
 /// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file; a file size
 /// limit is an error of the write, like a full disk.
 void handle_interrupts();

@@ -9,6 +9,7 @@
 #include "sim/cli/sweep_progress_line.h"
 #include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/version.h"
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/emit.h"
@@ -34,7 +35,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr int kInterrupted = 130;
 constexpr std::int64_t kMaxJobs = 1024;
 constexpr std::int64_t kMaxShards = 1000000;
 
@@ -148,15 +148,13 @@ void print_summary(const SweepProgress& progress, const SweepStore& store,
                    const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  fmt::print(
-      stderr,
+  write_message(fmt::format(
       "{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
       progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
-      progress.done, progress.seconds, rate, progress.reused, store.failures());
-  fmt::print(stderr, "{}\n",
-             progress.interrupted
-                 ? "the rest follows when the command is repeated"
-                 : fmt::format("results: {0}   (sptcsim sweep report {0})", file.string()));
+      progress.done, progress.seconds, rate, progress.reused, store.failures()));
+  write_message(progress.interrupted
+                    ? "the rest follows when the command is repeated\n"
+                    : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
 }
 
 /// What `run` was asked for, checked.
@@ -184,10 +182,10 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
                          stop_requested, [&](const SweepProgress& now) { line.update(now); });
   }
   if (!progress.interrupted && !store.finish()) {
-    fmt::print(stderr,
-               "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' "
-               "puts them in order\n",
-               job.file.string());
+    write_message(fmt::format(
+        "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
+        "them in order\n",
+        job.file.string()));
   }
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
@@ -309,8 +307,9 @@ int merge(const Arguments& arguments) {
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   Database merged = open_sweep(arguments.out);
   const std::size_t missing = missing_points(merged);
-  fmt::print(stderr, "{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
-             missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : "");
+  write_message(
+      fmt::format("{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
+                  missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
   return 0;
 }
 

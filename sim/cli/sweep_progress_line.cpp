@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sweep_progress_line.h"
 
-#include <fmt/format.h>
+#include "sim/report/message.h"
 
-#include <cstdio>
 #include <unistd.h>
 
 namespace sptc::sim {
@@ -13,7 +12,7 @@ SweepProgressLine::SweepProgressLine(bool quiet)
 
 SweepProgressLine::~SweepProgressLine() {
   if (drawn_) {
-    std::fputs("\r\033[K", stderr);
+    write_message("\r\033[K");
   }
 }
 
@@ -23,13 +22,12 @@ void SweepProgressLine::update(const SweepProgress& progress) {
     return;
   }
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", progress_line(progress));
-    std::fflush(stderr);
+    write_message("\r\033[K" + progress_line(progress));
     drawn_ = true;
   } else if (progress.seconds >= next_line_) {
     next_line_ = progress.seconds + kSecondsBetweenLines;
     if (progress.seconds >= kSecondsBetweenLines) {
-      fmt::print(stderr, "{}\n", progress_line(progress));
+      write_message(progress_line(progress) + "\n");
     }
   }
 }
