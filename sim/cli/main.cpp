@@ -29,8 +29,13 @@ namespace {
 using sptc::InputError;
 using sptc::sim::Command;
 
-// SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
-[[maybe_unused]] const int kNoBanner = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+// Before main(), which is SystemC's, and before the static objects of this program.
+[[gnu::constructor(101)]] void begin() {
+  sptc::sim::handle_interrupts();
+  sptc::sim::open_closed_streams();
+  // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+}
 
 /// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
 /// errors throw.
@@ -190,8 +195,6 @@ int run(int argc, char** argv) {
 
 int sc_main(int argc, char** argv) {
   sc_core::sc_report_handler::set_handler(on_report);
-  sptc::sim::open_closed_streams();
-  sptc::sim::handle_interrupts();
   try {
     return run(argc, argv);
   } catch (...) {

@@ -116,9 +116,20 @@ void open_closed_streams() {
 }
 
 void handle_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  on_interrupts(on_interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then an error of write()
+}
+
+void on_interrupts(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  struct sigaction before {};
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) {
+    ::sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 }  // namespace sptc::sim

@@ -43,8 +43,12 @@ class PendingFile {
 /// that is opened would take its place, and what belongs to the stream.
 void open_closed_streams();
 
-/// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file; a file size
-/// limit is an error of the write, like a full disk.
+/// SIGINT, SIGTERM and SIGHUP end the program with exit code 130 and remove the pending file; a
+/// file size limit is an error of the write, like a full disk.
 void handle_interrupts();
+
+/// Calls `handler` on SIGINT, SIGTERM and SIGHUP; the last is left alone where it is ignored, as
+/// nohup has it.
+void on_interrupts(void (*handler)(int));
 
 }  // namespace sptc::sim

@@ -137,10 +137,7 @@ std::filesystem::path results_of(const Arguments& arguments) {
 }
 
 void handle_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  on_interrupts(request_stop);
   std::signal(SIGPIPE, SIG_IGN);
 }
 

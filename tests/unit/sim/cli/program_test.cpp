@@ -397,20 +397,37 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
   const std::string out = directory.string() + ".out";
   const std::string err = directory.string() + ".err";
-  // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
-  const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
-                             path("x.json"), "--vcd", path("x.vcd")},
-                            out, err);
-  // The waveform under its temporary name: the program is at work.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
+    const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
+                               path("x.json"), "--vcd", path("x.vcd")},
+                              out, err);
+    // The waveform under its temporary name: the program is at work.
+    for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
+      ::usleep(100'000);
+    }
+    EXPECT_GT(files(), 0u);
+    ::kill(child, signal);
+    EXPECT_EQ(wait(child), 130) << signal;
+    EXPECT_EQ(files(), 0u) << signal;
+  }
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+}
+
+TEST_F(Program, IgnoresAHangUpThatItsParentIgnores) {
+  // As nohup starts it.
+  ::signal(SIGHUP, SIG_IGN);
+  const pid_t child = start({"gemm", "256", "256", "256", "--fidelity", "datapath", "--vcd",
+                             path("x.vcd"), "--out", path("x.json")},
+                            directory.string() + ".out", directory.string() + ".err");
+  ::signal(SIGHUP, SIG_DFL);
   for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
     ::usleep(100'000);
   }
-  EXPECT_GT(files(), 0u);
-  ::kill(child, SIGINT);
-  EXPECT_EQ(wait(child), 130);
-  EXPECT_EQ(files(), 0u);
-  std::filesystem::remove(out);
-  std::filesystem::remove(err);
+  ::kill(child, SIGHUP);
+  EXPECT_EQ(wait(child), 0);
+  EXPECT_TRUE(std::filesystem::exists(path("x.json")));
 }
 
 TEST_F(Program, RunsAWorkloadFromCsv) {
