@@ -300,6 +300,11 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--clock", "nan"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "-1410"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "1e999"}, "--clock must be");
+  for (const char* clock : {"0.999", "1e-300", "100001"}) {
+    expect_refused({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", clock},
+                   "a number of MHz from 1 to 100000, not '" + std::string(clock) + "'");
+  }
+  EXPECT_EQ(run({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", "1"}).exit_code, 0);
   expect_refused({"gemm", "1", "1", "1", "--tile", "128x128"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "1025x64x64"}, "from 1 to 1024");
