@@ -2,6 +2,7 @@
 #include "sim/config/text_file.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/config/file_use.h"
 
 #include <fmt/format.h>
@@ -24,10 +25,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return result;
-}
-
-bool continues_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
 }  // namespace
@@ -63,19 +60,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxBytes = 120;
-  constexpr std::size_t kAtEachEnd = (kMaxBytes - 3) / 2;
-  if (text.size() <= kMaxBytes) {
-    return escaped(text);
-  }
-  // Of a path the end matters most. No character of UTF-8 is cut in two.
-  std::size_t head = kAtEachEnd, tail = text.size() - kAtEachEnd;
-  while (head > 0 && continues_character(text[head])) {
-    --head;
-  }
-  while (tail < text.size() && continues_character(text[tail])) {
-    ++tail;
-  }
-  return escaped(text.substr(0, head)) + "..." + escaped(text.substr(tail));
+  return escaped(shortened(text, kMaxBytes));
 }
 
 std::filesystem::path behind_link(const std::filesystem::path& path) {

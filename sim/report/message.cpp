@@ -2,6 +2,7 @@
 #include "sim/report/message.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +21,13 @@ int report_exception() {
   try {
     throw;
   } catch (const InputError& error) {
-    write_message(fmt::format("sptcsim: error: {}\n", error.what()));
+    write_message(fmt::format("sptcsim: error: {}\n", bounded_message(error.what())));
     return kBadInput;
   } catch (const std::bad_alloc&) {
     write_message("sptcsim: error: the machine has not enough memory for this run\n");
     return kBadInput;
   } catch (const std::exception& error) {
-    write_message(fmt::format("sptcsim: internal error: {}\n", error.what()));
+    write_message(fmt::format("sptcsim: internal error: {}\n", bounded_message(error.what())));
     return kInternalError;
   }
 }

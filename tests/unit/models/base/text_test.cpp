@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace sptc {
 namespace {
@@ -54,6 +56,19 @@ TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
             "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
 }
 
+TEST(UnknownName, QuotesTheNearestThreeWhereManyAreAllowed) {
+  std::vector<std::string> names;
+  for (int i = 10; i < 70; ++i) {
+    names.push_back("/memory/number_" + std::to_string(i));
+  }
+  const std::vector<std::string_view> many(names.begin(), names.end());
+  EXPECT_EQ(unknown_name("/memory/number_7", many),
+            "'/memory/number_7' (nearest valid: '/memory/number_17', '/memory/number_27', "
+            "'/memory/number_37'; 60 are allowed)");
+  EXPECT_EQ(unknown_name("seven", many, "'/memory/number_17'"),
+            "'seven' (that is '/memory/number_17'; 60 are allowed)");
+}
+
 TEST(UnknownName, NamesWhatIsMeantByAnotherName) {
   EXPECT_EQ(unknown_name("int8", kNames, "'s8'"),
             "'int8' (that is 's8'; allowed: f16, bf16, tf32, s8)");
@@ -67,6 +82,27 @@ TEST(UnknownName, QuotesOnlyTheBeginningOfAHugeWord) {
   const std::string text = unknown_name(std::string(1'000'000, 'x'), kNames);
   EXPECT_LT(text.size(), 200U);
   EXPECT_NE(text.find("xxx...'"), std::string::npos);
+}
+
+TEST(BoundedMessage, HasLinesThatCanBeRead) {
+  EXPECT_EQ(bounded_message("one\ntwo"), "one\ntwo");
+  const std::string line(400, 'x');
+  EXPECT_EQ(bounded_message(line), line);
+  const std::string half(198, 'a'), end(198, 'b');
+  EXPECT_EQ(bounded_message(half + std::string(1'000'000, 'x') + end + "\n" + line),
+            half + "..." + end + "\n" + line);
+  EXPECT_EQ(bounded_message(half.substr(1) + "\u00e4" + line + "\u00e4" + end.substr(1)),
+            half.substr(1) + "..." + end.substr(1));
+}
+
+TEST(BoundedMessage, CountsWhatIsBeyondAHundredLines) {
+  std::string hundred;
+  for (int i = 0; i < 100; ++i) {
+    hundred += std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(bounded_message(hundred + "x\ny\nz"), hundred + "and 3 more");
+  EXPECT_EQ(bounded_message(hundred.substr(0, hundred.size() - 1)),
+            hundred.substr(0, hundred.size() - 1));
 }
 
 }  // namespace
