@@ -17,8 +17,10 @@
 #include <systemc>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -29,12 +31,24 @@ namespace {
 using sptc::InputError;
 using sptc::sim::Command;
 
+// What is destroyed where memory has run out needs some: modules of SystemC do.
+constexpr std::size_t kReserveBytes = 4 << 20;
+std::atomic<void*> reserve{nullptr};
+
+void on_out_of_memory() {
+  std::free(reserve.exchange(nullptr));
+  std::set_new_handler(nullptr);
+  throw std::bad_alloc();
+}
+
 // Before main(), which is SystemC's, and before the static objects of this program.
 [[gnu::constructor(101)]] void begin() {
   sptc::sim::handle_interrupts();
   sptc::sim::open_closed_streams();
   // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+  reserve = std::malloc(kReserveBytes);
+  std::set_new_handler(on_out_of_memory);
 }
 
 /// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
