@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
-constexpr double kMaxClockMhz = 100000;
+constexpr double kMinClockMhz = 1, kMaxClockMhz = 100000;
 
 /// All of `text` as a number; false where it is none or does not fit.
 template <typename Number>
@@ -57,10 +56,9 @@ ClockPolicy parse_clock(const std::string& text, std::string_view words) {
     return ClockPolicy::sustained();
   }
   double value = 0;
-  if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
-    throw InputError(
-        fmt::format("--clock must be {} or a number of MHz above 0 and at most {}, not '{}'", words,
-                    kMaxClockMhz, printable(text)));
+  if (!parse_all(text, value) || !(value >= kMinClockMhz && value <= kMaxClockMhz)) {
+    throw InputError(fmt::format("--clock must be {} or a number of MHz from {} to {}, not '{}'",
+                                 words, kMinClockMhz, kMaxClockMhz, printable(text)));
   }
   return ClockPolicy::fixed(value);
 }

@@ -22,7 +22,7 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
-/// "boost", "sustained", or a clock in MHz: a finite number above 0 and at most 100000. `words`:
+/// "boost", "sustained", or a clock in MHz: from 1 to 100000. `words`:
 /// those that the caller knows, for the message.
 ClockPolicy parse_clock(const std::string& text, std::string_view words);
 

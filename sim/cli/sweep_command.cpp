@@ -6,7 +6,10 @@
 #include "sim/cli/output.h"
 #include "sim/cli/parameter_effect.h"
 #include "sim/cli/sweep_point_runner.h"
+#include "sim/cli/sweep_progress_line.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/version.h"
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/emit.h"
@@ -32,7 +35,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr int kInterrupted = 130;
 constexpr std::int64_t kMaxJobs = 1024;
 constexpr std::int64_t kMaxShards = 1000000;
 
@@ -134,47 +136,8 @@ std::filesystem::path results_of(const Arguments& arguments) {
                               : arguments.db;
 }
 
-/// Draws the progress on a terminal, and prints a line now and then elsewhere.
-class SweepProgressLine {
- public:
-  explicit SweepProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~SweepProgressLine() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  SweepProgressLine(const SweepProgressLine&) = delete;
-  SweepProgressLine& operator=(const SweepProgressLine&) = delete;
-
-  void update(const SweepProgress& progress) {
-    constexpr double kSecondsBetweenLines = 30;
-    if (quiet_) {
-      return;
-    }
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", progress_line(progress));
-      std::fflush(stderr);
-      drawn_ = true;
-    } else if (progress.seconds >= next_line_) {
-      next_line_ = progress.seconds + kSecondsBetweenLines;
-      if (progress.seconds >= kSecondsBetweenLines) {
-        fmt::print(stderr, "{}\n", progress_line(progress));
-      }
-    }
-  }
-
- private:
-  bool quiet_;
-  bool terminal_;
-  bool drawn_ = false;
-  double next_line_ = 0;
-};
-
 void handle_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  on_interrupts(request_stop);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -182,15 +145,13 @@ void print_summary(const SweepProgress& progress, const SweepStore& store,
                    const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  fmt::print(
-      stderr,
+  write_message(fmt::format(
       "{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
       progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
-      progress.done, progress.seconds, rate, progress.reused, store.failures());
-  fmt::print(stderr, "{}\n",
-             progress.interrupted
-                 ? "the rest follows when the command is repeated"
-                 : fmt::format("results: {0}   (sptcsim sweep report {0})", file.string()));
+      progress.done, progress.seconds, rate, progress.reused, store.failures()));
+  write_message(progress.interrupted
+                    ? "the rest follows when the command is repeated\n"
+                    : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
 }
 
 /// What `run` was asked for, checked.
@@ -218,10 +179,10 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
                          stop_requested, [&](const SweepProgress& now) { line.update(now); });
   }
   if (!progress.interrupted && !store.finish()) {
-    fmt::print(stderr,
-               "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' "
-               "puts them in order\n",
-               job.file.string());
+    write_message(fmt::format(
+        "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
+        "them in order\n",
+        job.file.string()));
   }
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
@@ -253,6 +214,7 @@ int run(const Arguments& arguments) {
     throw InputError(
         fmt::format("{}: exists, and --no-resume was given", printable(job.file.string())));
   }
+  require_no_input(job.file);
   const SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
     return run_with_mpi(job.plan, job.runner, job.limits, [&](Executor& ranks) {
@@ -342,14 +304,18 @@ int merge(const Arguments& arguments) {
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   Database merged = open_sweep(arguments.out);
   const std::size_t missing = missing_points(merged);
-  fmt::print(stderr, "{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
-             missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : "");
+  write_message(
+      fmt::format("{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
+                  missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
   return 0;
 }
 
 int report_sweep(const Arguments& arguments) {
   const SweepReportFormat format = parse_sweep_report_format(arguments.format);
   if (!arguments.out.empty()) {
+    if (is_spec_of(arguments.db, arguments.out)) {
+      announce_input(arguments.out);
+    }
     require_writable("--out", arguments.out);
   }
   write_result(arguments.out, sweep_report(arguments.db, format));

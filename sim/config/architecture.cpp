@@ -423,7 +423,15 @@ std::vector<std::string> architecture_names() {
 
 std::filesystem::path config_directory() {
   const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
-  return directory != nullptr && *directory != '\0' ? directory : shipped_config_directory();
+  if (directory == nullptr || *directory == '\0') {
+    return shipped_config_directory();
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory, error)) {
+    throw InputError(
+        fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", printable(directory)));
+  }
+  return directory;
 }
 
 std::filesystem::path shipped_config_directory() {

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/base/run_events.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/kernel_estimate.h"
 #include "sim/gemm/packed_gemm.h"
@@ -47,7 +48,7 @@ class GemmSimulator::Impl {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
   ~Impl() {

@@ -208,7 +208,8 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     parts.push_back({printable(file.string()), open_sweep(file), {}, {}});
   }
   require_same_sweep(parts, mixed_builds);
-  const std::filesystem::path beside = out.string() + ".merging";
+  const std::filesystem::path target = behind_link(out);
+  const std::filesystem::path beside = target.string() + ".merging";
   std::error_code error;
   std::filesystem::remove(beside, error);
   std::size_t count = 0;
@@ -221,12 +222,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     std::filesystem::remove(beside, error);
     throw;
   }
-  std::filesystem::rename(beside, out, error);
-  if (error) {
-    const std::string reason = error.message();
-    std::filesystem::remove(beside, error);
-    throw InputError(printable(out.string()) + ": cannot be written: " + reason);
-  }
+  put_in_place(beside, target);
   return count;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/sweep/mpi_executor.h"
 
 #include "models/base/error.h"
+#include "sim/report/message.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/worker.h"
 
@@ -226,17 +227,12 @@ int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& 
     MpiExecutor executor(world);
     code = root(executor);
     // MPI_Finalize would wait for the dead, here and in each rank.
-    constexpr int kInterrupted = 130;
     if (code == kInterrupted || executor.any_lost()) {
       abort_all(code);
     }
     executor.finish();
-  } catch (const InputError& error) {
-    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
-    abort_all(2);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
-    abort_all(3);
+  } catch (...) {
+    abort_all(report_exception());
   }
   return code;
 }

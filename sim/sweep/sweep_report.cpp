@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/sweep/html_report.h"
+#include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
 #include "sim/trace/csv.h"
 
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -198,6 +200,16 @@ std::string sweep_report(const std::filesystem::path& results, SweepReportFormat
       break;
   }
   return markdown(table);
+}
+
+bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file) {
+  using nlohmann::json;
+  std::ifstream stream(file);
+  const json content = json::parse(stream, nullptr, false);
+  return content.is_object() &&
+         content ==
+             json::parse(open_sweep(results).value("SELECT value FROM sweep WHERE key = 'spec'"),
+                         nullptr, false);
 }
 
 }  // namespace sptc::sim

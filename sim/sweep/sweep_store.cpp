@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/digest.h"
@@ -91,6 +92,7 @@ Database open_sweep(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file, error)) {
     throw InputError(printable(file.string()) + ": no such file");
   }
+  announce_input(file);
   // What a sweep that was killed while it changed the head of the file has left half done is undone
   // first, which is writing.
   const bool half_done = std::filesystem::exists(file.string() + "-journal", error);

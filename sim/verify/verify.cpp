@@ -12,6 +12,7 @@
 #include <atomic>
 #include <exception>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 namespace sptc::sim {
@@ -155,7 +156,11 @@ VerifyResult verify(const std::filesystem::path& directory, Profile profile, Unk
   {
     std::vector<std::jthread> threads;
     for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-      threads.emplace_back(work);
+      try {
+        threads.emplace_back(work);
+      } catch (const std::system_error&) {
+        break;  // no more can be started: those that are there do all
+      }
     }
     work();
   }

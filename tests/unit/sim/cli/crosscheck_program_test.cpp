@@ -112,6 +112,16 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   EXPECT_EQ(report["fitting"][0]["cause"], "bit-of-d");
 }
 
+TEST_F(CrosscheckProgram, WritesNoReportOverTheOperandsOfAKernel) {
+  write_kernel(0x41800000);
+  for (const char* name : {"a.npy", "b.npy", "d.npy", "kernel.json"}) {
+    const auto before = fs::last_write_time(path(name));
+    expect_refused("--kernel " + path("kernel.json") + " --out " + path(name),
+                   "--out " + path(name) + ": this file is read, so it is not written over");
+    EXPECT_EQ(fs::last_write_time(path(name)), before);
+  }
+}
+
 TEST_F(CrosscheckProgram, ComparesWordsAndTimesOfAPublishedCapture) {
   const Outcome outcome = run((kCaptures / "a100").string() + " --format json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

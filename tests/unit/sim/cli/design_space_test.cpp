@@ -158,6 +158,22 @@ class DesignSpace : public ProgramFixture {
   std::map<std::pair<std::string, bool>, double> figures_;
 };
 
+TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
+  const auto narrow = [&](int bytes) {
+    std::ofstream(path("narrow.json")) << fmt::format(
+        R"({{"base": "a100-sxm4-80gb", "name": "narrow", "sm": {{"tensor_core": {{"dot_width_bytes":
+            {{"value": {}, "evidence": "assumed", "source": "a test"}}}}}}}})",
+        bytes);
+    return "gemm 64 64 64 --arch " + path("narrow.json");
+  };
+  expect_refused(narrow(1),
+                 "narrow.json: /sm/tensor_core/dot_width_bytes/value: must be a whole "
+                 "number from 2 to 4096, not 1");
+  for (const int bytes : {2, 3}) {
+    EXPECT_EQ(run(narrow(bytes)).exit_code, 0) << bytes;
+  }
+}
+
 TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
   for (const Change& change : changes()) {
     json before = json::object();

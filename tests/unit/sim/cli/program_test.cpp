@@ -324,6 +324,11 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--clock", "nan"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "-1410"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "1e999"}, "--clock must be");
+  for (const char* clock : {"0.999", "1e-300", "100001"}) {
+    expect_refused({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", clock},
+                   "a number of MHz from 1 to 100000, not '" + std::string(clock) + "'");
+  }
+  EXPECT_EQ(run({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", "1"}).exit_code, 0);
   expect_refused({"gemm", "1", "1", "1", "--tile", "128x128"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "1025x64x64"}, "from 1 to 1024");
@@ -425,43 +430,40 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
 }
 
-TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
-  const std::string rows = "m,n,k,time_us_median\n64,64,64,3\n";
-  const std::string workload = "m,n,k\n64,64,64\n";
-  write("rows.csv", rows);
-  write("w.csv", workload);
-  std::filesystem::create_symlink(path("w.csv"), path("link.csv"));
-  expect_refused({"validate", path("rows.csv"), "--out", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"validate", path("rows.csv"), "--rows", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--vcd", path("w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("o"), "--vcd", path("o")},
-                 "--vcd names the same file");
-  EXPECT_EQ(read(path("rows.csv")), rows);
-  EXPECT_EQ(read(path("w.csv")), workload);
-  EXPECT_EQ(files(), 3u);
-}
-
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
   const std::string out = directory.string() + ".out";
   const std::string err = directory.string() + ".err";
-  // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
-  const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
-                             path("x.json"), "--vcd", path("x.vcd")},
-                            out, err);
-  // The waveform under its temporary name: the program is at work.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
+    const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
+                               path("x.json"), "--vcd", path("x.vcd")},
+                              out, err);
+    // The waveform under its temporary name: the program is at work.
+    for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
+      ::usleep(100'000);
+    }
+    EXPECT_GT(files(), 0u);
+    ::kill(child, signal);
+    EXPECT_EQ(wait(child), 130) << signal;
+    EXPECT_EQ(files(), 0u) << signal;
+  }
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+}
+
+TEST_F(Program, IgnoresAHangUpThatItsParentIgnores) {
+  // As nohup starts it.
+  ::signal(SIGHUP, SIG_IGN);
+  const pid_t child = start({"gemm", "256", "256", "256", "--fidelity", "datapath", "--vcd",
+                             path("x.vcd"), "--out", path("x.json")},
+                            directory.string() + ".out", directory.string() + ".err");
+  ::signal(SIGHUP, SIG_DFL);
   for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
     ::usleep(100'000);
   }
-  EXPECT_GT(files(), 0u);
-  ::kill(child, SIGINT);
-  EXPECT_EQ(wait(child), 130);
-  EXPECT_EQ(files(), 0u);
-  std::filesystem::remove(out);
-  std::filesystem::remove(err);
+  ::kill(child, SIGHUP);
+  EXPECT_EQ(wait(child), 0);
+  EXPECT_TRUE(std::filesystem::exists(path("x.json")));
 }
 
 TEST_F(Program, RunsAWorkloadFromCsv) {

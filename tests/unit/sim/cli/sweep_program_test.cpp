@@ -267,7 +267,7 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
 TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
   const std::string whole = undisturbed();
   expect_refused({"report", path("whole.sqlite"), "--out", path("whole.sqlite")},
-                 "DB names the same file");
+                 "this file is read, so it is not written over");
   EXPECT_EQ(read(path("whole.sqlite")), whole);
 }
 

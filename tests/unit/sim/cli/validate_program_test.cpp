@@ -223,6 +223,25 @@ TEST_F(ValidateProgram, ExplainsWhatBoundsAGemm) {
   expect_refused(gemm + " --format csv", "--explain");
 }
 
+TEST_F(ValidateProgram, WhatChangesNoCycleSavesNothing) {
+  for (const char* arguments :
+       {"512 512 512", "4096 4096 4096 --clock sustained", "4096 4096 4096 --clock limited",
+        "512 512 512 --fidelity analytic", "8192 8192 640 --fidelity analytic --clock limited"}) {
+    const Outcome outcome =
+        run("gemm --check none --explain --format json " + std::string(arguments));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto operation = nlohmann::json::parse(outcome.out)["operations"][0];
+    for (const char* variant : {"dense", "sparse"}) {
+      for (const auto& [resource, saved] : operation[variant]["saved_if_twice_as_fast"].items()) {
+        if (saved.is_number()) {
+          EXPECT_TRUE(saved == 0.0 || std::abs(saved.get<double>()) > 1e-12)
+              << arguments << ", " << variant << ", " << resource << ": " << saved;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ValidateProgram, ExplainsASimulatedGemmWithWhatADesignTwiceAsFastTakes) {
   const std::string common =
       " --check none --variants dense --format json --tile 64x32x64 --stages 4 --split-k 5";

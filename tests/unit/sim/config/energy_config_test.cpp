@@ -95,6 +95,15 @@ TEST(EnergyConfig, EveryNumberHasEvidenceSourceAndWhereAssumedARange) {
                  {"/clock/floor_supply_v/evidence", "measured"});
 }
 
+TEST(EnergyConfig, ASectionThatIsMissingIsSaidOnce) {
+  for (const char* section : {"events", "static", "clock", "fixed_share", "area"}) {
+    json file = document("a100-sxm4-80gb");
+    ASSERT_EQ(file.erase(section), 1U) << section;
+    EXPECT_EQ(input_error_of([&] { parse_energy(file.dump(), "x.json"); }),
+              "x.json: top level: the key '" + std::string(section) + "' is missing");
+  }
+}
+
 TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   const auto set = [](const char* section, const char* key, const char* part, json value) {
     return [=](json& file) { file[section][key][part] = value; };
