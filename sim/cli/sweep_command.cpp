@@ -12,6 +12,7 @@
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
+#include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/time_estimate.h"
@@ -341,7 +342,7 @@ int merge(const Arguments& arguments) {
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   Database merged = open_sweep(arguments.out);
-  const std::size_t missing = missing_points(merged);
+  const std::size_t missing = read_entries(merged).missing(rows);
   fmt::print(stderr, "{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
              missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : "");
   return 0;

@@ -94,6 +94,8 @@ Statement::Type Statement::type(int column) const {
       return Type::kInteger;
     case SQLITE_FLOAT:
       return Type::kReal;
+    case SQLITE_BLOB:
+      return Type::kBlob;
     default:
       return Type::kText;
   }
@@ -123,6 +125,7 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(printab
     fail(file_, code, opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened));
   }
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
 }
 
 void Database::Close::operator()(sqlite3* database) const {
