@@ -36,6 +36,18 @@ constexpr int kBusyMilliseconds = 10000;
   }
 }
 
+/// A pipe would be waited for: SQLite opens the file and, beside it, what a killed program left.
+void require_regular(const std::filesystem::path& file) {
+  for (const char* const end : {"", "-journal", "-wal"}) {
+    const std::filesystem::path part = file.string() + end;
+    std::error_code error;
+    const auto status = std::filesystem::status(part, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      throw InputError(printable(part.string()) + ": not a regular file");
+    }
+  }
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -117,6 +129,7 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(printab
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  require_regular(file);
   sqlite3* opened = nullptr;
   // A connection is used by one thread: no locks for each value.
   const int code = sqlite3_open_v2(file.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -173,6 +174,23 @@ TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
     EXPECT_EQ(sweep(merge).exit_code, 0);
     EXPECT_EQ(read(path("m" + std::to_string(shards))), whole);
     expect_refused(merge, "exists");
+  }
+}
+
+TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
+  undisturbed();
+  for (const char* const end : {"", "-journal", "-wal"}) {
+    const std::string db = path(std::string("p") + end + ".sqlite");
+    if (*end != '\0') {
+      std::filesystem::copy_file(path("whole.sqlite"), db);
+    }
+    const std::string pipe = db + end;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int held = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // so that no reader waits for ever
+    expect_refused({"report", db}, pipe + ": not a regular file");
+    expect_refused({"merge", db, "--out", path("m")}, pipe + ": not a regular file");
+    expect_refused({path("s.json"), "--db", db}, pipe + ": not a regular file");
+    ::close(held);
   }
 }
 
