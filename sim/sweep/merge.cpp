@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <set>
+#include <unistd.h>
 #include <utility>
 
 namespace sptc::sim {
@@ -186,7 +187,9 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     parts.emplace_back(file);
   }
   require_same_sweep(parts, mixed_builds);
-  const std::filesystem::path beside = out.string() + ".merging";
+  const std::filesystem::path target = behind_link(out);
+  // Of this process alone: another merge may write the same results.
+  const std::filesystem::path beside = fmt::format("{}.{}.merging", target.string(), ::getpid());
   std::error_code error;
   std::filesystem::remove(beside, error);
   std::size_t count = 0;
@@ -199,7 +202,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     std::filesystem::remove(beside, error);
     throw;
   }
-  std::filesystem::rename(beside, out, error);
+  std::filesystem::rename(beside, target, error);
   if (error) {
     const std::string reason = error.message();
     std::filesystem::remove(beside, error);

@@ -177,6 +177,29 @@ TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
   }
 }
 
+TEST_F(SweepProgram, AMergeLeavesTheFilesOfAnotherOneToTheSameResultsAlone) {
+  const std::string whole = undisturbed();
+  write("m.merging", "of another merge");
+  std::vector<pid_t> merges;
+  for (int i = 0; i < 4; ++i) {
+    merges.push_back(start({"merge", path("whole.sqlite"), "--out", path("m")}));
+  }
+  for (const pid_t merge : merges) {
+    const int code = wait(merge);
+    EXPECT_TRUE(code == 0 || (code == 2 && read(path("m")) == whole)) << code;
+  }
+  EXPECT_EQ(read(path("m")), whole);
+  EXPECT_EQ(read(path("m.merging")), "of another merge");
+}
+
+TEST_F(SweepProgram, ResultsBehindALinkStayBehindIt) {
+  const std::string whole = undisturbed();
+  std::filesystem::create_symlink(path("target.sqlite"), path("link.sqlite"));
+  EXPECT_EQ(sweep({path("s.json"), "--db", path("link.sqlite")}).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.sqlite")));
+  EXPECT_EQ(read(path("target.sqlite")), whole);
+}
+
 TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
   undisturbed();
   for (const char* const end : {"", "-journal", "-wal"}) {
