@@ -47,6 +47,10 @@ class ConditionParser {
     return target_.nodes_.size() - 1;
   }
 
+  /// The operand is parsed first: what throws inside the braces of a node makes GCC 12 destroy a
+  /// part of it that is gone.
+  std::size_t add_unary(Kind kind, std::size_t operand) { return add({kind, 0, {}, operand}); }
+
   void skip_space() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
       ++at_;
@@ -95,7 +99,7 @@ class ConditionParser {
     return chain([&] { return negation(); }, {{"and", Kind::kAnd}});
   }
   std::size_t negation() {
-    return accept("not") ? add({Kind::kNot, 0, {}, negation()}) : comparison();
+    return accept("not") ? add_unary(Kind::kNot, negation()) : comparison();
   }
   std::size_t comparison() {
     return chain([&] { return sum(); }, {{"<=", Kind::kLessEqual},
@@ -119,7 +123,7 @@ class ConditionParser {
     }
     std::size_t result = 0;
     if (accept("-")) {
-      result = add({Kind::kNegate, 0, {}, unary()});
+      result = add_unary(Kind::kNegate, unary());
     } else if (accept("(")) {
       result = either();
       if (!accept(")")) {

@@ -39,6 +39,8 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   refused("", "an operand is missing");
   refused("smss > 3", "unknown axis 'smss'");
   refused("sms >", "an operand is missing");
+  refused("not", "in 'not': an operand is missing at the end");
+  refused("1 + -", "in '1 + -': an operand is missing at the end");
   refused("(sms > 3", "a ')' is missing");
   refused("sms > 3)", "')' is not expected");
   refused("sms ? 3", "is not expected");
