@@ -212,6 +212,28 @@ double Condition::number(std::size_t node, const Lookup& axis) const {
   return value.number;
 }
 
+double Condition::arithmetic(Kind kind, double left, double right) const {
+  const auto finite = [&](char sign, double result) {
+    if (!std::isfinite(result)) {
+      place_.fail(fmt::format("in '{}': {} {} {} is no finite number", printable(text_), left, sign,
+                              right));
+    }
+    return result;
+  };
+  switch (kind) {
+    case Kind::kMultiply:
+      return finite('*', left * right);
+    case Kind::kDivide:
+      return finite('/', left / right);
+    case Kind::kRemainder:
+      return finite('%', std::fmod(left, right));
+    case Kind::kAdd:
+      return finite('+', left + right);
+    default:
+      return finite('-', left - right);
+  }
+}
+
 bool Condition::compare(const Node& node, const Lookup& axis) const {
   const Value left = evaluate(node.left, axis);
   const Value right = evaluate(node.right, axis);
@@ -258,15 +280,11 @@ Condition::Value Condition::evaluate(std::size_t index, const Lookup& axis) cons
     case Kind::kNot:
       return {false, double(left() == 0), {}};
     case Kind::kMultiply:
-      return {false, left() * right(), {}};
     case Kind::kDivide:
-      return {false, left() / right(), {}};
     case Kind::kRemainder:
-      return {false, std::fmod(left(), right()), {}};
     case Kind::kAdd:
-      return {false, left() + right(), {}};
     case Kind::kSubtract:
-      return {false, left() - right(), {}};
+      return {false, arithmetic(node.kind, left(), right()), {}};
     case Kind::kAnd:
       return {false, double(left() != 0 && right() != 0), {}};
     case Kind::kOr:

@@ -52,5 +52,18 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   refused(std::string(200, '(') + "1" + std::string(200, ')'), "nested deeper");
 }
 
+TEST(Condition, RefusesArithmeticWithoutAFiniteResultAndSaysWhere) {
+  const auto refused = [](std::string_view text, std::string_view problem) {
+    EXPECT_EQ(input_error_of([&] { holds(text); }),
+              std::string("spec.json: /where: in '").append(text).append("': ").append(problem));
+  };
+  refused("1/0 == 1", "1 / 0 is no finite number");
+  refused("0/0 != 0", "0 / 0 is no finite number");
+  refused("sms % (sms - 54) == 0", "54 % 0 is no finite number");
+  refused("1e308 * 10 > 1", "1e+308 * 10 is no finite number");
+  refused("1e308 + 1e308 > 1", "1e+308 + 1e+308 is no finite number");
+  EXPECT_FALSE(holds("sms != 54 and 1 / (sms - 54) > 0")) << "what `and` guards is not computed";
+}
+
 }  // namespace
 }  // namespace sptc::sim
