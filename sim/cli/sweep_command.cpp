@@ -62,6 +62,7 @@ struct Arguments {
   std::vector<std::string> parts;
 };
 
+/// A plan with a point at least.
 SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) {
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 4> kCommands{"plan", "merge", "report", "emit"};
@@ -93,7 +94,12 @@ SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) 
       }
     }
   }
-  return SweepPlan(std::move(spec), std::string(program_version()));
+  SweepPlan plan(std::move(spec), std::string(program_version()));
+  if (plan.empty()) {
+    JsonPlace{printable(file), "/where"}.fail(
+        fmt::format("leaves none of the {} points", plan.product()));
+  }
+  return plan;
 }
 
 std::size_t parse_jobs(const std::string& text) {
@@ -230,22 +236,8 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
   return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
-/// Before there is a file of results: throws where no point is left, or no condition can say.
-void require_points(const SweepPlan& plan) {
-  bool any = false;
-  plan.for_each([&](std::uint64_t) {
-    any = true;
-    return false;
-  });
-  if (!any) {
-    JsonPlace{printable(plan.spec().file.string()), "/where"}.fail(
-        fmt::format("leaves none of the {} points", plan.product()));
-  }
-}
-
 int run(const Arguments& arguments) {
   Job job(arguments);
-  require_points(job.plan);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");

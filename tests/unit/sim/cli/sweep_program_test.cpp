@@ -298,6 +298,9 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   write("none.json", with_condition("sms > 2"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")},
                  "/where: leaves none of the 2 points");
+  expect_refused({"plan", path("none.json")}, "/where: leaves none of the 2 points");
+  expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"},
+                 "/where: leaves none of the 2 points");
   write("none.json", with_condition("sms == 'x'"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")}, "the word 'x' is compared");
   EXPECT_FALSE(std::filesystem::exists(path("none.sqlite")));
