@@ -56,8 +56,7 @@ void on_out_of_memory() {
 void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
-  } else if (report.get_severity() == sc_core::SC_WARNING &&
-             (actions & sc_core::SC_DISPLAY) != 0) {
+  } else if (report.get_severity() == sc_core::SC_WARNING && (actions & sc_core::SC_DISPLAY) != 0) {
     sptc::sim::write_message(
         fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
   }

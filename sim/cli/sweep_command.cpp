@@ -15,6 +15,7 @@
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
+#include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/time_estimate.h"
@@ -63,6 +64,7 @@ struct Arguments {
   std::vector<std::string> parts;
 };
 
+/// A plan with a point at least.
 SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) {
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 4> kCommands{"plan", "merge", "report", "emit"};
@@ -94,7 +96,12 @@ SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) 
       }
     }
   }
-  return SweepPlan(std::move(spec), std::string(program_version()));
+  SweepPlan plan(std::move(spec), std::string(program_version()));
+  if (plan.empty()) {
+    JsonPlace{printable(file), "/where"}.fail(
+        fmt::format("leaves none of the {} points", plan.product()));
+  }
+  return plan;
 }
 
 std::size_t parse_jobs(const std::string& text) {
@@ -190,22 +197,8 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
   return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
-/// Before there is a file of results: throws where no point is left, or no condition can say.
-void require_points(const SweepPlan& plan) {
-  bool any = false;
-  plan.for_each([&](std::uint64_t) {
-    any = true;
-    return false;
-  });
-  if (!any) {
-    JsonPlace{printable(plan.spec().file.string()), "/where"}.fail(
-        fmt::format("leaves none of the {} points", plan.product()));
-  }
-}
-
 int run(const Arguments& arguments) {
   Job job(arguments);
-  require_points(job.plan);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
@@ -303,7 +296,7 @@ int merge(const Arguments& arguments) {
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   Database merged = open_sweep(arguments.out);
-  const std::size_t missing = missing_points(merged);
+  const std::size_t missing = read_entries(merged).missing(rows);
   write_message(
       fmt::format("{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
                   missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
