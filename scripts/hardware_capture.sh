@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures the GPU of this machine: builds the kernels for it in build/hardware, runs everything (8 minutes), and writes one
+# Measures the GPU of this machine: builds the kernels for it in build/hardware, runs everything (16 minutes), and writes one
 # capture directory (tests/hardware/CAPTURE.md) and a .tar.gz of it, which `sptcsim crosscheck` compares with the simulator.
 # The GPU is one from Turing on (Volta with a CUDA 12 toolkit). Needs the driver, nvcc 12.0 (GPUs from Ada on: 12.4), a C++20
 # compiler, CMake 3.25, and the headers of fmt, nlohmann-json, CLI11 and Highway (scripts/install_dependencies.sh hardware);
@@ -11,7 +11,7 @@
 #   hardware_capture.sh [--quick] [--out DIRECTORY] [--gpu N] [-j N] [-- OPTIONS OF hardware_capture]
 #   hardware_capture.sh --bundle FILE.tar.gz [-j N]
 #
-#   --quick           two minutes in place of eight
+#   --quick           four minutes in place of sixteen
 #   --out DIRECTORY   of the capture (default captures/<GPU>-<date>)
 #   --gpu N           the GPU that nvidia-smi lists as N (default: the first of CUDA_VISIBLE_DEVICES, else 0)
 #   -j N              compile jobs (default: all processors)
@@ -168,7 +168,7 @@ make_bundle() {
   cp "$root/build/hardware-bundle/hardware_capture" "$to/bin/"
   cp "$root/scripts/hardware_capture.sh" "$to/scripts/"
   cp "$root/LICENSE" "$to/"
-  cp "$root"/tests/hardware/{probes.json,shapes.csv,CAPTURE.md} "$to/tests/hardware/"
+  cp "$root"/tests/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md} "$to/tests/hardware/"
   cp -r "$root/tests/golden/numerics" "$to/tests/golden/"
   commit_of_tree > "$to/commit"
   { tar -C "$stage" -czf "$bundle.part" sptcsim-hardware && mv "$bundle.part" "$bundle"; } ||

@@ -6,7 +6,7 @@ Trees that know shape, kernel and simulated time of the rows of some models are 
 come nearer than the closed form does, no rule of these features is worth a look. With every second row of the held-out
 model known, too, they say what the rows themselves could teach. Needs scikit-learn (Debian: python3-sklearn).
 
-    sptcsim validate gemm_f16.csv --arch a100-sxm4-80gb --rows rows.csv     # header m, n, k, time_us_median, source
+    sptcsim validate gemm_f16.csv --fidelity analytic --rows rows.csv     # header m, n, k, time_us_median, source
     scripts/residual_trees.py rows.csv [--held-out internlm]
 """
 import argparse

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,37 +34,125 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace
+/// From 0 to 1: edits as a share of the longer name, less for each of the first four letters that
+/// are the same (Jaro and Winkler's weight), for a name is more often wrong at its end.
+double dissimilarity(std::string_view a, std::string_view b) {
+  constexpr std::ptrdiff_t kPrefix = 4;
+  constexpr double kWeight = 0.1;
+  const auto same = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  const double longer = static_cast<double>(std::max({a.size(), b.size(), std::size_t{1}}));
+  return static_cast<double>(edit_distance(a, b)) / longer *
+         (1 - kWeight * static_cast<double>(std::min(same, kPrefix)));
+}
 
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+/// At most `count` of `candidates`, nearest first.
+std::vector<std::string_view> nearest_names(std::string_view word,
+                                            std::span<const std::string_view> candidates,
+                                            std::size_t count) {
+  struct Ranked {
+    bool begins_otherwise;
+    double distance;
+    std::string_view name;
+  };
   // The beginning of a name is more likely that name than a shorter one of similar letters.
   const std::string lower_word = lower_case(word);
-  const auto distance = [&lower_word](std::string_view name) {
+  std::vector<Ranked> ranked;
+  for (const std::string_view name : candidates) {
     const std::string lower_name = lower_case(name);
-    return std::pair(!lower_name.starts_with(lower_word), edit_distance(lower_word, lower_name));
-  };
-  const auto nearest =
-      std::min_element(candidates.begin(), candidates.end(),
-                       [&](auto left, auto right) { return distance(left) < distance(right); });
-  return nearest == candidates.end() ? std::string_view{} : *nearest;
+    const bool begins = lower_name.starts_with(lower_word);
+    ranked.push_back(
+        {!begins,
+         begins ? static_cast<double>(lower_name.size()) : dissimilarity(lower_word, lower_name),
+         name});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& left, const Ranked& right) {
+    return std::pair(left.begins_otherwise, left.distance) <
+           std::pair(right.begins_otherwise, right.distance);
+  });
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
+    names.push_back(ranked[i].name);
+  }
+  return names;
+}
+
+/// "a, b, c", each between `quote`s.
+std::string joined(std::span<const std::string_view> names, std::string_view quote) {
+  std::string text;
+  for (const std::string_view name : names) {
+    text.append(text.empty() ? "" : ", ").append(quote).append(name).append(quote);
+  }
+  return text;
+}
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::string shortened(std::string_view text, std::size_t max_bytes) {
+  constexpr std::string_view kGap = "...";
+  if (text.size() <= max_bytes) {
+    return std::string(text);
+  }
+  const std::size_t at_each_end = (max_bytes - kGap.size()) / 2;
+  std::size_t head = at_each_end, tail = text.size() - at_each_end;
+  while (head > 0 && continues_character(text[head])) {
+    --head;
+  }
+  while (tail < text.size() && continues_character(text[tail])) {
+    ++tail;
+  }
+  return std::string(text.substr(0, head)).append(kGap).append(text.substr(tail));
+}
+
+std::string bounded_message(std::string_view message) {
+  constexpr std::size_t kMaxLineBytes = 400;
+  constexpr std::size_t kMaxLines = 100;
+  std::string text;
+  for (std::size_t lines = 0; lines < kMaxLines; ++lines) {
+    const std::size_t end = message.find('\n');
+    text += shortened(message.substr(0, end), kMaxLineBytes);
+    if (end == std::string_view::npos) {
+      return text;
+    }
+    text += '\n';
+    message.remove_prefix(end + 1);
+  }
+  const auto left = std::count(message.begin(), message.end(), '\n') + 1;
+  return text + "and " + std::to_string(left) + " more";
+}
+
+std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::vector<std::string_view> nearest = nearest_names(word, candidates, 1);
+  return nearest.empty() ? std::string_view{} : nearest.front();
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain = lower_case(name);
+  std::erase_if(plain, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  return plain;
 }
 
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
                          std::string_view meant) {
   // A hostile file may hold a name of megabytes: quote its beginning only.
   constexpr std::size_t kQuoted = 60;
+  constexpr std::size_t kMaxListed = 240, kNearest = 3;
   const std::string_view quoted = word.substr(0, kQuoted);
-  std::string text = "'" + std::string(quoted) + (word.size() > kQuoted ? "...'" : "'");
+  const std::string text = "'" + std::string(quoted) + (word.size() > kQuoted ? "...'" : "'");
   if (allowed.empty()) {
     return text + " (none is known)";
   }
-  text += meant.empty() ? " (nearest valid: '" + std::string(nearest_name(quoted, allowed)) + "'"
-                        : " (that is " + std::string(meant);
-  text += "; allowed: ";
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::string(allowed[i]);
-  }
-  return text + ")";
+  const std::string list = joined(allowed, "");
+  const bool short_list = list.size() <= kMaxListed;
+  const std::string nearest =
+      meant.empty() ? "nearest valid: " +
+                          joined(nearest_names(quoted, allowed, short_list ? 1 : kNearest), "'")
+                    : "that is " + std::string(meant);
+  return text + " (" + nearest + "; " +
+         (short_list ? "allowed: " + list : std::to_string(allowed.size()) + " are allowed") + ")";
 }
 
 }  // namespace sptc

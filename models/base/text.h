@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace sptc {
 
-/// The shortest candidate that begins with `word`; else the one with the smallest edit distance to
-/// it; upper and lower case are alike. An empty view where there is no candidate.
+/// `text`, of which the middle is left out where it has more than `max_bytes`: of a path the end
+/// matters most. No character of UTF-8 is cut in two.
+std::string shortened(std::string_view text, std::size_t max_bytes);
+
+/// A message that a reader gets to its end, whatever it quotes: lines of more than 400 bytes are
+/// shortened, and of more than 100 lines the rest are counted.
+std::string bounded_message(std::string_view message);
+
+/// The shortest candidate that begins with `word`; else the one that differs from it by the fewest
+/// edits for its length, a common beginning weighing more; upper and lower case are alike. An empty
+/// view where there is no candidate.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "'word' (nearest valid: 'x'; allowed: a, b, c)" or "'word' (none is known)": the tail of every
-/// "unknown name" message. `meant`: what `word` is another name of, said
+/// "unknown name" message. Of names too many for one sentence it says the nearest three: "'word'
+/// (nearest valid: 'x', 'y', 'z'; 60 are allowed)". `meant`: what `word` is another name of, said
 /// instead of the nearest.
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
                          std::string_view meant = {});
+
+/// `name` for comparisons: lower case, without blanks, hyphens and underscores.
+std::string plain_name(std::string_view name);
 
 }  // namespace sptc

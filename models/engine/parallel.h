@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace sptc::engine {
 
 /// Calls body(begin, end) for consecutive ranges that together are [0, rows), each on a thread of
-/// its own. Results must not depend on the split. Rethrows the first exception.
+/// its own, or on this one where no more can be started. Results must not depend on the split.
+/// Rethrows the first exception.
 template <typename Body>
 void for_row_ranges(std::size_t rows, int threads, Body body) {
   const auto count = std::min(static_cast<std::size_t>(threads), std::max<std::size_t>(rows, 1));
@@ -21,21 +23,25 @@ void for_row_ranges(std::size_t rows, int threads, Body body) {
   // Whole pairs of rows: kernels take two at once.
   const std::size_t share = ((rows + count - 1) / count + 1) / 2 * 2;
   std::vector<std::exception_ptr> errors(count);
-  std::vector<std::thread> workers;
+  std::vector<std::jthread> workers;
+  workers.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = std::min(i * share, rows);
     const std::size_t end = std::min(begin + share, rows);
-    workers.emplace_back([&body, &error = errors[i], begin, end] {
+    const auto work = [&body, &error = errors[i], begin, end] {
       try {
         body(begin, end);
       } catch (...) {
         error = std::current_exception();
       }
-    });
+    };
+    try {
+      workers.emplace_back(work);
+    } catch (const std::system_error&) {
+      work();
+    }
   }
-  for (std::thread& worker : workers) {
-    worker.join();
-  }
+  workers.clear();  // joins
   for (const std::exception_ptr& error : errors) {
     if (error) {
       std::rethrow_exception(error);

@@ -73,7 +73,7 @@ struct OperandWords {
   std::uint32_t a[kRows][8];        ///< row-major; 16 or 32 bytes per row
   std::uint32_t b[kCols][16];       ///< column-major; 16, 32 or 64 bytes per column
   std::uint32_t c[kRows][kCols];    ///< one accumulator per word
-  std::uint8_t nibbles[kRows][16];  ///< metadata per row and group; sparse only
+  std::uint8_t nibbles[kRows][16];  ///< sparse: metadata per row and group; unset past its groups
 };
 
 /// Wire fetch -> selector: decoded operands of one instruction.
@@ -81,7 +81,7 @@ struct FetchedOperands {
   Numbers<kRows, kMaxCompressedK> a;
   Numbers<kMaxLogicalK, kCols> b;
   Accumulators c;
-  std::uint8_t nibbles[kRows][16];
+  std::uint8_t nibbles[kRows][16];  ///< as in OperandWords
 };
 
 /// Wire selector -> multipliers: the operands of one step, one B operand per multiplier.

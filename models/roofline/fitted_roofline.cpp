@@ -13,7 +13,6 @@ namespace sptc::roofline {
 namespace {
 
 constexpr std::size_t kConstants = 4;
-constexpr std::size_t kFewest = 8;
 // The search halves its step this often: 0.4 / 2^9 is less than 0.1 % of a constant.
 constexpr int kHalvings = 9;
 constexpr double kFirstStep = 0.4;
@@ -21,17 +20,6 @@ constexpr double kFirstStep = 0.4;
 constexpr double kUsualShare = 0.8;
 // Rows that the fit looks at; a few thousand fix four constants as well as all.
 constexpr std::size_t kRows = 4000;
-
-double flop(const GemmShape& s) {
-  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-}
-
-double bytes(const GemmShape& s) {
-  const auto m = static_cast<double>(s.m);
-  const auto n = static_cast<double>(s.n);
-  const auto k = static_cast<double>(s.k);
-  return 2.0 * (m * k + n * k + m * n);
-}
 
 /// The constants as the search moves them: logarithms, so that steps are relative. The exponent is
 /// at least 1.
@@ -46,7 +34,7 @@ double mean_error(const Point& point, std::span<const TimedGemm> rows, std::size
   double sum = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < rows.size(); i += stride) {
-    sum += std::abs(roofline.time_us(rows[i].shape) / rows[i].time_us - 1);
+    sum += std::abs(roofline.time_us(rows[i].work) / rows[i].time_us - 1);
     ++count;
   }
   return sum / static_cast<double>(count);
@@ -82,23 +70,30 @@ Descent descend(const Point& start, std::span<const TimedGemm> rows, std::size_t
 
 }  // namespace
 
-double FittedRoofline::time_us(const GemmShape& shape) const {
-  const double compute = flop(shape) / flop_per_us;
-  const double memory = bytes(shape) / bytes_per_us;
+GemmWork work_of(const GemmShape& shape, const ElementBytes& bytes) {
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  return {2 * m * n * k, m * k * bytes.a + n * k * bytes.b + m * n * bytes.d};
+}
+
+double FittedRoofline::time_us(const GemmWork& work) const {
+  const double compute = work.flop / flop_per_us;
+  const double memory = work.bytes / bytes_per_us;
   return fixed_us +
          std::pow(std::pow(compute, exponent) + std::pow(memory, exponent), 1 / exponent);
 }
 
 FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
-  ensure(measured.size() >= kFewest, "four constants cannot be fitted to so few rows");
+  ensure(measured.size() >= kFewestRows, "four constants cannot be fitted to so few rows");
   const std::size_t stride = std::max<std::size_t>(1, measured.size() / kRows);
   // Start: the best rates that any row reached, and half of the shortest time.
   double rate = 0;
   double bandwidth = 0;
   double shortest = measured.front().time_us;
   for (const TimedGemm& row : measured) {
-    rate = std::max(rate, flop(row.shape) / row.time_us);
-    bandwidth = std::max(bandwidth, bytes(row.shape) / row.time_us);
+    rate = std::max(rate, row.work.flop / row.time_us);
+    bandwidth = std::max(bandwidth, row.work.bytes / row.time_us);
     shortest = std::min(shortest, row.time_us);
   }
   Descent best{{}, std::numeric_limits<double>::infinity()};

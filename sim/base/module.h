@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/base/clock.h"
+#include "sim/base/run_events.h"
 
 #include <systemc>
 
@@ -25,7 +26,7 @@ class Module : public sc_core::sc_module {
   /// bound to wires).
   template <typename... Inputs>
   void run_on(Inputs&... inputs) {
-    SC_METHOD(on_event);
+    SC_METHOD(run);
     dont_initialize();
     sensitive << wake_;
     (void)(sensitive << ... << inputs);
@@ -42,6 +43,15 @@ class Module : public sc_core::sc_module {
   const Clock& clock() const { return clock_; }
 
  private:
+  void run() {
+    try {
+      on_event();
+    } catch (...) {
+      thrown_by_process() = std::current_exception();
+      throw;
+    }
+  }
+
   const Clock& clock_;
   sc_core::sc_event wake_;
 };

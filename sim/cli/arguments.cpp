@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
-constexpr double kMaxClockMhz = 100000;
+constexpr double kMinClockMhz = 1, kMaxClockMhz = 100000;
 
 /// All of `text` as a number; false where it is none or does not fit.
 template <typename Number>
@@ -26,13 +25,18 @@ bool parse_all(std::string_view text, Number& value) {
 
 }  // namespace
 
-std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
+                           std::int64_t max) {
   std::int64_t value = 0;
-  if (!parse_all(text, value) || value < 1 || value > max) {
-    throw InputError(
-        fmt::format("{} must be an integer from 1 to {}, not '{}'", what, max, printable(text)));
+  if (!parse_all(text, value) || value < min || value > max) {
+    throw InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min, max,
+                                 printable(text)));
   }
   return value;
+}
+
+std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max) {
+  return parse_integer(what, text, 1, max);
 }
 
 std::uint64_t parse_seed(const std::string& text) {
@@ -49,10 +53,9 @@ ClockPolicy parse_clock(const std::string& text, std::string_view words) {
     return {};
   }
   double value = 0;
-  if (!parse_all(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxClockMhz) {
-    throw InputError(
-        fmt::format("--clock must be {} or a number of MHz above 0 and at most {}, not '{}'", words,
-                    kMaxClockMhz, printable(text)));
+  if (!parse_all(text, value) || !(value >= kMinClockMhz && value <= kMaxClockMhz)) {
+    throw InputError(fmt::format("--clock must be {} or a number of MHz from {} to {}, not '{}'",
+                                 words, kMinClockMhz, kMaxClockMhz, printable(text)));
   }
   return ClockPolicy::fixed(value);
 }

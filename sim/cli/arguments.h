@@ -12,13 +12,17 @@ namespace sptc::sim {
 
 // Values of command-line options. Each throws InputError "<what> must be ..., not '<text>'".
 
+/// An integer from `min` to `max`.
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
+                           std::int64_t max);
+
 /// An integer from 1 to `max`.
 std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
 
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
-/// "boost", or a clock in MHz: a finite number above 0 and at most 100000. `words`:
+/// "boost", or a clock in MHz: from 1 to 100000. `words`:
 /// those that the caller knows, for the message.
 ClockPolicy parse_clock(const std::string& text, std::string_view words);
 

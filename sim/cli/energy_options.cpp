@@ -93,7 +93,7 @@ void set_power(const EnergyOptions& given, const LoadedEnergy& loaded,
 
 }  // namespace
 
-void EnergyOptions::add_to(CLI::App& command) {
+void EnergyOptions::add_energies_and_limit(CLI::App& command) {
   command
       .add_option(
           "--energy", energy,
@@ -104,6 +104,10 @@ void EnergyOptions::add_to(CLI::App& command) {
       .add_option("--power-limit", power_limit,
                   "of --clock limited, in watts, instead of the energy file's")
       ->type_name("W");
+}
+
+void EnergyOptions::add_to(CLI::App& command) {
+  add_energies_and_limit(command);
   command
       .add_option("--board-idle", board_idle,
                   "what this board takes at rest, in watts, instead of the energy file's")

@@ -23,6 +23,8 @@ struct EnergyOptions {
   std::string limit_over;   ///< "launch" or "group"; empty: launch
 
   void add_to(CLI::App& command);
+  /// The first two alone, for commands that have no groups.
+  void add_energies_and_limit(CLI::App& command);
 };
 
 /// Energy files, and what they are of, each read once.

@@ -5,8 +5,8 @@
 
 namespace sptc::sim {
 
-/// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty value
-/// or names a file to be written that another one names too: what is read is not written over.
+/// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty
+/// value.
 void check_given_options(const CLI::App& app);
 
 }  // namespace sptc::sim

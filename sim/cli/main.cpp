@@ -8,6 +8,7 @@
 #include "sim/cli/given_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/version.h"
 
 #include <CLI/CLI.hpp>
@@ -16,10 +17,11 @@
 #include <systemc>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,19 +31,34 @@ namespace {
 using sptc::InputError;
 using sptc::sim::Command;
 
-constexpr int kBadInput = 2;
-constexpr int kInternalError = 3;
+// What is destroyed where memory has run out needs some: modules of SystemC do.
+constexpr std::size_t kReserveBytes = 4 << 20;
+std::atomic<void*> reserve{nullptr};
 
-// SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
-[[maybe_unused]] const int kNoBanner = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+void on_out_of_memory() {
+  std::free(reserve.exchange(nullptr));
+  std::set_new_handler(nullptr);
+  throw std::bad_alloc();
+}
+
+// Before main(), which is SystemC's, and before the static objects of this program.
+[[gnu::constructor(101)]] void begin() {
+  sptc::sim::handle_interrupts();
+  sptc::sim::open_closed_streams();
+  // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+  reserve = std::malloc(kReserveBytes);
+  std::set_new_handler(on_out_of_memory);
+}
 
 /// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
 /// errors throw.
 void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
-  } else if (report.get_severity() == sc_core::SC_WARNING) {
-    fmt::print(stderr, "sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg());
+  } else if (report.get_severity() == sc_core::SC_WARNING && (actions & sc_core::SC_DISPLAY) != 0) {
+    sptc::sim::write_message(
+        fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
   }
 }
 
@@ -166,7 +183,10 @@ int run(int argc, char** argv) {
     app.parse(joined_arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-      return app.exit(error);  // --help, --version
+      std::ostringstream text;  // of --help, --version
+      app.exit(error, text, text);
+      sptc::sim::write_result({}, text.str());
+      return 0;
     }
     refuse_extras(&app);
     throw InputError(error.what());
@@ -189,17 +209,9 @@ int run(int argc, char** argv) {
 
 int sc_main(int argc, char** argv) {
   sc_core::sc_report_handler::set_handler(on_report);
-  sptc::sim::handle_interrupts();
   try {
     return run(argc, argv);
-  } catch (const InputError& error) {
-    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
-    return kBadInput;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "sptcsim: error: the machine has not enough memory for this run\n");
-    return kBadInput;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
-    return kInternalError;
+  } catch (...) {
+    return sptc::sim::report_exception();
   }
 }

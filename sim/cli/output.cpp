@@ -2,7 +2,9 @@
 #include "sim/cli/output.h"
 
 #include "models/base/error.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +21,6 @@
 
 namespace sptc::sim {
 namespace {
-
-constexpr int kInterrupted = 130;
 
 // What the signal handler may look at: a fixed buffer and a flag.
 std::array<char, 4096> pending_path{};
@@ -59,10 +59,12 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   }
   ::close(file);
   ::unlink(probe.c_str());
+  announce_output(option, path);
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!path.empty()) {
+    require_no_input(path);
     write_file(path, text);
     return;
   }
@@ -101,19 +103,33 @@ void PendingFile::keep(std::string_view last_line) {
   if (!end) {
     throw InputError(fmt::format("{}: cannot be written whole", printable(path_.string())));
   }
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) {
-    throw InputError(
-        fmt::format("{}: cannot be written: {}", printable(path_.string()), error.message()));
-  }
+  put_in_place(temporary_, path_);
   pending = false;
 }
 
+void open_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) {
+      ::open("/dev/null", O_RDONLY);  // gets the lowest number that is free
+    }
+  }
+}
+
 void handle_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  on_interrupts(on_interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then an error of write()
+}
+
+void on_interrupts(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  struct sigaction before {};
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) {
+    ::sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 }  // namespace sptc::sim

@@ -7,8 +7,8 @@
 
 namespace sptc::sim {
 
-/// Throws InputError unless a file can be created at `path`, which `option` names. Called before
-/// the work begins.
+/// Throws InputError unless a file can be created at `path`, which `option` names, or where that
+/// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
 
 /// Writes `text` to stdout, or to `path` (beside it, then renamed) where it is not empty. Throws
@@ -39,8 +39,16 @@ class PendingFile {
   std::string temporary_;
 };
 
-/// SIGINT and SIGTERM end the program with exit code 130 and remove the pending file; a file size
-/// limit is an error of the write, like a full disk.
+/// Opens what is closed of stdin, stdout and stderr, so that it cannot be written to: the next file
+/// that is opened would take its place, and what belongs to the stream.
+void open_closed_streams();
+
+/// SIGINT, SIGTERM and SIGHUP end the program with exit code 130 and remove the pending file; a
+/// file size limit is an error of the write, like a full disk.
 void handle_interrupts();
+
+/// Calls `handler` on SIGINT, SIGTERM and SIGHUP; the last is left alone where it is ignored, as
+/// nohup has it.
+void on_interrupts(void (*handler)(int));
 
 }  // namespace sptc::sim

@@ -11,7 +11,6 @@
 #include "sim/run/gemm_launcher.h"
 #include "sim/trace/workload_text.h"
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,36 +36,6 @@ std::string operand_types() {
   return names;
 }
 
-numerics::DataType parse_d_dtype(const std::string& word) {
-  constexpr std::array kTypes{numerics::DataType::kF32,  numerics::DataType::kF16,
-                              numerics::DataType::kBf16, numerics::DataType::kS8,
-                              numerics::DataType::kE4m3, numerics::DataType::kS32};
-  std::vector<std::string_view> names;
-  for (const numerics::DataType type : kTypes) {
-    if (numerics::name(type) == word) {
-      return type;
-    }
-    names.push_back(numerics::name(type));
-  }
-  throw InputError("unknown --d-dtype " + unknown_name(printable(word), names));
-}
-
-std::optional<Repetition> parse_repetition(const std::string& warmup, const std::string& repeat) {
-  constexpr std::int64_t kMost = 1000000;
-  if (repeat.empty()) {
-    if (!warmup.empty()) {
-      throw InputError("--warmup has no effect without --repeat");
-    }
-    return std::nullopt;
-  }
-  Repetition repetition;
-  repetition.repeat = static_cast<int>(parse_positive("--repeat", repeat, kMost));
-  if (!warmup.empty() && warmup != "0") {
-    repetition.warmup = static_cast<int>(parse_positive("--warmup", warmup, kMost));
-  }
-  return repetition;
-}
-
 RunOptions checked(const SimulationOptions& given) {
   RunOptions options;
   options.fidelity = parse_fidelity(given.fidelity);
@@ -86,13 +55,7 @@ RunOptions checked(const SimulationOptions& given) {
   } else {
     options.clock = parse_clock(given.clock, "'boost', 'limited'");
   }
-  options.conditions.l2 = parse_l2_state("--l2", given.l2);
-  options.conditions.launch = parse_launch_mode("--launch", given.launch);
-  options.conditions.algorithm = parse_algorithm("--algorithm", given.algorithm);
-  if (!given.d_dtype.empty()) {
-    options.d_dtype = parse_d_dtype(given.d_dtype);
-  }
-  options.repetition = parse_repetition(given.warmup, given.repeat);
+  given.conditions.set(options);
   if (!given.tile.empty()) {
     options.kernel.cta_tile = parse_tile(given.tile);
     options.kernel.tile_of_pair = true;
@@ -130,7 +93,7 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
 void SimulationOptions::add_to(CLI::App& command) {
   add_machine_and_values(command);
   energy.add_to(command);
-  add_conditions(command);
+  conditions.add_to(command);
   add_kernel(command);
   add_extent_of_simulation(command);
   add_report(command);
@@ -182,39 +145,6 @@ void SimulationOptions::add_machine_and_values(CLI::App& command) {
                   "SM clock, or MHz; limited: the highest that the power limit allows, up to boost "
                   "(default: limited where the energies of the board are known, else boost)")
       ->type_name("boost|limited|MHZ");
-}
-
-void SimulationOptions::add_conditions(CLI::App& command) {
-  command
-      .add_option(
-          "--l2", l2,
-          "what the L2 holds of the operands: nothing, what the same launch left, or what N "
-          "weights in turn left")
-      ->type_name("cold|warm|rotate:N")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--launch", launch,
-          "how launches follow each other: calls into a stream, replays of a graph, or each "
-          "waited for")
-      ->type_name("stream|graph|eager")
-      ->capture_default_str();
-  command.add_option("--algorithm", algorithm, "which of its kernels the library takes")
-      ->type_name("heuristic|best")
-      ->capture_default_str();
-  command
-      .add_option("--d-dtype", d_dtype,
-                  "type of D in memory (default: that of the operands, of integers s32)")
-      ->type_name("f32|f16|bf16|s8|e4m3|s32");
-  command
-      .add_option("--warmup", warmup,
-                  "launches from an idle board on before those that count, with --repeat")
-      ->type_name("W");
-  command
-      .add_option(
-          "--repeat", repeat,
-          "launches whose mean is reported (default: the steady state of endless repetition)")
-      ->type_name("N");
 }
 
 void SimulationOptions::add_kernel(CLI::App& command) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/cli/condition_options.h"
 #include "sim/cli/energy_options.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
@@ -30,12 +31,7 @@ struct SimulationOptions {
   std::string data;
   std::string check;
   std::string clock;  ///< empty: limited where the board has energies, else boost
-  std::string l2 = "cold";
-  std::string launch = "stream";
-  std::string algorithm = "heuristic";
-  std::string d_dtype;
-  std::string warmup;
-  std::string repeat;
+  ConditionOptions conditions;
   EnergyOptions energy;
   std::string tile;
   std::string stages;
@@ -55,7 +51,6 @@ struct SimulationOptions {
 
  private:
   void add_machine_and_values(CLI::App& command);
-  void add_conditions(CLI::App& command);
   void add_kernel(CLI::App& command);
   void add_extent_of_simulation(CLI::App& command);
   void add_report(CLI::App& command);

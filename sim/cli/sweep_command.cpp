@@ -6,12 +6,16 @@
 #include "sim/cli/output.h"
 #include "sim/cli/parameter_effect.h"
 #include "sim/cli/sweep_point_runner.h"
+#include "sim/cli/sweep_progress_line.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
+#include "sim/report/message.h"
 #include "sim/report/version.h"
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
+#include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/time_estimate.h"
@@ -32,7 +36,6 @@
 namespace sptc::sim {
 namespace {
 
-constexpr int kInterrupted = 130;
 constexpr std::int64_t kMaxJobs = 1024;
 constexpr std::int64_t kMaxShards = 1000000;
 
@@ -61,6 +64,7 @@ struct Arguments {
   std::vector<std::string> parts;
 };
 
+/// A plan with a point at least.
 SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) {
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 4> kCommands{"plan", "merge", "report", "emit"};
@@ -92,7 +96,12 @@ SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) 
       }
     }
   }
-  return SweepPlan(std::move(spec), std::string(program_version()));
+  SweepPlan plan(std::move(spec), std::string(program_version()));
+  if (plan.empty()) {
+    JsonPlace{printable(file), "/where"}.fail(
+        fmt::format("leaves none of the {} points", plan.product()));
+  }
+  return plan;
 }
 
 std::size_t parse_jobs(const std::string& text) {
@@ -134,47 +143,8 @@ std::filesystem::path results_of(const Arguments& arguments) {
                               : arguments.db;
 }
 
-/// Draws the progress on a terminal, and prints a line now and then elsewhere.
-class SweepProgressLine {
- public:
-  explicit SweepProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~SweepProgressLine() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  SweepProgressLine(const SweepProgressLine&) = delete;
-  SweepProgressLine& operator=(const SweepProgressLine&) = delete;
-
-  void update(const SweepProgress& progress) {
-    constexpr double kSecondsBetweenLines = 30;
-    if (quiet_) {
-      return;
-    }
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", progress_line(progress));
-      std::fflush(stderr);
-      drawn_ = true;
-    } else if (progress.seconds >= next_line_) {
-      next_line_ = progress.seconds + kSecondsBetweenLines;
-      if (progress.seconds >= kSecondsBetweenLines) {
-        fmt::print(stderr, "{}\n", progress_line(progress));
-      }
-    }
-  }
-
- private:
-  bool quiet_;
-  bool terminal_;
-  bool drawn_ = false;
-  double next_line_ = 0;
-};
-
 void handle_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  on_interrupts(request_stop);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -182,15 +152,13 @@ void print_summary(const SweepProgress& progress, const SweepStore& store,
                    const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  fmt::print(
-      stderr,
+  write_message(fmt::format(
       "{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
       progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
-      progress.done, progress.seconds, rate, progress.reused, store.failures());
-  fmt::print(stderr, "{}\n",
-             progress.interrupted
-                 ? "the rest follows when the command is repeated"
-                 : fmt::format("results: {0}   (sptcsim sweep report {0})", file.string()));
+      progress.done, progress.seconds, rate, progress.reused, store.failures()));
+  write_message(progress.interrupted
+                    ? "the rest follows when the command is repeated\n"
+                    : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
 }
 
 /// What `run` was asked for, checked.
@@ -218,10 +186,10 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
                          stop_requested, [&](const SweepProgress& now) { line.update(now); });
   }
   if (!progress.interrupted && !store.finish()) {
-    fmt::print(stderr,
-               "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' "
-               "puts them in order\n",
-               job.file.string());
+    write_message(fmt::format(
+        "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
+        "them in order\n",
+        job.file.string()));
   }
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
@@ -229,22 +197,8 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
   return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
-/// Before there is a file of results: throws where no point is left, or no condition can say.
-void require_points(const SweepPlan& plan) {
-  bool any = false;
-  plan.for_each([&](std::uint64_t) {
-    any = true;
-    return false;
-  });
-  if (!any) {
-    JsonPlace{printable(plan.spec().file.string()), "/where"}.fail(
-        fmt::format("leaves none of the {} points", plan.product()));
-  }
-}
-
 int run(const Arguments& arguments) {
   Job job(arguments);
-  require_points(job.plan);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   if (arguments.mpi && !arguments.jobs.empty()) {
     throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
@@ -253,6 +207,7 @@ int run(const Arguments& arguments) {
     throw InputError(
         fmt::format("{}: exists, and --no-resume was given", printable(job.file.string())));
   }
+  require_no_input(job.file);
   const SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
     return run_with_mpi(job.plan, job.runner, job.limits, [&](Executor& ranks) {
@@ -341,15 +296,19 @@ int merge(const Arguments& arguments) {
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   Database merged = open_sweep(arguments.out);
-  const std::size_t missing = missing_points(merged);
-  fmt::print(stderr, "{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
-             missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : "");
+  const std::size_t missing = read_entries(merged).missing(rows);
+  write_message(
+      fmt::format("{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
+                  missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
   return 0;
 }
 
 int report_sweep(const Arguments& arguments) {
   const SweepReportFormat format = parse_sweep_report_format(arguments.format);
   if (!arguments.out.empty()) {
+    if (is_spec_of(arguments.db, arguments.out)) {
+      announce_input(arguments.out);
+    }
     require_writable("--out", arguments.out);
   }
   write_result(arguments.out, sweep_report(arguments.db, format));

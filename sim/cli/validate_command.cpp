@@ -2,165 +2,222 @@
 #include "models/base/error.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/condition_options.h"
+#include "sim/cli/energy_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
-#include "sim/run/gemm_launcher.h"
 #include "sim/run/run_options.h"
-#include "sim/validate/accuracy.h"
-#include "sim/validate/accuracy_report.h"
+#include "sim/trace/workload_text.h"
+#include "sim/validate/launch_simulation.h"
 #include "sim/validate/measurements.h"
-#include "sim/validate/prediction.h"
-#include "sim/validate/scatter_plot.h"
+#include "sim/validate/validation_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::sim {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
+// So many launches on all SMs are a matter of minutes.
+constexpr std::size_t kMostRowsOnAllSms = 50;
 
 struct Arguments {
   std::string csv;
   std::string arch = "a100-sxm4-80gb";
-  std::string fidelity = "analytic";
-  std::string clock = "boost";
+  std::string fidelity = "timing";
+  std::string sms;
+  std::string dtype = "f16";
   std::string variants = "dense";
-  std::string split_k;
+  std::string data = "random";
+  ConditionOptions conditions;
+  std::string clock;
+  EnergyOptions energy;
   std::string jobs = "1";
   std::string format = "text";
   std::string out;
-  std::string plot;
   std::string rows;
   bool quiet = false;
 };
 
+/// What all launches have in common, but the clock.
 RunOptions checked(const Arguments& given) {
   RunOptions options;
   options.fidelity = parse_fidelity(given.fidelity);
   if (options.fidelity == Fidelity::kDatapath) {
     throw InputError("--fidelity: measured times are compared with timing or analytic");
   }
-  options.variants = parse_variants(given.variants);
-  if (options.variants == Variants::kBoth) {
-    throw InputError("--variants: a measured time is that of a dense or of a sparse launch");
+  if (!given.sms.empty()) {
+    options.sms = parse_sms(given.sms);
   }
-  if (!given.split_k.empty()) {
-    options.kernel.split_k =
-        static_cast<int>(parse_positive("--split-k", given.split_k, kMaxSplitK));
-  }
-  options.check = CheckMode::kNone;
-  options.clock = parse_clock(given.clock, "'boost'");
+  given.conditions.set(options);
+  require_consistent(options);
   return options;
 }
 
-/// Launches of `measured`, in its order.
-std::vector<Prediction> simulate(const std::vector<Measurement>& measured, const GpuSpec& gpu,
-                                 const RunOptions& options, int jobs, bool quiet) {
-  const bool sparse = options.variants == Variants::kSparse;
-  ProgressBar bar(quiet);
-  std::vector<Prediction> launches = predict_times(
-      measured, jobs,
-      [&]() -> TimePredictor {
-        const auto timer = std::make_shared<GemmTimer>(gpu, options);
-        return [timer, sparse](const GemmShape& shape) -> Prediction {
-          Operation op;
-          op.shape = shape;
-          const VariantResult launch = (*timer)(op, sparse);
-          return {launch.time_us,       launch.launch_us,       launch.clock_mhz,
-                  launch.clock_scaling, launch.kernel.cta_tile, launch.kernel.split_k};
-        };
-      },
-      [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
-  return launches;
+MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& options) {
+  MeasurementDefaults defaults;
+  const auto type = parse_operand_type(given.dtype);
+  if (!type) {
+    throw InputError("--dtype: " + unknown_operand_type(given.dtype));
+  }
+  const Variants variants = parse_variants(given.variants);
+  if (variants == Variants::kBoth) {
+    throw InputError("--variants: a measured time is that of a dense or of a sparse launch");
+  }
+  defaults.sparse = variants == Variants::kSparse;
+  defaults.launch.dtype = *type;
+  defaults.launch.operands = parse_data_kind(given.data);
+  defaults.launch.conditions = options.conditions;
+  defaults.launch.d_dtype = options.d_dtype;
+  defaults.launch.repetition = options.repetition;
+  return defaults;
 }
 
-/// `measured` beside their simulated times.
-std::vector<Comparison> beside(const std::vector<Measurement>& measured,
-                               const std::vector<Prediction>& launches) {
-  std::vector<Comparison> rows;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    rows.push_back({measured[i], launches[i].time_us});
+/// Clock and energies. Without a word from the user the clock is limited where there are energies.
+void set_clock(const Arguments& given, const Architecture& architecture, RunOptions& options) {
+  const bool asks_for_energies = !given.energy.power_limit.empty() || !given.energy.energy.empty();
+  options.clock_limited = given.clock == "limited" || (given.clock.empty() && asks_for_energies);
+  if (!given.clock.empty() && !options.clock_limited) {
+    options.clock = parse_clock(given.clock, "'limited', 'boost'");
   }
-  return rows;
+  EnergyFiles files;
+  set_power(given.energy, architecture, files, options);
+  if (given.clock.empty()) {
+    options.clock_limited = options.power.has_value();
+  }
+}
+
+/// What the figures rest on beside the rows themselves.
+std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
+                                  const std::vector<std::string>& ignored,
+                                  const Architecture& architecture, const RunOptions& options) {
+  std::vector<std::string> notes;
+  if (!options.power_note.empty()) {
+    notes.push_back(options.power_note);
+  }
+  if (!options.power) {
+    notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
+                                architecture.gpu.name, options.clock.name()));
+    const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
+      return row.power_w || row.launch.power_limit_w;
+    });
+    if (watts > 0) {
+      notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
+    }
+  }
+  if (!ignored.empty()) {
+    notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
+  }
+  return notes;
+}
+
+void require_writable_files(const Arguments& given) {
+  for (const auto& [option, path] :
+       {std::pair("--out", given.out), std::pair("--rows", given.rows)}) {
+    if (!path.empty()) {
+      require_writable(option, path);
+    }
+  }
 }
 
 int validate(const Arguments& given) {
-  const RunOptions options = checked(given);
+  RunOptions options = checked(given);
+  MeasurementDefaults defaults = defaults_of(given, options);
   const ReportFormat format = parse_report_format(given.format);
   if (format == ReportFormat::kCsv) {
     throw InputError("--format: validate writes text or json");
   }
   const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
-  for (const auto& [option, path] :
-       {std::pair("--out", given.out), {"--plot", given.plot}, {"--rows", given.rows}}) {
-    if (!path.empty()) {
-      require_writable(option, path);
-    }
-  }
+  require_writable_files(given);
   const Architecture architecture = load_architecture(given.arch);
+  set_clock(given, architecture, options);
+  if (options.power) {
+    defaults.launch.power_limit_w = options.power->power_limit_w;
+  }
   std::vector<std::string> ignored;
-  const std::vector<Measurement> measured =
-      read_measurements(given.csv, options.variants == Variants::kSparse, &ignored);
-  const std::vector<Prediction> launches =
-      simulate(measured, architecture.gpu, options, jobs, given.quiet);
-  const std::vector<Comparison> rows = beside(measured, launches);
-  const Accuracy accuracy = measure_accuracy(rows);
-  ValidationHeader header{architecture.gpu.name,
-                          printable(given.csv),
-                          std::string(name(options.fidelity)),
-                          given.clock,
-                          {},
-                          {}};
-  if (!ignored.empty()) {
-    header.notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
+  const std::vector<Measurement> measured = read_measurements(given.csv, defaults, &ignored);
+  const bool events = options.fidelity == Fidelity::kTiming;
+  if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
+    options.sms = GemmSimulator::Sms::kAll;
   }
-  write_result(given.out, format == ReportFormat::kJson ? accuracy_json(header, accuracy)
-                                                        : accuracy_text(header, accuracy));
+  ProgressBar bar(given.quiet);
+  const std::string file = printable(given.csv);
+  const std::vector<Prediction> launches = simulate_launches(
+      measured, file, architecture, options, jobs,
+      [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
+  std::vector<Comparison> rows;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    rows.push_back({measured[i], launches[i]});
+  }
+  const Validation validation =
+      validation_of({architecture.gpu.name, file, std::string(name(options.fidelity)),
+                     events ? std::string(name(options.simulated_sms())) : "",
+                     options.clock_limited ? "limited" : options.clock.name(), defaults,
+                     notes_on(measured, ignored, architecture, options)},
+                    rows);
+  write_result(given.out, format == ReportFormat::kJson ? validation_json(validation)
+                                                        : validation_text(validation));
   if (!given.rows.empty()) {
-    write_result(given.rows, rows_csv(measured, launches));
-  }
-  if (!given.plot.empty()) {
-    write_result(given.plot,
-                 scatter_plot(rows, fmt::format("{}, {} GEMMs: mean error {:.1f} %", header.arch,
-                                                accuracy.count, accuracy.mape_percent)));
+    write_result(given.rows, rows_csv(rows));
   }
   return 0;
+}
+
+void add_options_of_rows(CLI::App& command, Arguments& arguments) {
+  command.add_option("--dtype", arguments.dtype, "operands of rows that name no type")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  command.add_option("--variants", arguments.variants, "weights of rows that name no sparsity")
+      ->type_name("dense|sparse")
+      ->capture_default_str();
+  command.add_option("--data", arguments.data, "operand values, for the power")
+      ->type_name("random|integers|zeros|relu")
+      ->capture_default_str();
+  arguments.conditions.add_to(command);
+  command
+      .add_option("--clock", arguments.clock,
+                  "SM clock: the highest that the power limit allows, up to boost; boost; or MHz "
+                  "(default: limited where the board has energies, else boost)")
+      ->type_name("limited|boost|MHZ");
+  arguments.energy.add_energies_and_limit(command);
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("validate", "measured GEMM times against simulated ones: errors, plot");
-  command->add_option("CSV", arguments->csv, "header with m, n, k, time_us_median; f16, batch 1")
+  CLI::App* command = app.add_subcommand(
+      "validate",
+      "measured GEMM times, speed-ups and watts against simulated ones; options hold of rows that "
+      "do not say otherwise");
+  command
+      ->add_option("CSV", arguments->csv,
+                   "header with m, n, k, time_us_median; may have dtype, sparsity, d_dtype, l2, "
+                   "launch, algorithm, warmup, repeat, operands, clock_mhz, power_limit_w, power_w")
       ->type_name("FILE")
       ->required();
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
+  command->add_option("--fidelity", arguments->fidelity, "SystemC, or closed form")
+      ->type_name("timing|analytic")
+      ->capture_default_str();
   command
-      ->add_option("--fidelity", arguments->fidelity,
-                   "closed form, or SystemC with a few SMs for all (some 15 ms a shape)")
-      ->type_name("analytic|timing")
-      ->capture_default_str();
-  command->add_option("--clock", arguments->clock, "SM clock under which was measured")
-      ->type_name("boost|MHZ")
-      ->capture_default_str();
-  command->add_option("--variants", arguments->variants, "what was measured: dense or 2:4 launches")
-      ->type_name("dense|sparse")
-      ->capture_default_str();
-  command->add_option("--split-k", arguments->split_k, "slices of K instead of the library's")
-      ->type_name("N");
+      ->add_option("--sms", arguments->sms,
+                   "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)")
+      ->type_name("sampled|all");
+  add_options_of_rows(*command, *arguments);
   command->add_option("--jobs", arguments->jobs, "processes")
       ->type_name("N")
       ->capture_default_str();
@@ -169,8 +226,9 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command->add_option("--out", arguments->out, "write them to FILE instead of stdout")
       ->type_name("FILE");
-  command->add_option("--plot", arguments->plot, "scatter plot, SVG")->type_name("FILE");
-  command->add_option("--rows", arguments->rows, "every row with its simulated time and tile, CSV")
+  command
+      ->add_option("--rows", arguments->rows,
+                   "every row with its simulated time, clock, watts and tile, CSV")
       ->type_name("FILE");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback(

@@ -76,7 +76,8 @@ std::vector<std::string> architecture_names();
 /// The file that load_architecture() would read. Throws InputError for an unknown name.
 std::filesystem::path architecture_path(const std::string& name_or_path);
 
-/// $SPTCSIM_CONFIG_DIR, or shipped_config_directory().
+/// $SPTCSIM_CONFIG_DIR, or shipped_config_directory(). Throws InputError where the first names
+/// none.
 std::filesystem::path config_directory();
 
 /// share/sptcsim/configs beside the installed program, or configs/ of the source tree that it was

@@ -18,11 +18,11 @@ struct ArchitectureField {
   double max;                ///< the largest that is allowed
   std::string_view meaning;  ///< one line, for the schema
   void (*store)(GpuSpec&, double);
-  bool may_be_zero = false;       ///< 0: the architecture has no such thing
-  double least_fraction = 0.001;  ///< the least that is allowed where it is no integer
+  bool may_be_zero = false;  ///< 0: the architecture has no such thing
+  double least = 0;          ///< the least that is allowed, where it is not that of its kind
 
   /// The least that is allowed.
-  double min() const { return may_be_zero ? 0 : integer ? 1 : least_fraction; }
+  double min() const { return may_be_zero ? 0 : least > 0 ? least : integer ? 1 : 0.001; }
 };
 
 /// All numbers, in the order of the fields of GpuSpec, SmSpec and TensorCoreSpec.

@@ -112,6 +112,11 @@ std::string derived_architecture_schema() {
       "a name of 'sptcsim arch list', or a path relative to this file; everything else here is "
       "what "
       "changes");
+  root["properties"][std::string(kBoard)] = {
+      {"const", true},
+      {"description",
+       "another board of the same chip: its library chooses kernels for it as for a file without a "
+       "base"}};
   root["required"] = {"base", "name"};
   root["minProperties"] = 3;
   return root.dump(2) + "\n";

@@ -29,6 +29,9 @@ bool is_number_object(const json& value) {
 /// Applies the changes of a derived document and remembers those that change nothing.
 class Merge {
  public:
+  /// `board`: the evidence and the source of a number are a change, too.
+  explicit Merge(bool board) : board_(board) {}
+
   void apply(json& base, const json& changes, const JsonPlace& place) {
     for (const auto& [key, change] : changes.items()) {
       apply_one(base, key, change, place / key);
@@ -68,7 +71,7 @@ class Merge {
       apply(*found, change, place);
       return;
     }
-    const bool same = is_number_object(*found) && is_number_object(change)
+    const bool same = !board_ && is_number_object(*found) && is_number_object(change)
                           ? (*found)["value"] == change["value"]
                           : *found == change;
     if (same) {
@@ -77,6 +80,8 @@ class Merge {
     }
     *found = change;
   }
+
+  bool board_;
 };
 
 /// The file that "base" names; a path is relative to the file that says so.
@@ -90,12 +95,26 @@ std::string base_path(const std::string& base, const std::string& file) {
 /// What a document was derived from.
 struct Chain {
   FindDocument find;
+  bool has_boards;  ///< whether a document may say that it is a board
   /// Adds what the end of the chain, in a file, may leave out.
   std::function<json(json, const std::string&)> complete_origin;
   std::vector<std::string> paths;
   std::vector<std::string> names;  ///< the end of the chain first
   json origin;                     ///< the document at its end
 };
+
+/// Takes "board" out of `changes`. Returns whether it was there.
+bool take_board(json& changes, const JsonPlace& root, const Chain& chain) {
+  const auto found = changes.find(kBoard);
+  if (found == changes.end() || !chain.has_boards) {
+    return false;  // the reader knows no such key
+  }
+  if (*found != true) {
+    (root / kBoard).fail("must be true, or left out, not " + describe(*found));
+  }
+  changes.erase(found);
+  return true;
+}
 
 /// `document` without "base"; what that leads to is added to `chain`.
 json complete(json document, const std::string& file, Chain& chain) {
@@ -136,10 +155,14 @@ json complete(json document, const std::string& file, Chain& chain) {
     result["description"] = std::move(changes["description"]);
     changes.erase("description");
   }
-  Merge merge;
+  const bool board = take_board(changes, root, chain);
+  Merge merge(board);
   merge.apply(result, changes, root);
   if (!merge.problems.empty()) {
     throw InputError(fmt::format("{}", fmt::join(merge.problems, "\n")));
+  }
+  if (board) {
+    chain.origin = chain.complete_origin(result, file);
   }
   return result;
 }
@@ -168,16 +191,17 @@ void for_each_parameter(const json& value, const std::string& pointer,
 }  // namespace
 
 json complete_document(json document, const std::string& file, const FindDocument& find) {
-  Chain chain{find, [](json origin, const std::string&) { return origin; }, {}, {}, {}};
+  Chain chain{find, false, [](json origin, const std::string&) { return origin; }, {}, {}, {}};
   return complete(std::move(document), file, chain);
 }
 
 json complete_architecture(json document, const std::string& file,
                            std::vector<std::string>* bases) {
   const bool derived = document.is_object() && document.contains("base");
+  const bool board = derived && document.contains(kBoard);
   if (derived) {
     const auto changes = document.size() - document.count("base") - document.count("name") -
-                         document.count("description");
+                         document.count("description") - document.count(kBoard);
     if (changes == 0) {
       JsonPlace{file, ""}.fail(
           fmt::format("changes nothing of its base {}", describe(document["base"])));
@@ -187,10 +211,10 @@ json complete_architecture(json document, const std::string& file,
   const auto fill = [&common](json origin, const std::string& its_file) {
     return with_common_numbers(std::move(origin), common, its_file);
   };
-  Chain chain{architecture_path, fill, {}, {}, {}};
+  Chain chain{architecture_path, true, fill, {}, {}, {}};
   // Once more behind the changes, which may have removed a number.
   json result = fill(complete(std::move(document), file, chain), file);
-  if (derived) {
+  if (derived && !board) {
     result[std::string(kFittedDesign)] = std::move(chain.origin);
   }
   if (bases != nullptr) {

@@ -18,6 +18,11 @@ namespace sptc::sim {
 /// sweeps, itself before anything is varied (GpuSpec::fitted_design). No file may have it.
 inline constexpr std::string_view kFittedDesign = "fitted_design";
 
+/// Key of a derived architecture document, true: not a design of somebody's own but another board
+/// of the same chip. Its library chooses kernels for it as for a document without "base", designs
+/// that are derived from it keep its kernels, and a number may differ in its evidence alone.
+inline constexpr std::string_view kBoard = "board";
+
 /// An architecture document without "base": `document` as it is, or, where it has
 ///
 ///     {"base": "a100-sxm4-80gb", "name": "...", "sms": {"value": 54, "evidence": ..., "source":

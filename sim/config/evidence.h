@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ Evidence read_evidence(const JsonObject& number);
 /// for a bare number.
 JsonObject number_with_evidence(const JsonObject& section, std::string_view key);
 
-/// Runs checks and keeps what they throw, so that a file is told all its errors at once.
+/// Runs checks and keeps what they throw, so that a file is told all its errors at once, and each
+/// once: several checks may fail for one reason.
 class ErrorList {
  public:
   template <typename Check>
@@ -34,7 +36,9 @@ class ErrorList {
     try {
       check();
     } catch (const InputError& error) {
-      messages_.emplace_back(error.what());
+      if (known_.insert(error.what()).second) {
+        messages_.emplace_back(error.what());
+      }
     }
   }
 
@@ -48,6 +52,7 @@ class ErrorList {
 
  private:
   std::vector<std::string> messages_;
+  std::set<std::string> known_;
 };
 
 }  // namespace sptc::sim

@@ -16,35 +16,41 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxDepth = 32;
 
-/// Follows the parser through the text to know where it is, which the parser does not tell.
-class StrictnessCheck {
+/// Looks through a text before it is made a document, which refuses neither a key that stands twice
+/// nor depth. A pass of its own: the parser's callback has it look at all of an array after each
+/// element.
+class StrictnessCheck : public nlohmann::json_sax<json> {
  public:
   explicit StrictnessCheck(const std::string& file) : place_{file, ""} {}
 
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    switch (event) {
-      case json::parse_event_t::object_start:
-      case json::parse_event_t::array_start:
-        if (depth >= kMaxDepth) {
-          where().fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-        }
-        levels_.push_back({event == json::parse_event_t::array_start, 0, {}, {}});
-        break;
-      case json::parse_event_t::key:
-        enter_key(parsed.get_ref<const std::string&>());
-        break;
-      case json::parse_event_t::object_end:
-      case json::parse_event_t::array_end:
-        levels_.pop_back();
-        count_element();
-        break;
-      case json::parse_event_t::value:
-        count_element();
-        break;
+  bool null() override { return count_element(); }
+  bool boolean(bool /*value*/) override { return count_element(); }
+  bool number_integer(number_integer_t /*value*/) override { return count_element(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return count_element(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
+    return count_element();
+  }
+  bool string(string_t& /*value*/) override { return count_element(); }
+  bool binary(binary_t& /*value*/) override { return count_element(); }
+  bool start_object(std::size_t /*elements*/) override { return enter(false); }
+  bool start_array(std::size_t /*elements*/) override { return enter(true); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+
+  bool key(string_t& key) override {
+    Level& level = levels_.back();
+    level.key = key;
+    if (!level.keys.insert(key).second) {
+      where().fail("the key stands twice in one object");
     }
     return true;
+  }
+
+  bool parse_error(std::size_t /*position*/, const std::string& /*last_token*/,
+                   const json::exception& /*error*/) override {
+    return false;  // the parser of the document says it
   }
 
  private:
@@ -55,18 +61,24 @@ class StrictnessCheck {
     std::set<std::string> keys;
   };
 
-  void enter_key(const std::string& key) {
-    Level& level = levels_.back();
-    level.key = key;
-    if (!level.keys.insert(key).second) {
-      where().fail("the key stands twice in one object");
+  bool enter(bool is_array) {
+    if (levels_.size() >= kMaxDepth) {
+      where().fail(fmt::format("nested deeper than {} levels", kMaxDepth));
     }
+    levels_.push_back({is_array, 0, {}, {}});
+    return true;
   }
 
-  void count_element() {
+  bool leave() {
+    levels_.pop_back();
+    return count_element();
+  }
+
+  bool count_element() {
     if (!levels_.empty() && levels_.back().is_array) {
       ++levels_.back().index;
     }
+    return true;
   }
 
   JsonPlace where() const {
@@ -123,7 +135,9 @@ void JsonPlace::fail(std::string_view problem) const {
 
 json parse_json(std::string_view text, const std::string& file) {
   try {
-    return json::parse(text.begin(), text.end(), StrictnessCheck(file));
+    StrictnessCheck check(file);
+    json::sax_parse(text.begin(), text.end(), &check);
+    return json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {
     throw InputError(fmt::format("{}: {}: not valid JSON {}", printable(file),
                                  line_and_column(text, error.byte), reason(error.what())));

@@ -2,6 +2,8 @@
 #include "sim/config/text_file.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/file_use.h"
 
 #include <fmt/format.h>
 
@@ -25,10 +27,6 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-bool continues_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
-
 }  // namespace
 
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
@@ -45,6 +43,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
   if (!stream) {
     throw InputError(shown + ": cannot be opened for reading");
   }
+  announce_input(path);
   const auto size = static_cast<std::uint64_t>(stream.tellg());
   if (size > max_bytes) {
     throw InputError(fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind",
@@ -61,27 +60,35 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxBytes = 120;
-  constexpr std::size_t kAtEachEnd = (kMaxBytes - 3) / 2;
-  if (text.size() <= kMaxBytes) {
-    return escaped(text);
-  }
-  // Of a path the end matters most. No character of UTF-8 is cut in two.
-  std::size_t head = kAtEachEnd, tail = text.size() - kAtEachEnd;
-  while (head > 0 && continues_character(text[head])) {
-    --head;
-  }
-  while (tail < text.size() && continues_character(text[tail])) {
-    ++tail;
-  }
-  return escaped(text.substr(0, head)) + "..." + escaped(text.substr(tail));
+  return escaped(shortened(text, kMaxBytes));
 }
 
 std::filesystem::path behind_link(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
   std::error_code error;
-  const std::filesystem::path target = std::filesystem::is_symlink(path, error)
-                                           ? std::filesystem::canonical(path, error)
-                                           : std::filesystem::path();
-  return target.empty() ? path : target;
+  std::filesystem::path target = path;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    if (links == kMaxLinks) {
+      throw InputError(printable(path.string()) + ": this link leads back to itself");
+    }
+    target = target.parent_path() / std::filesystem::read_symlink(target);
+  }
+  return target;
+}
+
+void put_in_place(const std::filesystem::path& written, const std::filesystem::path& target) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const auto status = std::filesystem::status(target, error);
+  if (std::filesystem::exists(status)) {
+    std::filesystem::permissions(written, status.permissions() & perms::all, error);
+  }
+  std::filesystem::rename(written, target, error);
+  if (error) {
+    const std::string reason = error.message();
+    std::filesystem::remove(written, error);
+    throw InputError(printable(target.string()) + ": cannot be written: " + reason);
+  }
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
@@ -97,12 +104,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
       throw InputError(printable(path.string()) + ": cannot be written");
     }
   }
-  std::filesystem::rename(beside, target, error);
-  if (error) {
-    const std::string reason = error.message();
-    std::filesystem::remove(beside, error);
-    throw InputError(printable(path.string()) + ": cannot be written: " + reason);
-  }
+  put_in_place(beside, target);
 }
 
 }  // namespace sptc::sim

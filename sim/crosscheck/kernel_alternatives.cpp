@@ -346,9 +346,9 @@ class Collector {
 
   void add_host() {
     KernelModel model = from_;
-    model.arithmetic = Arithmetic::kFmaChain;
+    model.arithmetic = KernelArithmetic::kFmaChain;
     add("no-tensor-core", "f32 fused multiply-adds in increasing k, no tensor core", model);
-    model.arithmetic = Arithmetic::kExact;
+    model.arithmetic = KernelArithmetic::kExact;
     add("no-tensor-core", "one float64 sum rounded once, no tensor core", model);
   }
 

@@ -2,6 +2,7 @@
 #include "sim/crosscheck/kernel_crosscheck.h"
 
 #include "models/base/error.h"
+#include "models/sparsity/compress.h"
 #include "sim/crosscheck/kernel_alternatives.h"
 #include "sim/crosscheck/local_fault.h"
 #include "sim/verify/diagnosis.h"
@@ -58,6 +59,24 @@ struct Scored {
   double mean_log2_ulps = 0;
 };
 
+std::optional<InvalidMetadata> find_invalid(const Matrix<std::uint8_t>& nibbles,
+                                            const sparsity::Pattern& pattern) {
+  InvalidMetadata found{.of = nibbles.size()};
+  for (std::size_t row = 0; row < nibbles.rows(); ++row) {
+    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
+      if (sparsity::is_valid_nibble(nibbles(row, group), pattern)) {
+        continue;
+      }
+      if (found.nibbles++ == 0) {
+        found.row = row;
+        found.group = group;
+        found.nibble = nibbles(row, group);
+      }
+    }
+  }
+  return found.nibbles > 0 ? std::optional(found) : std::nullopt;
+}
+
 class Diagnosing {
  public:
   Diagnosing(const KernelData& data, const KernelModel& declared, const mma::Target& target,
@@ -68,6 +87,8 @@ class Diagnosing {
     const KernelOperands operands = arrange(data_, declared_, Selection::all(data_));
     const Matrix<Word> computed = execute(data_, declared_, operands, threads_);
     result_.comparison = compare_words(computed, operands.d, data_.d_type);
+    result_.invalid_metadata =
+        find_invalid(operands.nibbles, sparsity::hardware_pattern(declared_.instruction.a_type));
     if (result_.bit_exact()) {
       return std::move(result_);
     }

@@ -6,6 +6,7 @@
 #include "sim/crosscheck/word_comparison.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +29,20 @@ struct FirstMismatch {
   std::optional<std::uint64_t> ulps;  ///< nothing: NaN or infinity is involved
 };
 
+/// Metadata to which PTX gives no meaning: equal indices, or of tf32 what names no half. D is then
+/// what a plain multiplexer selects.
+struct InvalidMetadata {
+  std::size_t nibbles = 0;  ///< how many are invalid
+  std::size_t of = 0;       ///< of how many
+  std::size_t row = 0;      ///< of the first one, row by row
+  std::size_t group = 0;
+  std::uint8_t nibble = 0;
+};
+
 /// What came of comparing D of a kernel with what it is said to be.
 struct KernelDiagnosis {
   WordComparison comparison;
+  std::optional<InvalidMetadata> invalid_metadata;  ///< nothing: all of it is valid
   std::optional<FirstMismatch> first;
   std::vector<Explanation> fitting;    ///< bit for bit, likeliest first; this data tells no more
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches

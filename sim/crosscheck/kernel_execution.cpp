@@ -237,7 +237,7 @@ Matrix<Word> run_on_host(const KernelData& data, const KernelModel& model,
                          const KernelOperands& operands) {
   const Matrix<double> a = values_of(operands.a, model.instruction.a_type);
   const Matrix<double> b_columns = values_of(operands.b_columns, model.instruction.b_type);
-  const bool chain = model.arithmetic == Arithmetic::kFmaChain;
+  const bool chain = model.arithmetic == KernelArithmetic::kFmaChain;
   Matrix<Word> d(a.rows(), b_columns.rows());
   for (std::size_t i = 0; i < d.rows(); ++i) {
     const std::vector<std::size_t> positions = positions_in_k(model, operands, i);
@@ -265,7 +265,7 @@ std::string_view name(Reduction reduction) {
 
 Matrix<Word> execute(const KernelData& data, const KernelModel& model,
                      const KernelOperands& operands, int threads) {
-  if (model.arithmetic != Arithmetic::kTensorCore) {
+  if (model.arithmetic != KernelArithmetic::kTensorCore) {
     return run_on_host(data, model, operands);
   }
   return converted(TensorCoreKernel(data, model, operands, threads).run(), model.rules.output,

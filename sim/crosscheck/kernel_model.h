@@ -101,7 +101,7 @@ struct KOrder {
   bool operator==(const KOrder&) const = default;
 };
 
-enum class Arithmetic {
+enum class KernelArithmetic {
   kTensorCore,
   kFmaChain,  ///< f32 fused multiply-adds in increasing k, as CUDA cores execute them
   kExact,     ///< one float64 sum, rounded once: what a reference on the host computes
@@ -112,7 +112,7 @@ struct KernelModel {
   Reading reading;
   mma::MmaInstruction instruction;
   mma::StepRules rules;
-  Arithmetic arithmetic = Arithmetic::kTensorCore;
+  KernelArithmetic arithmetic = KernelArithmetic::kTensorCore;
   KOrder order;
 };
 

@@ -58,6 +58,13 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
       "{}: D[{}, {}] {}, k {}, {} on {} ({}), {}\n", kernel.name, data.m, data.n,
       numerics::name(data.d_type), data.k, kernel.declared.instruction.ptx_name(),
       kernel.target.name, mma::name(kernel.declared.rules.evidence), order_text(kernel.declared));
+  if (diagnosis.invalid_metadata) {
+    const InvalidMetadata& invalid = *diagnosis.invalid_metadata;
+    text += fmt::format(
+        "invalid metadata: {} of {} nibbles, the first {:#06b} of row {}, group {}: PTX leaves "
+        "such a D undefined\n",
+        invalid.nibbles, invalid.of, invalid.nibble, invalid.row, invalid.group);
+  }
   if (diagnosis.bit_exact()) {
     return text + fmt::format("bit-exact: {} of {} elements equal\n", comparison.elements,
                               comparison.elements);
@@ -108,6 +115,14 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
              {"computed", diagnosis.first->computed},
              {"ulps", diagnosis.first->ulps ? Json(*diagnosis.first->ulps) : Json(nullptr)}};
   }
+  Json invalid = nullptr;
+  if (diagnosis.invalid_metadata) {
+    invalid = {{"nibbles", diagnosis.invalid_metadata->nibbles},
+               {"of", diagnosis.invalid_metadata->of},
+               {"row", diagnosis.invalid_metadata->row},
+               {"group", diagnosis.invalid_metadata->group},
+               {"nibble", fmt::format("{:#06b}", diagnosis.invalid_metadata->nibble)}};
+  }
   const Json root{{"schema", "sptcsim-crosscheck-kernel/0.1"},
                   {"name", kernel.name},
                   {"arch", kernel.target.name},
@@ -121,6 +136,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
                   {"elements", comparison.elements},
                   {"mismatches", comparison.mismatches},
                   {"special", comparison.special},
+                  {"invalid_metadata", invalid},
                   {"histogram", histogram},
                   {"first", first},
                   {"alternatives_tried", diagnosis.tried},

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/base/run_events.h"
 #include "sim/gemm/gemm_traffic.h"
 #include "sim/gemm/kernel_choice.h"
 #include "sim/gemm/kernel_estimate.h"
@@ -21,11 +22,14 @@
 #include "sim/tensor_core/issue_interval.h"
 #include "sim/tensor_core/waveform.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
+#include <sysc/tracing/sc_tracing_ids.h>
 
 namespace sptc::sim {
 
@@ -45,12 +49,13 @@ class GemmSimulator::Impl {
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
   ~Impl() {
     if (vcd_ != nullptr) {
       sc_core::sc_close_vcd_trace_file(vcd_);
+      remove_date(options_.vcd_file + ".vcd");
     }
   }
 
@@ -67,6 +72,7 @@ class GemmSimulator::Impl {
     require_instruction(kernel.instruction, spec_);
     const KernelEstimate form = estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
+    require_waveform(kernel.executed);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
     const GemmTraffic traffic(kernel);
     const SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
@@ -165,10 +171,22 @@ class GemmSimulator::Impl {
     return traffic;
   }
 
+  /// Throws InputError where somebody asks for the waveform of stages that the model lacks.
+  void require_waveform(const mma::MmaInstruction& instruction) const {
+    if (vcd_ != nullptr && instruction.is_asynchronous()) {
+      throw InputError(fmt::format(
+          "no waveform of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+          mma::name(instruction.family)));
+    }
+  }
+
   // The tensor cores of the first SM.
   void open_waveform() {
     vcd_ = sc_core::sc_create_vcd_trace_file(options_.vcd_file.c_str());
     vcd_->set_time_unit(1, sc_core::SC_PS);
+    // Where the first launch is refused, its own message says why.
+    sc_core::sc_report_handler::set_actions(sc_core::SC_ID_TRACING_CLOSE_EMPTY_FILE_,
+                                            sc_core::SC_DO_NOTHING);
     for (const auto& partition : gpu_.sms().front()->sub_partitions) {
       waveforms_.push_back(std::make_unique<TensorCoreWaveform>(vcd_, partition->tensor_core,
                                                                 partition->basename()));

@@ -2,6 +2,7 @@
 #include "sim/gpu/gpu.h"
 
 #include "models/base/error.h"
+#include "sim/base/run_events.h"
 #include "sim/isa/prepared_program.h"
 #include "sim/sampling/last_round.h"
 
@@ -72,7 +73,7 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
 
 void Gpu::simulate() {
   if (memory_ || sampled_memory_) {
-    sc_core::sc_start();  // until nothing is left to happen
+    run_events();  // until nothing is left to happen
     return;
   }
   // A memory outside may never come to rest. So time passes in slices: after the one in which the
@@ -83,7 +84,7 @@ void Gpu::simulate() {
   int slices_without = 0;
   for (bool last = false; !last && sc_core::sc_pending_activity();) {
     last = !busy() || slices_without == kSlicesUntilStuck;
-    sc_core::sc_start(clock_.cycles(kSliceCycles));
+    run_events(clock_.cycles(kSliceCycles));
     slices_without = progress() == before ? slices_without + 1 : 0;
     before = progress();
   }

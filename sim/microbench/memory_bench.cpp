@@ -2,6 +2,7 @@
 #include "sim/microbench/memory_bench.h"
 
 #include "models/base/error.h"
+#include "sim/base/run_events.h"
 
 #include <algorithm>
 #include <string>
@@ -123,7 +124,7 @@ double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
     reader.request(static_cast<std::uint64_t>(slot * stride), kWord);
   };
   reader.request(0, kWord);
-  sc_core::sc_start();
+  run_events();
   forget_answers();
   return static_cast<double>(clock_.now() - second_round) / static_cast<double>(slots);
 }
@@ -135,7 +136,7 @@ double MemoryBench::line_cycles() {
     for (const auto& reader : readers_) {
       const std::int64_t start = clock_.now();
       reader->request(0, kWord);
-      sc_core::sc_start();
+      run_events();
       cycles = static_cast<double>(clock_.now() - start);
     }
   }
@@ -165,7 +166,7 @@ double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_
       walk.next(sm, reader);
     }
   }
-  sc_core::sc_start();
+  run_events();
   forget_answers();
   return static_cast<double>(walk.measured * Walk::kBlock) /
          static_cast<double>(walk.end - walk.begin) * clock_.mhz() * 1e-3;

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
+#include "sim/base/run_events.h"
 #include "sim/gpu/gpu.h"
 #include "sim/microbench/microbench_program.h"
 #include "sim/tensor_core/issue_interval.h"
@@ -140,7 +141,7 @@ class Microbench::Impl {
         clock_(spec.boost_clock_mhz),
         gpu_("gpu", clock_, spec_, 1),
         memory_(clock_, spec.memory, spec.sms) {
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
   MicrobenchResult run(const MicrobenchCase& which) {

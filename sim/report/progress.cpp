@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/progress.h"
 
+#include "sim/report/message.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -50,16 +51,14 @@ void ProgressBar::update(std::size_t done, std::size_t total, const std::string&
     return;
   }
   const std::string text = line(done, total, elapsed.count(), next);
-  std::fprintf(stderr, "\r\033[K%s%s%s", color_ ? "\033[36m" : "", text.c_str(),
-               color_ ? "\033[0m" : "");
-  std::fflush(stderr);
+  write_message(
+      fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", text, color_ ? "\033[0m" : ""));
   drawn_ = true;
 }
 
 void ProgressBar::clear() {
   if (drawn_) {
-    std::fputs("\r\033[K", stderr);
-    std::fflush(stderr);
+    write_message("\r\033[K");
     drawn_ = false;
   }
 }

@@ -43,10 +43,11 @@ struct Timed {
 };
 
 /// At the clock of `base`: under a load-dependent one a faster design would run at another clock,
-/// and what it saves would be that of the clock, too.
+/// and what it saves would be that of the clock, too. At the same clock it is `timed.us` itself, so
+/// that a resource that changes no cycle saves 0 and not what rounding leaves.
 double us_at_clock_of(const VariantResult& base, const Timed& timed) {
-  return timed.launch_us + (timed.us - timed.launch_us) *
-                               timed.clock_scaling.stretch(timed.clock_mhz, base.clock_mhz);
+  return timed.us + (timed.us - timed.launch_us) *
+                        (timed.clock_scaling.stretch(timed.clock_mhz, base.clock_mhz) - 1);
 }
 
 VariantResult result_of(const Timed& timed) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -18,6 +19,7 @@ constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
 constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
 constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
 constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
+constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
 
 template <typename Enum, std::size_t kCount>
 Enum parse(std::string_view option, std::string_view word,
@@ -64,6 +66,13 @@ GemmSimulator::Sms parse_sms(std::string_view word) {
 
 Decomposition parse_decomposition(std::string_view word) {
   return parse<Decomposition>("--decomposition", word, kDecompositions);
+}
+
+numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
+  if (std::find(kTypesOfD.begin(), kTypesOfD.end(), word) == kTypesOfD.end()) {
+    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, kTypesOfD));
+  }
+  return *numerics::parse_data_type(word);
 }
 
 void require_consistent(const RunOptions& options) {

@@ -43,6 +43,13 @@ CheckMode parse_check_mode(std::string_view word);
 GemmSimulator::Sms parse_sms(std::string_view word);
 Decomposition parse_decomposition(std::string_view word);
 
+/// The type of D in memory that is called `word`: f32, f16, bf16, e4m3, s8 or s32. Throws
+/// InputError, which begins with `what`.
+numerics::DataType parse_d_dtype(std::string_view what, std::string_view word);
+
+/// Largest numbers of a Repetition.
+inline constexpr int kMostLaunches = 1'000'000;
+
 /// What a user may choose about a run.
 struct RunOptions {
   Fidelity fidelity = Fidelity::kTiming;

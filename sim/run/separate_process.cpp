@@ -6,7 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,6 +22,7 @@ namespace {
 // The first byte of what a process writes says what follows.
 constexpr char kResult = '=';
 constexpr char kRefused = '!';
+constexpr char kOutOfMemory = '-';
 constexpr char kBroken = '?';
 
 void write_all(int socket, std::string_view bytes) {
@@ -50,9 +53,17 @@ std::string outcome_of(const std::function<std::string()>& work) {
     return kResult + work();
   } catch (const InputError& error) {
     return kRefused + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    return {kOutOfMemory};
   } catch (const std::exception& error) {
     return kBroken + std::string(error.what());
   }
+}
+
+/// What is missing, memory, processes or files, is the machine's.
+[[noreturn]] void refuse_to_start() {
+  throw InputError(std::string("a process that this run needs cannot be started: ") +
+                   std::strerror(errno));
 }
 
 void wait_for(pid_t process) {
@@ -68,9 +79,15 @@ SeparateProcess::SeparateProcess(const std::function<std::string()>& work)
 SeparateProcess::SeparateProcess(
     const std::function<std::string(const std::function<std::string()>& sent)>& work) {
   std::array<int, 2> ends{};
-  ensure(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket to a process");
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) {
+    refuse_to_start();
+  }
   process_ = ::fork();
-  ensure(process_ >= 0, "no process could be started");
+  if (process_ < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    refuse_to_start();
+  }
   if (process_ == 0) {
     // One that was started by another process of this kind ends with it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -107,6 +124,9 @@ std::string SeparateProcess::result() {
   bytes.erase(0, 1);
   if (kind == kRefused) {
     throw InputError(bytes);
+  }
+  if (kind == kOutOfMemory) {
+    throw std::bad_alloc();
   }
   if (kind != kResult) {
     throw InternalError("a process ended before its work was done" +

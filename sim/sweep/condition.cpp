@@ -47,6 +47,10 @@ class ConditionParser {
     return target_.nodes_.size() - 1;
   }
 
+  /// The operand is parsed first: what throws inside the braces of a node makes GCC 12 destroy a
+  /// part of it that is gone.
+  std::size_t add_unary(Kind kind, std::size_t operand) { return add({kind, 0, {}, operand}); }
+
   void skip_space() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
       ++at_;
@@ -95,7 +99,7 @@ class ConditionParser {
     return chain([&] { return negation(); }, {{"and", Kind::kAnd}});
   }
   std::size_t negation() {
-    return accept("not") ? add({Kind::kNot, 0, {}, negation()}) : comparison();
+    return accept("not") ? add_unary(Kind::kNot, negation()) : comparison();
   }
   std::size_t comparison() {
     return chain([&] { return sum(); }, {{"<=", Kind::kLessEqual},
@@ -119,7 +123,7 @@ class ConditionParser {
     }
     std::size_t result = 0;
     if (accept("-")) {
-      result = add({Kind::kNegate, 0, {}, unary()});
+      result = add_unary(Kind::kNegate, unary());
     } else if (accept("(")) {
       result = either();
       if (!accept(")")) {
@@ -208,6 +212,28 @@ double Condition::number(std::size_t node, const Lookup& axis) const {
   return value.number;
 }
 
+double Condition::arithmetic(Kind kind, double left, double right) const {
+  const auto finite = [&](char sign, double result) {
+    if (!std::isfinite(result)) {
+      place_.fail(fmt::format("in '{}': {} {} {} is no finite number", printable(text_), left, sign,
+                              right));
+    }
+    return result;
+  };
+  switch (kind) {
+    case Kind::kMultiply:
+      return finite('*', left * right);
+    case Kind::kDivide:
+      return finite('/', left / right);
+    case Kind::kRemainder:
+      return finite('%', std::fmod(left, right));
+    case Kind::kAdd:
+      return finite('+', left + right);
+    default:
+      return finite('-', left - right);
+  }
+}
+
 bool Condition::compare(const Node& node, const Lookup& axis) const {
   const Value left = evaluate(node.left, axis);
   const Value right = evaluate(node.right, axis);
@@ -254,15 +280,11 @@ Condition::Value Condition::evaluate(std::size_t index, const Lookup& axis) cons
     case Kind::kNot:
       return {false, double(left() == 0), {}};
     case Kind::kMultiply:
-      return {false, left() * right(), {}};
     case Kind::kDivide:
-      return {false, left() / right(), {}};
     case Kind::kRemainder:
-      return {false, std::fmod(left(), right()), {}};
     case Kind::kAdd:
-      return {false, left() + right(), {}};
     case Kind::kSubtract:
-      return {false, left() - right(), {}};
+      return {false, arithmetic(node.kind, left(), right()), {}};
     case Kind::kAnd:
       return {false, double(left() != 0 && right() != 0), {}};
     case Kind::kOr:

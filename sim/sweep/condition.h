@@ -24,7 +24,8 @@ class Condition {
   /// The value of axis i.
   using Lookup = std::function<const nlohmann::json&(std::size_t axis)>;
 
-  /// Whether it is true (not 0) at a point. Throws InputError where a word meets a number.
+  /// Whether it is true (not 0) at a point. Throws InputError where a word meets a number, or
+  /// arithmetic gives no finite number, as 1 / 0.
   bool holds(const Lookup& axis) const;
 
  private:
@@ -64,6 +65,7 @@ class Condition {
 
   Value evaluate(std::size_t index, const Lookup& axis) const;
   double number(std::size_t node, const Lookup& axis) const;
+  double arithmetic(Kind kind, double left, double right) const;
   bool compare(const Node& node, const Lookup& axis) const;
 
   std::string text_;

@@ -36,6 +36,18 @@ constexpr int kBusyMilliseconds = 10000;
   }
 }
 
+/// A pipe would be waited for: SQLite opens the file and, beside it, what a killed program left.
+void require_regular(const std::filesystem::path& file) {
+  for (const char* const end : {"", "-journal", "-wal"}) {
+    const std::filesystem::path part = file.string() + end;
+    std::error_code error;
+    const auto status = std::filesystem::status(part, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      throw InputError(printable(part.string()) + ": not a regular file");
+    }
+  }
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -94,6 +106,8 @@ Statement::Type Statement::type(int column) const {
       return Type::kInteger;
     case SQLITE_FLOAT:
       return Type::kReal;
+    case SQLITE_BLOB:
+      return Type::kBlob;
     default:
       return Type::kText;
   }
@@ -115,6 +129,7 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(printab
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  require_regular(file);
   sqlite3* opened = nullptr;
   // A connection is used by one thread: no locks for each value.
   const int code = sqlite3_open_v2(file.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -123,6 +138,7 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(printab
     fail(file_, code, opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened));
   }
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
 }
 
 void Database::Close::operator()(sqlite3* database) const {

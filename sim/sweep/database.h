@@ -15,7 +15,7 @@ namespace sptc::sim {
 /// A prepared SQL statement. Parameters and columns count from 1 and 0, as SQLite has it.
 class Statement {
  public:
-  enum class Type { kNull, kInteger, kReal, kText };
+  enum class Type { kNull, kInteger, kReal, kText, kBlob };
 
   void bind(int parameter, std::int64_t value);
   void bind(int parameter, double value);
@@ -48,11 +48,14 @@ class Statement {
 };
 
 /// An SQLite file. Whatever SQLite refuses is an InputError that names the file and says why: no
-/// database, a full disk, another program's lock.
+/// database, a full disk, another program's lock. Triggers in the file do not run.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
   Database(const std::filesystem::path& file, Mode mode);
+
+  /// Its name for messages.
+  const std::string& file() const { return file_; }
 
   Statement prepare(const std::string& sql);
   void execute(const std::string& sql);

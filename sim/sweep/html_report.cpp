@@ -105,18 +105,19 @@ json sensitivity_json(const Sensitivity& one) {
 }  // namespace
 
 std::string html_report(const SweepTable& table) {
-  json data{{"name", table.meta.at("name")},
-            {"version", table.meta.at("version")},
-            {"digest", table.meta.at("digest").substr(0, 12)},
+  const SweepEntries& entries = table.entries;
+  const auto assumed = entries.texts.find("assumed");
+  json data{{"name", entries.text("name")},
+            {"description", entries.description},
+            {"version", entries.text("version")},
+            {"digest", entries.text("digest").substr(0, 12)},
             {"rows", table.rows},
             {"failures", table.failures},
             {"missing", table.missing},
-            {"assumed", table.meta.contains("assumed") ? table.meta.at("assumed") : ""},
+            {"assumed", assumed == entries.texts.end() ? "" : assumed->second},
             {"objectives", json::array()},
             {"columns", json::array()},
             {"sensitivities", json::array()}};
-  const json spec = json::parse(table.meta.at("spec"));
-  data["description"] = spec.value("description", "");
   for (const SweepColumn* objective : default_objectives(table)) {
     data["objectives"].push_back(objective->name);
   }

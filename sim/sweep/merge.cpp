@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/config/text_file.h"
+#include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <set>
+#include <unistd.h>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-using nlohmann::json;
-
-std::string meta(Database& database, std::string_view key) {
-  return database.value(fmt::format("SELECT value FROM sweep WHERE key = '{}'", key));
-}
-
 /// One file to merge, standing at a point and at the first of its operations.
 struct Part {
-  std::string file;
   Database database;
-  std::optional<Statement> points, operations;
+  SweepEntries entries;
+  std::optional<ResultRows> points, operations;
   bool at_point = false, at_operation = false;
 
-  std::int64_t position() const { return points->integer(0); }
-  void next_point() { at_point = points->step(); }
+  explicit Part(const std::filesystem::path& file)
+      : database(open_sweep(file)), entries(read_entries(database)) {}
+
+  const std::string& file() const { return database.file(); }
   void next_operation() { at_operation = operations->step(); }
+  void next_point() {
+    at_point = points->step();
+    if (at_operation && !(at_point && points->position() <= operations->position())) {
+      operations->refuse("belongs to no point");
+    }
+  }
 };
 
 /// The columns of a table of the result in their order.
@@ -43,23 +45,6 @@ struct MergedTable {
     }
   }
 
-  /// All rows of a part in order; nothing where it has none.
-  std::optional<Statement> select(Database& database) const {
-    const std::set<std::string> present = columns_of(database, layout.table);
-    if (present.empty()) {
-      return std::nullopt;
-    }
-    std::vector<std::string> list;
-    for (const std::string& column : layout.columns(figures)) {
-      list.push_back(present.contains(column) ? sql_name(column) : "NULL");
-    }
-    // Rows of a table without key lie in the order of their insertion.
-    const bool sorted =
-        layout.front.front().declaration.ends_with("KEY") || row_order(database) != RowOrder::kAny;
-    return database.prepare(fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "),
-                                        layout.table, sorted ? "rowid" : "position, rowid"));
-  }
-
   Statement insert(Database& out) const {
     out.execute(layout.create(figures));
     return out.prepare(insert_sql(layout.table, layout.columns(figures)));
@@ -69,17 +54,17 @@ struct MergedTable {
 void require_same_sweep(std::vector<Part>& parts, bool mixed_builds) {
   Part& first = parts.front();
   for (Part& part : parts) {
-    const auto same = [&](std::string_view key) {
-      return meta(part.database, key) == meta(first.database, key);
+    const auto same = [&](const std::string& key) {
+      return part.entries.text(key) == first.entries.text(key);
     };
-    if (!same("digest") || !same("version")) {
-      throw InputError(fmt::format("{} and {} are not of one sweep", first.file, part.file));
+    if (!same("digest") || !same("version") || !same("axes")) {
+      throw InputError(fmt::format("{} and {} are not of one sweep", first.file(), part.file()));
     }
     if (!same("build") && !mixed_builds) {
       throw InputError(fmt::format(
           "{} and {} come from different builds of the program, whose results may differ; "
           "--mixed-builds merges them all the same",
-          first.file, part.file));
+          first.file(), part.file()));
     }
   }
 }
@@ -97,16 +82,18 @@ bool same_row(const Statement& a, const Statement& b) {
 Part* better(Part* a, Part* b) {
   constexpr int kStatus = 2;
   constexpr int kReason = 3;
-  const bool a_done = a->points->text(kStatus) == "done";
-  const bool b_done = b->points->text(kStatus) == "done";
-  if (a_done && b_done && !same_row(*a->points, *b->points)) {
-    throw InputError(fmt::format("{} and {} have different results for point {}", a->file, b->file,
-                                 a->points->integer(0)));
+  const Statement& row_a = a->points->row();
+  const Statement& row_b = b->points->row();
+  const bool a_done = row_a.text(kStatus) == "done";
+  const bool b_done = row_b.text(kStatus) == "done";
+  if (a_done && b_done && !same_row(row_a, row_b)) {
+    throw InputError(fmt::format("{} and {} have different results for point {}", a->file(),
+                                 b->file(), a->points->position()));
   }
   if (a_done != b_done) {
     return a_done ? a : b;
   }
-  return a_done || a->points->text(kReason) <= b->points->text(kReason) ? a : b;
+  return a_done || row_a.text(kReason) <= row_b.text(kReason) ? a : b;
 }
 
 void copy_row(const Statement& from, Statement& to) {
@@ -124,6 +111,8 @@ void copy_row(const Statement& from, Statement& to) {
       case Statement::Type::kText:
         to.bind(column + 1, from.text(column));
         break;
+      case Statement::Type::kBlob:
+        throw InternalError("a row of results was not checked");
     }
   }
   to.step();
@@ -137,9 +126,9 @@ Part* choose(std::vector<Part>& parts) {
     if (!part.at_point) {
       continue;
     }
-    if (chosen == nullptr || part.position() < chosen->position()) {
+    if (chosen == nullptr || part.points->position() < chosen->points->position()) {
       chosen = &part;
-    } else if (part.position() == chosen->position()) {
+    } else if (part.points->position() == chosen->points->position()) {
       chosen = better(chosen, &part);
     }
   }
@@ -149,30 +138,22 @@ Part* choose(std::vector<Part>& parts) {
 std::size_t copy_rows(std::vector<Part>& parts, Statement& point, Statement& operation) {
   std::size_t count = 0;
   while (Part* const chosen = choose(parts)) {
-    const std::int64_t position = chosen->position();
-    copy_row(*chosen->points, point);
+    const std::int64_t position = chosen->points->position();
+    copy_row(chosen->points->row(), point);
     ++count;
     for (Part& part : parts) {
-      for (; part.at_operation && part.operations->integer(0) == position; part.next_operation()) {
+      if (!part.at_point || part.points->position() != position) {
+        continue;
+      }
+      for (; part.at_operation && part.operations->position() == position; part.next_operation()) {
         if (&part == chosen) {
-          copy_row(*part.operations, operation);
+          copy_row(part.operations->row(), operation);
         }
       }
-      if (part.at_point && part.position() == position) {
-        part.next_point();
-      }
+      part.next_point();
     }
   }
   return count;
-}
-
-void copy_meta(Database& from, Database& to) {
-  to.execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
-  Statement insert = to.prepare("INSERT INTO sweep VALUES(?, ?)");
-  Statement rows = from.prepare("SELECT key, value FROM sweep ORDER BY key");
-  while (rows.step()) {
-    copy_row(rows, insert);
-  }
 }
 
 std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& file) {
@@ -181,18 +162,16 @@ std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& 
   out.execute("PRAGMA synchronous = OFF");  // the file has no name that matters yet
   out.execute("BEGIN");
   set_row_order(out, RowOrder::kFinished);
-  copy_meta(parts.front().database, out);
-  const MergedTable points(points_layout(json::parse(meta(parts.front().database, "axes"))), parts);
+  write_entries(out, parts.front().entries.texts);
+  const MergedTable points(points_layout(parts.front().entries.axes), parts);
   const MergedTable operations(operations_layout(), parts);
   Statement point = points.insert(out);
   Statement operation = operations.insert(out);
   for (Part& part : parts) {
-    part.points = points.select(part.database);
-    part.operations = operations.select(part.database);
-    if (part.points) {
-      part.next_point();
-      part.next_operation();
-    }
+    part.points.emplace(part.database, points.layout, points.figures);
+    part.operations.emplace(part.database, operations.layout, operations.figures);
+    part.next_operation();
+    part.next_point();
   }
   const std::size_t count = copy_rows(parts, point, operation);
   out.execute("COMMIT");
@@ -205,10 +184,12 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
                          const std::filesystem::path& out, bool mixed_builds) {
   std::vector<Part> parts;
   for (const std::filesystem::path& file : files) {
-    parts.push_back({printable(file.string()), open_sweep(file), {}, {}});
+    parts.emplace_back(file);
   }
   require_same_sweep(parts, mixed_builds);
-  const std::filesystem::path beside = out.string() + ".merging";
+  const std::filesystem::path target = behind_link(out);
+  // Of this process alone: another merge may write the same results.
+  const std::filesystem::path beside = fmt::format("{}.{}.merging", target.string(), ::getpid());
   std::error_code error;
   std::filesystem::remove(beside, error);
   std::size_t count = 0;
@@ -221,12 +202,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     std::filesystem::remove(beside, error);
     throw;
   }
-  std::filesystem::rename(beside, out, error);
-  if (error) {
-    const std::string reason = error.message();
-    std::filesystem::remove(beside, error);
-    throw InputError(printable(out.string()) + ": cannot be written: " + reason);
-  }
+  put_in_place(beside, target);
   return count;
 }
 

@@ -2,16 +2,20 @@
 #include "sim/sweep/mpi_executor.h"
 
 #include "models/base/error.h"
+#include "sim/report/message.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/worker.h"
 
 #include <boost/mpi.hpp>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
+#include <unistd.h>
 
 namespace sptc::sim {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 namespace mpi = boost::mpi;
 using SteadyClock = std::chrono::steady_clock;
 
-enum Tag { kPositions = 1, kOutcomes, kAlive, kEnd };
+enum Tag { kPositions = 1, kOutcomes, kAlive, kEnd, kLeave };
 
 constexpr std::chrono::seconds kHeartbeat{2};
 constexpr std::chrono::seconds kSilence{20};
@@ -57,10 +61,14 @@ class MpiExecutor : public Executor {
     return events;
   }
 
-  void finish() override {
+  void finish() override { tell_ranks(kEnd); }
+
+  /// The ranks end at once, whatever they are at, and without MPI_Finalize.
+  void dismiss() {
+    tell_ranks(kLeave);
     for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
-      if (!ranks_[worker].lost) {
-        world_.send(static_cast<int>(worker) + 1, kEnd);
+      if (ranks_[worker].lost) {
+        world_.isend(static_cast<int>(worker) + 1, kLeave);  // it may be slow and not dead
       }
     }
   }
@@ -71,6 +79,14 @@ class MpiExecutor : public Executor {
     std::size_t busy = 0;  ///< points that it has
     SteadyClock::time_point heard;
   };
+
+  void tell_ranks(Tag tag) {
+    for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
+      if (!ranks_[worker].lost) {
+        world_.send(static_cast<int>(worker) + 1, tag);
+      }
+    }
+  }
 
   void receive(const mpi::status& message, std::vector<WorkerEvent>& events) {
     const auto worker = static_cast<std::size_t>(message.source()) - 1;
@@ -141,24 +157,31 @@ class MpiExecutor : public Executor {
   bool any_lost_ = false;
 };
 
+/// Simulates until rank 0 says that this is the end.
 void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& runner,
            const PointLimits& limits) {
   auto spoken = SteadyClock::now();
-  const auto tell_that_we_live = [&] {
+  const auto leave_if_told = [&] {
+    if (world.iprobe(0, kLeave)) {
+      std::_Exit(0);
+    }
+  };
+  const auto while_waiting = [&] {
+    leave_if_told();
     if (SteadyClock::now() - spoken > kHeartbeat) {
       spoken = SteadyClock::now();
       world.send(0, kAlive);
     }
   };
   while (true) {
-    const auto message = world.iprobe(0, mpi::any_tag);
-    if (!message) {
-      std::this_thread::sleep_for(kPause);  // MPI's own waiting takes a processor
-      continue;
-    }
-    if (message->tag() == kEnd) {
+    leave_if_told();
+    if (world.iprobe(0, kEnd)) {
       world.recv(0, kEnd);
       return;
+    }
+    if (!world.iprobe(0, kPositions)) {
+      std::this_thread::sleep_for(kPause);  // MPI's own waiting takes a processor
+      continue;
     }
     std::vector<std::uint64_t> positions;
     world.recv(0, kPositions, positions);
@@ -167,9 +190,10 @@ void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& r
         [&](std::string_view outcomes) {
           world.send(0, kOutcomes, outcomes.data(), static_cast<int>(outcomes.size()));
           spoken = SteadyClock::now();
+          leave_if_told();
           return true;
         },
-        tell_that_we_live);
+        while_waiting);
   }
 }
 
@@ -186,14 +210,52 @@ std::vector<int> strangers(const mpi::communicator& world, const SweepPlan& plan
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 [[noreturn]] void abort_all(int code) {
   std::fflush(stderr);
   mpi::environment::abort(code);
   std::_Exit(code);
+}
+
+/// Whether mpirun goes on without ranks that die (Open MPI: --enable-recovery).
+bool outlives_ranks() {
+  const char* const recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
+  return recovery != nullptr && std::string_view(recovery) == "1";
+}
+
+/// With --enable-recovery mpirun forgets the exit code of every rank and ends with 0. A signal ends
+/// it, and what is left of the job, with 1.
+void end_launcher() {
+  constexpr std::chrono::seconds kPatience{10};
+  std::error_code error;
+  const auto program =
+      std::filesystem::read_symlink(fmt::format("/proc/{}/exe", ::getppid()), error);
+  if (program.filename() == "orterun") {
+    std::signal(SIGTERM, SIG_DFL);
+    ::kill(::getppid(), SIGTERM);
+    std::this_thread::sleep_for(kPatience);  // in which it ends this rank
+  }
+}
+
+/// Ends all ranks. MPI_Finalize would wait for the dead, here and in each rank.
+[[noreturn]] void end_all(MpiExecutor& executor, int code) {
+  if (!outlives_ranks()) {
+    abort_all(code);
+  }
+  executor.dismiss();
+  std::fflush(stderr);
+  if (code != 0) {
+    end_launcher();
+  }
+  std::_Exit(code);
+}
+
+/// The exit code of `work`; what it throws is said, and is one too.
+int code_of(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (...) {
+    return report_exception();
+  }
 }
 
 }  // namespace
@@ -217,27 +279,23 @@ int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& 
     return 2;
   }
   // From here on ranks wait for each other: nothing but an abort ends them early.
-  int code = 0;
-  try {
-    if (world.rank() != 0) {
+  if (world.rank() != 0) {
+    const int code = code_of([&] {
       serve(world, plan, runner, limits);
       return 0;
-    }
-    MpiExecutor executor(world);
-    code = root(executor);
-    // MPI_Finalize would wait for the dead, here and in each rank.
-    constexpr int kInterrupted = 130;
-    if (code == kInterrupted || executor.any_lost()) {
+    });
+    if (code != 0) {
       abort_all(code);
     }
-    executor.finish();
-  } catch (const InputError& error) {
-    fmt::print(stderr, "sptcsim: error: {}\n", error.what());
-    abort_all(2);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sptcsim: internal error: {}\n", error.what());
-    abort_all(3);
+    return code;
   }
+  constexpr int kSomeFailed = 1;
+  MpiExecutor executor(world);
+  const int code = code_of([&] { return root(executor); });
+  if (code > kSomeFailed || executor.any_lost() || outlives_ranks()) {
+    end_all(executor, code);
+  }
+  executor.finish();
   return code;
 }
 

@@ -14,8 +14,9 @@ using MpiRoot = std::function<int(Executor& ranks)>;
 /// that it hands out, each in a process of its own as everywhere. All ranks must have the same
 /// program, spec, workloads and architectures. A rank that falls silent loses the point that it
 /// had, and the sweep goes on without it, if MPI lets it (Open MPI: mpirun --enable-recovery).
-/// Returns the exit code of this rank. Throws InputError where this build has no MPI, or there is
-/// one rank.
+/// Returns the exit code of this rank, or ends it and the whole job. mpirun ends with the code of
+/// rank 0, and under --enable-recovery with 1 in place of every code but 0. Throws InputError where
+/// this build has no MPI, or there is one rank.
 int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                  const MpiRoot& root);
 

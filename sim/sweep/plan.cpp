@@ -138,6 +138,15 @@ void SweepPlan::for_each(const std::function<bool(std::uint64_t position)>& visi
   }
 }
 
+bool SweepPlan::empty() const {
+  bool any = false;
+  for_each([&](std::uint64_t) {
+    any = true;
+    return false;
+  });
+  return !any;
+}
+
 SweepPoint SweepPlan::point(std::uint64_t position) const {
   SweepPoint point;
   point.position = position;

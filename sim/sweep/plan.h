@@ -41,6 +41,9 @@ class SweepPlan {
   /// ascending order, or a seeded sample in the order of drawing. False ends it.
   void for_each(const std::function<bool(std::uint64_t position)>& visit) const;
 
+  /// Whether the conditions leave no point.
+  bool empty() const;
+
   SweepPoint point(std::uint64_t position) const;
 
   /// The value of axis `axis` at `position`.

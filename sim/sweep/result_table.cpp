@@ -19,6 +19,17 @@ bool TableLayout::is_fixed(std::string_view name) const {
   return has(front) || has(end);
 }
 
+Cell TableLayout::cell(std::string_view name) const {
+  for (const std::vector<Column>* const columns : {&front, &end}) {
+    for (const Column& column : *columns) {
+      if (column.name == name) {
+        return column.cell;
+      }
+    }
+  }
+  return figure;
+}
+
 std::vector<std::string> TableLayout::columns(const std::set<std::string>& figures) const {
   std::vector<std::string> names;
   for (const Column& column : front) {
@@ -49,33 +60,35 @@ std::string TableLayout::create(const std::set<std::string>& figures) const {
 
 TableLayout points_layout(const std::vector<std::string>& axes) {
   TableLayout layout{"points",
-                     {{"position", " INTEGER PRIMARY KEY"},
-                      {"hash", " TEXT NOT NULL"},
-                      {"status", " TEXT NOT NULL"},
-                      {"reason", " TEXT"}},
-                     {{"notes", " TEXT"}},
-                     "total_"};
+                     {{"position", " INTEGER PRIMARY KEY", Cell::kIndex},
+                      {"hash", " TEXT NOT NULL", Cell::kText},
+                      {"status", " TEXT NOT NULL", Cell::kStatus},
+                      {"reason", " TEXT", Cell::kTextOrNull}},
+                     {{"notes", " TEXT", Cell::kTextOrNull}},
+                     "total_",
+                     Cell::kNumber};
   for (const std::string& axis : axes) {
-    layout.front.push_back({axis, ""});
+    layout.front.push_back({axis, "", Cell::kValue});
   }
   return layout;
 }
 
 TableLayout operations_layout() {
   return {"operations",
-          {{"position", " INTEGER NOT NULL"},
-           {"operation", " INTEGER NOT NULL"},
-           {"variant", " TEXT NOT NULL"},
-           {"name", ""},
-           {"m", ""},
-           {"n", ""},
-           {"k", ""},
-           {"batch", ""},
-           {"count", ""},
-           {"dtype", ""},
-           {"prunable", ""}},
+          {{"position", " INTEGER NOT NULL", Cell::kIndex},
+           {"operation", " INTEGER NOT NULL", Cell::kIndex},
+           {"variant", " TEXT NOT NULL", Cell::kText},
+           {"name", "", Cell::kTextOrNull},
+           {"m", "", Cell::kNumber},
+           {"n", "", Cell::kNumber},
+           {"k", "", Cell::kNumber},
+           {"batch", "", Cell::kNumber},
+           {"count", "", Cell::kNumber},
+           {"dtype", "", Cell::kTextOrNull},
+           {"prunable", "", Cell::kNumber}},
           {},
-          ""};
+          "",
+          Cell::kFigure};
 }
 
 std::set<std::string> columns_of(Database& database, const std::string& table) {

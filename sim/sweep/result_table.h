@@ -14,19 +14,34 @@
 
 namespace sptc::sim {
 
+/// What the cells of a column hold.
+enum class Cell {
+  kIndex,       ///< a whole number from 0
+  kStatus,      ///< "done" or "failed"
+  kText,        ///< text
+  kTextOrNull,  ///< text, or nothing
+  kValue,       ///< of an axis: text or a number
+  kNumber,      ///< a finite number, or nothing
+  kFigure,      ///< text in all rows or finite numbers in all rows, or nothing
+};
+
 /// A table of the results: columns that it always has, in front and at the end, and between them
 /// the figures of its rows in order of their names.
 struct TableLayout {
   struct Column {
     std::string name;
     std::string_view declaration;  ///< "TEXT NOT NULL"
+    Cell cell;
   };
   std::string table;
   std::vector<Column> front, end;
   /// Before the name of a figure that is called like one of these; empty: it is that column.
   std::string clash_prefix;
+  Cell figure;  ///< of the other columns
 
   bool is_fixed(std::string_view name) const;
+  /// What the column `name` holds.
+  Cell cell(std::string_view name) const;
   /// Names of all columns.
   std::vector<std::string> columns(const std::set<std::string>& figures) const;
   std::string create(const std::set<std::string>& figures) const;

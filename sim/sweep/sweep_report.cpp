@@ -4,14 +4,15 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/sweep/html_report.h"
+#include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
 #include "sim/trace/csv.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -120,7 +121,7 @@ std::string front_section(const SweepTable& table) {
   for (std::size_t i = 0; i < std::min(front.size(), kMaxFrontRows); ++i) {
     std::vector<std::string> cells;
     for (const SweepColumn* column : shown) {
-      const bool rounded = column->role == SweepColumn::Role::kTotal && column->numeric;
+      const bool rounded = column->role == SweepColumn::Role::kTotal;
       cells.push_back(rounded ? fmt::format("{:.6g}", column->numbers[front[i]])
                               : table.text(*column, front[i]));
     }
@@ -158,18 +159,18 @@ std::string failure_section(const SweepTable& table) {
 }
 
 std::string markdown(const SweepTable& table) {
-  const auto spec = nlohmann::json::parse(table.meta.at("spec"));
-  std::string text = "# " + markdown_cell(table.meta.at("name")) + "\n\n";
-  if (spec.contains("description")) {
-    text += markdown_cell(spec["description"].get<std::string>()) + "\n\n";
+  const SweepEntries& entries = table.entries;
+  std::string text = "# " + markdown_cell(entries.text("name")) + "\n\n";
+  if (!entries.description.empty()) {
+    text += markdown_cell(entries.description) + "\n\n";
   }
   text += fmt::format("{} points, {} failed; sptcsim {}, sweep {}.\n", table.rows, table.failures,
-                      table.meta.at("version"), table.meta.at("digest").substr(0, 12));
+                      entries.text("version"), entries.text("digest").substr(0, 12));
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }
   text += sensitivity_section(table) + front_section(table) + failure_section(table);
-  if (const auto assumed = table.meta.find("assumed"); assumed != table.meta.end()) {
+  if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }
   return text;
@@ -198,6 +199,16 @@ std::string sweep_report(const std::filesystem::path& results, SweepReportFormat
       break;
   }
   return markdown(table);
+}
+
+bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file) {
+  using nlohmann::json;
+  std::ifstream stream(file);
+  const json content = json::parse(stream, nullptr, false);
+  return content.is_object() &&
+         content ==
+             json::parse(open_sweep(results).value("SELECT value FROM sweep WHERE key = 'spec'"),
+                         nullptr, false);
 }
 
 }  // namespace sptc::sim

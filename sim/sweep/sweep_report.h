@@ -17,4 +17,8 @@ SweepReportFormat parse_sweep_report_format(std::string_view word);
 /// a table that sorts and filters. Throws InputError where `results` holds no sweep.
 std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format);
 
+/// Whether `file` is the spec of the sweep in `results`, which hold no more than its text. Throws
+/// InputError where `results` holds no sweep.
+bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file);
+
 }  // namespace sptc::sim

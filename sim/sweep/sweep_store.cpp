@@ -3,9 +3,11 @@
 
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/digest.h"
+#include "sim/sweep/results_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +18,6 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <map>
 #include <set>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,8 +28,6 @@ namespace sptc::sim {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kSchema = "sptcsim-sweep-results/0.2";
 
 std::string json_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -76,6 +75,12 @@ void bind_json(Statement& statement, int parameter, const json& value) {
   }
 }
 
+/// Of a file that is not kept open, so that it can be written to.
+SweepEntries entries_of(const std::filesystem::path& file) {
+  Database results = open_sweep(file);
+  return read_entries(results);
+}
+
 /// Whether `descriptor` is open on the file that `file` names now.
 bool is_named(int descriptor, const std::filesystem::path& file) {
   struct stat opened {};
@@ -85,45 +90,6 @@ bool is_named(int descriptor, const std::filesystem::path& file) {
 }
 
 }  // namespace
-
-Database open_sweep(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    throw InputError(printable(file.string()) + ": no such file");
-  }
-  // What a sweep that was killed while it changed the head of the file has left half done is undone
-  // first, which is writing.
-  const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
-  Database database(file, half_done ? Database::Mode::kWrite : Database::Mode::kRead);
-  const std::string shown = printable(file.string());
-  if (database.value("SELECT count(*) FROM sqlite_master WHERE name = 'sweep'") != "1") {
-    throw InputError(shown + ": holds no results of a sweep");
-  }
-  const std::string schema = database.value("SELECT value FROM sweep WHERE key = 'schema'");
-  if (schema != kSchema) {
-    throw InputError(
-        fmt::format("{}: holds results in the format '{}', and this program knows '{}'", shown,
-                    printable(schema), kSchema));
-  }
-  return database;
-}
-
-std::size_t missing_points(Database& results) {
-  const std::string rows =
-      columns_of(results, "points").empty() ? "0" : "(SELECT count(*) FROM points)";
-  const std::string missing = results.value("SELECT max(0, CAST(value AS INTEGER) - " + rows +
-                                            ") FROM sweep WHERE key = 'points'");
-  return missing.empty() ? 0 : std::stoull(missing);  // files of older programs do not say
-}
-
-RowOrder row_order(Database& database) {
-  const std::string order = database.value("PRAGMA user_version");
-  return order == "1" ? RowOrder::kFinished : order == "2" ? RowOrder::kSoFar : RowOrder::kAny;
-}
-
-void set_row_order(Database& database, RowOrder order) {
-  database.execute(fmt::format("PRAGMA user_version = {}", static_cast<int>(order)));
-}
 
 void forget_history(const std::filesystem::path& file, std::size_t rows) {
   // The counters of changes, big-endian; readers that saw fewer rows have seen another number.
@@ -204,29 +170,20 @@ SweepStore::SweepStore(std::filesystem::path file, const SweepPlan& plan, const 
 void SweepStore::create() {
   begin_writing();
   database_->execute("BEGIN IMMEDIATE");
-  database_->execute("CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
-  Statement insert = database_->prepare("INSERT INTO sweep VALUES(?, ?)");
   std::size_t points = 0;
   plan_.for_each([&](std::uint64_t) {
     ++points;
     return true;
   });
-  const std::map<std::string, std::string> rows = {
-      {"schema", std::string(kSchema)},
-      {"name", plan_.spec().name},
-      {"version", std::string(program_version())},
-      {"build", program_digest()},
-      {"digest", plan_.digest()},
-      {"points", std::to_string(points)},
-      {"spec", json_text(plan_.spec().document)},
-      {"axes", json_text(json(axis_names(plan_.spec())))},
-      {"assumed", assumed_parameters(plan_.spec())}};
-  for (const auto& [key, value] : rows) {
-    insert.bind(1, std::string_view(key));
-    insert.bind(2, std::string_view(value));
-    insert.step();
-    insert.reset();
-  }
+  write_entries(*database_, {{"schema", std::string(kResultsSchema)},
+                             {"name", plan_.spec().name},
+                             {"version", std::string(program_version())},
+                             {"build", program_digest()},
+                             {"digest", plan_.digest()},
+                             {"points", std::to_string(points)},
+                             {"spec", json_text(plan_.spec().document)},
+                             {"axes", json_text(json(axis_names(plan_.spec())))},
+                             {"assumed", assumed_parameters(plan_.spec())}});
   database_->execute("COMMIT");
 }
 
@@ -247,29 +204,26 @@ void SweepStore::create_anew() {
 }
 
 void SweepStore::verify(const Options& options) {
-  open_sweep(file_);
-  const auto recorded = [&](const char* key) {
-    return database_->value(fmt::format("SELECT value FROM sweep WHERE key = '{}'", key));
-  };
+  const SweepEntries recorded = entries_of(file_);
   const std::string shown = printable(file_.string());
-  const bool is_this_sweep = recorded("version") == program_version() &&
-                             recorded("digest") == plan_.digest() &&
-                             recorded("build") == program_digest();
+  const bool is_this_sweep = recorded.text("version") == program_version() &&
+                             recorded.text("digest") == plan_.digest() &&
+                             recorded.text("build") == program_digest();
   if (!is_this_sweep && !has_rows()) {
     return create_anew();
   }
-  if (recorded("version") != program_version()) {
+  if (recorded.text("version") != program_version()) {
     throw InputError(
         fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",
-                    shown, printable(recorded("version")), program_version()));
+                    shown, printable(recorded.text("version")), program_version()));
   }
-  if (recorded("digest") != plan_.digest()) {
+  if (recorded.text("digest") != plan_.digest()) {
     throw InputError(fmt::format(
         "{}: holds results of another sweep ('{}'), or the spec, a workload or an architecture has "
         "changed since; give another file with --db",
-        shown, printable(recorded("name"))));
+        shown, printable(recorded.text("name"))));
   }
-  if (recorded("build") != program_digest() && !options.mixed_builds) {
+  if (recorded.text("build") != program_digest() && !options.mixed_builds) {
     throw InputError(fmt::format(
         "{}: was begun by another build of the program, whose results may differ; give another "
         "file with --db, or --mixed-builds to go on with this one",
@@ -289,11 +243,12 @@ void SweepStore::verify(const Options& options) {
     out_of_order();
     database_->execute("COMMIT");
   }
-  Statement rows = database_->prepare("SELECT position, status FROM points");
+  constexpr int kStatus = 2;
+  ResultRows rows(*database_, points_layout(recorded.axes));
   while (rows.step()) {
-    last_ = static_cast<std::uint64_t>(rows.integer(0));
+    last_ = static_cast<std::uint64_t>(rows.position());
     finished_.insert(last_);
-    failures_ += rows.text(1) == "failed";
+    failures_ += rows.row().text(kStatus) == "failed";
   }
   open_tables();
 }

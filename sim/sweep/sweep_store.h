@@ -108,18 +108,6 @@ class SweepStore {
 std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
                          const std::filesystem::path& out, bool mixed_builds);
 
-/// Opens the results of a sweep for reading, rows there or not. Throws InputError where the file
-/// holds none.
-Database open_sweep(const std::filesystem::path& file);
-
-/// Points of the sweep that have no row: of parts that were not merged, or not done yet.
-std::size_t missing_points(Database& results);
-
-/// What a file that merge_sweeps() has written, or might have, says of itself (user_version).
-enum class RowOrder { kAny, kFinished, kSoFar };
-RowOrder row_order(Database& database);
-void set_row_order(Database& database, RowOrder order);
-
 /// Sets what SQLite counts in the head of a file that nobody writes to: equal rows, equal bytes.
 void forget_history(const std::filesystem::path& file, std::size_t rows);
 

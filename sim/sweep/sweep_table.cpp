@@ -3,15 +3,14 @@
 
 #include "models/base/error.h"
 #include "sim/config/text_file.h"
-#include "sim/sweep/sweep_store.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -157,6 +156,11 @@ const SweepColumn* SweepTable::find(std::string_view name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
+const SweepColumn* SweepTable::find_total(std::string_view name) const {
+  const SweepColumn* const column = find(name);
+  return column != nullptr && column->role == SweepColumn::Role::kTotal ? column : nullptr;
+}
+
 bool SweepTable::done(std::size_t row) const {
   return text(*find("status"), row) == "done";
 }
@@ -172,41 +176,35 @@ std::string SweepTable::text(const SweepColumn& column, std::size_t row) const {
 SweepTable read_sweep_table(const std::filesystem::path& results) {
   Database database = open_sweep(results);
   SweepTable table;
-  Statement meta = database.prepare("SELECT key, value FROM sweep");
-  while (meta.step()) {
-    table.meta.emplace(meta.text(0), meta.text(1));
+  table.entries = read_entries(database);
+  if (columns_of(database, "points").empty()) {
+    throw InputError(database.file() + ": the sweep has not stored a point yet");
   }
-  std::set<std::string> axes;
-  const nlohmann::json names = nlohmann::json::parse(table.meta["axes"]);
-  for (const nlohmann::json& axis : names) {
-    axes.insert(axis.get<std::string>());
+  ResultRows rows(database, points_layout(table.entries.axes));
+  const std::set<std::string> axes(table.entries.axes.begin(), table.entries.axes.end());
+  std::vector<int> shown;
+  for (std::size_t i = 0; i < rows.columns().size(); ++i) {
+    const std::string& name = rows.columns()[i];
+    if (name != "hash" && name != "notes") {
+      shown.push_back(static_cast<int>(i));
+    }
   }
-  std::string list;
-  Statement info = database.prepare(
-      "SELECT name FROM pragma_table_info('points') WHERE name NOT IN ('hash', 'notes') ORDER BY "
-      "name "
-      "= 'reason', cid");
-  while (info.step()) {
-    SweepColumn column;
-    column.name = info.text(0);
-    column.role = role_of(column.name, axes);
-    column.numeric =
-        column.role != SweepColumn::Role::kStatus && column.role != SweepColumn::Role::kReason;
-    list += (list.empty() ? "" : ", ") + sql_name(column.name);
-    table.columns.push_back(std::move(column));
-  }
-  if (table.columns.empty()) {
-    throw InputError(printable(results.string()) + ": the sweep has not stored a point yet");
+  const auto name_of = [&](int column) { return rows.columns()[static_cast<std::size_t>(column)]; };
+  std::stable_partition(shown.begin(), shown.end(),
+                        [&](int column) { return name_of(column) != "reason"; });
+  for (const int column : shown) {
+    const SweepColumn::Role role = role_of(name_of(column), axes);
+    const bool numeric = role != SweepColumn::Role::kStatus && role != SweepColumn::Role::kReason;
+    table.columns.push_back({name_of(column), role, numeric, {}, {}, {}});
   }
   std::vector<ColumnBuilder> builders(table.columns.begin(), table.columns.end());
-  Statement rows = database.prepare("SELECT " + list + " FROM points ORDER BY position");
   while (rows.step()) {
     for (std::size_t i = 0; i < builders.size(); ++i) {
-      builders[i].add(rows, static_cast<int>(i));
+      builders[i].add(rows.row(), shown[i]);
     }
     ++table.rows;
   }
-  table.missing = missing_points(database);
+  table.missing = table.entries.missing(table.rows);
   for (std::size_t row = 0; row < table.rows; ++row) {
     table.failures += !table.done(row);
   }
@@ -215,7 +213,7 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
 
 std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
   for (const std::string variant : {"sparse_", "dense_"}) {
-    const SweepColumn* time = table.find(variant + "time_us");
+    const SweepColumn* time = table.find_total(variant + "time_us");
     if (time == nullptr) {
       continue;
     }
@@ -224,7 +222,7 @@ std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
       for (const SweepColumn& column : table.columns) {
         const bool same_variant = column.name.starts_with(variant) || column.name == word ||
                                   column.name.starts_with("total_");
-        if (column.role == SweepColumn::Role::kTotal && column.numeric && same_variant &&
+        if (column.role == SweepColumn::Role::kTotal && same_variant &&
             column.name.find(word) != std::string::npos) {
           objectives.push_back(&column);
           return true;
@@ -284,7 +282,7 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
 
 std::vector<Sensitivity> sensitivities(const SweepTable& table) {
   std::vector<const SweepColumn*> figures = default_objectives(table);
-  if (const SweepColumn* speedup = table.find("speedup")) {
+  if (const SweepColumn* speedup = table.find_total("speedup")) {
     figures.push_back(speedup);
   }
   std::vector<Sensitivity> result;

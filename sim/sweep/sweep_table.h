@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/sweep/results_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct SweepColumn {
 
 /// Results of a sweep without the JSON of each run.
 struct SweepTable {
-  std::map<std::string, std::string> meta;
+  SweepEntries entries;
   std::vector<SweepColumn> columns;
   std::size_t rows = 0;
   std::size_t failures = 0;
@@ -34,6 +35,8 @@ struct SweepTable {
 
   /// The column `name`; null where there is none.
   const SweepColumn* find(std::string_view name) const;
+  /// The same of totals: an axis may have the name of one.
+  const SweepColumn* find_total(std::string_view name) const;
   /// Whether row `row` has results.
   bool done(std::size_t row) const;
   /// The cell as text; empty where there is none.

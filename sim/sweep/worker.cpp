@@ -2,6 +2,7 @@
 #include "sim/sweep/worker.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 
 #include <fmt/format.h>
 
@@ -70,11 +71,11 @@ bool take(std::string_view& bytes, PointFigures& figures) {
   return true;
 }
 
-PointOutcome failure(std::uint64_t position, std::string reason) {
+PointOutcome failure(std::uint64_t position, const std::string& reason) {
   PointOutcome outcome;
   outcome.position = position;
   outcome.failed = true;
-  outcome.reason = std::move(reason);
+  outcome.reason = bounded_message(reason);
   return outcome;
 }
 

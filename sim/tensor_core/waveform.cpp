@@ -1,38 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/waveform.h"
 
-#include <algorithm>
+#include <fstream>
 
 namespace sptc::sim {
+namespace {
+
+/// The first `used` signals show `value_at(index)`. What the instruction does not have shows zero.
+template <typename Signals, typename ValueAt>
+void show(Signals& signals, int used, ValueAt value_at) {
+  signals.fill(0);
+  for (int i = 0; i < used; ++i) {
+    signals[static_cast<std::size_t>(i)] = value_at(i);
+  }
+}
+
+}  // namespace
 
 TensorCoreWaveform::TensorCoreWaveform(sc_core::sc_trace_file* file, TensorCore& core,
                                        const std::string& prefix) {
   trace(file, prefix);
   core.fetched.set_tap([this](FetchedToken& token) {
     set(fetch_, token.issue, 0);
-    if (token.payload && fetch_.sparse) {
-      std::copy_n(token.payload->nibbles[0], kProducts, metadata_.begin());
+    if (token.payload) {
+      const mma::MmaInstruction& instruction = token.issue.context->instruction;
+      const int groups =
+          instruction.sparse ? instruction.shape.k / instruction.sparse_pattern().group : 0;
+      show(metadata_, groups, [&](int group) { return token.payload->nibbles[0][group]; });
     }
   });
   core.selected.set_tap([this](SelectedToken& token) {
     set(select_, token.issue, token.step);
     if (token.payload) {
+      const mma::SelectedOperands& selected = *token.payload;
       const int width = token.issue.context->rules.products_per_step;
-      for (int t = 0; t < width; ++t) {
-        const auto i = static_cast<std::size_t>(t);
-        selected_row_[i] = token.payload->b_row[0][t];
-        a_[i] = token.payload->a.significand[0][t];
-        b_[i] = token.payload->b.significand[t][0];
-      }
+      show(selected_row_, width, [&](int t) { return selected.b_row[0][t]; });
+      show(a_, width, [&](int t) { return selected.a.significand[0][t]; });
+      show(b_, width, [&](int t) { return selected.b.significand[t][0]; });
     }
   });
   core.products.set_tap([this](ProductsToken& token) {
     set(multiply_, token.issue, token.step);
     if (token.payload) {
-      for (int t = 0; t < token.issue.context->rules.products_per_step; ++t) {
-        product_[static_cast<std::size_t>(t)] = token.payload->significand[t][0];
-        product_exponent_[static_cast<std::size_t>(t)] = token.payload->exponent[t][0];
-      }
+      const int width = token.issue.context->rules.products_per_step;
+      show(product_, width, [&](int t) { return token.payload->significand[t][0]; });
+      show(product_exponent_, width, [&](int t) { return token.payload->exponent[t][0]; });
       max_exponent_ = token.payload->max_exponent[0][0];
     }
   });
@@ -40,9 +52,7 @@ TensorCoreWaveform::TensorCoreWaveform(sc_core::sc_trace_file* file, TensorCore&
     set(add_, token.issue, token.step);
     if (token.payload) {
       const int width = token.issue.context->rules.products_per_step;
-      for (int t = 0; t < width; ++t) {
-        addend_[static_cast<std::size_t>(t)] = token.payload->addend[t][0];
-      }
+      show(addend_, width, [&](int t) { return token.payload->addend[t][0]; });
       addend_[kProducts] = token.payload->addend[width][0];
       sum_ = token.payload->sum[0][0];
     }
@@ -92,6 +102,22 @@ void TensorCoreWaveform::trace(sc_core::sc_trace_file* file, const std::string& 
   add(sum_, "align_add.sum");
   add_stage(round_, "round");
   add(word_, "round.word");
+}
+
+void remove_date(const std::filesystem::path& vcd_file) {
+  std::fstream file(vcd_file, std::ios::in | std::ios::out | std::ios::binary);
+  std::string word;
+  if (!(file >> word) || word != "$date") {
+    return;
+  }
+  const auto begin = file.tellg();
+  while (file >> word && word != "$end") {
+  }
+  const auto length = file.tellg() - begin - static_cast<std::streamoff>(word.size());
+  if (file && length > 0) {
+    file.seekp(begin);
+    file << std::string(static_cast<std::size_t>(length), ' ');
+  }
 }
 
 }  // namespace sptc::sim

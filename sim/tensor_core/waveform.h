@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace sptc::sim {
@@ -14,7 +15,8 @@ namespace sptc::sim {
 /// Shows one element of D, (row 0, column 0) of every fragment, on its way through a tensor core,
 /// as signals of a VCD file: the metadata of its row, which rows of B it selects, the operands that
 /// meet, their products and largest exponent, the aligned addends and their sum, the rounded word.
-/// A signal changes when its stage has worked and holds until the stage works again.
+/// A signal changes when its stage has worked and holds until the stage works again. Groups and
+/// products that an instruction does not have show zero.
 class TensorCoreWaveform {
  public:
   /// Adds the signals of `core` to `file` under `prefix`. Both must outlive the simulation.
@@ -49,5 +51,8 @@ class TensorCoreWaveform {
   std::int64_t sum_ = 0;
   std::uint32_t word_ = 0;
 };
+
+/// Blanks the date that SystemC writes into a VCD file, so that equal runs leave equal files.
+void remove_date(const std::filesystem::path& vcd_file);
 
 }  // namespace sptc::sim

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/base/text.h"
+#include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/trace/memory_guard.h"
 #include "sim/trace/tensor_layout.h"
@@ -174,6 +175,7 @@ TensorFile TensorFile::open(const std::filesystem::path& path) {
   if (!stream || error) {
     throw InputError(shown + ": cannot be opened for reading");
   }
+  announce_input(path);
   require_memory(size, shown);
   return extension == ".npy" ? read_npy(stream, size, shown)
                              : read_safetensors(stream, size, shown);

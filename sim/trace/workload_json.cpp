@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/config/file_use.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 #include "sim/trace/workload_text.h"
@@ -270,6 +271,7 @@ NetworkData read_network(const JsonObject& object, const std::filesystem::path& 
   object.allow_only(kNetworkKeys);
   NetworkData network;
   network.file = confined_path(workload, object.text("file"), object.place() / "file");
+  announce_input(network.file);  // whether or not this run looks at its values
   network.input = object.text("input");
   network.labels = object.text("labels");
   network.classes = object.integer("classes", 1, kMaxExtent);

@@ -2,7 +2,9 @@
 #include "sim/validate/measurements.h"
 
 #include "models/base/error.h"
+#include "models/sparsity/pattern.h"
 #include "sim/config/text_file.h"
+#include "sim/run/run_options.h"
 #include "sim/trace/csv.h"
 #include "sim/trace/workload_text.h"
 
@@ -12,9 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <optional>
 
 namespace sptc::sim {
 namespace {
@@ -23,145 +24,229 @@ constexpr std::uint64_t kMaxBytes = 256U << 20;
 // No launch ends within a nanosecond, and errors relative to less would not be finite.
 constexpr double kMinTimeUs = 1e-3;
 constexpr double kMaxTimeUs = 1e9;
-constexpr std::string_view kZerosInProfiles = "/mlp_down_proj";
+constexpr double kMinWatts = 1;
+constexpr double kMaxWatts = 1e5;
+constexpr double kMinMhz = 1;
+constexpr double kMaxMhz = 1e5;
+
+enum Column {
+  kM,
+  kN,
+  kK,
+  kTime,
+  kDtype,
+  kSparsity,
+  kDDtype,
+  kL2,
+  kLaunch,
+  kAlgorithm,
+  kWarmup,
+  kRepeat,
+  kOperands,
+  kClock,
+  kPowerLimit,
+  kPower,
+  kBatch,
+  kSource,
+  kColumns
+};
+constexpr std::array<std::string_view, kColumns> kColumnNames = {
+    "m",        "n",       "k",        "time_us_median", "dtype",
+    "sparsity", "d_dtype", "l2",       "launch",         "algorithm",
+    "warmup",   "repeat",  "operands", "clock_mhz",      "power_limit_w",
+    "power_w",  "batch",   "source"};
+constexpr std::array kRequired{kM, kN, kK, kTime};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
   throw InputError(fmt::format("{}:{}: {}", file, line, problem));
 }
 
-/// Where the columns are.
-struct Columns {
-  std::size_t m = 0, n = 0, k = 0, time = 0;
-  std::optional<std::size_t> source, operands, b, dtype, sparsity, batch;
-};
+/// Which field of a record each column is in.
+using Layout = std::array<std::optional<std::size_t>, kColumns>;
 
-Columns find_columns(const CsvRecord& header, const std::string& file) {
-  const auto find = [&](std::string_view name) -> std::optional<std::size_t> {
-    const auto found = std::find(header.fields.begin(), header.fields.end(), name);
-    if (found == header.fields.end()) {
-      return std::nullopt;
+Layout read_header(const CsvRecord& header, const std::string& file,
+                   std::vector<std::string>* ignored) {
+  Layout layout;
+  for (std::size_t i = 0; i < header.fields.size(); ++i) {
+    const std::string& name = header.fields[i];
+    const auto known = std::find(kColumnNames.begin(), kColumnNames.end(), name);
+    if (known == kColumnNames.end()) {
+      if (ignored != nullptr) {
+        ignored->push_back(printable(name));
+      }
+      continue;
     }
-    if (std::find(found + 1, header.fields.end(), name) != header.fields.end()) {
+    auto& field = layout[static_cast<std::size_t>(known - kColumnNames.begin())];
+    if (field) {
       fail(file, header.line, fmt::format("the column '{}' stands twice", name));
     }
-    return static_cast<std::size_t>(found - header.fields.begin());
-  };
-  const auto require = [&](std::string_view name) {
-    const auto column = find(name);
-    if (!column) {
+    field = i;
+  }
+  for (const Column column : kRequired) {
+    if (!layout[column]) {
       fail(file, header.line,
-           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median", name,
+           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median",
+                       kColumnNames[column],
                        printable(fmt::format("{}", fmt::join(header.fields, ",")))));
     }
-    return *column;
-  };
-  return {require("m"),     require("n"), require("k"),  require("time_us_median"), find("source"),
-          find("operands"), find("b"),    find("dtype"), find("sparsity"),          find("batch")};
-}
-
-void add_ignored(const CsvRecord& header, std::vector<std::string>& ignored) {
-  constexpr std::array<std::string_view, 10> kRead{
-      "m", "n", "k", "time_us_median", "source", "operands", "b", "dtype", "sparsity", "batch"};
-  for (const std::string& name : header.fields) {
-    if (std::find(kRead.begin(), kRead.end(), name) == kRead.end()) {
-      ignored.push_back(printable(name));
-    }
   }
+  return layout;
 }
 
-template <typename Number>
-std::optional<Number> parse(const std::string& text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
+/// One record with its columns by name.
+class Row {
+ public:
+  Row(const CsvRecord& record, const Layout& layout, const std::string& file)
+      : record_(record), layout_(layout), file_(file) {}
+
+  std::int64_t line() const { return record_.line; }
+  std::string_view field(Column column) const {
+    return layout_[column] ? std::string_view(record_.fields[*layout_[column]]) : "";
   }
-  return value;
-}
+  bool says(Column column) const { return !field(column).empty(); }
 
-/// Refuses a row of another launch than the one that is scored. An empty field says nothing.
-void require_scored(const CsvRecord& record, const Columns& columns, const std::string& file,
-                    bool sparse) {
-  const auto require = [&](std::optional<std::size_t> column, std::string_view name,
-                           std::initializer_list<std::string_view> scored, std::string_view what) {
-    const std::string_view text = column ? std::string_view(record.fields[*column]) : "";
-    if (!text.empty() && std::find(scored.begin(), scored.end(), text) == scored.end()) {
-      fail(file, record.line, fmt::format("{} is '{}', but {}", name, printable(text), what));
-    }
-  };
-  require(columns.dtype, "dtype", {"f16"}, "GEMMs of f16 are scored");
-  require(columns.batch, "batch", {"1"}, "single GEMMs are scored");
-  if (sparse) {
-    require(columns.sparsity, "sparsity", {"2:4"}, "2:4 launches are scored (--variants sparse)");
-  } else {
-    // As in a workload; 1:1 is how SCALE-Sim writes it.
-    require(columns.sparsity, "sparsity", {"dense", "1:1"},
-            "dense launches are scored (--variants dense)");
+  [[noreturn]] void fail(std::string_view problem) const {
+    sim::fail(file_, record_.line, problem);
   }
-}
 
-Measurement read_row(const CsvRecord& record, const Columns& columns, const std::string& file) {
-  const auto extent = [&](std::size_t column, std::string_view name) {
-    const std::string& text = record.fields[column];
-    const auto value = parse<std::int64_t>(text);
-    if (!value || *value < 1 || *value > kMaxExtent) {
-      fail(file, record.line,
-           fmt::format("{} must be an integer from 1 to {}, not '{}'", name, kMaxExtent,
+  template <typename Number>
+  Number number(Column column, Number least, Number most) const {
+    const std::string_view text = field(column);
+    Number value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // Not a number is in no range.
+    if (error != std::errc() || end != text.data() + text.size() ||
+        !(value >= least && value <= most)) {
+      fail(fmt::format("{} must be {} from {} to {}, not '{}'", kColumnNames[column],
+                       std::is_integral_v<Number> ? "an integer" : "a number", least, most,
                        printable(text)));
     }
-    return *value;
+    return value;
+  }
+
+  /// What `parse` makes of the field; its InputError names the line.
+  template <typename Parse>
+  auto parsed(Column column, Parse parse) const {
+    const std::string text = printable(field(column));
+    try {
+      return parse(kColumnNames[column], text);
+    } catch (const InputError& error) {
+      fail(error.what());
+    }
+  }
+
+ private:
+  const CsvRecord& record_;
+  const Layout& layout_;
+  const std::string& file_;
+};
+
+void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
+  if (row.says(kDtype)) {
+    const auto type = parse_operand_type(row.field(kDtype));
+    if (!type) {
+      row.fail(unknown_operand_type(row.field(kDtype)));
+    }
+    launch.dtype = *type;
+  }
+  // As in a workload; 1:1 is how SCALE-Sim writes it.
+  if (!row.says(kSparsity) && sparse) {
+    launch.pattern = {sparsity::hardware_pattern(launch.dtype)};
+  } else if (row.says(kSparsity) && row.field(kSparsity) != "dense" &&
+             row.field(kSparsity) != "1:1") {
+    launch.pattern = row.parsed(kSparsity, [](std::string_view what, std::string_view text) {
+      try {
+        return sparsity::parse_weight_pattern(text);
+      } catch (const InputError& error) {
+        throw InputError(
+            fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
+      }
+    });
+  }
+  if (row.says(kDDtype)) {
+    launch.d_dtype = row.parsed(kDDtype, parse_d_dtype);
+  }
+  if (numerics::info(launch.dtype).is_float() && !numerics::info(launch.type_of_d()).is_float()) {
+    row.fail(fmt::format("d_dtype is '{}', but products of {} are no integers",
+                         numerics::name(launch.type_of_d()), numerics::name(launch.dtype)));
+  }
+}
+
+void read_conditions(const Row& row, MeasuredLaunch& launch) {
+  if (row.says(kL2)) {
+    launch.conditions.l2 = row.parsed(kL2, parse_l2_state);
+  }
+  if (row.says(kLaunch)) {
+    launch.conditions.launch = row.parsed(kLaunch, parse_launch_mode);
+  }
+  if (row.says(kAlgorithm)) {
+    launch.conditions.algorithm = row.parsed(kAlgorithm, parse_algorithm);
+  }
+  if (row.says(kWarmup) != row.says(kRepeat)) {
+    row.fail("warmup and repeat are given together or not at all");
+  }
+  if (row.says(kWarmup)) {
+    launch.repetition = Repetition{row.number<int>(kWarmup, 0, kMostLaunches),
+                                   row.number<int>(kRepeat, 1, kMostLaunches)};
+  }
+  if (row.says(kOperands)) {
+    launch.operands = row.parsed(kOperands, [](std::string_view what, std::string_view text) {
+      try {
+        return parse_data_kind(text);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{}: {}", what, error.what()));
+      }
+    });
+  }
+  if (row.says(kClock)) {
+    launch.clock_mhz = row.number(kClock, kMinMhz, kMaxMhz);
+  }
+  if (row.says(kPowerLimit)) {
+    launch.power_limit_w = row.number(kPowerLimit, kMinWatts, kMaxWatts);
+  }
+}
+
+Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
+  if (row.says(kBatch) && row.field(kBatch) != "1") {
+    row.fail(
+        fmt::format("batch is '{}', but single GEMMs are scored", printable(row.field(kBatch))));
+  }
+  Measurement result;
+  result.launch = defaults.launch;
+  const auto extent = [&](Column column) {
+    return row.number<std::int64_t>(column, 1, kMaxExtent);
   };
-  Measurement row;
-  row.shape = {extent(columns.m, "m"), extent(columns.n, "n"), extent(columns.k, "k")};
-  const std::string& text = record.fields[columns.time];
-  const auto time = parse<double>(text);
-  if (!time || !(*time >= kMinTimeUs && *time <= kMaxTimeUs)) {
-    fail(file, record.line,
-         fmt::format("time_us_median must be a number from {:g} to {:g}, not '{}'", kMinTimeUs,
-                     kMaxTimeUs, printable(text)));
+  result.launch.shape = {extent(kM), extent(kN), extent(kK)};
+  result.time_us = row.number(kTime, kMinTimeUs, kMaxTimeUs);
+  read_types(row, defaults.sparse, result.launch);
+  read_conditions(row, result.launch);
+  if (row.says(kPower)) {
+    result.power_w = row.number(kPower, kMinWatts, kMaxWatts);
   }
-  row.time_us = *time;
-  if (columns.source) {
-    row.source = record.fields[*columns.source];
-  }
-  row.zeros = row.source.ends_with(kZerosInProfiles);
-  row.zeros_by_name = row.zeros && !columns.operands;
-  if (columns.operands) {
-    const std::string& operands = record.fields[*columns.operands];
-    if (operands != "random" && operands != "zeros") {
-      fail(file, record.line,
-           fmt::format("operands must be random or zeros, not '{}'", printable(operands)));
-    }
-    row.zeros = operands == "zeros";
-  }
-  if (columns.b && !record.fields[*columns.b].empty()) {
-    const std::string& b = record.fields[*columns.b];
-    if (b != kZeroB) {
-      fail(file, record.line,
-           fmt::format("b must be '{}' or empty, not '{}'", kZeroB, printable(b)));
-    }
-    row.zeros = true;
-    row.zeros_by_name = false;
-  }
-  return row;
+  result.source = row.field(kSource);
+  result.line = row.line();
+  return result;
 }
 
 }  // namespace
 
+numerics::DataType MeasuredLaunch::type_of_d() const {
+  return d_dtype.value_or(numerics::info(dtype).is_float() ? dtype
+                                                           : numerics::accumulator_type(dtype));
+}
+
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
-                                            bool sparse, std::vector<std::string>* ignored) {
+                                            const MeasurementDefaults& defaults,
+                                            std::vector<std::string>* ignored) {
   const std::vector<CsvRecord> records = parse_csv(text, file);
   constexpr std::string_view kNothing =
       "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
   if (records.empty()) {
     throw InputError(fmt::format(kNothing, file));
   }
-  const Columns columns = find_columns(records.front(), file);
+  const Layout layout = read_header(records.front(), file, ignored);
   if (records.size() < 2) {
     throw InputError(fmt::format(kNothing, file));
-  }
-  if (ignored != nullptr) {
-    add_ignored(records.front(), *ignored);
   }
   std::vector<Measurement> rows;
   rows.reserve(records.size() - 1);
@@ -171,15 +256,15 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
            fmt::format("{} fields, but the header has {}", records[i].fields.size(),
                        records.front().fields.size()));
     }
-    require_scored(records[i], columns, file, sparse);
-    rows.push_back(read_row(records[i], columns, file));
+    rows.push_back(read_row({records[i], layout, file}, defaults));
   }
   return rows;
 }
 
-std::vector<Measurement> read_measurements(const std::filesystem::path& path, bool sparse,
+std::vector<Measurement> read_measurements(const std::filesystem::path& path,
+                                           const MeasurementDefaults& defaults,
                                            std::vector<std::string>* ignored) {
-  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()), sparse,
+  return parse_measurements(read_text_file(path, kMaxBytes), printable(path.string()), defaults,
                             ignored);
 }
 

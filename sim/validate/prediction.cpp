@@ -4,76 +4,69 @@
 #include "sim/run/separate_process.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <tuple>
 
 namespace sptc::sim {
 namespace {
 
-std::vector<Prediction> predict_every(
-    std::span<const GemmShape> shapes, std::size_t first, std::size_t step,
-    const std::function<TimePredictor()>& make_predictor,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
-  const TimePredictor predict = make_predictor();
-  std::vector<Prediction> times;
-  for (std::size_t i = first; i < shapes.size(); i += step) {
-    if (progress) {
-      progress(i, shapes.size());
+/// Rows by the first one that has their launch.
+struct DistinctLaunches {
+  std::vector<std::size_t> first_rows;
+  std::vector<std::size_t> launch_of_row;
+
+  explicit DistinctLaunches(std::span<const Measurement> rows) {
+    std::map<decltype(MeasuredLaunch().key()), std::size_t> index;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto [place, added] = index.try_emplace(rows[i].launch.key(), first_rows.size());
+      if (added) {
+        first_rows.push_back(i);
+      }
+      launch_of_row.push_back(place->second);
     }
-    times.push_back(predict(shapes[i]));
   }
-  if (progress) {
-    progress(shapes.size(), shapes.size());
-  }
-  return times;
-}
+};
 
 }  // namespace
 
-Prediction Prediction::at_clock(double to_mhz) const {
-  Prediction result = *this;
-  result.clock_mhz = to_mhz;
-  result.time_us = outside_us + (time_us - outside_us) * scaling.stretch(clock_mhz, to_mhz);
-  return result;
-}
-
-std::vector<Prediction> predict_times(
+std::vector<Prediction> predict_launches(
     std::span<const Measurement> rows, int jobs,
-    const std::function<TimePredictor()>& make_predictor,
+    const std::function<LaunchPredictor()>& make_predictor,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> index;
-  std::vector<GemmShape> shapes;
-  std::vector<std::size_t> shape_of_row;
-  for (const Measurement& row : rows) {
-    const auto [place, added] =
-        index.try_emplace({row.shape.m, row.shape.n, row.shape.k}, shapes.size());
-    if (added) {
-      shapes.push_back(row.shape);
+  const DistinctLaunches distinct(rows);
+  const std::size_t count = distinct.first_rows.size();
+  const auto step = std::min<std::size_t>(static_cast<std::size_t>(jobs), count);
+  const auto predict_every = [&](std::size_t first, const auto& report) {
+    const LaunchPredictor predict = make_predictor();
+    std::vector<Prediction> launches;
+    for (std::size_t i = first; i < count; i += step) {
+      report(i);
+      launches.push_back(predict(rows[distinct.first_rows[i]]));
     }
-    shape_of_row.push_back(place->second);
-  }
-  const auto step = std::min<std::size_t>(static_cast<std::size_t>(jobs), shapes.size());
+    report(count);
+    return launches;
+  };
   std::vector<SeparateProcess> workers;
   for (std::size_t job = 1; job < step; ++job) {
-    workers.emplace_back(
-        [&, job] { return bytes_of(predict_every(shapes, job, step, make_predictor, {})); });
+    workers.emplace_back([&, job] { return bytes_of(predict_every(job, [](std::size_t) {})); });
   }
-  std::vector<Prediction> times(shapes.size());
+  std::vector<Prediction> launches(count);
   const auto scatter = [&](std::size_t job, const std::vector<Prediction>& of_job) {
     for (std::size_t i = 0; i < of_job.size(); ++i) {
-      times[job + i * step] = of_job[i];
+      launches[job + i * step] = of_job[i];
     }
   };
-  scatter(0, predict_every(shapes, 0, step, make_predictor, progress));
+  scatter(0, predict_every(0, [&](std::size_t done) {
+            if (progress) {
+              progress(done, count);
+            }
+          }));
   for (std::size_t job = 1; job < step; ++job) {
     scatter(job, rows_of<Prediction>(workers[job - 1].result()));
   }
   std::vector<Prediction> of_rows;
-  of_rows.reserve(shape_of_row.size());
-  for (const std::size_t shape : shape_of_row) {
-    of_rows.push_back(times[shape]);
+  of_rows.reserve(rows.size());
+  for (const std::size_t launch : distinct.launch_of_row) {
+    of_rows.push_back(launches[launch]);
   }
   return of_rows;
 }

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
+#include "sim/config/board_names.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 
@@ -75,6 +76,10 @@ class SetReader {
     for (const VectorOutput& output : set_.outputs) {
       check(output);
     }
+    if (!object_.has("gpu")) {
+      require_extent("m", set_.operands.rows(), "rows of A");
+      require_extent("n", set_.operands.columns(), "columns of B");
+    }
     return std::move(set_);
   }
 
@@ -106,6 +111,15 @@ class SetReader {
 
   std::size_t extent(std::string_view key) const {
     return static_cast<std::size_t>(object_.integer(key, 1, kMaxExtentOfSet));
+  }
+
+  /// Where the json says how large D is, it says what the arrays say.
+  void require_extent(std::string_view key, std::size_t extent_of_arrays,
+                      std::string_view of) const {
+    if (object_.has(key) && extent(key) != extent_of_arrays) {
+      (object_.place() / key)
+          .fail(fmt::format("{} is not the {} {}", extent(key), extent_of_arrays, of));
+    }
   }
 
   DataType type(std::string_view key) const {
@@ -147,8 +161,10 @@ class SetReader {
     instruction.family = family->family;
     instruction.sparse = family->sparse;
     if (instruction.shape.k != object_.integer("k", 1, kMaxExtentOfSet) ||
-        instruction.a_type != type("a") || instruction.b_type != type("b")) {
-      object_.place().fail("k, a and b are not those of the qualifier");
+        instruction.a_type != type("a") || instruction.b_type != type("b") ||
+        (object_.has("c") && instruction.c_type() != type("c")) ||
+        (object_.has("d") && instruction.accumulator != type("d"))) {
+      object_.place().fail("k and the types are not those of the qualifier");
     }
     const mma::Target target = target_of(instruction);
     read_operands(instruction);
@@ -196,7 +212,7 @@ class SetReader {
   /// Integer results are the same everywhere: such sets name no architecture.
   mma::Target target_of(const MmaInstruction& instruction) const {
     if (object_.has("arch")) {
-      return at_key("arch", [](const std::string& name) { return mma::find_target(name); });
+      return at_key("arch", sim::target_of);
     }
     for (const mma::Target& target : mma::targets()) {
       const auto entries = mma::instructions(target);
@@ -231,8 +247,7 @@ class SetReader {
   void read_hardware() {
     set_.family = "hw";
     set_.from_hardware = true;
-    const mma::Target target =
-        at_key("gpu", [](const std::string& name) { return mma::find_target(name); });
+    const mma::Target target = at_key("gpu", sim::target_of);
     const std::size_t k = extent("k");
     const BitArray a = array("A");
     const BitArray b = array("B");

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/verify/verify.h"
 
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
 #include "sim/verify/mma_batch.h"
 #include "sim/verify/vector_set.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 namespace sptc::sim {
@@ -118,6 +123,11 @@ VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem:
     append(verified.instruction, output.instruction.ptx_name());
     append(verified.evidence, std::string(mma::name(comparison.rules().evidence)));
   }
+  if (verified.elements == 0) {
+    throw InputError(fmt::format(
+        "{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
+        printable(file.string()), verified.contested));
+  }
   return verified;
 }
 
@@ -146,7 +156,11 @@ VerifyResult verify(const std::filesystem::path& directory, Profile profile, Unk
   {
     std::vector<std::jthread> threads;
     for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-      threads.emplace_back(work);
+      try {
+        threads.emplace_back(work);
+      } catch (const std::system_error&) {
+        break;  // no more can be started: those that are there do all
+      }
     }
     work();
   }

@@ -43,11 +43,11 @@ class LimitedClock : public testing::Test {
     const auto found = std::find_if(kModels.begin(), kModels.end(),
                                     [&](const Model& model) { return model.name == model_name; });
     const Model& model = *found;
-    const auto shards = gemm == "attn_pre_proj"    ? model.qkv / row.shape.m
-                        : gemm == "attn_post_proj" ? model.heads / row.shape.k
-                        : gemm == "mlp_up_proj"    ? 2 * model.activations / row.shape.m
-                                                   : model.activations / row.shape.k;
-    const std::int64_t n = row.shape.n;
+    const auto shards = gemm == "attn_pre_proj"    ? model.qkv / row.launch.shape.m
+                        : gemm == "attn_post_proj" ? model.heads / row.launch.shape.k
+                        : gemm == "mlp_up_proj"    ? 2 * model.activations / row.launch.shape.m
+                                                   : model.activations / row.launch.shape.k;
+    const std::int64_t n = row.launch.shape.n;
     const std::int64_t heads = model.heads / shards;
     const std::int64_t activations = model.activations / shards;
     std::vector<Operation> layer(4);
@@ -68,7 +68,7 @@ class LimitedClock : public testing::Test {
     std::iter_swap(layer.begin(),
                    std::find_if(layer.begin(), layer.end(),
                                 [&](const Operation& op) { return op.name == gemm; }));
-    EXPECT_EQ(layer[0].shape, row.shape) << row.source;
+    EXPECT_EQ(layer[0].shape, row.launch.shape) << row.source;
     return layer;
   }
 

@@ -62,7 +62,7 @@ TEST_F(PublishedSparse, TimesOfCusparseltAreAsFarOffAsTheyWere) {
   std::vector<double> errors;
   for (const Measurement& row : sparse_rows) {
     if (from_cusparselt(row)) {
-      errors.push_back(time_us(sparse, row.shape, true) / row.time_us - 1);
+      errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
   }
   expect_errors(errors, 7.12, 0.42);
@@ -72,7 +72,7 @@ TEST_F(PublishedSparse, TimesOfCutlassAreAsFarOffAsTheyWere) {
   std::vector<double> errors;
   for (const Measurement& row : sparse_rows) {
     if (row.source.starts_with("CUTLASS")) {
-      errors.push_back(time_us(sparse, row.shape, true) / row.time_us - 1);
+      errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
   }
   expect_errors(errors, 6.14, -6.14);
@@ -81,7 +81,7 @@ TEST_F(PublishedSparse, TimesOfCutlassAreAsFarOffAsTheyWere) {
 TEST_F(PublishedSparse, TimesOfCublasAreAsFarOffAsTheyWere) {
   std::vector<double> errors;
   for (const Measurement& row : dense_rows) {
-    errors.push_back(time_us(dense, row.shape, false) / row.time_us - 1);
+    errors.push_back(time_us(dense, row.launch.shape, false) / row.time_us - 1);
   }
   expect_errors(errors, 5.90, -2.38);
 }
@@ -91,12 +91,14 @@ TEST_F(PublishedSparse, SpeedupsAreInTheMeasuredOrder) {
   std::vector<double> simulated;
   for (const Measurement& row : sparse_rows) {
     for (const Measurement& other : dense_rows) {
-      if (from_cusparselt(row) && row.shape == other.shape) {
+      if (from_cusparselt(row) && row.launch.shape == other.launch.shape) {
         measured.push_back(other.time_us / row.time_us);
-        simulated.push_back(time_us(dense, row.shape, false) / time_us(sparse, row.shape, true));
+        simulated.push_back(time_us(dense, row.launch.shape, false) /
+                            time_us(sparse, row.launch.shape, true));
         std::printf("%lld x %lld x %lld: measured %.2f, simulated %.2f\n",
-                    static_cast<long long>(row.shape.m), static_cast<long long>(row.shape.n),
-                    static_cast<long long>(row.shape.k), measured.back(), simulated.back());
+                    static_cast<long long>(row.launch.shape.m),
+                    static_cast<long long>(row.launch.shape.n),
+                    static_cast<long long>(row.launch.shape.k), measured.back(), simulated.back());
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "sim/crosscheck/kernel_file.h"
 #include "sim/trace/tensor_file.h"
 #include "sim/trace/workload_text.h"
+#include "sim/validate/measurements.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/temporary_directory.h"
 
@@ -71,6 +72,22 @@ TEST(FuzzReaders, WorkloadCsv) {
       "m,n,k,dtype,sparsity,batch,count,name\n16,32,64,f16,2:4,1,2,\"a, \"\"b\"\"\"\r\n"
       "8,8,8,tf32,1:2,,,x\n1,2,3,s8,dense,4,5,y\n";
   fuzz(text, 50000, [](const std::string& input) { parse_workload_csv(input, "f.csv"); });
+}
+
+TEST(FuzzReaders, Measurements) {
+  const std::string text =
+      "m,n,k,dtype,sparsity,d_dtype,time_us_median,l2,launch,algorithm,warmup,repeat,operands,"
+      "clock_mhz,power_w,power_limit_w,batch,extra,source\r\n"
+      "16,32,64,f16,2:4,f32,9.5,rotate:6,graph,best,25,50,zeros,1200,300.5,400,1,x,\"a, "
+      "\"\"b\"\"\"\r\n"
+      "8,8,8,,,,1,,,,,,,,,,,,\n1,2,3,s8,64:2:8,s8,4,warm,eager,heuristic,0,1,relu,,,,,,y\n";
+  fuzz(text, 50000, [](const std::string& input) {
+    for (const Measurement& row : parse_measurements(input, "f.csv")) {
+      EXPECT_GT(row.time_us, 0);
+      EXPECT_GT(row.launch.shape.m, 0);
+      EXPECT_FALSE(row.launch.sparsity().empty());
+    }
+  });
 }
 
 TEST(FuzzReaders, Architecture) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The index arithmetic of the own GEMM kernels, executed on the host: the same layouts of memory
-// and shared memory, the same addresses of ldmatrix, the instruction taken from the simulator.
+// and shared memory, the same addresses of ldmatrix and wgmma, the instruction taken from the
+// simulator.
 #include "models/mma/catalogue.h"
 #include "tests/hardware/capture/gemm_data.h"
 #include "tests/hardware/capture/simulated_device.h"
@@ -112,6 +113,20 @@ TEST(ConflictingWords, MeetInEveryBankThatIsUsedAsOftenAsAsked) {
   }
 }
 
+/// What copy_tile makes of 128 rows of `tile` in stage `stage`.
+std::vector<std::uint8_t> staged(const SwizzledTile& tile, const std::vector<std::uint8_t>& from,
+                                 int pitch, int stage) {
+  std::vector<std::uint8_t> shared(static_cast<std::size_t>(128 * tile.row_bytes));
+  for (int row = 0; row < 128; ++row) {
+    for (int chunk = 0; chunk < tile.chunks(); ++chunk) {
+      std::memcpy(
+          &shared[static_cast<std::size_t>(tile.offset(row, chunk))],
+          &from[static_cast<std::size_t>(row * pitch + stage * tile.row_bytes + chunk * 16)], 16);
+    }
+  }
+  return shared;
+}
+
 /// One warp's fragment (16 x 8 of D at row 0, column 8 of the CTA) as the kernel computes it.
 template <bool kSparse>
 std::vector<std::uint32_t> fragment_of_kernel(const GemmData& data, SimulatedDevice& device) {
@@ -123,22 +138,8 @@ std::vector<std::uint32_t> fragment_of_kernel(const GemmData& data, SimulatedDev
   const int pitch_b = data.steps() * Tile::kStepBytesOfB;
   std::vector<std::uint32_t> d(4 * kLanes, 0);
   for (int stage = 0; stage < data.steps() / Tile::kStepsPerStage; ++stage) {
-    // copy_tile
-    std::vector<std::uint8_t> shared_a(Tile::kBytesOfA), shared_b(Tile::kBytesOfB);
-    for (int row = 0; row < 128; ++row) {
-      for (int chunk = 0; chunk < Tile::kA.chunks(); ++chunk) {
-        std::memcpy(
-            &shared_a[static_cast<std::size_t>(Tile::kA.offset(row, chunk))],
-            &a[static_cast<std::size_t>(row * pitch_a + stage * Tile::kA.row_bytes + chunk * 16)],
-            16);
-      }
-      for (int chunk = 0; chunk < Tile::kB.chunks(); ++chunk) {
-        std::memcpy(
-            &shared_b[static_cast<std::size_t>(Tile::kB.offset(row, chunk))],
-            &b[static_cast<std::size_t>(row * pitch_b + stage * Tile::kB.row_bytes + chunk * 16)],
-            16);
-      }
-    }
+    const std::vector<std::uint8_t> shared_a = staged(Tile::kA, a, pitch_a, stage);
+    const std::vector<std::uint8_t> shared_b = staged(Tile::kB, b, pitch_b, stage);
     for (int step = 0; step < Tile::kStepsPerStage; ++step) {
       MmaLaunch launch;
       launch.ptx = data.instruction().ptx_name();
@@ -216,6 +217,135 @@ TEST(OwnGemm, ComputesTheBitsOfTheEngineForEveryTypeAndSparsity) {
   expect_kernel_equals_engine<true>(kE4m3, "sm_89");
 }
 
+/// The byte that wgmma reads where a descriptor with the swizzle of `row_bytes` bytes says `start`
+/// (PTX ISA: bits 4 on of the address, exclusive or with those from bit 7 on).
+std::uint8_t byte_of_wgmma(const std::vector<std::uint8_t>& shared, int start, int row, int at,
+                           int row_bytes) {
+  const int address = start + row * row_bytes + at;
+  const int key = address >> 7 & (row_bytes / 16 - 1);
+  return shared[static_cast<std::size_t>(address ^ key << 4)];
+}
+
+/// The tile of rows `first_row` on whose rows are `step_bytes` bytes of step `step`, as the device
+/// takes it.
+std::vector<std::uint32_t> wgmma_operand(const std::vector<std::uint8_t>& shared,
+                                         const SwizzledTile& tile, const WgmmaTile& image,
+                                         int first_row, int step) {
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(image.bytes() / 4));
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(words.data());
+  const int start = first_row * tile.row_bytes + step * image.row_bytes;
+  for (int row = 0; row < image.rows; ++row) {
+    for (int at = 0; at < image.row_bytes; ++at) {
+      bytes[image.offset(row, at)] = byte_of_wgmma(shared, start, row, at, tile.row_bytes);
+    }
+  }
+  return words;
+}
+
+/// The part of D at row 64 and column 8 of the CTA, 64 x 8, as the wgmma kernel computes it.
+template <bool kSparse>
+std::vector<std::uint32_t> part_of_wgmma_kernel(const GemmData& data, SimulatedDevice& device) {
+  using Tile = WgmmaGemmTile<kSparse>;
+  constexpr int kPart = 1;
+  const auto a = data.pack_a();
+  const auto b = data.pack_b();
+  const auto metadata = kSparse ? data.pack_metadata() : std::vector<std::uint32_t>();
+  std::vector<std::uint32_t> d(4 * kWgmmaLanes, 0);
+  for (int step = 0; step < data.steps(); ++step) {
+    const int stage = step / Tile::kStepsPerStage;
+    const int in_stage = step % Tile::kStepsPerStage;
+    MmaLaunch launch;
+    launch.ptx = data.instruction().ptx_name();
+    launch.cases = 1;
+    launch.a =
+        wgmma_operand(staged(Tile::kA, a, data.steps() * Tile::kStepBytesOfA, stage), Tile::kA,
+                      {kWgmmaRows, Tile::kStepBytesOfA}, kPart * Tile::kRows, in_stage);
+    launch.b = wgmma_operand(staged(Tile::kB, b, data.steps() * Tile::kStepBytesOfB, stage),
+                             Tile::kB, {kWgmmaColumns, Tile::kStepBytesOfB}, 8, in_stage);
+    launch.c = d;
+    launch.d_words = d.size();
+    for (int warp = 0; kSparse && warp < 4; ++warp) {
+      const auto word =
+          metadata.begin() + ((kPart * Tile::kRows / 16 + warp) * data.steps() + step) * kLanes;
+      launch.metadata.insert(launch.metadata.end(), word, word + kLanes);
+    }
+    d = device.run(launch);
+  }
+  return d;
+}
+
+template <bool kSparse>
+void expect_wgmma_kernel_equals_engine(const char* ptx) {
+  const mma::Target& target = mma::find_target("sm_90");
+  const GemmData data(mma::parse_instruction(ptx), {120, 60, 132, "odd"}, true, 3);
+  SimulatedDevice device(target);
+  const auto d = part_of_wgmma_kernel<kSparse>(data, device);
+  std::vector<int> rows;
+  std::vector<int> columns;
+  for (int i = 64; i < 120; ++i) {
+    rows.push_back(i);
+  }
+  for (int j = 8; j < 16; ++j) {
+    columns.push_back(j);
+  }
+  // store_fragment: lane 4q+t of warp w has (16 w + q + 8 (j/2), 2t + j%2) in register j.
+  std::vector<std::uint32_t> matrix(56 * 8);
+  for (int j = 0; j < 4; ++j) {
+    for (int lane = 0; lane < kWgmmaLanes; ++lane) {
+      const int row = lane / kLanes * 16 + lane % kLanes / 4 + 8 * (j / 2);
+      if (row < 56) {
+        matrix[static_cast<std::size_t>(row * 8 + lane % 4 * 2 + j % 2)] =
+            d[static_cast<std::size_t>(j * kWgmmaLanes + lane)];
+      }
+    }
+  }
+  EXPECT_EQ(check_bits(data, target, rows, columns, matrix).mismatches, 0U) << ptx;
+  matrix[17] ^= 1;
+  EXPECT_EQ(check_bits(data, target, rows, columns, matrix).mismatches, 1U) << ptx;
+}
+
+TEST(WgmmaGemm, ComputesTheBitsOfTheEngineForEveryTypeAndSparsity) {
+  expect_wgmma_kernel_equals_engine<false>("wgmma.mma_async.m64n8k16.f32.f16.f16");
+  expect_wgmma_kernel_equals_engine<true>("wgmma.mma_async.sp.m64n8k32.f32.f16.f16");
+  expect_wgmma_kernel_equals_engine<false>("wgmma.mma_async.m64n8k16.f32.bf16.bf16");
+  expect_wgmma_kernel_equals_engine<true>("wgmma.mma_async.sp.m64n8k32.f32.bf16.bf16");
+  expect_wgmma_kernel_equals_engine<false>("wgmma.mma_async.m64n8k32.s32.s8.s8");
+  expect_wgmma_kernel_equals_engine<true>("wgmma.mma_async.sp.m64n8k64.s32.s8.s8");
+  expect_wgmma_kernel_equals_engine<false>("wgmma.mma_async.m64n8k32.f32.e4m3.e4m3");
+  expect_wgmma_kernel_equals_engine<true>("wgmma.mma_async.sp.m64n8k64.f32.e4m3.e4m3");
+}
+
+TEST(WgmmaGemm, DescribesItsTilesWithTheSwizzleThatItsCopiesWrite) {
+  for (const int row_bytes : {64, 128}) {
+    for (int row = 0; row < 128; ++row) {
+      for (int chunk = 0; chunk < row_bytes / 16; ++chunk) {
+        EXPECT_EQ((WgmmaTile{128, row_bytes}.offset(row, chunk * 16)),
+                  SwizzledTile{row_bytes}.offset(row, chunk));
+      }
+    }
+  }
+  // Address, groups of eight rows 512 and 1024 bytes apart, swizzle of 64 and of 128 bytes.
+  static_assert(WgmmaTile{64, 64}.descriptor(0x420) ==
+                (0x42ULL | 8ULL << 16 | 32ULL << 32 | 2ULL << 62));
+  static_assert(WgmmaTile{128, 128}.descriptor(0x440) ==
+                (0x44ULL | 8ULL << 16 | 64ULL << 32 | 1ULL << 62));
+  // Every stage begins where the swizzle of 128 bytes repeats, and two CTAs fit into an SM.
+  static_assert(WgmmaGemmTile<false>::kStageBytes % 1024 == 0 &&
+                WgmmaGemmTile<true>::kStageBytes % 1024 == 0);
+  constexpr int kSharedOfAnSm = 228 * 1024, kReserved = 1024;
+  static_assert(2 * (WgmmaGemmTile<false>::kSharedBytes + kReserved) <= kSharedOfAnSm &&
+                2 * (WgmmaGemmTile<true>::kSharedBytes + kReserved) <= kSharedOfAnSm);
+}
+
+TEST(S8Results, AreScaledSoThatTheLargestSumsOfAShapeReachTheEndOfTheirRange) {
+  for (const auto& [k, scale] : {std::pair(4, 0x1p-8F), std::pair(64, 0x1p-10F),
+                                 std::pair(1000, 0x1p-12F), std::pair(4096, 0x1p-13F)}) {
+    const GemmData data(mma::gemm_instruction(numerics::DataType::kS8, false), {16, 8, k, "k"},
+                        true, 1);
+    EXPECT_EQ(data.s8_scale(), scale) << k;
+  }
+}
+
 TEST(LibraryCheck, TakesTheExactSumAndRefusesOneThatIsOff) {
   const GemmData data(mma::gemm_instruction(numerics::DataType::kF16, true), {16, 8, 64, "x"}, true,
                       3);
@@ -247,8 +377,9 @@ TEST(LibraryCheck, TakesTheExactSumAndRefusesOneThatIsOff) {
 }
 
 TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
-  const auto shapes =
-      read_gemm_shapes(std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware/shapes.csv");
+  const std::filesystem::path kit = std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware";
+  const auto shapes = read_gemm_shapes(kit / "shapes.csv");
+  EXPECT_EQ(read_gemm_shapes(kit / "pair_shapes.csv").size(), 12U);
   EXPECT_GE(shapes.size(), 10U);
   EXPECT_EQ(shapes[2].name, "bert_large_s384_b8: attn.qkv");
   for (const GemmShape& shape : shapes) {

@@ -103,6 +103,8 @@ killed=$(item "$capture" bits/mma.m16n8k8.f16.f16.f16.f16.defined)
 for file in probes microbench memory gemm power; do
   [[ -s $capture/$file.json ]] || fail "$file.json is missing"
 done
+[[ $(item "$capture" pairs/own) == "ok None" ]] || fail "pairs: $(item "$capture" pairs/own)"
+python3 "$data/hardware/check_pairs.py" "$capture/pairs.csv" || fail "pairs.csv"
 [[ ! -e $capture/items.jsonl ]] || fail "the journal was left over"
 tar -tzf "$capture.tar.gz" | grep -q '^capture/crosscheck.txt$' || fail "the archive"
 python3 - "$capture/capture.json" << 'EOF'
@@ -131,7 +133,7 @@ done
 expect 2 "holds a capture already" --quick --out "$capture" -- "${small[@]}"
 
 # A device that fails for good is opened anew; time that is up leaves rows out, and says so.
-SPTC_STANDIN_FAULT=lost expect 0 "Capture: $root/captures/nvidia-a100-sxm4-80gb-" --quick -- "${small[@]}" --minutes 0.001
+SPTC_STANDIN_FAULT=lost expect 0 "Capture: $root/captures/nvidia-a100-sxm4-80gb-" --quick -- "${small[@]}" --minutes 0.001 --pair-minutes 0.001
 default=$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)
 [[ $(item "$default" bits/mma.m16n8k8.f16.f16.f16.f16.defined) == "failed cudaErrorIllegalAddress, planted" ]] || fail "lost"
 [[ $(item "$default" probes) == ok* ]] || fail "the probes after a lost device"
@@ -139,7 +141,7 @@ default=$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)
 
 # A bundle runs where there is neither nvcc nor cmake, and brings its data.
 mkdir -p "$root/tests/hardware" "$root/tests/golden/numerics"
-cp "$data"/hardware/{probes.json,shapes.csv,CAPTURE.md} "$root/tests/hardware/"
+cp "$data"/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md} "$root/tests/hardware/"
 touch "$root/LICENSE"
 expect 0 "sm_75 80 90a" --bundle "$work/kit.tar.gz" -j 1
 grep -q -- "-DSPTC_CUDA_TARGETS=75;80;90a " "$work/cmake.log" || fail "targets of the bundle" "$work/cmake.log"
@@ -149,4 +151,6 @@ root=$work/sptcsim-hardware
 unset CUDACXX
 expect 0 "Capture: $work/sptcsim-hardware/captures/nvidia-a100-sxm4-80gb-" --quick -- --no-golden --cases 1 --bits-only
 [[ $(item "$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)" probes) == ok* ]] || fail "the probes of the bundle"
+expect 0 "Capture: $work/pairs" --quick --out "$work/pairs" -- --pairs-only
+[[ $(item "$work/pairs" pairs/own) == "ok None" ]] || fail "the pairs of the bundle"
 echo "script_test.sh: passed"

@@ -85,11 +85,12 @@ TEST(StagesProperty, StagesPlainArithmeticAndExactIntegersAgreeForEveryInstructi
       EXPECT_GT(counts.nan, 100) << instruction.ptx_name();
       EXPECT_GT(counts.infinite, 10) << instruction.ptx_name();
       // f16 products are never below 2^-48, far from the subnormals of f32.
-      EXPECT_GT(counts.subnormal, instruction.a_type == numerics::DataType::kF16 &&
-                                          instruction.accumulator != numerics::DataType::kF16
-                                      ? -1
-                                      : 20)
-          << instruction.ptx_name();
+      if (instruction.a_type == numerics::DataType::kF16 &&
+          instruction.accumulator == numerics::DataType::kF32) {
+        EXPECT_EQ(counts.subnormal, 0) << instruction.ptx_name();
+      } else {
+        EXPECT_GT(counts.subnormal, 20) << instruction.ptx_name();
+      }
     }
   }
 }

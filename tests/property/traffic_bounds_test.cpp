@@ -107,8 +107,6 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
       EXPECT_GE(traffic.l2_and_dram.dram_read, compulsory_bytes(*kernel) + reduction.spilled);
       EXPECT_LE(reduction.spilled, reduction.partial_sums);
       EXPECT_LE(traffic.l2_and_dram.dram_read, traffic.l2_and_dram.l2_read);
-      EXPECT_GE(traffic.l2_and_dram.l2_hit_ratio(), 0);
-      EXPECT_LE(traffic.l2_and_dram.l2_hit_ratio(), 1);
     }
   }
   EXPECT_GT(launches, 10000);

@@ -100,6 +100,12 @@ GemmData::GemmData(const MmaInstruction& instruction, const GemmShape& shape, bo
   }
 }
 
+float GemmData::s8_scale() const {
+  // Uniform bytes have a standard deviation of 74, and k products one of 74^2 sqrt(k).
+  constexpr int kBitsOfAProduct = 7;
+  return static_cast<float>(std::exp2(-kBitsOfAProduct - std::ceil(std::log2(shape_.k) / 2)));
+}
+
 Word GemmData::a(int row, int col) const {
   const int stored = instruction_.sparse ? shape_.k / 2 : shape_.k;
   if (row >= shape_.m || col >= stored) {

@@ -30,7 +30,7 @@ struct GemmPadding {
 /// pool, 2:4 metadata in a fixed irregular pattern; every element can be asked for alone.
 class GemmData {
  public:
-  /// `instruction`: of the own kernel, m16n8 with 32 bytes of A per row. Throws InputError where
+  /// `instruction`: of the own kernel, with 32 bytes of A per row. Throws InputError where
   /// extents are not positive, or k is no multiple of 4.
   GemmData(const mma::MmaInstruction& instruction, const GemmShape& shape, bool random,
            std::uint64_t seed, const GemmPadding& padding = {});
@@ -41,6 +41,8 @@ class GemmData {
   int padded_n() const { return padded_n_; }
   int steps() const { return steps_; }  ///< instructions along K, padding included
   std::size_t element_bytes() const { return bytes_; }
+  /// A power of two that brings most sums of s8 products into the range of s8.
+  float s8_scale() const;
 
   /// A as stored: `col` counts compressed elements where sparse. Zero beyond k.
   numerics::Word a(int row, int col) const;

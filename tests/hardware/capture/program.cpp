@@ -6,6 +6,7 @@
 #include "tests/hardware/capture/bit_capture.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/kernel_list.h"
+#include "tests/hardware/capture/pair_options.h"
 #include "tests/hardware/capture/probes.h"
 #include "tests/hardware/capture/simulated_device.h"
 #include "tests/hardware/capture/supervisor.h"
@@ -36,8 +37,10 @@ struct Options {
   std::size_t cases = 0;
   bool quick = false;
   bool bits_only = false;
+  bool pairs_only = false;
   bool no_golden = false;
   double minutes = 0;
+  PairOptions pairs;
   std::string data = SPTC_SOURCE_DIR "/tests";
 };
 
@@ -49,18 +52,22 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--simulate", options.simulate,
                  "TARGET (sm_80, hopper, A100): the arithmetic of the simulator in place of a GPU; "
                  "bits and probes only");
-  app.add_flag("--quick", options.quick, "two minutes in place of eight");
-  app.add_flag("--bits-only", options.bits_only, "no timing");
+  app.add_flag("--quick", options.quick, "four minutes in place of sixteen");
+  CLI::Option* const bits_only = app.add_flag("--bits-only", options.bits_only, "no timing");
+  app.add_flag("--pairs-only", options.pairs_only,
+               "nothing but the pairs of dense and 2:4 GEMMs (pairs.csv)")
+      ->excludes(bits_only);
   app.add_flag("--no-golden", options.no_golden, "without the operands of the published vectors");
   app.add_option("--seed", options.seed, "of random operands")->capture_default_str();
   app.add_option("--cases", options.cases, "per category and instruction (default 6, quick 2)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--minutes", options.minutes,
-                 "no measurement starts after as many (default 7, quick 1.5)")
+                 "no measurement but pairs starts after as many (default 7, quick 1.5)")
       ->check(CLI::Range(0.001, 600.0));
   app.add_option("--commit", options.commit, "of the repository, for capture.json");
   app.add_option("--data", options.data, "the folder tests/ of the repository")
       ->capture_default_str();
+  options.pairs.add_to(app);
 }
 
 /// One line on stderr per block of items.
@@ -81,20 +88,9 @@ TimingProgramme timing_of(const Options& options, TimePoint start) {
           start, start + budget};
 }
 
-/// All items, in the process that has the device.
-void capture(const Options& options, const std::string& command, const OpenDevice& open,
-             TimePoint start, CaptureWriter::Start how) {
-  const std::unique_ptr<Device> device =
-      options.simulate.empty()
-          ? open()
-          : std::make_unique<SimulatedDevice>(mma::find_target(options.simulate));
-  const mma::Target& target = mma::find_target(device->info().target);
-  CaptureWriter writer(options.directory, how);
-  writer.set_usable([&] { return device->usable(); });
-  fmt::print(stderr, "{} ({}) -> {}\n", device->info().name, device->info().target,
-             options.directory);
-
+void capture_answers(CaptureWriter& writer, const Options& options, Device& device) {
   const std::filesystem::path data = options.data;
+  const mma::Target& target = mma::find_target(device.info().target);
   BitProgramme bits{options.seed, options.cases, {}};
   if (bits.cases_per_category == 0) {
     bits.cases_per_category = options.quick ? 2 : 6;
@@ -102,15 +98,35 @@ void capture(const Options& options, const std::string& command, const OpenDevic
   if (!options.no_golden) {
     bits.golden = data / "golden/numerics";
   }
-  capture_bits(writer, target, bits, *device);
+  capture_bits(writer, target, bits, device);
   report(writer, "bits");
   writer.item("probes", [&] {
-    return capture_probes(writer, data / "hardware/probes.json", target, *device);
+    return capture_probes(writer, data / "hardware/probes.json", target, device);
   });
   report(writer, "probes");
+}
+
+/// All items, in the process that has the device.
+void capture(const Options& options, const PairProgramme& pairs, const std::string& command,
+             const OpenDevice& open, TimePoint start, CaptureWriter::Start how) {
+  const std::unique_ptr<Device> device =
+      options.simulate.empty()
+          ? open()
+          : std::make_unique<SimulatedDevice>(mma::find_target(options.simulate));
+  CaptureWriter writer(options.directory, how);
+  writer.set_usable([&] { return device->usable(); });
+  fmt::print(stderr, "{} ({}) -> {}\n", device->info().name, device->info().target,
+             options.directory);
+  if (!options.pairs_only) {
+    capture_answers(writer, options, *device);
+  }
   if (device->timing() != nullptr && !options.bits_only) {
-    capture_timing(writer, timing_of(options, start), *device);
-    report(writer, "timing");
+    if (!options.pairs_only) {
+      capture_timing(writer, timing_of(options, start), *device);
+      report(writer, "timing");
+    }
+    capture_pairs(writer, pairs, *device);
+    report(writer, "pairs");
   }
   CaptureHeader header{device->origin(),
                        command,
@@ -164,9 +180,13 @@ int run_program(int argc, char** argv, const OpenDevice& open) {
     if (options.directory.empty()) {
       throw InputError("a directory for the capture is needed");
     }
+    if (options.pairs_only && !options.simulate.empty()) {
+      throw InputError("--pairs-only times a GPU, and --simulate has none");
+    }
+    const PairProgramme pairs = options.pairs.programme(options.data, options.seed, options.quick);
     return supervise(options.directory, [&](CaptureWriter::Start how) {
       return exit_code_of([&] {
-        capture(options, command, open, start, how);
+        capture(options, pairs, command, open, start, how);
         return 0;
       });
     });

@@ -34,25 +34,21 @@ class SimulatedGemm final : public GemmWorkload {
   SimulatedGemm(const sim::Architecture& architecture,
                 const std::optional<energy::PowerSpec>& power, const GemmChoice& choice,
                 const GemmData& data)
-      : library_(choice.library) {
-    sim::Operation op;
-    op.name = data.shape().name;
-    op.shape = {data.shape().m, data.shape().n, data.shape().k};
-    op.dtype = data.instruction().a_type;
-    op.prunable = choice.sparse;
-    sim::RunOptions options;
-    options.fidelity = sim::Fidelity::kAnalytic;
-    options.clock_limited = power.has_value();
+      : architecture_(architecture),
+        power_(power),
+        library_(choice.library),
+        sparse_(choice.sparse),
+        zeros_(data.a(0, 0) == 0 && data.a(0, 1) == 0 && data.b(0, 0) == 0) {
+    op_.name = data.shape().name;
+    op_.shape = {data.shape().m, data.shape().n, data.shape().k};
+    op_.dtype = data.instruction().a_type;
+    op_.prunable = choice.sparse;
+    options_.fidelity = sim::Fidelity::kAnalytic;
+    options_.clock_limited = power.has_value();
     if (choice.library == "own") {
-      options.kernel = sim::own_kernel(op.dtype, choice.sparse);
+      options_.kernel = sim::own_kernel(op_.dtype, choice.sparse);
     }
-    figures_ = sim::GemmTimer(architecture.gpu, options)(op, choice.sparse);
-    if (power) {
-      const bool zeros = data.a(0, 0) == 0 && data.a(0, 1) == 0 && data.b(0, 0) == 0;
-      const sim::GeneratedData values(zeros ? sim::DataKind::kZeros : sim::DataKind::kRandom, 0);
-      sim::add_energy(op, choice.sparse, *power, sim::SwitchingSource(values).of(op, choice.sparse),
-                      options, figures_);
-    }
+    figures_ = figures(options_);
   }
 
   std::string kernel() const override { return "simulated, as " + library_; }
@@ -74,8 +70,41 @@ class SimulatedGemm final : public GemmWorkload {
     return run;
   }
 
+  void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) override {
+    if (library_ == "own" && algorithm == sim::Algorithm::kBest) {
+      throw AbsentError("an own kernel is the only one of its kind: there is none to choose");
+    }
+    options_.d_dtype = d_dtype;
+  }
+  GemmCheck check_on_device() override { return {.mode = "none"}; }
+  TimedLaunches time_under(const sim::LaunchConditions& conditions,
+                           const sim::Repetition& repetition) override {
+    sim::RunOptions options = options_;
+    options.conditions = conditions;
+    options.repetition = repetition;
+    const sim::VariantResult result = or_absent([&] { return figures(options); });
+    return {{result.time_us},
+            result.energy ? std::optional(result.energy->power_w) : std::nullopt,
+            result.clock_mhz};
+  }
+
  private:
+  sim::VariantResult figures(const sim::RunOptions& options) const {
+    sim::VariantResult result = sim::GemmTimer(architecture_.gpu, options)(op_, sparse_);
+    if (power_) {
+      const sim::GeneratedData values(zeros_ ? sim::DataKind::kZeros : sim::DataKind::kRandom, 0);
+      sim::add_energy(op_, sparse_, *power_, sim::SwitchingSource(values).of(op_, sparse_), options,
+                      result);
+    }
+    return result;
+  }
+
+  const sim::Architecture& architecture_;
+  const std::optional<energy::PowerSpec>& power_;
   std::string library_;
+  bool sparse_, zeros_;
+  sim::Operation op_;
+  sim::RunOptions options_;
   sim::VariantResult figures_;
 };
 

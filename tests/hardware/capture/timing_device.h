@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/numerics/data_type.h"
+#include "sim/gemm/launch_conditions.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/device.h"
 #include "tests/hardware/capture/gemm_data.h"
@@ -56,7 +58,7 @@ struct SustainedRun {
 
 /// What computes a GEMM.
 struct GemmChoice {
-  std::string library;  ///< "own", "cublaslt", "cusparselt"
+  std::string library;  ///< "own", "wgmma", "cublaslt", "cusparselt"
   bool sparse = false;
   std::string dtype;  ///< "f16", "bf16", "s8", "e4m3"
 };
@@ -76,6 +78,15 @@ class GemmWorkload {
   /// At least ten launches, and as many as fit into `seconds`, at most 500.
   virtual TimedLaunches time(double seconds) = 0;
   virtual SustainedRun sustain(double seconds) = 0;
+
+  /// What D holds from now on, and which kernel computes it. Throws AbsentError where there is
+  /// none.
+  virtual void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) = 0;
+  /// Poisons D, launches once and compares elements all over D with a plain kernel of the device.
+  virtual GemmCheck check_on_device() = 0;
+  /// Launches under `conditions`, of whose algorithm choose() decides.
+  virtual TimedLaunches time_under(const sim::LaunchConditions& conditions,
+                                   const sim::Repetition& repetition) = 0;
 };
 
 /// What measures times and power: a GPU, or the simulator in its place. Everything throws

@@ -63,7 +63,9 @@ class Event {
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
 
-  void record(cudaStream_t stream = nullptr) const { SPTC_CUDA(cudaEventRecord(event_, stream)); }
+  void record(cudaStream_t stream = nullptr, unsigned flags = cudaEventRecordDefault) const {
+    SPTC_CUDA(cudaEventRecordWithFlags(event_, stream, flags));
+  }
   /// Waits for `later`.
   double microseconds_to(const Event& later) const {
     float milliseconds = 0;

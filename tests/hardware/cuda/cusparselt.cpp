@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace sptc::hardware {
 namespace {
@@ -40,6 +41,8 @@ struct Api {
   int (*compress)(const Opaque*, const Opaque*, const void*, void*, void*, cudaStream_t) = nullptr;
   int (*matmul)(const Opaque*, const Opaque*, const void*, const void*, const void*, const void*,
                 const void*, void*, void*, cudaStream_t*, int) = nullptr;
+  int (*search)(const Opaque*, Opaque*, const void*, const void*, const void*, const void*,
+                const void*, void*, void*, cudaStream_t*, int) = nullptr;
   Opaque handle;
   int version_number = 0;
   std::string problem = open();
@@ -48,18 +51,18 @@ struct Api {
     if (!library.is_open()) {
       return library.problem();
     }
-    const bool all = library.find("cusparseLtInit", init) &&
-                     library.find("cusparseLtGetVersion", version) &&
-                     library.find("cusparseLtStructuredDescriptorInit", structured) &&
-                     library.find("cusparseLtDenseDescriptorInit", dense) &&
-                     library.find("cusparseLtMatmulDescriptorInit", matmul_init) &&
-                     library.find("cusparseLtMatmulAlgSelectionInit", selection) &&
-                     library.find("cusparseLtMatmulPlanInit", plan_init) &&
-                     library.find("cusparseLtMatmulPlanDestroy", plan_destroy) &&
-                     library.find("cusparseLtMatmulGetWorkspace", workspace) &&
-                     library.find("cusparseLtSpMMACompressedSize", compressed_size) &&
-                     library.find("cusparseLtSpMMACompress", compress) &&
-                     library.find("cusparseLtMatmul", matmul);
+    const bool all =
+        library.find("cusparseLtInit", init) && library.find("cusparseLtGetVersion", version) &&
+        library.find("cusparseLtStructuredDescriptorInit", structured) &&
+        library.find("cusparseLtDenseDescriptorInit", dense) &&
+        library.find("cusparseLtMatmulDescriptorInit", matmul_init) &&
+        library.find("cusparseLtMatmulAlgSelectionInit", selection) &&
+        library.find("cusparseLtMatmulPlanInit", plan_init) &&
+        library.find("cusparseLtMatmulPlanDestroy", plan_destroy) &&
+        library.find("cusparseLtMatmulGetWorkspace", workspace) &&
+        library.find("cusparseLtSpMMACompressedSize", compressed_size) &&
+        library.find("cusparseLtSpMMACompress", compress) &&
+        library.find("cusparseLtMatmul", matmul) && library.find("cusparseLtMatmulSearch", search);
     if (!all) {
       return library.name() + " lacks a function";
     }
@@ -73,29 +76,25 @@ struct Api {
   }
 };
 
-/// Operand type, and result types in the order in which they are tried (-1: none).
-struct Type {
-  int operand;
-  std::array<int, 3> results;
-};
-Type type_of(const std::string& dtype) {
-  if (dtype == "s8") {
-    return {kReal8I, {kReal32I, -1, -1}};
+/// Types of results in the order in which they are tried.
+std::vector<std::string> results_of(const LibraryProblem& problem) {
+  if (!problem.d_dtype.empty()) {
+    return {problem.d_dtype};
   }
-  if (dtype == "e4m3") {
-    return {kRealE4m3, {kReal32F, kReal16F, kReal16BF}};
+  if (problem.dtype == "s8") {
+    return {"s32"};
   }
-  return dtype == "f16" ? Type{kReal16F, {kReal16F, -1, -1}} : Type{kReal16BF, {kReal16BF, -1, -1}};
+  return problem.dtype == "e4m3" ? std::vector<std::string>{"f32", "f16", "bf16"}
+                                 : std::vector<std::string>{problem.dtype};
 }
 
 class CusparseLt final : public LibraryGemm {
  public:
   explicit CusparseLt(const LibraryProblem& problem) : problem_(problem) {
-    const Type type = type_of(problem.dtype);
     // COMPUTE_16F must not be taken for COMPUTE_32F with f16: with bf16 only the latter exists.
     int first = 0;
     if (problem.dtype == "f16") {
-      if (!set_up(type_of("bf16").operand, kReal16BF, 0)) {
+      if (!set_up(kReal16BF, "bf16", 0)) {
         throw AbsentError(
             "cuSPARSELt has no kernel for bf16, which tells its compute types apart: " +
             last_problem_);
@@ -103,26 +102,23 @@ class CusparseLt final : public LibraryGemm {
       first = compute_type_;
       release_plan();
     }
-    for (const int d_type : type.results) {
-      if (d_type >= 0 && set_up(type.operand, d_type, first)) {
+    const std::vector<std::string> results = results_of(problem);
+    for (const std::string& d_type : results) {
+      if (set_up(library_type(problem.dtype), d_type, first)) {
         d_type_ = d_type;
         return;
       }
     }
     throw AbsentError("cuSPARSELt " + std::to_string(api_.version_number) + " has no kernel for " +
-                      problem.dtype + ": " + last_problem_);
+                      problem.dtype + " and results of " + results.back() + ": " + last_problem_);
   }
   ~CusparseLt() override { release_plan(); }
 
-  std::string d_type() const override {
-    return d_type_ == kReal16F    ? "f16"
-           : d_type_ == kReal16BF ? "bf16"
-           : d_type_ == kReal32I  ? "s32"
-                                  : "f32";
-  }
+  std::string d_type() const override { return d_type_; }
   std::string kernel() const override {
     return "cuSPARSELt " + std::to_string(api_.version_number) +
-           ", default algorithm, compute type " + std::to_string(compute_type_);
+           (searched_ ? ", algorithm of its search" : ", default algorithm") + ", compute type " +
+           std::to_string(compute_type_);
   }
   std::size_t prepared_bytes() const override { return compressed_bytes_; }
   void prepare(const void* dense_a, void* prepared) override {
@@ -131,13 +127,22 @@ class CusparseLt final : public LibraryGemm {
                     "cusparseLtSpMMACompress");
     SPTC_CUDA(cudaDeviceSynchronize());
   }
-  void run(const void* prepared_a, const void* b, void* d) override {
-    const float one = 1.0F;
+  void run(const void* prepared_a, const void* b, void* d, cudaStream_t stream) override {
     const float zero = 0.0F;
-    cudaStream_t stream = nullptr;
-    require_success(api_.matmul(&api_.handle, &plan_, &one, prepared_a, b, &zero, d, d,
+    const float scale = alpha();
+    require_success(api_.matmul(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d,
                                 workspace_->get(), &stream, 1),
                     "cusparseLtMatmul");
+  }
+  void use_best(const void* prepared_a, const void* b, void* d) override {
+    const float zero = 0.0F;
+    const float scale = alpha();
+    require_success(
+        api_.search(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d, nullptr, nullptr, 0),
+        "cusparseLtMatmulSearch");
+    SPTC_CUDA(cudaDeviceSynchronize());
+    searched_ = true;
+    make_workspace();
   }
 
  private:
@@ -146,6 +151,14 @@ class CusparseLt final : public LibraryGemm {
       api_.plan_destroy(&plan_);
       has_plan_ = false;
     }
+  }
+
+  float alpha() const { return d_type_ == "s8" ? problem_.s8_scale : 1.0F; }
+
+  void make_workspace() {
+    std::size_t bytes = 0;
+    require_success(api_.workspace(&api_.handle, &plan_, &bytes), "cusparseLtMatmulGetWorkspace");
+    workspace_ = std::make_unique<DeviceArray<char>>(bytes);
   }
 
   bool note(int status, const char* call) {
@@ -158,7 +171,9 @@ class CusparseLt final : public LibraryGemm {
   /// Column-major in its words: A is [k, m] and transposed, B is [k, n], D is [m, n]. The numbers
   /// of the compute types differ between versions and the header is not required: of those from
   /// `first` on, the first that the library takes for these types.
-  bool set_up(int type, int d_type, int first) {
+  bool set_up(int type, const std::string& result, int first) {
+    const int d_type = library_type(result);
+    const int c_type = result == "e4m3" ? kReal16BF : d_type;  // the addend, which is never read
     const std::int64_t m = problem_.m;
     const std::int64_t n = problem_.n;
     const std::int64_t k = problem_.k;
@@ -167,6 +182,8 @@ class CusparseLt final : public LibraryGemm {
               "cusparseLtStructuredDescriptorInit") ||
         !note(api_.dense(&api_.handle, &b_, k, n, k, kAlignment, type, kColumnMajor),
               "cusparseLtDenseDescriptorInit of B") ||
+        !note(api_.dense(&api_.handle, &c_, m, n, m, kAlignment, c_type, kColumnMajor),
+              "cusparseLtDenseDescriptorInit of C") ||
         !note(api_.dense(&api_.handle, &d_, m, n, m, kAlignment, d_type, kColumnMajor),
               "cusparseLtDenseDescriptorInit of D")) {
       return false;
@@ -175,7 +192,7 @@ class CusparseLt final : public LibraryGemm {
     for (int compute = first; compute < kComputeTypes; ++compute) {
       operation_ = selection_ = plan_ = Opaque();
       if (note(api_.matmul_init(&api_.handle, &operation_, kTransposed, kNotTransposed, &a_, &b_,
-                                &d_, &d_, compute),
+                                &c_, &d_, compute),
                "cusparseLtMatmulDescriptorInit") &&
           note(api_.selection(&api_.handle, &selection_, &operation_, 0),
                "cusparseLtMatmulAlgSelectionInit") &&
@@ -183,10 +200,7 @@ class CusparseLt final : public LibraryGemm {
                "cusparseLtMatmulPlanInit")) {
         has_plan_ = true;
         compute_type_ = compute;
-        std::size_t workspace_bytes = 0;
-        require_success(api_.workspace(&api_.handle, &plan_, &workspace_bytes),
-                        "cusparseLtMatmulGetWorkspace");
-        workspace_ = std::make_unique<DeviceArray<char>>(workspace_bytes);
+        make_workspace();
         require_success(
             api_.compressed_size(&api_.handle, &plan_, &compressed_bytes_, &buffer_bytes_),
             "cusparseLtSpMMACompressedSize");
@@ -198,9 +212,10 @@ class CusparseLt final : public LibraryGemm {
 
   const Api& api_ = opened_library<Api>();
   LibraryProblem problem_;
-  Opaque a_, b_, d_, operation_, selection_, plan_;
+  Opaque a_, b_, c_, d_, operation_, selection_, plan_;
   bool has_plan_ = false;
-  int d_type_ = kReal32F;
+  bool searched_ = false;
+  std::string d_type_;
   int compute_type_ = -1;
   std::size_t compressed_bytes_ = 0, buffer_bytes_ = 0;
   std::unique_ptr<DeviceArray<char>> workspace_;

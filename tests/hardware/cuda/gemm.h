@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/numerics/data_type.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <cuda_runtime_api.h>
 #include <string>
 #include <vector>
 
@@ -14,26 +17,30 @@ struct GemmLaunch {
   const std::uint8_t* a = nullptr;          ///< [m][bytes along K, as stored]
   const std::uint8_t* b = nullptr;          ///< [n][bytes along K]
   const std::uint32_t* metadata = nullptr;  ///< [m / 16][steps][32 lanes]: mma.sp, selector 0
-  std::uint32_t* d = nullptr;               ///< [m][n] f32 or s32
+  void* d = nullptr;                        ///< [m][n] of d_type
   int m = 0, n = 0;
-  int steps = 0;  ///< instructions along K
+  int steps = 0;                                         ///< instructions along K
+  numerics::DataType d_type = numerics::DataType::kF32;  ///< one of result_types()
+  float s8_scale = 1;  ///< what sums are multiplied with that become s8
 };
 
 /// One own kernel: instruction and sparsity.
 struct OwnKernel {
-  std::string dtype;  ///< "f16", "bf16", "s8", "e4m3"
+  std::string library;  ///< "own": mma.sync; "wgmma"
+  std::string dtype;    ///< "f16", "bf16", "s8", "e4m3"
   bool sparse = false;
   std::string ptx;
   std::string description;  ///< tile, stages, instruction
   int first_arch = 0;       ///< __CUDA_ARCH__ / 10: 80, 89
+  int last_arch = 0;
+  /// Throws std::runtime_error where the launch fails; errors of the execution surface at the next
+  /// synchronisation.
+  void (*launch)(const GemmLaunch& launch, cudaStream_t stream) = nullptr;
 };
-std::vector<OwnKernel> own_kernels();
+std::vector<OwnKernel> mma_kernels();
+std::vector<OwnKernel> wgmma_kernels();
 
 inline constexpr int kGemmTile = 128;       ///< m and n of the kernels are multiples of it
 inline constexpr int kGemmStepsAtOnce = 2;  ///< steps are a multiple of it
-
-/// Launches kernel number `index` of own_kernels() on the default stream. Throws std::runtime_error
-/// where the launch fails; errors of the execution surface at the next synchronisation.
-void launch_gemm(std::size_t index, const GemmLaunch& launch);
 
 }  // namespace sptc::hardware

@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Own GEMM kernels. Claim: every element of D is the chain of `steps` instructions in increasing k
-// that starts from zero, so its bits are those of the simulator's arithmetic. Multi-stage: cp.async
-// fills stage s+S-1 while stage s is computed.
-#include "tests/hardware/cuda/check.cuh"
-#include "tests/hardware/cuda/gemm.h"
-#include "tests/hardware/cuda/gemm_tile.h"
+// GEMM kernels of mma.sync. Claim: every element of D is the chain of `steps` instructions in
+// increasing k that starts from zero, so the bits of an f32 or s32 D are those of the simulator's
+// arithmetic. Multi-stage: cp.async fills stage s+S-1 while stage s is computed.
+#include "tests/hardware/cuda/gemm_stage.cuh"
 #include "tests/hardware/cuda/mma_operation.cuh"
 
 namespace sptc::hardware {
 namespace {
-
-constexpr int kLanes = 32;
-
-__device__ void copy_16(std::uint32_t to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
 
 __device__ void ldmatrix_x4(std::uint32_t (&r)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address)
                : "memory");
-}
-
-/// `rows` rows of `tile` from global memory with `pitch` bytes from row to row.
-template <int kThreads>
-__device__ void copy_tile(SwizzledTile tile, int rows, std::uint32_t to, const std::uint8_t* from,
-                          std::size_t pitch) {
-  for (int i = threadIdx.x; i < rows * tile.chunks(); i += kThreads) {
-    const int row = i / tile.chunks();
-    const int chunk = i % tile.chunks();
-    copy_16(to + tile.offset(row, chunk), from + row * pitch + chunk * 16);
-  }
 }
 
 template <class Op>
@@ -48,29 +29,6 @@ struct GemmKernel {
     std::uint32_t b[kFragmentsN][kRegistersB];
     std::uint32_t metadata[kFragmentsM];
   };
-
-  /// Stage number `stage` of K into shared memory at `to`.
-  __device__ static void fetch(const GemmLaunch& g, int stage, std::uint32_t to) {
-    const std::size_t pitch_a = static_cast<std::size_t>(g.steps) * Tile::kStepBytesOfA;
-    const std::size_t pitch_b = static_cast<std::size_t>(g.steps) * Tile::kStepBytesOfB;
-    const std::size_t row = static_cast<std::size_t>(blockIdx.y) * Tile::kTileM;
-    const std::size_t column = static_cast<std::size_t>(blockIdx.x) * Tile::kTileN;
-    copy_tile<Tile::kThreads>(Tile::kA, Tile::kTileM, to,
-                              g.a + row * pitch_a + stage * Tile::kA.row_bytes, pitch_a);
-    copy_tile<Tile::kThreads>(Tile::kB, Tile::kTileN, to + Tile::kBytesOfA,
-                              g.b + column * pitch_b + stage * Tile::kB.row_bytes, pitch_b);
-    if constexpr (kSparse) {
-      // [16 rows][step of the stage][lane]: the steps of a stage follow each other in memory.
-      constexpr int kChunks = Tile::kStepsPerStage * 128 / 16;
-      const std::size_t first = row / 16;
-      for (int i = threadIdx.x; i < Tile::kTileM / 16 * kChunks; i += Tile::kThreads) {
-        const std::size_t word =
-            ((first + i / kChunks) * g.steps + stage * Tile::kStepsPerStage) * kLanes +
-            i % kChunks * 4;
-        copy_16(to + Tile::kBytesOfA + Tile::kBytesOfB + i * 16, g.metadata + word);
-      }
-    }
-  }
 
   __device__ static void load(Fragments& f, std::uint32_t stage, int step, int warp_row,
                               int warp_column, const std::uint32_t* metadata) {
@@ -109,19 +67,17 @@ struct GemmKernel {
   __device__ static void store(const GemmLaunch& g,
                                const std::uint32_t (&d)[kFragmentsM][kFragmentsN][4], int warp_row,
                                int warp_column) {
-    const int lane = threadIdx.x % kLanes;
-    const std::size_t row =
-        static_cast<std::size_t>(blockIdx.y) * Tile::kTileM + warp_row + lane / 4;
-    const std::size_t column =
-        static_cast<std::size_t>(blockIdx.x) * Tile::kTileN + warp_column + lane % 4 * 2;
-    for (int i = 0; i < kFragmentsM; ++i) {
-      for (int j = 0; j < kFragmentsN; ++j) {
-        std::uint32_t* const to = g.d + (row + 16 * i) * g.n + column + 8 * j;
-        *reinterpret_cast<uint2*>(to) = {d[i][j][0], d[i][j][1]};
-        *reinterpret_cast<uint2*>(to + 8 * static_cast<std::size_t>(g.n)) = {d[i][j][2],
-                                                                             d[i][j][3]};
+    const std::size_t row = static_cast<std::size_t>(blockIdx.y) * Tile::kTileM + warp_row;
+    const std::size_t column = static_cast<std::size_t>(blockIdx.x) * Tile::kTileN + warp_column;
+    with_result_type(g.d_type, [&](auto type) {
+#pragma unroll
+      for (int i = 0; i < kFragmentsM; ++i) {
+#pragma unroll
+        for (int j = 0; j < kFragmentsN; ++j) {
+          store_fragment<decltype(type)::value>(g, d[i][j], row + 16 * i, column + 8 * j);
+        }
       }
-    }
+    });
   }
 
   __device__ static void run(const GemmLaunch& g) {
@@ -134,20 +90,20 @@ struct GemmKernel {
     std::uint32_t d[kFragmentsM][kFragmentsN][4] = {};
     for (int s = 0; s < Tile::kStages - 1; ++s) {
       if (s < stages) {
-        fetch(g, s, base + s * Tile::kStageBytes);
+        fetch_stage<Tile>(g, s, base + s * Tile::kStageBytes);
       }
-      asm volatile("cp.async.commit_group;" ::: "memory");
+      commit_copies();
     }
     for (int s = 0; s < stages; ++s) {
       // Every iteration commits one group, so all but the newest S-2 are those up to stage s. The
       // barrier also says that all warps have finished with stage s-1, whose place is filled next.
-      asm volatile("cp.async.wait_group %0;" ::"n"(Tile::kStages - 2) : "memory");
+      wait_for_copies<Tile::kStages - 2>();
       __syncthreads();
       const int next = s + Tile::kStages - 1;
       if (next < stages) {
-        fetch(g, next, base + next % Tile::kStages * Tile::kStageBytes);
+        fetch_stage<Tile>(g, next, base + next % Tile::kStages * Tile::kStageBytes);
       }
-      asm volatile("cp.async.commit_group;" ::: "memory");
+      commit_copies();
       const int place = s % Tile::kStages * Tile::kStageBytes;
       const auto* const metadata = reinterpret_cast<const std::uint32_t*>(
           shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
@@ -176,55 +132,32 @@ __global__ void __launch_bounds__(128, 2) gemm(GemmLaunch launch) {
 }
 
 template <class Op>
-void launch_kernel(const GemmLaunch& g) {
-  using Tile = typename GemmKernel<Op>::Tile;
-  static_assert(Tile::kTileM == kGemmTile && Tile::kTileN == kGemmTile);
-  static_assert(Tile::kStepsPerStage == kGemmStepsAtOnce && Tile::kThreads == 128);
-  SPTC_CUDA(cudaFuncSetAttribute(gemm<Op>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 Tile::kSharedBytes));
-  const dim3 grid(static_cast<unsigned>(g.n / Tile::kTileN),
-                  static_cast<unsigned>(g.m / Tile::kTileM));
-  gemm<Op><<<grid, Tile::kThreads, Tile::kSharedBytes>>>(g);
-  SPTC_CUDA(cudaGetLastError());
+void launch_kernel(const GemmLaunch& g, cudaStream_t stream) {
+  launch_tiles<typename GemmKernel<Op>::Tile>(gemm<Op>, g, stream);
 }
-
-using Launcher = void (*)(const GemmLaunch& launch);
-struct Row {
-  OwnKernel what;
-  Launcher launcher;
-};
 
 template <class Op>
-Row row(const char* dtype) {
+OwnKernel row(const char* dtype) {
   constexpr bool kSparse = Op::kSelectors > 0;
-  return {{dtype, kSparse, Op::kPtx,
-           "128x128, " + std::to_string(GemmTile<kSparse>::kStages) +
-               " stages of 2 instructions, " + Op::kPtx,
-           Op::kFirst / 10},
+  return {"own",
+          dtype,
+          kSparse,
+          Op::kPtx,
+          "128x128, " + std::to_string(GemmTile<kSparse>::kStages) + " stages of 2 instructions, " +
+              Op::kPtx,
+          Op::kFirst / 10,
+          Op::kLast / 10,
           launch_kernel<Op>};
-}
-
-const std::vector<Row>& rows() {
-  static const std::vector<Row> all{
-      row<op::m16n8k16_f32_f16_f16_f32>("f16"),    row<op::sp_m16n8k32_f32_f16_f16_f32>("f16"),
-      row<op::m16n8k16_f32_bf16_bf16_f32>("bf16"), row<op::sp_m16n8k32_f32_bf16_bf16_f32>("bf16"),
-      row<op::m16n8k32_s32_s8_s8_s32>("s8"),       row<op::sp_m16n8k64_s32_s8_s8_s32>("s8"),
-      row<op::m16n8k32_f32_e4m3_e4m3_f32>("e4m3"), row<op::sp_m16n8k64_f32_e4m3_e4m3_f32>("e4m3")};
-  return all;
 }
 
 }  // namespace
 
-std::vector<OwnKernel> own_kernels() {
-  std::vector<OwnKernel> list;
-  for (const Row& row : rows()) {
-    list.push_back(row.what);
-  }
-  return list;
-}
-
-void launch_gemm(std::size_t index, const GemmLaunch& launch) {
-  rows().at(index).launcher(launch);
+std::vector<OwnKernel> mma_kernels() {
+  return {
+      row<op::m16n8k16_f32_f16_f16_f32>("f16"),    row<op::sp_m16n8k32_f32_f16_f16_f32>("f16"),
+      row<op::m16n8k16_f32_bf16_bf16_f32>("bf16"), row<op::sp_m16n8k32_f32_bf16_bf16_f32>("bf16"),
+      row<op::m16n8k32_s32_s8_s8_s32>("s8"),       row<op::sp_m16n8k64_s32_s8_s8_s32>("s8"),
+      row<op::m16n8k32_f32_e4m3_e4m3_f32>("e4m3"), row<op::sp_m16n8k64_f32_e4m3_e4m3_f32>("e4m3")};
 }
 
 }  // namespace sptc::hardware

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tests/hardware/capture/wgmma_tile.h"  // SPTC_HOST_DEVICE
+#include "tests/hardware/capture/wgmma_tile.h"
 
 // Shape of the own GEMM kernels, and where everything stands in shared memory: used by the kernels,
 // and tested on the host. Operands are bytes: a row of A and a column of B run along K, so one
@@ -18,8 +18,7 @@ struct SwizzledTile {
   SPTC_HOST_DEVICE constexpr int chunks() const { return row_bytes / 16; }
   /// Byte offset of chunk `chunk` of row `row`.
   SPTC_HOST_DEVICE constexpr int offset(int row, int chunk) const {
-    const int key = row_bytes == 128 ? row & 7 : (row >> 1) & 3;
-    return row * row_bytes + (chunk ^ key) * 16;
+    return row * row_bytes + swizzled_chunk(row_bytes, row, chunk) * 16;
   }
 };
 
@@ -43,6 +42,16 @@ struct GemmTile {
   static constexpr int kBytesOfB = kTileN * kB.row_bytes;
   static constexpr int kStageBytes = kBytesOfA + kBytesOfB + kMetadataBytes;
   static constexpr int kSharedBytes = kStages * kStageBytes;
+};
+
+/// The same with one warpgroup, whose wgmma work on one stage more: their place is free later.
+template <bool kSparse>
+struct WgmmaGemmTile : GemmTile<kSparse> {
+  static constexpr int kStages = kSparse ? 4 : 6;
+  static constexpr int kSharedBytes = kStages * GemmTile<kSparse>::kStageBytes;
+  /// Rows of a wgmma, and how many of them make the tile.
+  static constexpr int kRows = kWgmmaRows;
+  static constexpr int kParts = GemmTile<kSparse>::kTileM / kRows;
 };
 
 /// Row and 16-byte chunk that lane `lane` gives to ldmatrix.x4 for a 16 x 32-byte fragment of A:

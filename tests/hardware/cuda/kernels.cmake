@@ -34,8 +34,8 @@ find_package(CUDAToolkit REQUIRED)
 message(STATUS "Hardware kit: CUDA ${CMAKE_CUDA_COMPILER_VERSION}, kernels for ${SPTC_CUDA_TARGETS}")
 
 add_library(sptc_hardware_kernels OBJECT
-  cuda/chase_bench.cu cuda/gemm_kernel.cu cuda/gpu_device.cu cuda/memory_bench.cu cuda/mma_bench.cu cuda/mma_bits.cu
-  cuda/wgmma_bench.cu cuda/wgmma_bits.cu)
+  cuda/chase_bench.cu cuda/gemm_kernel.cu cuda/gemm_reference.cu cuda/gpu_device.cu cuda/memory_bench.cu cuda/mma_bench.cu
+  cuda/mma_bits.cu cuda/wgmma_bench.cu cuda/wgmma_bits.cu cuda/wgmma_gemm.cu)
 
 set_target_properties(sptc_hardware_kernels PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
 target_include_directories(sptc_hardware_kernels PRIVATE "${PROJECT_SOURCE_DIR}")
@@ -48,7 +48,8 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
 endif()
 
 target_sources(hardware_capture PRIVATE
-  cuda/cublaslt.cpp cuda/cuda_timing.cpp cuda/cusparselt.cpp cuda/dynamic_library.cpp cuda/gemm_workload.cpp cuda/nvml.cpp)
+  cuda/conditioned_launches.cpp cuda/cublaslt.cpp cuda/cuda_timing.cpp cuda/cusparselt.cpp cuda/dynamic_library.cpp
+  cuda/gemm_workload.cpp cuda/nvml.cpp)
 target_link_libraries(hardware_capture PRIVATE sptc_hardware_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
 set_target_properties(hardware_capture PROPERTIES LINKER_LANGUAGE CXX)
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cuda_runtime_api.h>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace sptc::hardware {
 /// contiguous along K; D column-major.
 struct LibraryProblem {
   int m = 0, n = 0, k = 0;
-  std::string dtype;  ///< "f16", "bf16", "s8", "e4m3"
+  std::string dtype;    ///< "f16", "bf16", "s8", "e4m3"
+  std::string d_dtype;  ///< empty: the widest that the library has
+  float s8_scale = 1;   ///< what sums are multiplied with that become s8
 };
 
 /// One problem set up in one library.
@@ -23,15 +26,17 @@ class LibraryGemm {
   LibraryGemm& operator=(const LibraryGemm&) = delete;
   virtual ~LibraryGemm() = default;
 
-  /// "f32", "f16", "bf16", "s32".
+  /// "f32", "f16", "bf16", "e4m3", "s32", "s8".
   virtual std::string d_type() const = 0;
   virtual std::string kernel() const = 0;
   /// Bytes that `prepare` makes of A.
   virtual std::size_t prepared_bytes() const = 0;
   /// What run() takes for A, from the dense A in GPU memory. Sparse libraries compress it.
   virtual void prepare(const void* dense_a, void* prepared) = 0;
-  /// One GEMM on the default stream.
-  virtual void run(const void* prepared_a, const void* b, void* d) = 0;
+  virtual void run(const void* prepared_a, const void* b, void* d, cudaStream_t stream) = 0;
+  /// From now on run() takes the fastest of the kernels that the library offers, in place of the
+  /// first; these operands are for finding it.
+  virtual void use_best(const void* prepared_a, const void* b, void* d) = 0;
 };
 
 /// Throw AbsentError where the library is not installed or has no kernel for the problem, and

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sptc::hardware {
 
@@ -13,6 +14,18 @@ namespace sptc::hardware {
 inline constexpr int kLibrarySuccess = 0;
 inline constexpr int kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14,
                      kRealE4m3 = 28;
+
+/// The number of a type by its name. Throws AbsentError where the libraries have none.
+inline int library_type(const std::string& dtype) {
+  for (const auto& [name, number] :
+       {std::pair("f32", kReal32F), std::pair("f16", kReal16F), std::pair("bf16", kReal16BF),
+        std::pair("e4m3", kRealE4m3), std::pair("s8", kReal8I), std::pair("s32", kReal32I)}) {
+    if (dtype == name) {
+      return number;
+    }
+  }
+  throw AbsentError("the libraries have no " + dtype);
+}
 
 /// Throws std::runtime_error unless a call of a library succeeded.
 inline void require_success(int status, const char* call) {

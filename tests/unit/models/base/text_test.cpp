@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace sptc {
 namespace {
@@ -12,7 +14,7 @@ constexpr std::array<std::string_view, 4> kNames{"f16", "bf16", "tf32", "s8"};
 
 TEST(NearestName, IsTheOneWithTheFewestEdits) {
   EXPECT_EQ(nearest_name("tf23", kNames), "tf32");
-  EXPECT_EQ(nearest_name("b16", kNames), "f16");  // one edit to f16 and to bf16: the first
+  EXPECT_EQ(nearest_name("b16", kNames), "bf16");  // one edit as to f16, but of a longer name
   EXPECT_EQ(nearest_name("bfloat16", kNames), "bf16");
   EXPECT_EQ(nearest_name("s8", kNames), "s8");
 }
@@ -23,6 +25,22 @@ TEST(NearestName, IsTheShortestThatTheWordBegins) {
   EXPECT_EQ(nearest_name("A100", kCards), "a100-sxm4");
   constexpr std::array<std::string_view, 2> kTypes{"BF16", "F8_E4M3"};
   EXPECT_EQ(nearest_name("f8", kTypes), "F8_E4M3");
+}
+
+TEST(NearestName, BeginsLikeTheWordBeforeItIsShort) {
+  constexpr std::array<std::string_view, 6> kCards{"a100-sxm4-80gb", "a40",     "h100-pcie",
+                                                   "l40s",           "rtx4090", "v100-sxm2-16gb"};
+  EXPECT_EQ(nearest_name("a1000", kCards), "a100-sxm4-80gb");
+  EXPECT_EQ(nearest_name("a100-80gb", kCards), "a100-sxm4-80gb");
+  EXPECT_EQ(nearest_name("h100-pci3", kCards), "h100-pcie");
+  EXPECT_EQ(nearest_name("v10", kCards), "v100-sxm2-16gb");
+  EXPECT_EQ(nearest_name("v1000", kCards), "v100-sxm2-16gb");
+  EXPECT_EQ(nearest_name("a4", kCards), "a40");
+  EXPECT_EQ(nearest_name("a400", kCards), "a40");
+  EXPECT_EQ(nearest_name("l4o", kCards), "l40s");
+  EXPECT_EQ(nearest_name("40s", kCards), "l40s");
+  EXPECT_EQ(nearest_name("rtx-4090", kCards), "rtx4090");
+  EXPECT_EQ(nearest_name("4090", kCards), "rtx4090");
 }
 
 TEST(NearestName, OfNoCandidatesIsEmpty) {
@@ -38,6 +56,19 @@ TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
             "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
 }
 
+TEST(UnknownName, QuotesTheNearestThreeWhereManyAreAllowed) {
+  std::vector<std::string> names;
+  for (int i = 10; i < 70; ++i) {
+    names.push_back("/memory/number_" + std::to_string(i));
+  }
+  const std::vector<std::string_view> many(names.begin(), names.end());
+  EXPECT_EQ(unknown_name("/memory/number_7", many),
+            "'/memory/number_7' (nearest valid: '/memory/number_17', '/memory/number_27', "
+            "'/memory/number_37'; 60 are allowed)");
+  EXPECT_EQ(unknown_name("seven", many, "'/memory/number_17'"),
+            "'seven' (that is '/memory/number_17'; 60 are allowed)");
+}
+
 TEST(UnknownName, NamesWhatIsMeantByAnotherName) {
   EXPECT_EQ(unknown_name("int8", kNames, "'s8'"),
             "'int8' (that is 's8'; allowed: f16, bf16, tf32, s8)");
@@ -51,6 +82,27 @@ TEST(UnknownName, QuotesOnlyTheBeginningOfAHugeWord) {
   const std::string text = unknown_name(std::string(1'000'000, 'x'), kNames);
   EXPECT_LT(text.size(), 200U);
   EXPECT_NE(text.find("xxx...'"), std::string::npos);
+}
+
+TEST(BoundedMessage, HasLinesThatCanBeRead) {
+  EXPECT_EQ(bounded_message("one\ntwo"), "one\ntwo");
+  const std::string line(400, 'x');
+  EXPECT_EQ(bounded_message(line), line);
+  const std::string half(198, 'a'), end(198, 'b');
+  EXPECT_EQ(bounded_message(half + std::string(1'000'000, 'x') + end + "\n" + line),
+            half + "..." + end + "\n" + line);
+  EXPECT_EQ(bounded_message(half.substr(1) + "\u00e4" + line + "\u00e4" + end.substr(1)),
+            half.substr(1) + "..." + end.substr(1));
+}
+
+TEST(BoundedMessage, CountsWhatIsBeyondAHundredLines) {
+  std::string hundred;
+  for (int i = 0; i < 100; ++i) {
+    hundred += std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(bounded_message(hundred + "x\ny\nz"), hundred + "and 3 more");
+  EXPECT_EQ(bounded_message(hundred.substr(0, hundred.size() - 1)),
+            hundred.substr(0, hundred.size() - 1));
 }
 
 }  // namespace

@@ -69,6 +69,30 @@ TEST_F(CrosscheckProgram, SaysThatAKernelIsBitExact) {
       << outcome.out;
 }
 
+TEST_F(CrosscheckProgram, SaysOfABitExactKernelThatItsMetadataIsInvalid) {
+  Matrix<numerics::Word> metadata(16, 2, 0x4444);
+  metadata(9, 1) = 0x4044;
+  write_npy(path("a.npy"), Matrix<numerics::Word>(16, 16, 0x3C00), numerics::DataType::kF16);
+  write_npy(path("e.npy"), metadata, numerics::DataType::kBf16);  // as uint16
+  write_npy(path("b.npy"), Matrix<numerics::Word>(32, 8, 0x3C00), numerics::DataType::kF16);
+  write_npy(path("d.npy"), Matrix<numerics::Word>(16, 8, 0x41800000), numerics::DataType::kF32);
+  write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
+    "architecture": "A100", "instruction": "mma.sp.m16n8k32.f32.f16.f16.f32",
+    "a": {"file": "a.npy"}, "metadata": {"file": "e.npy", "layout": "canonical"},
+    "b": {"file": "b.npy"}, "d": {"file": "d.npy"}})");
+  const Outcome text = run("--kernel " + path("kernel.json"));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("bit-exact: 128 of 128 elements equal"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("invalid metadata: 1 of 128 nibbles, the first 0b0000 of row 9, group 6: "
+                          "PTX leaves such a D undefined"),
+            std::string::npos)
+      << text.out;
+  const json report = json::parse(run("--kernel " + path("kernel.json") + " --format json").out);
+  EXPECT_EQ(report["bit_exact"], true);
+  EXPECT_EQ(report["invalid_metadata"],
+            json::parse(R"({"nibbles": 1, "of": 128, "row": 9, "group": 6, "nibble": "0b0000"})"));
+}
+
 TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   write_kernel(0x41880000);
   const Outcome text = run("--kernel " + path("kernel.json"));
@@ -86,6 +110,16 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   const json report = json::parse(read_text_file(path("report.json"), 1 << 20));
   EXPECT_EQ(report["mismatches"], 1);
   EXPECT_EQ(report["fitting"][0]["cause"], "bit-of-d");
+}
+
+TEST_F(CrosscheckProgram, WritesNoReportOverTheOperandsOfAKernel) {
+  write_kernel(0x41800000);
+  for (const char* name : {"a.npy", "b.npy", "d.npy", "kernel.json"}) {
+    const auto before = fs::last_write_time(path(name));
+    expect_refused("--kernel " + path("kernel.json") + " --out " + path(name),
+                   "--out " + path(name) + ": this file is read, so it is not written over");
+    EXPECT_EQ(fs::last_write_time(path(name)), before);
+  }
 }
 
 TEST_F(CrosscheckProgram, ComparesWordsAndTimesOfAPublishedCapture) {

@@ -158,6 +158,22 @@ class DesignSpace : public ProgramFixture {
   std::map<std::pair<std::string, bool>, double> figures_;
 };
 
+TEST_F(DesignSpace, ADotProductTakesAtLeastOneF16OfA) {
+  const auto narrow = [&](int bytes) {
+    std::ofstream(path("narrow.json")) << fmt::format(
+        R"({{"base": "a100-sxm4-80gb", "name": "narrow", "sm": {{"tensor_core": {{"dot_width_bytes":
+            {{"value": {}, "evidence": "assumed", "source": "a test"}}}}}}}})",
+        bytes);
+    return "gemm 64 64 64 --arch " + path("narrow.json");
+  };
+  expect_refused(narrow(1),
+                 "narrow.json: /sm/tensor_core/dot_width_bytes/value: must be a whole "
+                 "number from 2 to 4096, not 1");
+  for (const int bytes : {2, 3}) {
+    EXPECT_EQ(run(narrow(bytes)).exit_code, 0) << bytes;
+  }
+}
+
 TEST_F(DesignSpace, EveryNumberThatChangesMovesTheTimeTheRightWay) {
   for (const Change& change : changes()) {
     json before = json::object();
@@ -241,43 +257,8 @@ TEST_F(DesignSpace, NumbersOfOtherInstructionsMoveTheirLatencyAndThroughputTheRi
   }
 }
 
-/// Numbers of the clock under which a profile was measured.
-struct ProfileChange {
-  const char* key;
-  double value, other;  ///< the launch of zeros is faster with the other
-};
-
-constexpr std::array<ProfileChange, 2> kProfileChanges{{
-    {"sustained_zeros_percent", 99, 50},
-    // It runs at the clock of its neighbour, which multiplies less.
-    {"sustained_layer_percent", 1, 99},
-}};
-
-TEST_F(DesignSpace, NumbersOfAProfileMoveItsTimesTheRightWay) {
-  std::ofstream(path("profile.csv")) << "m,n,k,time_us_median,source,operands\n"
-                                        "131072,8192,64,2000,a/one,random\n"
-                                        "8192,8192,8192,5000,a/two,zeros\n";
-  for (const ProfileChange& change : kProfileChanges) {
-    const auto time_us = [&](double value) {
-      json document = {{"base", "a100-sxm4-80gb"}, {"name", "changed"}};
-      set(document, "sustained_layer_percent", 2);
-      set(document, change.key, value);
-      std::ofstream(path("p.json")) << document;
-      const ProgramOutcome outcome =
-          run("validate " + path("profile.csv") + " --arch " + path("p.json") + " --format json");
-      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-      const json report = json::parse(outcome.out);
-      for (const json& row : report["worst"]) {
-        if (row["m"] == 8192) {
-          return row["simulated_us"].get<double>();
-        }
-      }
-      ADD_FAILURE() << outcome.out;
-      return 0.0;
-    };
-    EXPECT_LT(time_us(change.other), 0.98 * time_us(change.value)) << change.key;
-  }
-}
+// Numbers of files that nothing reads any more.
+constexpr std::array<const char*, 2> kUnread{"sustained_zeros_percent", "sustained_layer_percent"};
 
 TEST_F(DesignSpace, IsTestedWhole) {
   std::set<std::string, std::less<>> tested;
@@ -287,9 +268,7 @@ TEST_F(DesignSpace, IsTestedWhole) {
   for (const InstructionChange& change : instruction_changes()) {
     tested.insert(change.key);
   }
-  for (const ProfileChange& change : kProfileChanges) {
-    tested.insert(change.key);
-  }
+  tested.insert(kUnread.begin(), kUnread.end());
   for (const ArchitectureField& field : architecture_fields()) {
     EXPECT_TRUE(tested.contains(field.key)) << field.key;
   }
@@ -346,8 +325,9 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
   expect_refused(sweep("metadata_port_bytes_per_cycle", R"(, "variants": "dense")"),
                  "dense weights have no metadata");
   expect_refused(sweep("sustained_exponent"), "the option clock is not 'sustained'");
-  expect_refused(sweep("sustained_layer_percent", R"(, "clock": "sustained")"),
-                 "only 'validate' knows");
+  for (const char* const key : kUnread) {
+    expect_refused(sweep(key, R"(, "clock": "sustained")"), "nothing reads it");
+  }
   expect_refused(sweep("reduction_launch_us", R"(, "split-k": 1)"), "nothing is reduced");
   for (const std::string& effective :
        {sweep("round_latency_cycles"), sweep("sustained_exponent", R"(, "clock": "sustained")"),

@@ -177,7 +177,7 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
   write("bad.json", "{\"sms\": NaN}");
   EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
-  expect_refused({"arch", "show", "a100"}, "'a100-sxm4-80gb'");
+  expect_refused({"arch", "show", "a100-sxm4-8"}, "'a100-sxm4-80gb'");
   expect_refused({"arch", "show", "a100-sxm4-80gb", "--format", "jsn"}, "'json'");
   // Also what the file leaves out.
   const auto shown = nlohmann::json::parse(run({"arch", "show", "a40", "--format", "json"}).out);
@@ -189,6 +189,30 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   ASSERT_NE(barrier, shown["parameters"].end());
   EXPECT_EQ((*barrier)["value"], 4);
   EXPECT_EQ((*barrier)["evidence"], "assumed");
+}
+
+TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
+  EXPECT_TRUE(run({"arch", "show", "A100"}).out.starts_with("a100-sxm4-80gb: 108 SMs"));
+  EXPECT_TRUE(run({"energy", "show", "h100"}).out.starts_with("h100-sxm5-80gb: "));
+  write("w.csv", "name,m,n,k\na,64,64,64\n");
+  write("m.csv", "m,n,k,time_us_median\n512,512,512,9\n");
+  const auto board_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--fidelity", "analytic", "--format", "json"});
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["arch"].get<std::string>();
+  };
+  EXPECT_EQ(board_of({"gemm", "64", "64", "64", "--arch", "A100-PCIE"}), "a100-pcie-80gb");
+  EXPECT_EQ(board_of({"run", path("w.csv"), "--arch", "L40s"}), "l40s");
+  EXPECT_EQ(board_of({"validate", path("m.csv"), "--arch", "H200"}), "h200-sxm");
+  EXPECT_EQ(run({"microbench", "--arch", "A30"}).exit_code, 0);
+  write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "s", "arch": ["T4", "V100"],
+                      "options": {"fidelity": "analytic", "check": "none"},
+                      "workloads": [{"name": "g", "m": 64, "n": 64, "k": 64}]})");
+  const std::string table = path("s.sqlite");
+  EXPECT_EQ(run({"sweep", path("s.json"), "--db", table, "--quiet"}).exit_code, 0);
+  EXPECT_NE(run({"sweep", "report", table, "--format", "csv"}).out.find("v100-sxm2-16gb"),
+            std::string::npos);
 }
 
 TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
@@ -300,6 +324,11 @@ TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused({"gemm", "1", "1", "1", "--clock", "nan"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "-1410"}, "--clock must be");
   expect_refused({"gemm", "1", "1", "1", "--clock", "1e999"}, "--clock must be");
+  for (const char* clock : {"0.999", "1e-300", "100001"}) {
+    expect_refused({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", clock},
+                   "a number of MHz from 1 to 100000, not '" + std::string(clock) + "'");
+  }
+  EXPECT_EQ(run({"gemm", "1", "1", "1", "--fidelity", "analytic", "--clock", "1"}).exit_code, 0);
   expect_refused({"gemm", "1", "1", "1", "--tile", "128x128"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "0x128x32"}, "--tile must be");
   expect_refused({"gemm", "1", "1", "1", "--tile", "1025x64x64"}, "from 1 to 1024");
@@ -360,6 +389,13 @@ TEST_F(Program, LeavesNoFileBehindWhereItFails) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Program, RefusesAWaveformOfWgmmaInOneSentence) {
+  expect_refused(
+      {"gemm", "256", "256", "256", "--arch", "h100-sxm5-80gb", "--quiet", "--vcd", path("x.vcd")},
+      "no waveform of wgmma: only its time is simulated");
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(Program, SaysThatAWaveformDoesNotFitOnTheDisk) {
   const std::string out = directory.string() + ".out", err = directory.string() + ".err";
   constexpr rlim_t kDisk = 64 * 1024;
@@ -394,43 +430,40 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
 }
 
-TEST_F(Program, WritesNothingOverWhatItReadsOrWrites) {
-  const std::string rows = "m,n,k,time_us_median\n64,64,64,3\n";
-  const std::string workload = "m,n,k\n64,64,64\n";
-  write("rows.csv", rows);
-  write("w.csv", workload);
-  std::filesystem::create_symlink(path("w.csv"), path("link.csv"));
-  expect_refused({"validate", path("rows.csv"), "--out", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"validate", path("rows.csv"), "--plot", path("rows.csv")},
-                 "CSV names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("./w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("link.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--vcd", path("w.csv")}, "TRACE names the same file");
-  expect_refused({"run", path("w.csv"), "--out", path("o"), "--vcd", path("o")},
-                 "--vcd names the same file");
-  EXPECT_EQ(read(path("rows.csv")), rows);
-  EXPECT_EQ(read(path("w.csv")), workload);
-  EXPECT_EQ(files(), 3u);
-}
-
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {
   const std::string out = directory.string() + ".out";
   const std::string err = directory.string() + ".err";
-  // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
-  const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
-                             path("x.json"), "--vcd", path("x.vcd")},
-                            out, err);
-  // The waveform under its temporary name: the program is at work.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // Long enough to be caught in the middle: a datapath run of 2^33 multiply-accumulates.
+    const pid_t child = start({"gemm", "2048", "2048", "2048", "--fidelity", "datapath", "--out",
+                               path("x.json"), "--vcd", path("x.vcd")},
+                              out, err);
+    // The waveform under its temporary name: the program is at work.
+    for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
+      ::usleep(100'000);
+    }
+    EXPECT_GT(files(), 0u);
+    ::kill(child, signal);
+    EXPECT_EQ(wait(child), 130) << signal;
+    EXPECT_EQ(files(), 0u) << signal;
+  }
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+}
+
+TEST_F(Program, IgnoresAHangUpThatItsParentIgnores) {
+  // As nohup starts it.
+  ::signal(SIGHUP, SIG_IGN);
+  const pid_t child = start({"gemm", "256", "256", "256", "--fidelity", "datapath", "--vcd",
+                             path("x.vcd"), "--out", path("x.json")},
+                            directory.string() + ".out", directory.string() + ".err");
+  ::signal(SIGHUP, SIG_DFL);
   for (int tenths = 0; files() == 0 && tenths < 600; ++tenths) {
     ::usleep(100'000);
   }
-  EXPECT_GT(files(), 0u);
-  ::kill(child, SIGINT);
-  EXPECT_EQ(wait(child), 130);
-  EXPECT_EQ(files(), 0u);
-  std::filesystem::remove(out);
-  std::filesystem::remove(err);
+  ::kill(child, SIGHUP);
+  EXPECT_EQ(wait(child), 0);
+  EXPECT_TRUE(std::filesystem::exists(path("x.json")));
 }
 
 TEST_F(Program, RunsAWorkloadFromCsv) {

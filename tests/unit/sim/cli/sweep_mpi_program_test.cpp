@@ -122,13 +122,14 @@ class SweepMpi : public ProgramFixture {
     return info.si_pid == child;
   }
 
-  /// Kills rank `rank` of a sweep with three ranks once some rows are stored, and waits for mpirun.
-  /// A sweep that was done before tells nothing, and another one is killed.
-  void kill_rank_amid_sweep(const std::string& rank, const std::string& db, bool recovery) const {
+  /// Kills rank `rank` of a sweep with `ranks` ranks once some rows are stored. A sweep that was
+  /// done before tells nothing, and another one is killed. The exit code of mpirun.
+  int kill_rank_amid_sweep(const std::string& rank, const std::string& ranks, const std::string& db,
+                           bool recovery) const {
     constexpr int kTries = 5;
     for (int i = 0; i < kTries; ++i) {
       fs::remove(path(db));
-      const pid_t mpirun = start("long.json", db, "3", recovery);
+      const pid_t mpirun = start("long.json", db, ranks, recovery);
       std::optional<pid_t> victim;
       while (!ended(mpirun) && !(victim && amid(db))) {
         victim = victim ? victim : process_of(rank, mpirun);
@@ -136,12 +137,12 @@ class SweepMpi : public ProgramFixture {
       }
       const bool in_time = victim && !ended(mpirun) && ::kill(*victim, SIGKILL) == 0;
       const int code = wait_for(mpirun);
-      // What mpirun says of a job that goes on without a rank is its own affair.
       if (in_time && (recovery || code != 0)) {
-        return;
+        return code;
       }
     }
-    FAIL() << kTries << " sweeps were done before a rank was killed: " << mpi_output();
+    ADD_FAILURE() << kTries << " sweeps were done before a rank was killed: " << mpi_output();
+    return -1;
   }
 };
 
@@ -163,22 +164,39 @@ TEST_F(SweepMpi, PointsWithoutAProcessOfTheirOwnGiveTheBytesOfASerialRunToo) {
 
 TEST_F(SweepMpi, ARankThatIsKilledCostsOnePointWhereMpiGoesOnWithoutIt) {
   ASSERT_EQ(serial("long.json", "whole"), 0);
-  kill_rank_amid_sweep("2", "mpi", true);
-  const ProgramOutcome failed = run("sweep report " + path("mpi") + " --format csv");
-  EXPECT_EQ(std::count(failed.out.begin(), failed.out.end(), '\n'), 151) << mpi_output();
-  std::size_t lost = 0;
-  for (std::size_t at = failed.out.find("rank 2 was silent"); at != std::string::npos;
-       at = failed.out.find("rank 2 was silent", at + 1)) {
-    ++lost;
+  for (const char* const ranks : {"3", "4"}) {
+    const std::string db = std::string("mpi") + ranks;
+    const int code = kill_rank_amid_sweep("2", ranks, db, true);
+    const ProgramOutcome failed = run("sweep report " + path(db) + " --format csv");
+    EXPECT_EQ(std::count(failed.out.begin(), failed.out.end(), '\n'), 151) << mpi_output();
+    std::size_t lost = 0;
+    for (std::size_t at = failed.out.find("rank 2 was silent"); at != std::string::npos;
+         at = failed.out.find("rank 2 was silent", at + 1)) {
+      ++lost;
+    }
+    EXPECT_LE(lost, 1u);
+    EXPECT_EQ(code, lost == 0 ? 0 : 1) << ranks << " ranks: " << mpi_output();
+    EXPECT_EQ(serial("long.json", db, "--retry-failed"), 0);
+    EXPECT_EQ(read(path(db)), read(path("whole")));
   }
-  EXPECT_LE(lost, 1u);
-  EXPECT_EQ(serial("long.json", "mpi", "--retry-failed"), 0);
-  EXPECT_EQ(read(path("mpi")), read(path("whole")));
+}
+
+TEST_F(SweepMpi, TheExitCodeOfASweepIsThatOfMpirunWhereMpiGoesOnWithoutARankToo) {
+  EXPECT_EQ(wait_for(start("short.json", "failed", "4", true)), 1) << mpi_output();
+  EXPECT_EQ(wait_for(start("quick.json", "done", "4", true)), 0) << mpi_output();
+  ASSERT_EQ(serial("short.json", "whole"), 1);
+  EXPECT_EQ(read(path("failed")), read(path("whole")));
+}
+
+TEST_F(SweepMpi, AllRanksEndWhereRankZeroCannotStoreThoughMpiGoesOnWithoutARank) {
+  fs::create_directory(path("directory"));
+  EXPECT_EQ(wait_for(start("short.json", "directory", "4", true)), 1) << mpi_output();
+  EXPECT_NE(mpi_output().find("directory: cannot be written"), std::string::npos) << mpi_output();
 }
 
 TEST_F(SweepMpi, WhereMpiEndsTheJobWithTheRankTheRestIsDoneByARepetition) {
   ASSERT_EQ(serial("long.json", "whole"), 0);
-  kill_rank_amid_sweep("1", "mpi", false);
+  EXPECT_NE(kill_rank_amid_sweep("1", "3", "mpi", false), 0);
   const ProgramOutcome again = run("sweep " + path("long.json") + " --db " + path("mpi"));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err.find(" 0 before"), std::string::npos) << again.err;

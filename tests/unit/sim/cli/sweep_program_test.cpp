@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -176,6 +177,46 @@ TEST_F(SweepProgram, ShardsMergeToTheSameBytes) {
   }
 }
 
+TEST_F(SweepProgram, AMergeLeavesTheFilesOfAnotherOneToTheSameResultsAlone) {
+  const std::string whole = undisturbed();
+  write("m.merging", "of another merge");
+  std::vector<pid_t> merges;
+  for (int i = 0; i < 4; ++i) {
+    merges.push_back(start({"merge", path("whole.sqlite"), "--out", path("m")}));
+  }
+  for (const pid_t merge : merges) {
+    const int code = wait(merge);
+    EXPECT_TRUE(code == 0 || (code == 2 && read(path("m")) == whole)) << code;
+  }
+  EXPECT_EQ(read(path("m")), whole);
+  EXPECT_EQ(read(path("m.merging")), "of another merge");
+}
+
+TEST_F(SweepProgram, ResultsBehindALinkStayBehindIt) {
+  const std::string whole = undisturbed();
+  std::filesystem::create_symlink(path("target.sqlite"), path("link.sqlite"));
+  EXPECT_EQ(sweep({path("s.json"), "--db", path("link.sqlite")}).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.sqlite")));
+  EXPECT_EQ(read(path("target.sqlite")), whole);
+}
+
+TEST_F(SweepProgram, APipeInThePlaceOfResultsIsRefused) {
+  undisturbed();
+  for (const char* const end : {"", "-journal", "-wal"}) {
+    const std::string db = path(std::string("p") + end + ".sqlite");
+    if (*end != '\0') {
+      std::filesystem::copy_file(path("whole.sqlite"), db);
+    }
+    const std::string pipe = db + end;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int held = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // so that no reader waits for ever
+    expect_refused({"report", db}, pipe + ": not a regular file");
+    expect_refused({"merge", db, "--out", path("m")}, pipe + ": not a regular file");
+    expect_refused({path("s.json"), "--db", db}, pipe + ": not a regular file");
+    ::close(held);
+  }
+}
+
 TEST_F(SweepProgram, SaysHowManyPointsAreMissing) {
   const auto at = [&](const char* shard) {
     sweep({path("s.json"), "--db", path("p" + std::string(1, shard[0])), "--shard", shard});
@@ -257,6 +298,9 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   write("none.json", with_condition("sms > 2"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")},
                  "/where: leaves none of the 2 points");
+  expect_refused({"plan", path("none.json")}, "/where: leaves none of the 2 points");
+  expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"},
+                 "/where: leaves none of the 2 points");
   write("none.json", with_condition("sms == 'x'"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")}, "the word 'x' is compared");
   EXPECT_FALSE(std::filesystem::exists(path("none.sqlite")));
@@ -267,7 +311,7 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
 TEST_F(SweepProgram, AReportIsNotWrittenOverTheResults) {
   const std::string whole = undisturbed();
   expect_refused({"report", path("whole.sqlite"), "--out", path("whole.sqlite")},
-                 "DB names the same file");
+                 "this file is read, so it is not written over");
   EXPECT_EQ(read(path("whole.sqlite")), whole);
 }
 

@@ -92,8 +92,8 @@ TEST(Derivation, RefusesUnknownKeysAndNumbersWithoutEvidence) {
 
 TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
   json unknown = derived({{"sms", number(54)}});
-  unknown["base"] = "a100";
-  expect_refused(unknown, {"unknown architecture 'a100'", "a100-sxm4-80gb"});
+  unknown["base"] = "a100-sxm4-8";
+  expect_refused(unknown, {"unknown architecture 'a100-sxm4-8'", "a100-sxm4-80gb"});
   unknown["base"] = 7;
   expect_refused(unknown, {"/base"});
   json nameless = derived({{"sms", number(54)}});
@@ -109,6 +109,43 @@ TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
   file("b.json", "./a.json");
   expect_input_error([&] { load_architecture((directory.path() / "a.json").string()); },
                      {"leads back to itself"});
+}
+
+TEST(Derivation, ABoardOfTheSameChipHasKernelsOfItsOwn) {
+  const json board = derived({{"board", true}, {"sms", number(56)}});
+  EXPECT_EQ(parse(board).gpu.fitted_design, nullptr);
+  EXPECT_EQ(parse(board).bases, std::vector<std::string>{"a100-sxm4-80gb"});
+  const TemporaryDirectory directory;
+  write_file(directory.path() / "board.json", board.dump());
+  const std::string design = (directory.path() / "design.json").string();
+  write_file(design, json({{"base", "board.json"}, {"name", "y"}, {"sms", number(28)}}).dump());
+  const Architecture changed = load_architecture(design);
+  EXPECT_EQ(changed.gpu.sms, 28);
+  ASSERT_NE(changed.gpu.fitted_design, nullptr);
+  EXPECT_EQ(changed.gpu.fitted_design->sms, 56);
+  // A sweep varies the board itself.
+  const std::string path = (directory.path() / "board.json").string();
+  EXPECT_EQ(load_architecture_document(path)[std::string(kFittedDesign)]["sms"]["value"], 56);
+}
+
+TEST(Derivation, OfABoardTheEvidenceAloneIsAChange) {
+  const json same = number(108);
+  expect_refused(derived({{"sms", same}}), {"/sms: changes nothing"});
+  const Architecture board = parse(derived({{"board", true}, {"sms", same}}));
+  EXPECT_EQ(board.gpu.sms, 108);
+  EXPECT_EQ(board.parameters[0].evidence, "assumed");
+  json restated = load_architecture_document("a100-sxm4-80gb")["sms"];
+  expect_refused(derived({{"board", true}, {"sms", restated}}), {"/sms: changes nothing"});
+}
+
+TEST(Derivation, RefusesABoardThatIsNone) {
+  expect_refused(derived({{"board", false}, {"sms", number(56)}}),
+                 {"x.json: /board: must be true, or left out, not false"});
+  expect_refused(derived({{"board", true}}), {"changes nothing of its base"});
+  json whole = load_architecture_document("a40");
+  whole.erase(std::string(kFittedDesign));
+  whole["board"] = true;
+  expect_refused(whole, {"unknown key 'board'"});
 }
 
 TEST(Derivation, MigSlicesAreSharesOfTheWhole) {

@@ -95,6 +95,15 @@ TEST(EnergyConfig, EveryNumberHasEvidenceSourceAndWhereAssumedARange) {
                  {"/clock/floor_supply_v/evidence", "measured"});
 }
 
+TEST(EnergyConfig, ASectionThatIsMissingIsSaidOnce) {
+  for (const char* section : {"events", "static", "clock", "fixed_share", "area"}) {
+    json file = document("a100-sxm4-80gb");
+    ASSERT_EQ(file.erase(section), 1U) << section;
+    EXPECT_EQ(input_error_of([&] { parse_energy(file.dump(), "x.json"); }),
+              "x.json: top level: the key '" + std::string(section) + "' is missing");
+  }
+}
+
 TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   const auto set = [](const char* section, const char* key, const char* part, json value) {
     return [=](json& file) { file[section][key][part] = value; };
@@ -122,7 +131,7 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   expect_refused(set("clock", "boost_supply_v", "value", 0.5), {"/clock/boost_supply_v"});
   expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
   expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
-  expect_input_error([] { load_energy("a100"); }, {"a100", "a100-sxm4-80gb"});
+  expect_input_error([] { load_energy("a100-sxm4-8"); }, {"a100-sxm4-8", "a100-sxm4-80gb"});
 }
 
 TEST(EnergyConfig, ADerivedFileChangesItsBase) {
@@ -154,7 +163,7 @@ TEST(EnergyConfig, HostileBasesAreRefused) {
   const auto refuse = [](const char* text, std::initializer_list<std::string_view> parts) {
     expect_input_error([&] { parse_energy(text, "x.json"); }, parts);
   };
-  refuse(R"({"base": "a100", "name": "x"})", {"a100-sxm4-80gb"});
+  refuse(R"({"base": "a100-sxm4-8", "name": "x"})", {"a100-sxm4-80gb"});
   refuse(R"({"base": 7, "name": "x"})", {"/base"});
   refuse(R"({"base": "a100-sxm4-80gb"})", {"name"});
   refuse(R"({"base": "no/such/file.json", "name": "x"})", {"no/such/file.json"});

@@ -3,6 +3,7 @@
 
 #include "tests/support/expect_input_error.h"
 
+#include <chrono>
 #include <string>
 
 namespace sptc::sim {
@@ -26,6 +27,21 @@ TEST(JsonReader, AllowsOneKeyInTwoObjects) {
 
 TEST(JsonReader, RefusesANestingBomb) {
   expect_refused(std::string(1'000'000, '['), {"nested deeper than 32"});
+}
+
+TEST(JsonReader, TakesTimeInProportionToALongArray) {
+  const auto seconds = [](int elements) {
+    std::string text = "[0";
+    for (int i = 0; i < elements; ++i) {
+      text += R"(,{"m":1})";
+    }
+    text += "]";
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(parse_json(text, "f.json").size(), static_cast<std::size_t>(elements) + 1);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  // Ten times is proportional, a hundred times is quadratic.
+  EXPECT_LT(seconds(300'000), 40 * seconds(30'000));
 }
 
 TEST(JsonReader, RefusesNanInfinityAndNumbersBeyondDouble) {

@@ -13,6 +13,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace sptc::sim {
@@ -79,6 +80,16 @@ TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {
   expect_input_error([] { load_energy("two-mig-2g"); },
                      {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'; allowed: "
                       "one, two-mig-1g) in"});
+}
+
+TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {
+  const std::string none = (directory_.path() / "none").string();
+  ::setenv("SPTCSIM_CONFIG_DIR", none.c_str(), 1);
+  for (const auto& use : {std::function<void()>([] { architecture_names(); }),
+                          std::function<void()>([] { load_architecture("a40"); }),
+                          std::function<void()>([] { load_energy("a40"); })}) {
+    EXPECT_EQ(input_error_of(use), "SPTCSIM_CONFIG_DIR: there is no directory '" + none + "'");
+  }
 }
 
 // Of a path the end matters most, and no character is cut in two.

@@ -100,6 +100,40 @@ TEST(CrosscheckKernel, NamesASwappedPairInOneNibble) {
                {"two metadata indices of row 6, group 11 (k 44..47) are swapped"});
 }
 
+TEST(CrosscheckKernel, CountsNibblesThatPtxLeavesUndefined) {
+  SyntheticKernel kernel("A100", kSparse, 32, 24, 256);
+  EXPECT_FALSE(kernel.diagnose().invalid_metadata);
+  kernel.compressed.nibbles(6, 11) = 0b0000;
+  kernel.compressed.nibbles(6, 12) = 0b1010;
+  kernel.compressed.nibbles(31, 2) = 0b0101;
+  kernel.store_operands();
+  kernel.data.d = stored(kernel.compute());
+  // D of a multiplexer, in a file and where it differs in one word.
+  for (const numerics::Word change : {0U, 1U}) {
+    kernel.data.d.words[0] ^= change;
+    const KernelDiagnosis diagnosis = kernel.diagnose();
+    EXPECT_EQ(diagnosis.bit_exact(), change == 0);
+    ASSERT_TRUE(diagnosis.invalid_metadata);
+    EXPECT_EQ(diagnosis.invalid_metadata->nibbles, 3U);
+    EXPECT_EQ(diagnosis.invalid_metadata->row, 6U);
+    EXPECT_EQ(diagnosis.invalid_metadata->group, 11U);
+    EXPECT_EQ(diagnosis.invalid_metadata->nibble, 0b0000);
+  }
+}
+
+TEST(CrosscheckKernel, CountsNibblesOfTf32ThatNameNoHalf) {
+  SyntheticKernel kernel("A100", "mma.sp.m16n8k16.f32.tf32.tf32.f32", 32, 24, 256);
+  kernel.compressed.nibbles(0, 3) = 0b1001;  // valid in 2:4 alone
+  kernel.store_operands();
+  kernel.data.d = stored(kernel.compute());
+  const KernelDiagnosis diagnosis = kernel.diagnose();
+  EXPECT_TRUE(diagnosis.bit_exact());
+  ASSERT_TRUE(diagnosis.invalid_metadata);
+  EXPECT_EQ(diagnosis.invalid_metadata->nibbles, 1U);
+  EXPECT_EQ(diagnosis.invalid_metadata->group, 3U);
+  EXPECT_EQ(diagnosis.invalid_metadata->nibble, 0b1001);
+}
+
 TEST(CrosscheckKernel, NamesTwoExchangedNibblesAndAWrongOne) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 256);
   kernel.compressed.nibbles(2, 4) = 0x4;

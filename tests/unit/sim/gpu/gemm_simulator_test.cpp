@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -27,8 +28,9 @@ namespace {
 using numerics::DataType;
 
 /// A [m, k] whose groups keep elements 1 and 3, and B all ones.
-GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k) {
-  const numerics::Word one = numerics::from_double(1, DataType::kF16);
+GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k,
+                               DataType type = DataType::kF16) {
+  const numerics::Word one = numerics::from_double(1, type);
   Matrix<numerics::Word> a(m, k);
   for (std::size_t row = 0; row < m; ++row) {
     for (std::size_t col = 1; col < k; col += 2) {
@@ -36,7 +38,7 @@ GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k) {
     }
   }
   GemmOperands operands;
-  operands.compressed_a = sparsity::compress(a, DataType::kF16);
+  operands.compressed_a = sparsity::compress(a, type);
   operands.b_columns = Matrix<numerics::Word>(n, k, one);
   return operands;
 }
@@ -402,6 +404,69 @@ TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
     EXPECT_EQ(values.at(core + "multiply.product_" + std::to_string(t)), 1024U * 1024);
   }
   EXPECT_EQ(values.at(core + "round.word"), numerics::from_double(32, DataType::kF32));
+}
+
+TEST(GemmSimulator, WaveformShowsZeroWhereAnInstructionHasNoGroupOrProduct) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / "wave").string();
+  {
+    GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+                            {GemmSimulator::Sms::kAll, true, file});
+    // s8 has 16 groups and 16 products of a step, f16 half as many.
+    for (const DataType type : {DataType::kS8, DataType::kF16}) {
+      const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 128, type)};
+      simulator.run({{32, 32, 128}, 1, type, true}, {GemmShape{32, 32, 128}, 3, {}}, &operands);
+    }
+  }
+  const auto values = last_values(file + ".vcd");
+  for (int i = 0; i < 16; ++i) {
+    for (const auto& [signal, of_f16] :
+         {std::pair{"fetch.metadata_", 0b1101U}, {"multiply.product_", 1024U * 1024}}) {
+      EXPECT_EQ(values.at("SystemC.sub_partition0." + (signal + std::to_string(i))),
+                i < 8 ? of_f16 : 0)
+          << signal << i;
+    }
+  }
+}
+
+TEST(GemmSimulator, WaveformsOfTwoRunsAreTheSame) {
+  const TemporaryDirectory directory;
+  const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 64)};
+  std::vector<std::string> waveforms;
+  for (const char* const name : {"first", "second"}) {
+    const std::filesystem::path file = directory.path() / name;
+    in_child<std::int64_t>(1, [&] {
+      GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+                              {GemmSimulator::Sms::kAll, true, file.string()});
+      return std::vector{
+          simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, {}, &operands).cycles};
+    });
+    std::ostringstream text;
+    text << std::ifstream(file.string() + ".vcd").rdbuf();
+    waveforms.push_back(text.str());
+  }
+  EXPECT_NE(waveforms[0].find("$enddefinitions"), std::string::npos);
+  EXPECT_EQ(waveforms[0], waveforms[1]);
+  // Both may have been made in one second.
+  const std::size_t date = waveforms[0].find("$date") + 5;
+  EXPECT_EQ(waveforms[0].find_first_not_of(" \n", date), waveforms[0].find("$end", date));
+}
+
+TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
+  const TemporaryDirectory directory;
+  for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
+    SCOPED_TRACE(name);
+    in_child<std::int64_t>(1, [&] {
+      GemmSimulator simulator(load_architecture(name).gpu, {GemmSimulator::Sms::kSampled, true,
+                                                            (directory.path() / name).string()});
+      expect_input_error(
+          [&] {
+            simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);
+          },
+          {"no waveform of", "--fidelity datapath"});
+      return std::vector<std::int64_t>{testing::Test::HasFailure()};
+    });
+  }
 }
 
 TEST(GemmSimulator, WindowsOfAConvolutionComeFromDramOnceWhereAllCtasAreResident) {

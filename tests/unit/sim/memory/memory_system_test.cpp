@@ -5,6 +5,7 @@
 #include "sim/memory/memory_system.h"
 
 #include "sim/config/architecture.h"
+#include "sim/memory/memory_bytes.h"
 #include "sim/memory/owning_partition.h"
 #include "sim/microbench/microbench.h"
 #include "tests/support/expect_input_error.h"
@@ -40,6 +41,13 @@ struct Bench {
   MemorySystem memory;
   std::vector<std::unique_ptr<MemoryReader>> readers;
 };
+
+TEST(MemoryBytes, HitRatioIsTheShareOfReadsThatDramDidNotDeliver) {
+  EXPECT_EQ((MemoryBytes{.l2_read = 400, .dram_read = 100}.l2_hit_ratio()), 0.75);
+  EXPECT_EQ((MemoryBytes{.l2_read = 400, .dram_read = 400}.l2_hit_ratio()), 0.0);
+  EXPECT_EQ((MemoryBytes{.l2_read = 400}.l2_hit_ratio()), 1.0);
+  EXPECT_EQ(MemoryBytes{}.l2_hit_ratio(), 1.0);
+}
 
 TEST(Partitions, OfTheL2AreAskedAlikeByEverySecondFourthAndEighthSm) {
   for (const int stride : {1, 2, 4, 8}) {

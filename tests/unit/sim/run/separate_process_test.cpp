@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <new>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -51,6 +52,8 @@ TEST(SeparateProcess, PassesOnWhatItsWorkThrowsAndNoticesItsDeath) {
   expect_input_error(
       [] { SeparateProcess([]() -> std::string { throw InputError("m does not fit"); }).result(); },
       {"m does not fit"});
+  EXPECT_THROW(SeparateProcess([]() -> std::string { throw std::bad_alloc(); }).result(),
+               std::bad_alloc);
   EXPECT_THROW(
       SeparateProcess([]() -> std::string { throw std::runtime_error("broken"); }).result(),
       InternalError);

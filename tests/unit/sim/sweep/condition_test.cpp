@@ -39,6 +39,8 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   refused("", "an operand is missing");
   refused("smss > 3", "unknown axis 'smss'");
   refused("sms >", "an operand is missing");
+  refused("not", "in 'not': an operand is missing at the end");
+  refused("1 + -", "in '1 + -': an operand is missing at the end");
   refused("(sms > 3", "a ')' is missing");
   refused("sms > 3)", "')' is not expected");
   refused("sms ? 3", "is not expected");
@@ -48,6 +50,19 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   refused("sms == 1e999", "is no number");
   refused(std::string(5000, '1'), "at most 4096");
   refused(std::string(200, '(') + "1" + std::string(200, ')'), "nested deeper");
+}
+
+TEST(Condition, RefusesArithmeticWithoutAFiniteResultAndSaysWhere) {
+  const auto refused = [](std::string_view text, std::string_view problem) {
+    EXPECT_EQ(input_error_of([&] { holds(text); }),
+              std::string("spec.json: /where: in '").append(text).append("': ").append(problem));
+  };
+  refused("1/0 == 1", "1 / 0 is no finite number");
+  refused("0/0 != 0", "0 / 0 is no finite number");
+  refused("sms % (sms - 54) == 0", "54 % 0 is no finite number");
+  refused("1e308 * 10 > 1", "1e+308 * 10 is no finite number");
+  refused("1e308 + 1e308 > 1", "1e+308 + 1e+308 is no finite number");
+  EXPECT_FALSE(holds("sms != 54 and 1 / (sms - 54) > 0")) << "what `and` guards is not computed";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "models/base/error.h"
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/local_executor.h"
+#include "sim/sweep/results_file.h"
 #include "sim/sweep/worker.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validate/accuracy.h"
 
-#include "sim/validate/accuracy_report.h"
-#include "sim/validate/scatter_plot.h"
-
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <vector>
@@ -14,24 +10,49 @@ namespace sptc::sim {
 namespace {
 
 Comparison row(std::int64_t n, double measured, double simulated) {
-  return {{{1024, n, 1024}, measured, "test"}, simulated};
+  Comparison result;
+  result.measured.launch.shape = {1024, n, 1024};
+  result.measured.time_us = measured;
+  result.simulated.time_us = simulated;
+  return result;
 }
 
 TEST(Accuracy, ErrorsAreRelativeToTheMeasuredTime) {
   const std::vector<Comparison> rows = {row(1, 100, 110), row(64, 100, 80), row(65, 200, 200),
                                         row(256, 10, 15)};
   const Accuracy accuracy = measure_accuracy(rows);
-  EXPECT_EQ(accuracy.count, 4);
-  EXPECT_NEAR(accuracy.mape_percent, (10 + 20 + 0 + 50) / 4.0, 1e-9);
+  EXPECT_EQ(accuracy.errors.count, 4);
+  EXPECT_NEAR(accuracy.errors.mape_percent, (10 + 20 + 0 + 50) / 4.0, 1e-9);
   EXPECT_NEAR(accuracy.median_ape_percent, 15, 1e-9);
-  EXPECT_NEAR(accuracy.bias_percent, (10 - 20 + 0 + 50) / 4.0, 1e-9);
+  EXPECT_NEAR(accuracy.errors.bias_percent, (10 - 20 + 0 + 50) / 4.0, 1e-9);
   EXPECT_FALSE(accuracy.residual_correlation.has_value());
+  EXPECT_FALSE(accuracy.baseline_mape_percent.has_value());
   ASSERT_EQ(accuracy.bands.size(), 2U);
   EXPECT_EQ(accuracy.bands[0].n_max, 64);
-  EXPECT_EQ(accuracy.bands[0].count, 2);
-  EXPECT_NEAR(accuracy.bands[0].bias_percent, -5, 1e-9);
+  EXPECT_EQ(accuracy.bands[0].errors.count, 2);
+  EXPECT_NEAR(accuracy.bands[0].errors.bias_percent, -5, 1e-9);
   EXPECT_EQ(accuracy.bands[1].n_min, 65);
   EXPECT_NEAR(accuracy.worst.front().error(), 0.5, 1e-12);
+  EXPECT_EQ(accuracy.worst.size(), 4U);
+}
+
+TEST(Accuracy, RowsAreToldApartByTypeAndSparsityAndDenseComesFirst) {
+  std::vector<Comparison> rows(4, row(1, 100, 110));
+  rows[1].measured.launch.pattern = sparsity::parse_weight_pattern("2:4");
+  rows[1].simulated.time_us = 70;
+  rows[2].measured.launch.dtype = numerics::DataType::kS8;
+  rows[3].measured.time_us = 220;
+  const Accuracy accuracy = measure_accuracy(rows);
+  ASSERT_EQ(accuracy.by.size(), 3U);
+  EXPECT_EQ(accuracy.by[0].dtype, numerics::DataType::kF16);
+  EXPECT_EQ(accuracy.by[0].sparsity, "dense");
+  EXPECT_EQ(accuracy.by[0].errors.count, 2);
+  EXPECT_NEAR(accuracy.by[0].errors.mape_percent, (10 + 50) / 2.0, 1e-9);
+  EXPECT_NEAR(accuracy.by[0].errors.bias_percent, (10 - 50) / 2.0, 1e-9);
+  EXPECT_FALSE(accuracy.by[0].roofline_mape_percent.has_value());
+  EXPECT_EQ(accuracy.by[1].sparsity, "2:4");
+  EXPECT_NEAR(accuracy.by[1].errors.bias_percent, -30, 1e-9);
+  EXPECT_EQ(accuracy.by[2].dtype, numerics::DataType::kS8);
 }
 
 /// Measured times: a roofline with a ripple of 20 % that repeats every 128 columns.
@@ -49,56 +70,36 @@ TEST(Accuracy, ResidualCorrelationTellsWhetherTheRippleIsPredicted) {
   EXPECT_GT(measure_accuracy(rippled(0.2)).residual_correlation.value(), 0.95);
   EXPECT_LT(measure_accuracy(rippled(-0.2)).residual_correlation.value(), -0.5);
   const Accuracy perfect = measure_accuracy(rippled(0.2));
-  EXPECT_LT(perfect.mape_percent, 1e-9);
+  EXPECT_LT(perfect.errors.mape_percent, 1e-9);
   EXPECT_GT(perfect.baseline_mape_percent.value(), 5);
 }
 
-TEST(AccuracyReport, JsonHasTheFiguresOfTheText) {
-  const Accuracy accuracy = measure_accuracy(rippled(0));
-  const ValidationHeader header{"a100", "f.csv", "analytic", "boost", {"a note"}, {}};
-  const auto json = nlohmann::json::parse(accuracy_json(header, accuracy));
-  for (const char* key : {"count", "mape_percent", "median_ape_percent", "p90_ape_percent",
-                          "bias_percent", "residual_correlation", "bands", "worst"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
-  }
-  EXPECT_EQ(json["count"], 512);
-  EXPECT_EQ(json["bands"][0]["n_max"], 64);
-  EXPECT_NEAR(json["mape_percent"].get<double>(), accuracy.mape_percent, 1e-3);
-  const std::string text = accuracy_text(header, accuracy);
-  EXPECT_NE(text.find("512 measured GEMMs"), std::string::npos);
-  EXPECT_NE(text.find("note: a note"), std::string::npos);
-}
-
-TEST(ScatterPlot, HasADotForEveryRowInsideItsFrame) {
-  const std::vector<Comparison> rows = rippled(0.1);
-  const std::string svg = scatter_plot(rows, "a <title> & more");
-  std::size_t dots = 0;
-  for (std::size_t at = svg.find("r='1.6'"); at != std::string::npos;
-       at = svg.find("r='1.6'", at + 1)) {
-    ++dots;
-  }
-  EXPECT_EQ(dots, rows.size());
-  EXPECT_NE(svg.find("a &lt;title> &amp; more"), std::string::npos);
-}
-
-TEST(ScatterPlot, WritesTimesAtItsAxisHoweverLittleItSpans) {
-  const auto plot_of = [](std::initializer_list<double> times) {
-    std::vector<Comparison> rows;
-    for (const double time : times) {
-      rows.push_back({{{1, 1, 1}, time, ""}, time});
-    }
-    return scatter_plot(rows, "t");
-  };
-  for (const auto& [svg, ticks] :
-       {std::pair(plot_of({0.02, 0.3}), std::vector<std::string>{"0.02", "0.05", "0.1", "0.2"}),
-        {plot_of({20, 300}), {"20", "50", "100", "200"}},
-        {plot_of({600}), {"540", "660"}},
-        {plot_of({2, 30000}), {"10", "100", "1000", "10000"}}}) {
-    for (const std::string& tick : ticks) {
-      EXPECT_NE(svg.find("text-anchor='middle'>" + tick + "</text>"), std::string::npos) << tick;
+TEST(Accuracy, EachTypeAndSparsityHasItsOwnRoofline) {
+  // 2:4 of s8 with D in s32 at five times the rate of f16.
+  const roofline::FittedRoofline dense{240e6, 1.6e6, 5, 1.5}, sparse{1200e6, 1.6e6, 5, 1.5};
+  std::vector<Comparison> rows;
+  for (const std::int64_t n : {1, 8, 64, 512, 4096}) {
+    for (const std::int64_t m : {512, 4096, 16384}) {
+      for (const std::int64_t k : {512, 4096, 8192}) {
+        const GemmShape shape{m, n, k};
+        rows.push_back(row(n, dense.time_us(roofline::work_of(shape, {2, 2, 2})), 1));
+        rows.back().measured.launch.shape = shape;
+        rows.push_back(row(n, sparse.time_us(roofline::work_of(shape, {0.5, 1, 4})), 1));
+        rows.back().measured.launch.shape = shape;
+        rows.back().measured.launch.dtype = numerics::DataType::kS8;
+        rows.back().measured.launch.pattern = sparsity::parse_weight_pattern("2:4");
+      }
     }
   }
-  EXPECT_EQ(plot_of({2, 30000}).find(">20</text>"), std::string::npos);
+  rows.push_back(row(64, 1, 1));
+  rows.back().measured.launch.dtype = numerics::DataType::kE4m3;
+  const Accuracy accuracy = measure_accuracy(rows);
+  ASSERT_EQ(accuracy.by.size(), 3U);
+  EXPECT_LT(accuracy.by[0].roofline_mape_percent.value(), 1);
+  EXPECT_LT(accuracy.by[1].roofline_mape_percent.value(), 1);
+  EXPECT_NEAR(accuracy.by[1].roofline->flop_per_us / accuracy.by[0].roofline->flop_per_us, 5, 0.25);
+  EXPECT_FALSE(accuracy.by[2].roofline.has_value());
+  EXPECT_LT(accuracy.baseline_mape_percent.value(), 1);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "sim/config/text_file.h"
 #include "sim/gemm/form_constants.h"
 #include "sim/memory/owning_partition.h"
-#include "sim/validate/ablation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -185,6 +184,25 @@ OwnNumbers own_numbers(const std::string& file) {
   OwnNumbers numbers;
   numbers.count(nlohmann::json::parse(
       read_text_file(std::string(SPTC_SOURCE_DIR) + "/configs/" + file, 1 << 20)));
+  return numbers;
+}
+
+/// Numbers behind the closed form of a GPU that were fitted to measured times.
+struct FittedNumbers {
+  std::size_t of_gpu = 0;    ///< constants of its kernels: what its file calls derived
+  std::size_t tiles = 0;     ///< tiles of its library, each with a main loop
+  std::size_t of_rules = 0;  ///< numbers of the rules of its choice
+};
+
+FittedNumbers fitted_numbers(const Architecture& architecture) {
+  // Rows, columns, two of K, the tile and its main loop.
+  constexpr std::size_t kNumbersOfRule = 6;
+  const KernelLibrarySpec& library = architecture.gpu.kernels;
+  FittedNumbers numbers{0, library.tiles.size(), kNumbersOfRule * library.rules.size()};
+  for (const Parameter& parameter : architecture.parameters) {
+    numbers.of_gpu +=
+        parameter.pointer.starts_with("/kernels/") && parameter.evidence == "derived" ? 1 : 0;
+  }
   return numbers;
 }
 

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -115,6 +116,39 @@ TEST_F(VectorSetFile, WithAnotherNumberOfCasesIsRefused) {
 TEST_F(VectorSetFile, WithAShortMaskIsRefused) {
   write_bit_array(array("contested"), make_bit_array({12, 7}, 1));
   expect_refused({"contested must hold 8 bytes per case"});
+}
+
+TEST_F(VectorSetFile, WhoseMaskLeavesNothingToCompareIsRefused) {
+  BitArray mask = make_bit_array({12, 8}, 1);
+  std::fill(mask.bits.begin(), mask.bits.end(), 0xFF);
+  write_bit_array(array("contested"), mask);
+  expect_refused({"nothing is compared", "all 768 words are contested", "--profile mma-sim"});
+  EXPECT_EQ(verify(directory, mma::Profile::kMmaSim).sets.front().elements, 768U);
+  mask.bits[5] = 0xEF;  // one word of case 0
+  write_bit_array(array("contested"), mask);
+  const VerifyResult result = verify(directory, mma::Profile::kHardware);
+  EXPECT_EQ(result.sets.front().elements, 1U);
+  EXPECT_EQ(result.sets.front().contested, 767U);
+}
+
+TEST_F(VectorSetFile, WhoseJsonNamesOtherExtentsThanItsArraysIsRefused) {
+  edit("\"m\": 8", "\"m\": 0");
+  expect_refused({"/m", "0"});
+  edit("\"m\": 0", "\"m\": 16");
+  expect_refused({"/m", "16", "8 rows of A"});
+  edit("\"m\": 16", "\"m\": 8");
+  edit("\"n\": 8", "\"n\": -3");
+  expect_refused({"/n", "-3"});
+  edit("\"n\": -3", "\"n\": 7");
+  expect_refused({"/n", "7", "8 columns of B"});
+}
+
+TEST_F(VectorSetFile, WhoseJsonNamesOtherTypesThanItsInstructionIsRefused) {
+  edit("\"c\": \"f32\"", "\"c\": \"f16\"");
+  expect_refused({"not those of the qualifier"});
+  edit("\"c\": \"f16\"", "\"c\": \"f32\"");
+  edit("\"d\": \"f32\"", "\"d\": \"s8\"");
+  expect_refused({"not those of the qualifier"});
 }
 
 TEST_F(VectorSetFile, ThatIsCutShortIsRefused) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/message.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace sptc::sim {
+
+void write_message(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+int report_exception() {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    write_message(fmt::format("sptcsim: error: {}\n", bounded_message(error.what())));
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    write_message("sptcsim: error: the machine has not enough memory for this run\n");
+    return kBadInput;
+  } catch (const std::exception& error) {
+    write_message(fmt::format("sptcsim: internal error: {}\n", bounded_message(error.what())));
+    return kInternalError;
+  }
+}
+
+}  // namespace sptc::sim

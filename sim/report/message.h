@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace sptc::sim {
+
+/// Exit codes of the program, beside 0 (done and right) and 1 (a comparison failed).
+constexpr int kBadInput = 2;
+constexpr int kInternalError = 3;
+constexpr int kInterrupted = 130;
+
+/// Writes `text` to stderr. Where that is closed or full the text is lost and nothing else changes:
+/// a message has no say in the exit code.
+void write_message(std::string_view text);
+
+/// Says on stderr why the exception that is being handled ends the program, and returns its exit
+/// code.
+int report_exception();
+
+}  // namespace sptc::sim

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/validate/launch_simulation.h"
+
+#include "models/base/error.h"
+#include "models/sparsity/pattern.h"
+#include "sim/run/run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+bool is_hardware(const sparsity::WeightPattern& pattern, numerics::DataType type) {
+  return pattern == sparsity::WeightPattern{sparsity::hardware_pattern(type)};
+}
+
+/// `common` with what `launch` says of itself.
+RunOptions options_of(const MeasuredLaunch& launch, const RunOptions& common) {
+  RunOptions options = common;
+  options.variants = launch.pattern ? Variants::kSparse : Variants::kDense;
+  options.pattern.reset();
+  if (launch.pattern && !is_hardware(*launch.pattern, launch.dtype)) {
+    options.pattern = launch.pattern;
+  }
+  options.conditions = launch.conditions;
+  options.d_dtype = launch.d_dtype;
+  options.repetition = launch.repetition;
+  if (launch.clock_mhz) {
+    options.clock = ClockPolicy::fixed(*launch.clock_mhz);
+    options.clock_limited = false;
+  }
+  if (launch.power_limit_w && options.power) {
+    options.power->power_limit_w = *launch.power_limit_w;
+  }
+  return options;
+}
+
+/// What `simulation` makes of `row`; its InputError names the line.
+Prediction at_line(LaunchSimulation& simulation, const Measurement& row, const std::string& file) {
+  try {
+    return simulation(row.launch);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}:{}: {}", file, row.line, error.what()));
+  }
+}
+
+}  // namespace
+
+LaunchSimulation::LaunchSimulation(const Architecture& architecture, const RunOptions& options)
+    : architecture_(architecture),
+      common_(options),
+      options_(options),
+      launcher_(architecture_.gpu, options_) {}
+
+Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
+  options_ = options_of(launch, common_);
+  options_.check = CheckMode::kNone;
+  Workload workload;
+  Operation op;
+  op.name = "gemm";
+  op.shape = launch.shape;
+  op.dtype = launch.dtype;
+  op.prunable = true;
+  workload.operations.push_back(op);
+  Values& values = values_.try_emplace(launch.operands, launch.operands).first->second;
+  const RunResult result = run_workload(
+      workload, architecture_, options_, &values.data,
+      [this](const auto&... problem) { return launcher_(problem...); }, {}, &values.switching);
+  const OperationResult& row = result.operations.front();
+  const VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
+  Prediction prediction{figures.time_us,         figures.launch_us,     figures.clock_mhz, {}, {},
+                        figures.kernel.cta_tile, figures.kernel.split_k};
+  if (figures.energy) {
+    prediction.power_w = figures.energy->power_w;
+    prediction.energy_uj = figures.energy->total_uj;
+  }
+  return prediction;
+}
+
+void require_kernels(std::span<const Measurement> rows, const std::string& file,
+                     const Architecture& architecture, const RunOptions& options) {
+  RunOptions closed_form = options;
+  closed_form.fidelity = Fidelity::kAnalytic;
+  closed_form.sms.reset();
+  LaunchSimulation simulation(architecture, closed_form);
+  std::set<std::tuple<numerics::DataType, std::string, numerics::DataType>> known;
+  for (const Measurement& row : rows) {
+    const MeasuredLaunch& launch = row.launch;
+    if (known.emplace(launch.dtype, launch.sparsity(), launch.type_of_d()).second) {
+      at_line(simulation, row, file);
+    }
+  }
+}
+
+std::vector<Prediction> simulate_launches(
+    std::span<const Measurement> rows, const std::string& file, const Architecture& architecture,
+    const RunOptions& options, int jobs,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
+  require_kernels(rows, file, architecture, options);
+  return predict_launches(
+      rows, jobs,
+      [&]() -> LaunchPredictor {
+        const auto simulation = std::make_shared<LaunchSimulation>(architecture, options);
+        return
+            [simulation, &file](const Measurement& row) { return at_line(*simulation, row, file); };
+      },
+      progress);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the program does where its standard streams are closed or full.
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <sys/wait.h>
+
+namespace sptc {
+namespace {
+
+class StreamsOfTheProgram : public testing::Test {
+ protected:
+  const TemporaryDirectory temporary;
+
+  std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
+
+  static std::string read(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  /// The exit code; -1 where a signal ended the program.
+  static int run(const std::string& arguments) {
+    const int status = std::system((std::string(SPTC_PROGRAM) + " " + arguments).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+};
+
+TEST_F(StreamsOfTheProgram, TheExitCodeIsTheSameWhereNobodyHearsTheMessage) {
+  for (const char* stderr_to : {" 2>/dev/null", " 2>/dev/full", " 2>&-"}) {
+    EXPECT_EQ(run(std::string("gemm 0 1 1") + stderr_to), 2) << stderr_to;
+    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/full") + stderr_to), 2)
+        << stderr_to;
+    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/null") + stderr_to), 0)
+        << stderr_to;
+  }
+}
+
+TEST_F(StreamsOfTheProgram, HelpThatCannotBeWrittenIsAnError) {
+  for (const char* arguments : {"--help", "--version", "gemm --help", "sweep plan --help"}) {
+    for (const char* stdout_to : {" >/dev/full", " >&-"}) {
+      EXPECT_EQ(run(arguments + std::string(stdout_to) + " 2>" + path("err")), 2) << arguments;
+      EXPECT_EQ(read(path("err")),
+                "sptcsim: error: the result cannot be written to standard output\n");
+    }
+  }
+}
+
+TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
+  std::ofstream(path("spec.json")) << R"({"schema": "sptcsim-sweep/0.1", "name": "small",
+      "workloads": [{"m": 64, "n": 64, "k": 64}], "arch": "a40",
+      "options": {"fidelity": "analytic"}, "axes": [{"option": "dtype", "values": ["f16", "bf16"]}]})";
+  const std::string sweep = "sweep " + path("spec.json") + " --jobs 1 --db ";
+  ASSERT_EQ(run(sweep + path("open.sqlite") + " 2>/dev/null"), 0);
+  // The summary, which nobody hears, would go to the results.
+  EXPECT_EQ(run(sweep + path("closed.sqlite") + " <&- >&- 2>&-"), 0);
+  EXPECT_EQ(read(path("closed.sqlite")), read(path("open.sqlite")));
+}
+
+}  // namespace
+}  // namespace sptc
