@@ -84,6 +84,7 @@ class GemmSimulator::Impl {
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated = plan.simulated_sms();
     gpu_.set_followed(plan.followed());
+    counted_ = {};
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       run_with_values(setup, reuse, *operands, result);
@@ -107,6 +108,7 @@ class GemmSimulator::Impl {
     result.calibration_us = calibration / result.clock_mhz;
     result.budget.dram_behind = std::clamp(calibration, 0.0, result.budget.dram_behind);
     keep_within_launch(result.budget);
+    result.stalls = stalls_of(result);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
@@ -146,6 +148,32 @@ class GemmSimulator::Impl {
     const double from_l2 = kernel.staged_in_registers() ? 0 : std::max(bounds.l2, bounds.sm_port);
     return static_cast<std::int64_t>(
         std::ceil(std::max({bounds.dram, bounds.tensor, bounds.shared_memory, from_l2})));
+  }
+
+  StallShares stalls_of(const GemmRun& run) const {
+    if (options_.sms != Sms::kSampled && !run.sampling.extrapolated) {
+      return whole_stalls(counted_.stalls);
+    }
+    return scaled_stalls(counted_, static_cast<double>(run.issued_macs),
+                         static_cast<double>(spec_.sms) * spec_.sm.sub_partitions, run.budget);
+  }
+
+  /// Runs a grid of `tiles` output tiles that are `k_tiles` deep. Of a launch the one that does
+  /// most is counted.
+  GridRun run_counted(const KernelLaunch& launch, const GemmKernel& kernel, std::int64_t tiles,
+                      std::int64_t k_tiles, const std::vector<int>& sm_numbers,
+                      double l2_share = 1) {
+    GridRun run = gpu_.run(launch, sm_numbers, l2_share);
+    if (run.macs > counted_.macs) {
+      const double depth = static_cast<double>(k_tiles) / static_cast<double>(kernel.k_tiles());
+      const double of_tile =
+          depth * static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas());
+      const double busiest = of_tile * static_cast<double>(ceil_div(tiles, spec_.sms));
+      const double mean = static_cast<double>(run.macs) / static_cast<double>(sm_numbers.size());
+      counted_ = {run.stalls, run.macs, kernel.stream_k() ? 1 : std::min(1.0, mean / busiest),
+                  depth, run.cycles};
+    }
+    return run;
   }
 
   /// What is counted per CTA and cannot have been work of the launch: loads that the L1 answered,
@@ -210,7 +238,7 @@ class GemmSimulator::Impl {
     const bool unlike = recorder == nullptr && setup.kernel.split_k > 1 &&
                         setup.kernel.all_k_tiles() % k_tiles != 0;
     if (!setup.scheduled() && !unlike) {
-      return gpu_.run(short_launch, sm_numbers, l2_share);
+      return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2_share);
     }
     const WorkSchedule schedule(
         setup.kernel, tiles, k_tiles, spec_.sms,
@@ -219,7 +247,7 @@ class GemmSimulator::Impl {
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return gpu_.run(short_launch, sm_numbers, l2_share);
+    return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2_share);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
@@ -282,7 +310,7 @@ class GemmSimulator::Impl {
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     const KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
     result.cycles = run_grid(setup, reuse, [&](const std::vector<int>& sm_numbers, SampledShare&) {
-      return gpu_.run(with_values, sm_numbers).cycles;
+      return run_counted(with_values, kernel, kernel.ctas(), kernel.k_tiles(), sm_numbers).cycles;
     });
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
@@ -354,6 +382,7 @@ class GemmSimulator::Impl {
   ShippedDesign shipped_;
   Clock clock_;
   Gpu gpu_;
+  CountedGrid counted_;  ///< of the latest launch
   sc_core::sc_trace_file* vcd_ = nullptr;
   std::vector<std::unique_ptr<TensorCoreWaveform>> waveforms_;
 };

@@ -145,6 +145,7 @@ GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_num
                       double l2_share) {
   const bool followed = kernel.observer != nullptr;
   const std::int64_t start = clock_.now();
+  const std::int64_t macs_before = activity().executed_macs;
   if (memory_) {
     memory_->reset(clock_mhz_, l2_share);
   }
@@ -154,14 +155,16 @@ GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_num
     start_share();
   }
   for (const auto& built : sms_) {
-    built->async_copy.start_grid(kernel.shared_memory);
+    built->start_grid(start, kernel.shared_memory);
   }
   scheduler_.start(kernel, next_cta_of(kernel, sm_numbers));
   simulate();
   if (busy()) {
     report_stuck();
   }
-  GridRun result = take_records(start);
+  const bool all = static_cast<std::int64_t>(sms_.size()) == all_sms_;
+  GridRun result = take_records(start, all ? sms_.size() : sm_numbers.size());
+  result.macs = activity().executed_macs - macs_before;
   if (followed) {
     result.cycles = std::max(result.cycles, followers_->finish() - start);
   } else if (sampled_memory_ && sm_numbers.size() > 1) {
@@ -171,7 +174,7 @@ GridRun Gpu::run_once(const KernelLaunch& kernel, const std::vector<int>& sm_num
   return result;
 }
 
-GridRun Gpu::take_records(std::int64_t start) {
+GridRun Gpu::take_records(std::int64_t start, std::size_t used) {
   GridRun result;
   std::int64_t end = start;
   for (const auto& built : sms_) {
@@ -184,6 +187,9 @@ GridRun Gpu::take_records(std::int64_t start) {
     }
   }
   result.cycles = end - start;
+  for (std::size_t i = 0; i < used; ++i) {
+    result.stalls += sms_[i]->stalls(end);
+  }
   return result;
 }
 

@@ -21,6 +21,8 @@ struct GridRun {
   std::int64_t cycles = 0;                   ///< launch of the first CTA to the end of the last
   std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
   std::vector<Followers::CtaOfFollower> followers;  ///< on SMs that are not built
+  StallCycles stalls;     ///< of all tensor cores of the SMs that it had, as many cycles of each
+  std::int64_t macs = 0;  ///< that those executed
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -74,8 +76,9 @@ class Gpu : public sc_core::sc_module {
   /// A grid to its last event, from an idle memory on. Where the followers observe `kernel` they
   /// follow, and it must stay where it is as long as they are asked.
   GridRun run_once(const KernelLaunch& kernel, const std::vector<int>& sm_numbers, double l2_share);
-  /// What the CTA units have recorded since cycle `start`, from which the result counts.
-  GridRun take_records(std::int64_t start);
+  /// What the CTA units have recorded since cycle `start`, from which the result counts, of a grid
+  /// on the first `used` SMs.
+  GridRun take_records(std::int64_t start, std::size_t used);
   /// To a run in which all followers came to their end: what they did.
   void add_followers(GridRun& run);
   void simulate();

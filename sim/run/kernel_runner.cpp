@@ -48,7 +48,6 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.cycles = run.cycles;
   result.clock_mhz = run.clock_mhz;
   result.clock_scaling = run.clock_scaling;
-  result.form = run.form;
   result.launch_us = run.outside_us;
   result.calibration_us = run.calibration_us;
   result.time_us = cycles / result.clock_mhz + result.calibration_us + result.launch_us;
@@ -56,6 +55,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
   result.activity = run.activity;
+  result.stalls = run.stalls;
   result.traffic = run.traffic;
   result.traffic.l2_and_dram += run.reduction.moved();
   result.budget = run.budget;
@@ -74,6 +74,10 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;
   }
   return figures(op, sparse, found->second);
+}
+
+WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {
+  return sim::what_if(problem(op, sparse), launch.kernel, launch.clock_mhz, gpu_);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,

@@ -32,6 +32,9 @@ class KernelRunner {
   /// Cycles only. The same problem is simulated once.
   VariantResult time(const Operation& op, bool sparse);
 
+  /// Of `launch`, which time() or compute() returned, at the clock that it has now.
+  WhatIf what_if(const Operation& op, bool sparse, const VariantResult& launch) const;
+
   struct ValueRun {
     VariantResult result;
     std::vector<Matrix<numerics::Word>> d;  ///< per batch entry [m, n]

@@ -127,8 +127,8 @@ std::int64_t Followers::access(std::size_t leader, const MemoryRange& range, boo
   look_at_uses(now);
   act_before(now, sm);
   now_ = std::max(now_, now);
-  const std::int64_t done =
-      l2_and_dram_.access(static_cast<std::size_t>(sm), range, write, now, info.operand);
+  const std::int64_t done = l2_and_dram_.access(static_cast<std::size_t>(sm), range, write, now,
+                                                info.operand, &info.waited_for);
   const std::int64_t there = write ? done : written(sm, done, range.bytes);
   if (const auto ended = log_.end_segment(info, write, now)) {
     plan_latest(*ended);
