@@ -75,7 +75,7 @@ RunOptions checked(const SimulationOptions& given) {
     options.sms = parse_sms(given.sms);
   }
   options.extrapolate = !given.no_extrapolate;
-  options.explained = given.explain;
+  options.what_ifs = given.what_ifs;
   require_consistent(options);
   return options;
 }
@@ -183,10 +183,10 @@ void SimulationOptions::add_report(CLI::App& command) {
       .add_option("--vcd", vcd,
                   "write the waveform of the tensor cores of an SM to FILE; not in analytic")
       ->type_name("FILE");
-  command.add_flag("--explain", explain,
-                   "why each operation takes its time, what sparse weights would need to reach 2x, "
-                   "and where the "
-                   "joules go");
+  command.add_flag(
+      "--explain", explain,
+      "what the tensor cores wait for, what twice of each resource would gain, and where "
+      "the joules go");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 

@@ -44,6 +44,7 @@ struct SimulationOptions {
   std::string out;
   std::string vcd;
   bool explain = false;
+  bool what_ifs = true;  ///< no option: whether somebody is told what bounds a launch
   bool quiet = false;
 
   /// Declares all of them on `command`.

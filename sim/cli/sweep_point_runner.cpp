@@ -226,7 +226,8 @@ double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
   return seconds;
 }
 
-const SimulationOptions& SimulationPointRunner::options_of(const SweepPoint& point) {
+const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan,
+                                                           const SweepPoint& point) {
   std::string key;
   for (const auto& [option, value] : point.options) {
     key.append(option).append("=").append(value).append("\n");
@@ -238,7 +239,9 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPoint& poi
   if (options_.size() >= kMaxCached) {
     options_.clear();
   }
-  return options_.emplace(key, parse_options(point.options)).first->second;
+  SimulationOptions parsed = parse_options(point.options);
+  parsed.what_ifs = plan.spec().store_operations;
+  return options_.emplace(key, std::move(parsed)).first->second;
 }
 
 const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
@@ -289,7 +292,7 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
   const RunResult result =
-      run_as_asked(options_of(point), architecture_of(plan, point),
+      run_as_asked(options_of(plan, point), architecture_of(plan, point),
                    plan.spec().workloads[point.workload].workload, nullptr, {}, {}, kept_);
   PointOutcome outcome;
   outcome.totals = figures_of(result);

@@ -21,7 +21,7 @@ class SimulationPointRunner : public PointRunner {
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;
 
  private:
-  const SimulationOptions& options_of(const SweepPoint& point);
+  const SimulationOptions& options_of(const SweepPlan& plan, const SweepPoint& point);
   /// Stays until the next call.
   const Architecture& architecture_of(const SweepPlan& plan, const SweepPoint& point);
 

@@ -7,8 +7,6 @@
 #include "sim/tensor_core/register_banks.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -54,26 +52,6 @@ double peak_cycles(const GemmKernel& kernel, const TensorCoreSpec& core) {
 }
 
 }  // namespace
-
-OperandFeed slowest_feed(const GemmKernel& kernel, const TensorCoreSpec& core) {
-  if (kernel.executed.is_asynchronous()) {
-    return OperandFeed::kMultipliers;
-  }
-  const double alone = peak_cycles(kernel, core);
-  const PortCycles ports = port_cycles(core, issued_by(kernel, 0));
-  const std::array<std::pair<double, OperandFeed>, 7> feeds{
-      {{alone, OperandFeed::kMultipliers},
-       {alone * selector_stretch(kernel, core), OperandFeed::kSelector},
-       {ports.metadata, OperandFeed::kMetadata},
-       {ports.accumulator, OperandFeed::kAccumulator},
-       {ports.a, OperandFeed::kOperandA},
-       {ports.b, OperandFeed::kOperandB},
-       {bank_cycles(kernel, core), OperandFeed::kRegisterBanks}}};
-  return std::max_element(
-             feeds.begin(), feeds.end(),
-             [](const auto& left, const auto& right) { return left.first < right.first; })
-      ->second;
-}
 
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics) {

@@ -13,18 +13,4 @@ namespace sptc::sim {
 double issue_stretch(const GemmKernel& kernel, const TensorCoreSpec& core,
                      std::string_view numerics);
 
-/// What the products of an instruction may wait for.
-enum class OperandFeed {
-  kMultipliers,  ///< nothing, or the width of a rounding step
-  kOperandA,     ///< ports of the register file
-  kOperandB,
-  kAccumulator,
-  kMetadata,
-  kRegisterBanks,
-  kSelector,  ///< all operands of B pass it, those of dense instructions too
-};
-
-/// The slowest one, the reason of issue_stretch().
-OperandFeed slowest_feed(const GemmKernel& kernel, const TensorCoreSpec& core);
-
 }  // namespace sptc::sim

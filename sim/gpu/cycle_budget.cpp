@@ -36,7 +36,6 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.tensor = busiest * slice * macs_per_cta / macs_per_cycle;
   budget.tensor_mean = ctas / gpu.sms * macs_per_cta / macs_per_cycle;
   budget.operand_fetch = budget.tensor * (kernel.issue_stretch - 1);
-  budget.feed = slowest_feed(kernel, gpu.sm.tensor_core);
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory: those
   // that it has as well as those that the L2 reads.
   const std::int64_t through_l1 =

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/gemm/gemm_kernel.h"
-#include "sim/gemm/issue_stretch.h"
 #include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/gpu_spec.h"
 
@@ -16,8 +15,7 @@ struct CycleBudget {
   double cycles = 0;         ///< of the launch
   double tensor = 0;         ///< multipliers, padding included
   double tensor_mean = 0;    ///< the same, of the mean SM: the rest of `tensor` is wave tail
-  double operand_fetch = 0;  ///< beside `tensor`: narrow ports and the selector hold mma back,
-  OperandFeed feed = OperandFeed::kMultipliers;  ///< this one most
+  double operand_fetch = 0;  ///< beside `tensor`: narrow ports and the selector hold mma back
   double shared_memory = 0;  ///< fragments read and tiles written, at full width
   double sm_port = 0;        ///< between the SM and the L2
   double l2 = 0;

@@ -88,6 +88,7 @@ class GemmSimulator::Impl {
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated = plan.simulated_sms();
+    counted_ = {};
     const Activity before = gpu_.activity();
     if (operands != nullptr) {
       run_with_values(setup, *operands, result);
@@ -103,6 +104,7 @@ class GemmSimulator::Impl {
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     keep_within_launch(result.budget);
     result.launch_us = launch_overhead_us(kernel, form, spec_.kernels);
+    result.stalls = stalls_of(result);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
       *result.activity -= before;
@@ -140,6 +142,33 @@ class GemmSimulator::Impl {
     const double from_l2 = kernel.staged_in_registers() ? 0 : std::max(bounds.l2, bounds.sm_port);
     return static_cast<std::int64_t>(
         std::ceil(std::max({bounds.dram, bounds.tensor, bounds.shared_memory, from_l2})));
+  }
+
+  StallShares stalls_of(const GemmRun& run) const {
+    if (options_.sms != Sms::kSampled && !run.sampling.extrapolated) {
+      return whole_stalls(counted_.stalls);
+    }
+    return scaled_stalls(counted_, static_cast<double>(run.issued_macs),
+                         static_cast<double>(spec_.sms) * spec_.sm.sub_partitions, run.budget);
+  }
+
+  /// Runs a grid of `tiles` output tiles that are `k_tiles` deep. Of a launch the one that does
+  /// most is counted.
+  GridRun run_counted(const KernelLaunch& launch, const GemmKernel& kernel, std::int64_t tiles,
+                      std::int64_t k_tiles, const std::vector<int>& sm_numbers,
+                      const L2Contents& l2) {
+    GridRun run = gpu_.run(launch, sm_numbers, l2);
+    if (run.macs > counted_.macs) {
+      const double depth = static_cast<double>(k_tiles) / static_cast<double>(kernel.k_tiles());
+      const double of_tile =
+          depth * static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas());
+      const double busiest = of_tile * static_cast<double>(ceil_div(tiles, spec_.sms));
+      const auto sms = options_.sms == Sms::kAll ? spec_.sms : static_cast<int>(sm_numbers.size());
+      const double mean = static_cast<double>(run.macs) / sms;
+      counted_ = {run.stalls, run.macs, kernel.stream_k() ? 1 : std::min(1.0, mean / busiest),
+                  depth, run.cycles};
+    }
+    return run;
   }
 
   /// What is counted per CTA and cannot have been work of the launch: loads that the L1 answered,
@@ -214,7 +243,7 @@ class GemmSimulator::Impl {
     const bool unlike = observer == nullptr && setup.kernel.split_k > 1 &&
                         setup.kernel.all_k_tiles() % k_tiles != 0;
     if (!setup.scheduled() && !unlike) {
-      return gpu_.run(short_launch, sm_numbers, l2);
+      return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2);
     }
     const WorkSchedule schedule(
         setup.kernel, tiles, k_tiles, spec_.sms,
@@ -223,7 +252,7 @@ class GemmSimulator::Impl {
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
-    return gpu_.run(short_launch, sm_numbers, l2);
+    return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2);
   }
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
@@ -270,7 +299,9 @@ class GemmSimulator::Impl {
     PackedGemm memory(kernel, map, operands);
     const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     const KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
-    result.cycles = gpu_.run(with_values, setup.plan.sms(), contents_of(setup, 1)).cycles;
+    result.cycles = run_counted(with_values, kernel, kernel.ctas(), kernel.k_tiles(),
+                                setup.plan.sms(), contents_of(setup, 1))
+                        .cycles;
     result.sampling.cycles_simulated = result.cycles;
     result.d = memory.take_results();
   }
@@ -335,6 +366,7 @@ class GemmSimulator::Impl {
   Options options_;
   Clock clock_;
   Gpu gpu_;
+  CountedGrid counted_;  ///< of the latest launch
   sc_core::sc_trace_file* vcd_ = nullptr;
   std::vector<std::unique_ptr<TensorCoreWaveform>> waveforms_;
 };

@@ -10,6 +10,7 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/gpu/stall_shares.h"
 #include "sim/sampling/simulated_sms.h"
 #include "sim/sm/activity.h"
 
@@ -41,6 +42,8 @@ struct GemmRun {
   CycleBudget budget;
   /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
   std::optional<Activity> activity;
+  /// Of the cycles of all tensor cores during the launch; absent in closed form.
+  std::optional<StallShares> stalls;
 };
 
 /// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same

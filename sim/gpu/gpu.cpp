@@ -111,6 +111,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   KernelLaunch kernel = launched;
   kernel.program = &program;
   const std::int64_t start = clock_.now();
+  const std::int64_t macs_before = activity().executed_macs;
   if (memory_) {
     memory_->reset(clock_mhz_, l2);
   }
@@ -119,14 +120,16 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
     sampled_memory_->start(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone, l2.dirty_bytes);
   }
   for (const auto& built : sms_) {
-    built->async_copy.start_grid(kernel.shared_memory);
+    built->start_grid(start, kernel.shared_memory);
   }
   scheduler_.start(kernel, next_cta_of(kernel, sm_numbers));
   simulate();
   if (busy()) {
     report_stuck();
   }
-  GridRun result = take_records(start);
+  const bool all = static_cast<std::int64_t>(sms_.size()) == all_sms_;
+  GridRun result = take_records(start, all ? sms_.size() : sm_numbers.size());
+  result.macs = activity().executed_macs - macs_before;
   if (sampled_memory_ && sm_numbers.size() > 1) {
     result.cycles += simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
                                            sampled_memory_->share().spread(clock_.now()));
@@ -134,7 +137,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   return result;
 }
 
-GridRun Gpu::take_records(std::int64_t start) {
+GridRun Gpu::take_records(std::int64_t start, std::size_t used) {
   GridRun result;
   std::int64_t end = start;
   for (const auto& built : sms_) {
@@ -147,6 +150,9 @@ GridRun Gpu::take_records(std::int64_t start) {
     }
   }
   result.cycles = end - start;
+  for (std::size_t i = 0; i < used; ++i) {
+    result.stalls += sms_[i]->stalls(end);
+  }
   return result;
 }
 

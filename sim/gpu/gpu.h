@@ -20,6 +20,8 @@ namespace sptc::sim {
 struct GridRun {
   std::int64_t cycles = 0;                   ///< launch of the first CTA to the end of the last
   std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
+  StallCycles stalls;     ///< of all tensor cores of the SMs that it had, as many cycles of each
+  std::int64_t macs = 0;  ///< that those executed
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -66,8 +68,9 @@ class Gpu : public sc_core::sc_module {
     Wire<CtaDone> done;
   };
 
-  /// What the CTA units have recorded since cycle `start`, from which the result counts.
-  GridRun take_records(std::int64_t start);
+  /// What the CTA units have recorded since cycle `start`, from which the result counts, of a grid
+  /// on the first `used` SMs.
+  GridRun take_records(std::int64_t start, std::size_t used);
   void simulate();
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.

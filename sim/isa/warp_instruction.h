@@ -142,6 +142,7 @@ class WarpCursor {
   /// Main loop iteration, counted over all segments; the first one of a segment in its prologue,
   /// the last one in its epilogue.
   std::int64_t iteration() const { return iteration_; }
+  bool in_main_loop() const { return section_ == Section::kLoop; }
 
   /// The k-tile that is there when the instruction, which waits for copies or ends the filling of a
   /// stage, has issued; -1: none.

@@ -97,7 +97,7 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
 }
 
 std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
-                               std::int64_t now, Operand operand) {
+                               std::int64_t now, Operand operand, MemoryLevel* waited_for) {
   const std::size_t partition = partition_of_sm_[sm];
   Read& read = read_;
   read.transfer = {};
@@ -119,11 +119,18 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
     }
   };
   CacheTags::for_each_block(range.address, range.bytes, visit);
-  const std::int64_t arrived = limits_.complete(now, sm, partition, read.transfer).cycle;
+  const TransferLimits::Completion done = limits_.complete(now, sm, partition, read.transfer);
+  const std::int64_t arrived = done.cycle;
   for (const Fill& fill : read.fills) {
     const std::int64_t there = arrived - (read.transfer.latency - fill.latency);
     tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now,
                                  std::max(fill.ready, there));
+  }
+  if (!read.fills.empty()) {
+    filling_ = done.waited_for;
+  }
+  if (waited_for != nullptr) {
+    *waited_for = read.ready > arrived ? filling_ : done.waited_for;
   }
   return std::max(read.ready, arrived);
 }

@@ -28,8 +28,10 @@ class L2AndDram {
   /// SM `sm` reads or writes `range` from cycle `now` on; the cycle in which it is answered. Call
   /// in the order of the cycles. Partial sums are read when the flag of their CTA is set: they come
   /// from the L2, also where that CTA, whose flag nobody waits for here, is late.
+  /// `waited_for`, if any: what the answer took longest for; of a block that is on its way what the
+  /// latest one took that was fetched.
   std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now,
-                      Operand operand = Operand::kA);
+                      Operand operand = Operand::kA, MemoryLevel* waited_for = nullptr);
 
   MemoryBytes counters() const { return limits_.counters(); }
 
@@ -66,6 +68,7 @@ class L2AndDram {
   L2Contents contents_;
   std::vector<bool> asked_for_;  ///< by block, where contents_ has any
   Read read_;                    ///< used again, to keep its memory
+  MemoryLevel filling_ = MemoryLevel::kLatency;
 };
 
 }  // namespace sptc::sim

@@ -19,7 +19,8 @@ std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_pay
   payload.get_extension(info);
   return l2_and_dram_.access(
       port, {payload.get_address(), payload.get_data_length(), info == nullptr ? 1 : info->readers},
-      payload.is_write(), now, info == nullptr ? Operand::kA : info->operand);
+      payload.is_write(), now, info == nullptr ? Operand::kA : info->operand,
+      info == nullptr ? nullptr : &info->waited_for);
 }
 
 }  // namespace sptc::sim

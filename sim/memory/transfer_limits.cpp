@@ -59,7 +59,11 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   }
   (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
   (transfer.write ? counters_.dram_written : counters_.dram_read) += repeated(transfer.dram_bytes);
-  return {end + transfer.latency, l2_end - own_end};
+  const MemoryLevel waited_for = end - now <= transfer.latency ? MemoryLevel::kLatency
+                                 : end == own_end              ? MemoryLevel::kSmPort
+                                 : end == l2_end               ? MemoryLevel::kL2
+                                                               : MemoryLevel::kDram;
+  return {end + transfer.latency, l2_end - own_end, waited_for};
 }
 
 std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead) {

@@ -4,6 +4,7 @@
 #include "sim/base/throughput.h"
 #include "sim/memory/memory_bytes.h"
 #include "sim/memory/memory_spec.h"
+#include "sim/sm/memory_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,7 @@ class TransferLimits {
   struct Completion {
     std::int64_t cycle = 0;
     std::int64_t queued = 0;  ///< cycles that the L2 took longer than the port of the SM
+    MemoryLevel waited_for = MemoryLevel::kLatency;
   };
   /// When the transfer is complete. `repeat`: so many SMs move the same at the same
   /// time, each over a port of its own.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
 #include "sim/report/report.h"
-#include "sim/run/bottleneck.h"
 #include "sim/trace/csv.h"
 
 #include <fmt/format.h>
@@ -16,12 +15,12 @@ void append_row(const OperationResult& op, const char* variant,
   if (!figures) {
     return;
   }
-  out +=
-      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(op.name),
-                  op.shape.m, op.shape.n, op.shape.k, op.batch, op.count, numerics::name(op.dtype),
-                  variant, figures->cycles, figures->time_us, figures->clock_mhz, figures->tflops,
-                  figures->utilization, figures->padding, report_name(Bottleneck(*figures).bound()),
-                  op.speedup() ? fmt::format("{}", *op.speedup()) : "");
+  out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(op.name),
+                     op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
+                     numerics::name(op.dtype), variant, figures->cycles, figures->time_us,
+                     figures->clock_mhz, figures->tflops, figures->utilization, figures->padding,
+                     figures->what_if ? name_of(figures->what_if->bound_by()).report : "",
+                     op.speedup() ? fmt::format("{}", *op.speedup()) : "");
   if (figures->check) {
     const CheckResult& check = *figures->check;
     out += fmt::format("{},{},{},{},{},{}", check.mode, check.elements, check.mismatches,

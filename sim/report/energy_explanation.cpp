@@ -2,7 +2,6 @@
 #include "sim/report/energy_explanation.h"
 
 #include "models/base/error.h"
-#include "sim/run/explain_thresholds.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +13,10 @@
 
 namespace sptc::sim {
 namespace {
+
+/// Of the energy of the dense launch, what a level has to save or add to be listed: what is less
+/// than the fourth digit of the total explains nothing.
+constexpr double kListed = 1e-4;
 
 /// A level of the machine and the parts of EnergyResult that belong to it.
 struct Level {
@@ -82,7 +85,7 @@ int decimals(double total_uj) {
 /// "a 12.3, b 4.0 and c 1.1" of the levels that are not next to nothing of `whole`.
 std::string list(std::vector<std::pair<double, std::string_view>> items, double whole) {
   std::erase_if(items, [&](const auto& item) {
-    return item.first < threshold::kListedEnergy * whole || !uj_shows(item.first, whole);
+    return item.first < kListed * whole || !uj_shows(item.first, whole);
   });
   std::sort(items.begin(), items.end(), std::greater<>());
   std::string text;

@@ -1,61 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/explanation.h"
 
-#include "sim/report/bottleneck_sentence.h"
 #include "sim/report/fitted_name.h"
-#include "sim/run/bottleneck.h"
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
 
-/// What goes where `resource` is twice as fast, in percent, with a star where that is more than
-/// busy cycles explain; "chance" where a launch changes as much without a reason.
-std::string saved_cell(const Bottleneck& bottleneck, Resource resource) {
-  const double chance = resource == Resource::kLaunch ? 0 : bottleneck.by_chance();
-  return chance > 0 && std::abs(bottleneck.own_saving({resource})) <= chance
-             ? "chance"
-             : fmt::format("{:.1f}{}", 100 * bottleneck.saved_by_doubling({resource}),
-                           bottleneck.saves_more_than_its_own(resource) ? "*" : "");
+template <typename Names>
+std::string header(std::string_view first, const Names& names) {
+  std::string out = fmt::format("  {:<12}", first);
+  for (const auto& name : names) {
+    out += fmt::format(" {:>7}", name.column);
+  }
+  return out + "\n";
 }
 
-/// Two rows of the table: how long each resource works, and what goes if it is twice as fast.
-std::string rows(std::string_view variant, const VariantResult& result) {
-  const Bottleneck bottleneck(result);
-  const TimeShares shares = bottleneck.shares();
-  std::string out = fmt::format("  {:<7} {:>9.1f} us", variant, result.time_us);
-  for (const double share : {shares.tensor, shares.tail, shares.operand_fetch, shares.shared_memory,
-                             shares.sm_port, shares.l2, shares.dram, shares.wait, shares.launch}) {
-    out += fmt::format(" {:>7.1f}", 100 * share);
+template <typename Figures>
+std::string row(std::string_view variant, const Figures& figures, int decimals, double times) {
+  std::string out = fmt::format("  {:<12}", variant);
+  for (const double figure : figures) {
+    out += fmt::format(" {:>7.{}f}", times * figure, decimals);
   }
-  const auto saved = [&](Resource resource) { return saved_cell(bottleneck, resource); };
-  return out + "\n" +
-         fmt::format("  {:<20} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-                     "  saved if 2x as fast", saved(Resource::kTensor), "", "",
-                     saved(Resource::kSharedMemory), saved(Resource::kSmPort), saved(Resource::kL2),
-                     saved(Resource::kDram), saved(Resource::kWaits), "", saved(Resource::kLaunch));
+  return out + "\n";
+}
+
+/// The other one than multiplying that takes most cycles.
+std::size_t longest_stall(const StallShares& shares) {
+  const auto longest = std::max_element(shares.of.begin() + 1, shares.of.end());
+  return static_cast<std::size_t>(std::distance(shares.of.begin(), longest));
+}
+
+/// "dense: tensor cores 89 % at work, waits for the L2 5 % of the cycles; twice the tensor rate
+/// would gain 1.52x".
+std::string clause(std::string_view name, const VariantResult& variant) {
+  std::string text = fmt::format("{}: ", name);
+  if (const auto& stalls = variant.stalls) {
+    const std::size_t longest = longest_stall(*stalls);
+    text += fmt::format("tensor cores {:.0f} % at work", 100 * (*stalls)[StallReason::kMma]);
+    text += fmt::format(", {} {:.0f} % of the cycles", kStallNames[longest].words,
+                        100 * stalls->of[longest]);
+  }
+  if (variant.energy && variant.energy->limited) {
+    text += fmt::format("{}at {:.0f} MHz by the power limit", variant.stalls ? ", " : "",
+                        variant.clock_mhz);
+  }
+  if (const auto& what_if = variant.what_if) {
+    const Resource bound = what_if->bound_by();
+    text += fmt::format("{}{} would gain {:.2f}x", text.back() == ' ' ? "" : "; ",
+                        name_of(bound).change, (*what_if)[bound]);
+  }
+  return text;
+}
+
+/// In lines of at most 120 columns, two blanks in front of each.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kWidth = 120;
+  std::string out, line = " ";
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() > kWidth) {
+      out += std::exchange(line, " ") + "\n";
+    }
+    line += " " + word;
+  }
+  return out + line + "\n";
 }
 
 }  // namespace
 
-std::string explain(const OperationResult& operation) {
-  std::string out = fmt::format(
-      "{} ({} x {} x {}{})\n  {:<7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} "
-      "{:>7}\n",
-      fitted_name(operation.name, 60), operation.shape.m, operation.shape.n, operation.shape.k,
-      operation.batch > 1 ? fmt::format(", batch {}", operation.batch) : "", "share %", "time",
-      "tensor", "tail", "fetch", "smem", "SM port", "L2", "DRAM", "wait", "calibr", "launch");
+std::string explanation_sentence(const OperationResult& operation) {
+  std::string text;
+  if (const auto speedup = operation.speedup()) {
+    text = fmt::format("{} gains {:.2f}x. ", operation.pattern, *speedup);
+  }
   if (operation.dense) {
-    out += rows("dense", *operation.dense);
+    text += clause("dense", *operation.dense) + (operation.sparse ? ". " : "");
   }
-  if (operation.sparse) {
-    out += rows("sparse", *operation.sparse);
+  return text + (operation.sparse ? clause(operation.pattern, *operation.sparse) : "") + ".";
+}
+
+std::string explain(const OperationResult& operation) {
+  std::string out =
+      fmt::format("{} ({} x {} x {}{})\n", fitted_name(operation.name, 60), operation.shape.m,
+                  operation.shape.n, operation.shape.k,
+                  operation.batch > 1 ? fmt::format(", batch {}", operation.batch) : "");
+  std::string stalls;
+  std::string gains;
+  for (const auto& [name, variant] :
+       {std::pair<std::string_view, const std::optional<VariantResult>&>("dense", operation.dense),
+        {operation.pattern, operation.sparse}}) {
+    if (variant && variant->stalls) {
+      stalls += row(name, variant->stalls->of, 1, 100);
+    }
+    if (variant && variant->what_if) {
+      gains += row(name, variant->what_if->speedup, 2, 1);
+    }
   }
-  return out + "  " + bottleneck_sentence(operation) + "\n";
+  out += stalls.empty() ? "" : header("% of cycles", kStallNames) + stalls;
+  out += gains.empty() ? "" : header("twice: gain", kResourceNames) + gains;
+  return out + wrapped(explanation_sentence(operation));
 }
 
 }  // namespace sptc::sim

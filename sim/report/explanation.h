@@ -7,8 +7,12 @@
 
 namespace sptc::sim {
 
-/// Why one launch takes as long as it does: the share of its time in which each resource works
-/// (what overlaps is counted in each), dense above sparse, and bottleneck_sentence().
+/// What the tensor cores of one launch do in its cycles, where it was simulated; how much faster it
+/// would be with twice of each resource; dense above sparse, and explanation_sentence().
 std::string explain(const OperationResult& operation);
+
+/// What the sparse weights gain, and of each variant what its tensor cores do and what would make
+/// it faster.
+std::string explanation_sentence(const OperationResult& operation);
 
 }  // namespace sptc::sim

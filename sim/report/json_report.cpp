@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
-#include "sim/report/bottleneck_sentence.h"
 #include "sim/report/energy_explanation.h"
+#include "sim/report/explanation.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
-#include "sim/run/bottleneck.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -141,7 +140,9 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "tflops", variant.tflops);
   visit(kNoGroup, "utilization", variant.utilization);
   visit(kNoGroup, "padding", variant.padding);
-  visit(kNoGroup, "bound_by", report_name(Bottleneck(variant).bound()));
+  if (variant.what_if) {
+    visit(kNoGroup, "bound_by", name_of(variant.what_if->bound_by()).report);
+  }
   const MemoryTraffic& traffic = variant.traffic;
   visit("bytes", "hbm", traffic.l2_and_dram.dram());
   visit("bytes", "hbm_read", traffic.l2_and_dram.dram_read);
@@ -165,52 +166,21 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit_energy(variant.energy, visit);
 }
 
-/// As it was simulated, or in closed form: a design of these rates takes as much less.
-void explain(const VariantResult& variant, Json& json) {
-  const Bottleneck bottleneck(variant);
-  const TimeShares shares = bottleneck.shares();
-  json["share_of_time"] = Json{{"tensor", shares.tensor},
-                               {"tail", shares.tail},
-                               {"operand_fetch", shares.operand_fetch},
-                               {"smem", shares.shared_memory},
-                               {"sm_port", shares.sm_port},
-                               {"l2", shares.l2},
-                               {"hbm", shares.dram},
-                               {"wait", shares.wait},
-                               {"launch", shares.launch}};
-  Json& saved = json["saved_if_twice_as_fast"];
-  for (const Resource resource : kResources) {
-    saved[std::string(report_name(resource))] = bottleneck.saved_by_doubling({resource});
+Json explanation_json(const VariantResult& variant) {
+  Json json = Json::object();
+  for (std::size_t i = 0; variant.stalls && i < kStallReasons; ++i) {
+    json["stalls"].push_back(
+        {{"reason", kStallNames[i].json}, {"percent", 100 * variant.stalls->of[i]}});
   }
-  saved[std::string(report_name(Resource::kRates))] =
-      bottleneck.saved_by_doubling({Resource::kRates});
-  if (variant.saved) {
-    saved[std::string(report_name(Resource::kRegisterBanks))] =
-        (*variant.saved)[Resource::kRegisterBanks];
+  for (std::size_t i = 0; variant.what_if && i < kResources; ++i) {
+    json["what_if"].push_back({{"resource", kResourceNames[i].report},
+                               {"times", 2},
+                               {"speedup", variant.what_if->speedup[i]}});
   }
-  if (const auto& pair = variant.pair) {
-    saved["two"] = Json{{"resources", {report_name(pair->busier), report_name(pair->other)}},
-                        {"saved", pair->saved}};
+  if (variant.what_if) {
+    json["bound_by"] = name_of(variant.what_if->bound_by()).report;
   }
-  if (variant.without_rates_us) {
-    json["without_rates_us"] = *variant.without_rates_us;
-  }
-  if (const auto& retuned = variant.retuned) {
-    const GemmShape& tile = retuned->cta_tile;
-    json["with_another_kernel"] = Json{{"times_as_fast", retuned->times_as_fast},
-                                       {"time_us", retuned->us},
-                                       {"tile", extents(tile)},
-                                       {"stages", retuned->stages},
-                                       {"split_k", retuned->split_k}};
-  }
-  if (const auto& needed = variant.needed) {
-    Json& json_needed = json["needed_for_two"];
-    for (const Resource rate : kRates) {
-      json_needed["times_as_fast"][std::string(report_name(rate))] = needed->speeds[rate];
-    }
-    json_needed["speedup"] = needed->speedup;
-    json_needed["clock_mhz"] = needed->clock_mhz;
-  }
+  return json;
 }
 
 Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
@@ -220,7 +190,7 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   Json json = Json::object();
   visit_figures(*variant, setter_of(json));
   if (explained) {
-    explain(*variant, json);
+    json["explanation"] = explanation_json(*variant);
   }
   if (explained && variant->energy && variant->energy->counts) {
     json["core_v"] = variant->energy->core_volts;
@@ -256,7 +226,7 @@ Json operation_json(const OperationResult& op, bool explained) {
     json["performance_per_watt_ratio"] = *ratio;
   }
   if (explained) {
-    json["explanation"] = bottleneck_sentence(op);
+    json["explanation"] = explanation_sentence(op);
     if (op.dense && op.dense->energy && op.sparse && op.sparse->energy) {
       json["energy_explanation"] =
           energy_sentence(op.pattern, *op.dense->energy, *op.sparse->energy);

@@ -341,13 +341,10 @@ std::string text_report(const RunResult& result) {
   append_energy(out, result.totals);
   if (result.explained) {
     out +=
-        "\nwhy: share of the time in which each resource works; what overlaps counts in each. "
-        "tensor: of the fullest SM; tail: of\nthat, what the mean SM does not have, as where the "
-        "last wave is not full; wait: cycles in which none works; calibr: what\nmain loops, fills "
-        "and overlap with DRAM of real kernels add: no work of any resource. saved: by the same "
-        "kernel at the\nsame clock, on sampled SMs; *: more than busy cycles "
-        "explain, for it overlaps with others, or CTAs\ncome in another order; chance: no more "
-        "than what a launch lost with a faster resource\n";
+        "\nwhy: what the tensor cores do or wait for, of the cycles of all of them (simulated; "
+        "lat: "
+        "latency, ends: prologue and\nepilogue); gain: speed-up with twice of a resource, half of "
+        "latency or launch (closed form, same kernel and clock)\n";
     for (const OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);

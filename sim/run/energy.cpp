@@ -228,7 +228,12 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
   const auto cycles = static_cast<double>(figures.cycles);
   figures.cycles = std::max<std::int64_t>(1, std::llround(cycles * stretch * clocks));
   figures.tflops *= figures.time_us / time_us;
-  figures.utilization *= cycles / static_cast<double>(figures.cycles);
+  const double more_of_each = cycles / static_cast<double>(figures.cycles);
+  figures.utilization *= more_of_each;
+  if (figures.stalls) {
+    const double mma = more_of_each * (*figures.stalls)[StallReason::kMma];
+    figures.stalls = with_mma(*figures.stalls, std::min(1.0, mma));
+  }
   figures.budget.cycles = static_cast<double>(figures.cycles);
   figures.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
   figures.budget.reduction *= clocks;

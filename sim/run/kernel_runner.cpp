@@ -54,6 +54,7 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
   result.padding = 1 - useful / static_cast<double>(run.issued_macs);
   result.activity = run.activity;
+  result.stalls = run.stalls;
   result.traffic = run.traffic;
   result.traffic.l2_and_dram += run.reduction.moved();
   result.budget = run.budget;
@@ -73,6 +74,10 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;
   }
   return figures(op, sparse, found->second);
+}
+
+WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {
+  return sim::what_if(problem(op, sparse), launch.kernel, launch.clock_mhz, gpu_);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,

@@ -33,6 +33,9 @@ class KernelRunner {
   /// once.
   VariantResult time(const Operation& op, bool sparse, double clock_mhz = 0);
 
+  /// Of `launch`, which time() or compute() returned, at the clock that it has now.
+  WhatIf what_if(const Operation& op, bool sparse, const VariantResult& launch) const;
+
   struct ValueRun {
     VariantResult result;
     std::vector<Matrix<numerics::Word>> d;  ///< per batch entry [m, n]

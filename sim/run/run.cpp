@@ -2,13 +2,10 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
-#include "sim/run/bottleneck.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
-#include "sim/run/faster_design.h"
-#include "sim/run/faster_designs.h"
-#include "sim/run/gemm_launcher.h"
+#include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
 #include "sim/trace/memory_guard.h"
@@ -34,66 +31,15 @@ bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
-std::vector<FasterDesigns::TriedLaunch> launches_of(const std::vector<Operation>& operations,
-                                                    Variants variants) {
-  std::vector<FasterDesigns::TriedLaunch> launches;
-  for (const Operation& op : operations) {
-    std::optional<std::size_t> dense;
-    if (runs_dense(op, variants)) {
-      dense = launches.size();
-      launches.push_back({op, false});
-    }
-    if (runs_sparse(op, variants)) {
-      launches.push_back({op, true, dense});
-    }
-  }
-  return launches;
-}
-
-/// Asks `faster` what the launches of the run gain.
-void set_gains(FasterDesigns& faster, const std::vector<Operation>& operations, Variants variants,
-               std::vector<OperationResult>& results) {
-  std::vector<std::optional<VariantResult>*> launched;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (runs_dense(operations[i], variants)) {
-      launched.push_back(&results[i].dense);
-    }
-    if (runs_sparse(operations[i], variants)) {
-      launched.push_back(&results[i].sparse);
-    }
-  }
-  std::vector<double> clocks_mhz;
-  clocks_mhz.reserve(launched.size());
-  for (const std::optional<VariantResult>* variant : launched) {
-    clocks_mhz.push_back(*variant ? (*variant)->clock_mhz : 0);
-  }
-  auto next = launched.begin();
-  for (const std::optional<FasterDesigns::Gains>& of_launch : faster.results(clocks_mhz)) {
-    std::optional<VariantResult>& variant = **next++;
-    if (variant && of_launch) {
-      variant->saved = of_launch->saved;
-      variant->pair = of_launch->pair;
-      variant->needed = of_launch->needed;
-      variant->without_rates_us = of_launch->without_rates_us;
-      variant->retuned = of_launch->retuned;
-    }
-  }
-}
-
-/// Where no rates help the kernel of a sparse launch, what the kernels of faster designs come to.
-void add_other_kernels(const std::vector<Operation>& operations, const GpuSpec& gpu,
-                       const RunOptions& options, std::vector<OperationResult>& results) {
+/// At the clocks that the launches got.
+void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& kernels,
+                  std::vector<OperationResult>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    OperationResult& result = results[i];
-    if (!result.dense || !result.sparse ||
-        Bottleneck(*result.sparse).waits_us() <= result.dense->time_us / 2) {
-      continue;
-    }
-    for (const double times : kRetunedRates) {
-      const VariantResult faster_one =
-          GemmTimer(faster(gpu, all_rates(times)), options)(operations[i], true);
-      keep_better(retuned_design(times, faster_one.time_us, faster_one.kernel),
-                  result.dense->time_us, result.sparse->retuned);
+    OperationResult& row = results[i];
+    for (auto* const variant : {&row.dense, &row.sparse, &row.dense_among_sparse}) {
+      if (*variant) {
+        (*variant)->what_if = kernels.what_if(operations[i], variant == &row.sparse, **variant);
+      }
     }
   }
 }
@@ -360,10 +306,6 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   result.options = describe(options);
   result.seed = options.seed;
 
-  std::optional<FasterDesigns> faster;
-  if (options.explained && options.fidelity != Fidelity::kAnalytic) {
-    faster.emplace(launches_of(operations, options.variants), architecture.gpu, options);
-  }
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
@@ -385,14 +327,11 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
         run_each(operations, architecture.gpu, options, values, report_progress, kernels);
   }
   report_progress(operations.size());
-  if (options.explained && options.fidelity == Fidelity::kAnalytic) {
-    add_other_kernels(operations, architecture.gpu, options, result.operations);
-  }
   SwitchingSource sampled(values);
   add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
              kernels, result);
-  if (faster) {
-    set_gains(*faster, operations, options.variants, result.operations);
+  if (options.what_ifs) {
+    add_what_ifs(operations, kernels, result.operations);
   }
   if (options.area) {
     result.area = gpu_area(architecture.gpu, *options.area);

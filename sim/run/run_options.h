@@ -73,7 +73,7 @@ struct RunOptions {
   std::optional<Repetition> repetition;       ///< nothing: the steady state of endless repetition
   std::optional<GemmSimulator::Sms> sms;      ///< else one for all, in datapath all
   bool extrapolate = true;                    ///< only where no values travel
-  bool explained = false;  ///< the user asks why: simulated launches are timed on faster GPUs too
+  bool what_ifs = false;                      ///< of every launch: what bounds it
 
   GemmSimulator::Sms simulated_sms() const {
     return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll

@@ -9,8 +9,9 @@
 #include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
+#include "sim/gpu/stall_shares.h"
 #include "sim/run/design_cost.h"
-#include "sim/run/resource.h"
+#include "sim/run/what_if.h"
 #include "sim/sm/activity.h"
 
 #include <cstdint>
@@ -65,14 +66,6 @@ struct VariantResult {
   double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  std::optional<SavedTime> saved;      ///< simulated, where the user asks why: FasterDesigns
-  std::optional<SavedByPair> pair;     ///< the same, where no resource alone saves much
-  std::optional<NeededDesign> needed;  ///< the same, of a sparse launch for which 2x is in reach
-  /// The same with all rates threshold::kBeyondAllRates times as fast, where twice as fast is not
-  /// enough for 2x: what nothing but the launch and latencies leaves.
-  std::optional<double> without_rates_us;
-  /// Where that is more than half of the dense time: what comes nearest to 2x with another kernel.
-  std::optional<RetunedDesign> retuned;
   double tflops = 0;       ///< effective: skipped zeros count
   double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
@@ -80,7 +73,9 @@ struct VariantResult {
   CycleBudget budget;
   double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M
   DesignCost design;
-  std::optional<Activity> activity;  ///< of one launch; absent where it was not simulated whole
+  std::optional<Activity> activity;   ///< of one launch; absent where it was not simulated whole
+  std::optional<StallShares> stalls;  ///< see GemmRun
+  std::optional<WhatIf> what_if;      ///< at the clock of the launch
   std::optional<CheckResult> check;
   std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
   double rest_uj = 0;                  ///< of what follows the launch: Operation::rest

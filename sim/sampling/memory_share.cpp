@@ -125,6 +125,7 @@ std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, boo
             : share.operands[static_cast<std::size_t>(info.operand)].reads_per_simulated;
   const TransferLimits::Completion done =
       limits_.complete(now, port, port % limits_.partitions(), transfer, repeat);
+  info.waited_for = done.waited_for;
   first_response_[port] = std::min(first_response_[port], done.cycle);
   if (!write) {
     note_start(port, info.cta, share, transfer.bytes, done);

@@ -103,7 +103,7 @@ void AsyncCopyUnit::on_event() {
 void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   const bool to_registers = request.instruction->opcode == Opcode::kLoadGlobal;
   const CopyDone done{request.warp_slot, request.group,
-                      to_registers ? request.instruction : nullptr};
+                      to_registers ? request.instruction : nullptr, MemoryLevel::kLatency};
   const bool is_store = request.instruction->opcode == Opcode::kStoreGlobal;
   ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
   const MemoryRange range =
@@ -126,6 +126,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->info.asking_cta = request.cta;
   transaction->info.tile = request.tile;
   transaction->info.warp = request.warp;
+  transaction->info.waited_for = MemoryLevel::kLatency;
   transaction->port = port;
   transaction->range = range;
   transaction->owes_end = false;
@@ -232,6 +233,7 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
     const double cycles = static_cast<double>(bytes) / bytes_per_cycle_;
     end = transaction.bulk ? shared_memory_.claim_arrived(Bytes(bytes), cycles)
                            : shared_memory_.claim(Bytes(bytes));
+    transaction.done.waited_for = transaction.info.waited_for;
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));
   }

@@ -56,7 +56,8 @@ void CtaUnit::handle(const WarpReport& report) {
       release_barrier(report.warp.cta_slot);
       break;
     case WarpReport::Kind::kTilesArrived:
-      announce({WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles});
+      announce(
+          {WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles, report.waited_for});
       break;
     case WarpReport::Kind::kTilesFreed:
       free_tiles(report);

@@ -18,6 +18,10 @@ struct MemoryRange {
   int readers = 1;
 };
 
+/// What takes longest of a transaction: the way through an idle memory, or until one of its parts
+/// has moved the last byte.
+enum class MemoryLevel : std::uint8_t { kLatency, kSmPort, kL2, kDram };
+
 /// What a transaction of an SM is for, beside its address: an ignorable extension of the generic
 /// payload. A memory model that stands for the share of one SM needs it, one of all SMs for partial
 /// sums; others do not look at it.
@@ -35,6 +39,8 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   std::int64_t asking_cta = 0;
   std::int64_t tile = 0;
   int warp = 0;
+  /// Of the answer, by a memory that knows.
+  mutable MemoryLevel waited_for = MemoryLevel::kLatency;
 };
 
 }  // namespace sptc::sim

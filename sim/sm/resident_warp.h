@@ -27,12 +27,15 @@ struct ResidentWarp {
   std::int64_t next_mma = 0;  ///< no matrix instruction before this cycle
   int mmas_ahead = 0;         ///< alike, that follow each other from the cursor on; 0: not counted
   std::int64_t mma_interval = 0;             ///< cycles between them, at least
+  double multiply_cycles = 0;                ///< of each of them
   std::int64_t other_selector_interval = 0;  ///< behind one whose selector is not the last one's
   int selector = 0;                          ///< of the latest sparse one
   CopyGroups copies;
   // Of CTAs with a producer: k-tiles since the start of the CTA.
   std::int64_t tiles_arrived = 0;  ///< as announced; of the producer, as reported
   std::int64_t tiles_freed = 0;    ///< by this warp; of the producer, by all others
+  std::int64_t came = 0;  ///< cycle of the latest tile or asynchronous result that was reported
+  MemoryLevel waited_for = MemoryLevel::kLatency;  ///< of the latest tile
   WgmmaGroups wgmma;
   Scoreboard scoreboard;
   WarpCursor cursor;

@@ -44,19 +44,21 @@ class Scoreboard {
     outstanding_ += counts(instruction) ? 1 : 0;
   }
 
-  void sources_read(const WarpInstruction& instruction) {
+  /// In cycle `now`.
+  void sources_read(const WarpInstruction& instruction, std::int64_t now) {
     for (const RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
         ensure(part.pending_reads > 0, "a register was read that nobody waits to read");
         --part.pending_reads;
+        part.read = std::max(part.read, now);
       }
     }
   }
 
-  /// Its result is there; of a store to shared memory: it is done.
-  void written(const WarpInstruction& instruction) {
+  /// Its result is there from cycle `now` on; of a store to shared memory: it is done.
+  void written(const WarpInstruction& instruction, std::int64_t now) {
     for (Part& part : of(instruction.d)) {
-      part.written = 0;
+      part.written = now;
     }
     --outstanding_;
   }
@@ -104,6 +106,15 @@ class Scoreboard {
       ready = std::max({ready, part.written, part.read_by()});
     }
     return ready;
+  }
+
+  /// First cycle in which what `range` names is there, as ready_at() counts it.
+  std::int64_t written_at(const RegisterRange& range) const {
+    std::int64_t cycle = 0;
+    for (const Part& part : of(range)) {
+      cycle = std::max(cycle, part.written);
+    }
+    return cycle;
   }
 
   /// Cycle from which on no instruction of the warp has a result under way; or kUnknown.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sm/sm.h"
 
+#include <algorithm>
 #include <string>
 
 namespace sptc::sim {
@@ -29,6 +30,11 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
       shared_memory("shared_memory", clock, spec),
       warpgroup_unit("warpgroup_unit", clock, spec, shared_memory),
       async_copy("async_copy", clock, spec, shared_memory, port_bytes_per_cycle) {
+  warpgroup_unit.on_begin([this](const WarpgroupMultiply& instruction) {
+    for (const auto& partition : sub_partitions) {
+      partition->stalls.multiply(instruction);
+    }
+  });
   cta_unit.launch_in(launch_in);
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {
@@ -55,6 +61,24 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
     partition.copy_out(links.copy);
     partition.copy_done_in(links.copy_done);
   }
+}
+
+void Sm::start_grid(std::int64_t start, Bytes of_ctas) {
+  async_copy.start_grid(of_ctas);
+  for (const auto& partition : sub_partitions) {
+    partition->stalls.start(start);
+  }
+}
+
+StallCycles Sm::stalls(std::int64_t end) {
+  StallCycles sum;
+  for (const auto& partition : sub_partitions) {
+    // Results that are under way when the last CTA of an SM is gone.
+    partition->stalls.wait(std::min(end, async_copy.last_response_cycle()), StallReason::kEnds);
+    partition->stalls.wait(end, StallReason::kNoCta);
+    sum += partition->stalls.cycles();
+  }
+  return sum;
 }
 
 Activity Sm::activity() const {

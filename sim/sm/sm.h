@@ -23,6 +23,11 @@ class Sm : public sc_core::sc_module {
   /// Of all blocks, since the start of the simulation.
   Activity activity() const;
 
+  /// A grid begins in cycle `start`, with CTAs that have shared memory `of_ctas` bytes large.
+  void start_grid(std::int64_t start, Bytes of_ctas);
+  /// Of all its tensor cores, of the grid, which has ended in cycle `end`.
+  StallCycles stalls(std::int64_t end);
+
   /// `port_bytes_per_cycle`: from global memory.
   Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
      double port_bytes_per_cycle);

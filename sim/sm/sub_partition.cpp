@@ -47,8 +47,9 @@ void SubPartition::take_inputs() {
   }
   while (operands_read.can_read()) {
     const MmaIssue read = operands_read.read().issue;
-    change_warp(read.warp_slot).scoreboard.sources_read(*read.instruction);
+    change_warp(read.warp_slot).scoreboard.sources_read(*read.instruction, now());
     ++dispatch_credits_;
+    note_operands_read(now());
   }
   while (mma_done.can_read()) {
     const MmaDoneToken done = mma_done.read();
@@ -57,14 +58,16 @@ void SubPartition::take_inputs() {
           *done.payload,
           register_file_.write(done.issue.warp_slot, done.issue.instruction->d.base));
     }
-    change_warp(done.issue.warp_slot).scoreboard.written(*done.issue.instruction);
+    change_warp(done.issue.warp_slot).scoreboard.written(*done.issue.instruction, now());
   }
   while (load_done_in->can_read()) {
     end_load(load_done_in->read());
   }
   while (wgmma_done_in->can_read()) {
     const int slot = wgmma_done_in->read().warp_slot;
-    change_warp(slot).wgmma.complete();
+    ResidentWarp& warp = change_warp(slot);
+    warp.wgmma.complete();
+    warp.came = now();
   }
   while (copy_done_in->can_read()) {
     end_copy(copy_done_in->read());
@@ -91,13 +94,13 @@ void SubPartition::end_load(const LoadDone& done) {
   ResidentWarp& warp = change_warp(done.request.warp_slot);
   const bool is_store = instruction.opcode == Opcode::kStoreShared;
   if (is_store) {
-    warp.scoreboard.sources_read(instruction);
+    warp.scoreboard.sources_read(instruction, now());
   }
   if (done.payload) {
     std::copy_n(done.payload->begin(), instruction.d.count,
                 register_file_.write(done.request.warp_slot, instruction.d.base));
   }
-  warp.scoreboard.written(instruction);
+  warp.scoreboard.written(instruction, now());
   if (done.ready_cycle > now()) {
     warp.scoreboard.pass(instruction, is_store ? done.ready_cycle : 0, done.ready_cycle);
   }
@@ -105,8 +108,10 @@ void SubPartition::end_load(const LoadDone& done) {
 
 void SubPartition::end_copy(const CopyDone& done) {
   ResidentWarp& warp = change_warp(done.warp_slot);
+  warp.waited_for = done.waited_for;
+  warp.came = now();
   if (done.load != nullptr) {
-    warp.scoreboard.written(*done.load);
+    warp.scoreboard.written(*done.load, now());
   } else {
     warp.copies.arrived(done.group);
     report_tiles(warp);
@@ -117,6 +122,7 @@ void SubPartition::release_barrier(int cta_slot) {
   for (const int slot : by_age_) {
     if (warp_at(slot).name.cta_slot == cta_slot && warp_at(slot).at_barrier) {
       ResidentWarp& warp = change_warp(slot);
+      stalls.wait(now(), warp.cursor.in_main_loop() ? StallReason::kBarrier : StallReason::kEnds);
       warp.at_barrier = false;
       warp.cursor.advance();
     }
@@ -130,6 +136,8 @@ void SubPartition::take_tiles(const WarpCommand& command) {
     // Tiles arrive for those who read them, stages become free for the producer.
     if (warp.name.cta_slot == command.warp.cta_slot && warp.producer != arrived) {
       (arrived ? warp.tiles_arrived : warp.tiles_freed) = command.tiles;
+      warp.waited_for = command.waited_for;
+      warp.came = now();
     }
   }
 }
@@ -138,7 +146,8 @@ void SubPartition::report_tiles(ResidentWarp& producer) {
   const std::int64_t complete = producer.copies.complete();
   if (producer.producer && complete > producer.tiles_arrived) {
     producer.tiles_arrived = complete;
-    report_out->write({WarpReport::Kind::kTilesArrived, producer.name, complete});
+    report_out->write(
+        {WarpReport::Kind::kTilesArrived, producer.name, complete, producer.waited_for});
   }
 }
 
@@ -165,6 +174,9 @@ void SubPartition::launch(const WarpCommand& command) {
   const auto free = std::find_if(warps_.begin(), warps_.end(),
                                  [](const ResidentWarp& warp) { return !warp.resident; });
   ensure(free != warps_.end(), "a warp was launched and no slot is free");
+  if (!has_warps()) {
+    stalls.wait(now(), StallReason::kNoCta);
+  }
   *free = ResidentWarp{};
   free->resident = true;
   free->elided = command.launch.kernel->memory == nullptr && !tapped();
@@ -247,6 +259,9 @@ std::int64_t SubPartition::ready_at(int slot) const {
 
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
   ResidentWarp& warp = change_warp(slot);
+  if (stalls.open(cycle) && !warp.producer) {
+    count_stall(warp, cycle);
+  }
   take_issue_slot(slot, cycle);
   if (warp.cursor.instruction().opcode == Opcode::kBarrier) {
     warp.at_barrier = true;
@@ -258,6 +273,11 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
   if (warp.cursor.done() && cycle <= now()) {
     exit_if_done(slot);
   }
+}
+
+bool SubPartition::has_warps() const {
+  return std::any_of(by_age_.begin(), by_age_.end(),
+                     [this](int slot) { return !warp_at(slot).producer; });
 }
 
 void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
@@ -361,11 +381,13 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
     tensor_core.expect(*kernel.mma_context, instruction);
+    warp.multiply_cycles = multiply_cycles(core_, *kernel.mma_context);
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
     warp.other_selector_interval =
         same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
   }
   --warp.mmas_ahead;
+  stalls.multiply(cycle, warp.multiply_cycles);
   warp.next_mma = cycle + warp.mma_interval;
   if (instruction.metadata.count > 0 && instruction.selector != warp.selector) {
     warp.selector = instruction.selector;
@@ -380,9 +402,13 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   }
   // On the wires to the tensor core and back each message is a cycle under way.
   const Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
-  std::copy(operands_read_at_.begin() + 1, operands_read_at_.end(), operands_read_at_.begin());
-  operands_read_at_.back() = passage.operands_read + 1;
+  note_operands_read(passage.operands_read + 1);
   warp.scoreboard.pass(instruction, passage.operands_read + 1, passage.done);
+}
+
+void SubPartition::note_operands_read(std::int64_t cycle) {
+  std::copy(operands_read_at_.begin() + 1, operands_read_at_.end(), operands_read_at_.begin());
+  operands_read_at_.back() = cycle;
 }
 
 void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
@@ -415,6 +441,9 @@ void SubPartition::exit_if_done(int slot) {
   const ResidentWarp& warp = warp_at(slot);
   if (warp.resident && warp.cursor.done() && warp.idle_at() <= now()) {
     change_warp(slot).resident = false;
+    if (!warp.producer) {
+      stalls.wait(now(), StallReason::kEnds);
+    }
     by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one

@@ -6,6 +6,7 @@
 #include "sim/sm/register_file.h"
 #include "sim/sm/resident_warp.h"
 #include "sim/sm/sm_spec.h"
+#include "sim/sm/stall_counters.h"
 #include "sim/sm/tokens.h"
 #include "sim/tensor_core/tensor_core.h"
 
@@ -48,6 +49,9 @@ class SubPartition : public Module {
   SubPartition(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
   const Statistics& statistics() const { return statistics_; }
+  /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
+  /// waited for that was issued next, of any warp but the producer.
+  StallCounters stalls;
   /// Warps that have not exited, for the message about a simulation that got stuck.
   int resident_warps() const;
 
@@ -93,6 +97,10 @@ class SubPartition : public Module {
   std::int64_t ready_at(int slot) const;
   /// The next instruction of the warp in `slot`.
   void issue_from(int slot, std::int64_t cycle);
+  /// To `stalls`, before the next instruction of `warp` is issued in `cycle`.
+  void count_stall(const ResidentWarp& warp, std::int64_t cycle);
+  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle);
+  bool has_warps() const;
   void take_issue_slot(int slot, std::int64_t cycle);
   /// Of an instruction issued in `cycle` that stands for several: the slots behind its first one,
   /// which no other instruction shares.
@@ -104,6 +112,7 @@ class SubPartition : public Module {
   /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
   void tell_tile(const ResidentWarp& warp, std::int64_t cycle) const;
   void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
+  void note_operands_read(std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,
                                   const WarpInstruction& instruction, int metadata_wait) const;

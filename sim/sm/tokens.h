@@ -3,6 +3,7 @@
 
 #include "sim/base/payload.h"
 #include "sim/sm/kernel_launch.h"
+#include "sim/sm/memory_request.h"
 
 #include <array>
 #include <cstdint>
@@ -35,9 +36,10 @@ struct WarpCommand {
     kTilesFreed,    ///< the first `tiles` k-tiles, by all warps that read them
   };
   Kind kind = Kind::kLaunch;
-  WarpName warp;           ///< all warps of the CTA slot, except kLaunch
-  CtaLaunch launch;        ///< kLaunch only
-  std::int64_t tiles = 0;  ///< since the start of the CTA
+  WarpName warp;                                   ///< all warps of the CTA slot, except kLaunch
+  CtaLaunch launch;                                ///< kLaunch only
+  std::int64_t tiles = 0;                          ///< since the start of the CTA
+  MemoryLevel waited_for = MemoryLevel::kLatency;  ///< kTilesArrived only
 };
 
 /// Sub-partition -> CTA unit.
@@ -51,6 +53,7 @@ struct WarpReport {
   Kind kind = Kind::kArrivedAtBarrier;
   WarpName warp;
   std::int64_t tiles = 0;
+  MemoryLevel waited_for = MemoryLevel::kLatency;  ///< kTilesArrived only
 };
 
 /// Sub-partition -> shared memory: kLoadMatrix or kStoreShared.
@@ -105,6 +108,7 @@ struct CopyDone {
   int warp_slot = 0;
   int group = 0;
   const WarpInstruction* load = nullptr;  ///< that wrote registers; absent: a copy
+  MemoryLevel waited_for = MemoryLevel::kLatency;
 };
 
 }  // namespace sptc::sim

@@ -100,6 +100,9 @@ void WarpgroupUnit::begin_next() {
   const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.async_mma_interval_cycles());
   multiplied_ = std::max(begin + interval, operands_there);
   next_begin_ = begin;
+  if (tell_) {
+    tell_({begin, begin + cycles, begin + interval, multiplied_});
+  }
   statistics_.macs += instruction.macs();
   statistics_.shared_memory_bytes += bytes.count();
   statistics_.busy_cycles += cycles;

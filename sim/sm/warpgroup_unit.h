@@ -5,11 +5,13 @@
 #include "sim/base/wire.h"
 #include "sim/sm/shared_memory.h"
 #include "sim/sm/sm_spec.h"
+#include "sim/sm/stall_counters.h"
 #include "sim/sm/tokens.h"
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -42,6 +44,9 @@ class WarpgroupUnit : public Module {
 
   const Statistics& statistics() const { return statistics_; }
 
+  /// `tell` is told of each instruction when it begins.
+  void on_begin(std::function<void(const WarpgroupMultiply&)> tell) { tell_ = std::move(tell); }
+
   /// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
   static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
   /// Bytes that `instruction` reads from the shared memory of one SM. Of a `cta_group` of two SMs
@@ -69,6 +74,7 @@ class WarpgroupUnit : public Module {
   std::int64_t next_begin_ = 0;  ///< the operands of the next one may be read from here on
   std::int64_t multiplied_ = 0;  ///< cycle in which the latest one is through the multipliers
   Statistics statistics_;
+  std::function<void(const WarpgroupMultiply&)> tell_;
 };
 
 }  // namespace sptc::sim

@@ -58,14 +58,16 @@ PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instru
           cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)};
 }
 
+double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context) {
+  return static_cast<double>(context.steps * occupied_bytes(spec, context)) /
+         static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+}
+
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
                       const WarpInstruction& instruction, int metadata_wait) {
-  const double multipliers =
-      static_cast<double>(context.steps * occupied_bytes(spec, context)) /
-      static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
   const PortCycles ports = port_cycles(spec, instruction);
-  return std::max(
-      {multipliers, ports.a, ports.b, ports.accumulator, metadata_wait + ports.metadata});
+  return std::max({multiply_cycles(spec, context), ports.a, ports.b, ports.accumulator,
+                   metadata_wait + ports.metadata});
 }
 
 }  // namespace sptc::sim

@@ -29,6 +29,9 @@ struct PortCycles {
 };
 PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction);
 
+/// Cycles that the multiplier array of `spec` works on the instruction of `context`.
+double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context);
+
 /// Cycles between two instructions like this one where nothing else is in their way: the slowest
 /// of the multipliers and the register-file ports, where the metadata take `metadata_wait` cycles
 /// longer.

@@ -97,6 +97,7 @@ class Pair {
     const GridRun tapped = tapped_.run(launch);
     EXPECT_GT(tokens_, before) << name;
     EXPECT_EQ(elided.cycles, tapped.cycles) << name;
+    EXPECT_EQ(elided.stalls.of, tapped.stalls.of) << name;
     ASSERT_EQ(elided.ctas.front().size(), tapped.ctas.front().size()) << name;
     for (std::size_t i = 0; i < elided.ctas.front().size(); ++i) {
       EXPECT_EQ(elided.ctas.front()[i].cta, tapped.ctas.front()[i].cta) << name;

@@ -75,6 +75,9 @@ class SmHarness {
   SubPartition& partition(std::size_t index = 0) {
     return *gpu_.sms().front()->sub_partitions[index];
   }
+  std::int64_t partitions() const {
+    return static_cast<std::int64_t>(gpu_.sms().front()->sub_partitions.size());
+  }
   TensorCore& core() { return partition().tensor_core; }
 
  private:

@@ -404,22 +404,10 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find("2:4") != std::string::npos, name == "2:4") << outcome.out;
     for (const std::string& part : {"4096 x 4096 x 4096                        " + name,
-                                    "; " + name + " gains", name + " saves"}) {
+                                    "  " + name + " gains", name + " saves"}) {
       EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
     }
   }
-}
-
-// 4.2 times is enough for 1.95x, which counts as 2x, and 6 times for 2.00x.
-TEST_F(DesignSpace, TwoTimesIsNotSaidToNeedMuchFasterRatesThanItDoes) {
-  const ProgramOutcome outcome =
-      run("gemm 5120 257 3456 --arch b200 --dtype bf16 --check none --explain --format json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json sparse = json::parse(outcome.out)["operations"][0]["sparse"];
-  const json& needed = sparse["needed_for_two"];
-  ASSERT_TRUE(needed.is_object()) << sparse.dump();
-  EXPECT_GE(needed["speedup"], 1.95) << needed.dump();
-  EXPECT_LE(needed["times_as_fast"]["l2"], 1.2 * 6) << needed.dump();
 }
 
 }  // namespace

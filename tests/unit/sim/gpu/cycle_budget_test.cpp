@@ -42,7 +42,6 @@ TEST_F(CycleBudgetOf, OperandFetchIsWhatItsPortsAddToTheProducts) {
   const CycleBudget cycles = budget(kernel_with({GemmShape{128, 128, 32}, 3, 1}), {});
   EXPECT_DOUBLE_EQ(cycles.tensor, 2 * kMacsOfCta / 1024);
   EXPECT_DOUBLE_EQ(cycles.operand_fetch, cycles.tensor);
-  EXPECT_EQ(cycles.feed, OperandFeed::kSelector);
 }
 
 TEST_F(CycleBudgetOf, ThePortOfAnSmIsTheLargerOfWhatItReadsAndWrites) {

@@ -108,6 +108,27 @@ TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
   EXPECT_LT(us[0], 1.05 * us[1]);
 }
 
+TEST(GemmSimulator, StallsOfSampledSmsAndExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
+  for (const auto& [name, sparse] :
+       {std::pair{"a100-sxm4-80gb", false}, {"a100-sxm4-80gb", true}, {"h100-sxm5-80gb", true}}) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    const GemmProblem problem{{4096, 2048, 4096}, 1, DataType::kF16, sparse};
+    const auto stalls = [&](SimulatedSms sms, bool extrapolate) {
+      return in_child<double>(kStallReasons, [&] {
+        const GemmRun run = GemmSimulator(gpu, {sms, extrapolate, {}}).run(problem, {}, nullptr);
+        EXPECT_NEAR(run.stalls->total(), 1, 1e-12);
+        return std::vector<double>(run.stalls->of.begin(), run.stalls->of.end());
+      });
+    };
+    const std::vector<double> whole = stalls(SimulatedSms::kAll, false);
+    const std::vector<double> sampled = stalls(SimulatedSms::kSampled, true);
+    for (std::size_t i = 0; i < kStallReasons; ++i) {
+      EXPECT_NEAR(sampled[i], whole[i], 0.06)
+          << name << (sparse ? " sparse " : " dense ") << kStallNames[i].json;
+    }
+  }
+}
+
 TEST(GemmSimulator, TwiceTheDramIsNotSlowerAtTheSustainedClock) {
   const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
   GpuSpec doubled = shipped;

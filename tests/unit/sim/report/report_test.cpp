@@ -297,12 +297,27 @@ TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
   EXPECT_EQ(dense["energy_events"],
             (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
   EXPECT_EQ(dense["core_v"], 0.8);
-  EXPECT_EQ(keys(dense["share_of_time"]),
-            (std::set<std::string>{"tensor", "tail", "operand_fetch", "smem", "sm_port", "l2",
-                                   "hbm", "wait", "calibration", "launch"}))
-      << "the columns of the text report";
+  EXPECT_EQ(dense["explanation"]["bound_by"], "tensor");
+  EXPECT_EQ(dense["explanation"]["what_if"][0],
+            (nlohmann::json{{"resource", "tensor"}, {"times", 2}, {"speedup", 1.5}}));
+  EXPECT_FALSE(dense["explanation"].contains("stalls")) << "nothing was simulated";
   EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"),
             std::string::npos);
+}
+
+TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
+  RunResult result = synthetic_result();
+  StallShares& stalls = result.operations[0].sparse->stalls.emplace();
+  stalls[StallReason::kMma] = 0.75;
+  stalls[StallReason::kL2] = 0.25;
+  auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_FALSE(json["operations"][0]["sparse"].contains("explanation"));
+  result.explained = true;
+  json = nlohmann::json::parse(json_report(result));
+  const auto& rows = json["operations"][0]["sparse"]["explanation"]["stalls"];
+  ASSERT_EQ(rows.size(), kStallReasons);
+  EXPECT_EQ(rows[0], (nlohmann::json{{"reason", "mma"}, {"percent", 75}}));
+  EXPECT_EQ(rows[6], (nlohmann::json{{"reason", "l2"}, {"percent", 25}}));
 }
 
 TEST(JsonReport, KeepsTheFigures) {

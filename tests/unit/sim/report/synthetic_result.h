@@ -24,9 +24,8 @@ inline RunResult synthetic_result() {
   dense.utilization = 0.6193;
   dense.padding = 0.03125;
   dense.clock_scaling.boost_clock_mhz = 1410;
-  dense.form.tensor_us = 90;
-  dense.form.dram_us = 30;
-  dense.form.fill_us = 5;
+  dense.what_if.emplace().speedup.fill(1);
+  dense.what_if->speedup[0] = 1.5;
   CheckResult check;
   check.mode = "eigen";
   check.elements = 3072;
@@ -37,6 +36,7 @@ inline RunResult synthetic_result() {
 
   VariantResult sparse = dense;
   sparse.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, true);
+  sparse.what_if->speedup[0] = 1;
   sparse.cycles = 70500;
   sparse.time_us = 50;
   sparse.tflops = 386.547;

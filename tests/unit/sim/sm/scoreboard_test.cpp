@@ -61,7 +61,7 @@ TEST(Scoreboard, HoldsAReadBackUntilTheWriteIsDone) {
   EXPECT_FALSE(board.can_issue(4));
   EXPECT_FALSE(board.can_issue(5));
   EXPECT_TRUE(board.can_issue(6));
-  board.scoreboard.written(board[0]);
+  board.scoreboard.written(board[0], 0);
   EXPECT_TRUE(board.can_issue(1));
 }
 
@@ -71,10 +71,10 @@ TEST(Scoreboard, HoldsAWriteBackUntilTheReadsBeforeItAreDone) {
   board.scoreboard.issue(board[0]);
   board.scoreboard.issue(board[1]);
   EXPECT_FALSE(board.can_issue(2));
-  board.scoreboard.sources_read(board[0]);
+  board.scoreboard.sources_read(board[0], 0);
   EXPECT_FALSE(board.can_issue(2)) << "the second instruction still reads it";
   EXPECT_TRUE(board.can_issue(3));
-  board.scoreboard.sources_read(board[1]);
+  board.scoreboard.sources_read(board[1], 0);
   EXPECT_TRUE(board.can_issue(2));
 }
 
@@ -83,7 +83,7 @@ TEST(Scoreboard, HoldsAWriteBackUntilTheWriteBeforeItIsDone) {
   board.scoreboard.issue(board[0]);
   EXPECT_FALSE(board.can_issue(1));
   EXPECT_TRUE(board.can_issue(2));
-  board.scoreboard.written(board[0]);
+  board.scoreboard.written(board[0], 0);
   EXPECT_TRUE(board.can_issue(1));
 }
 
@@ -112,13 +112,13 @@ TEST(Scoreboard, IsIdleWhenEveryResultHasArrived) {
   EXPECT_EQ(board.scoreboard.idle_at(), 0);
   board.scoreboard.issue(board[0]);
   EXPECT_EQ(board.scoreboard.idle_at(), Scoreboard::kUnknown);
-  board.scoreboard.written(board[0]);
+  board.scoreboard.written(board[0], 0);
   EXPECT_EQ(board.scoreboard.idle_at(), 0);
 }
 
 TEST(Scoreboard, RefusesAReadThatNobodyWaitsForAndAProgramThatIsNotPrepared) {
   Board board({mma({0, 4}, {8, 4}, {16, 2})});
-  EXPECT_THROW(board.scoreboard.sources_read(board[0]), InternalError);
+  EXPECT_THROW(board.scoreboard.sources_read(board[0], 0), InternalError);
   EXPECT_THROW(Scoreboard(WarpProgram{}), InternalError);
 }
 

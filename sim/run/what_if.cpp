@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/what_if.h"
+
+#include "sim/gpu/analytic_gemm.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sptc::sim {
+namespace {
+
+void double_tensor_core(SmSpec& sm) {
+  TensorCoreSpec& core = sm.tensor_core;
+  for (int* const rate : {&core.dot_units, &core.f32_dot_units, &core.f64_multipliers}) {
+    *rate *= 2;
+  }
+  for (double* const rate :
+       {&core.operand_a_port_bytes_per_cycle, &core.operand_b_port_bytes_per_cycle,
+        &core.accumulator_port_bytes_per_cycle, &core.metadata_port_bytes_per_cycle,
+        &core.register_bank_bytes_per_cycle, &core.selector_bytes_per_cycle}) {
+    *rate *= 2;
+  }
+  for (int* const interval : {&sm.wgmma_interval_cycles, &sm.tcgen05_interval_cycles}) {
+    *interval = (*interval + 1) / 2;
+  }
+}
+
+GpuSpec with_twice(Resource resource, GpuSpec gpu) {
+  switch (resource) {
+    case Resource::kTensor:
+      double_tensor_core(gpu.sm);
+      break;
+    case Resource::kSharedMemory:
+      gpu.sm.shared_memory_banks *= 2;
+      break;
+    case Resource::kSmPort:
+      gpu.memory.sm_port_bytes_per_cycle *= 2;
+      break;
+    case Resource::kL2:
+      gpu.memory.l2_bytes_per_cycle *= 2;
+      break;
+    case Resource::kDram:
+      gpu.memory.dram_gb_per_s *= 2;
+      break;
+    case Resource::kLatency:
+      for (int* const latency :
+           {&gpu.memory.l2_near_latency_cycles, &gpu.memory.l2_far_latency_cycles,
+            &gpu.memory.dram_access_latency_cycles, &gpu.sm.shared_memory_latency_cycles,
+            &gpu.sm.barrier_latency_cycles}) {
+        *latency = (*latency + 1) / 2;
+      }
+      break;
+    case Resource::kLaunch:
+      gpu.kernels.launch_us /= 2;
+      gpu.kernels.reduction_launch_us /= 2;
+      break;
+    case Resource::kSms:
+      gpu.sms *= 2;
+      break;
+    case Resource::kClock:
+      break;  // what is asked for
+  }
+  return gpu;
+}
+
+KernelOverrides named(const KernelResult& kernel) {
+  const mma::MmaFamily family = kernel.instruction.family;
+  return {kernel.cta_tile, kernel.stages,
+          kernel.split_k,  kernel.stream_k ? Decomposition::kStreamK : Decomposition::kDataParallel,
+          false,           family == mma::MmaFamily::kTcgen05 ? kernel.cluster_ctas : 1,
+          family};
+}
+
+}  // namespace
+
+Resource WhatIf::bound_by() const {
+  const auto most = std::max_element(speedup.begin(), speedup.begin() + kSingleResources);
+  return static_cast<Resource>(std::distance(speedup.begin(), most));
+}
+
+WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double clock_mhz,
+               const GpuSpec& gpu) {
+  const auto time_us = [&](const GpuSpec& spec, double mhz) {
+    const GemmRun run = analytic_gemm(problem, named(kernel), spec, ClockPolicy::fixed(mhz));
+    return static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
+  };
+  const double now_us = time_us(gpu, clock_mhz);
+  WhatIf result;
+  for (std::size_t i = 0; i < kResources; ++i) {
+    const auto resource = static_cast<Resource>(i);
+    const double mhz = resource == Resource::kClock ? 2 * clock_mhz : clock_mhz;
+    result.speedup[i] = now_us / time_us(with_twice(resource, gpu), mhz);
+  }
+  return result;
+}
+
+}  // namespace sptc::sim

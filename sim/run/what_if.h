@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/gemm/gemm_problem.h"
+#include "sim/gemm/kernel_result.h"
+#include "sim/gpu/gpu_spec.h"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// What may be twice as fast, or there twice.
+enum class Resource {
+  kTensor,        ///< tensor cores and what feeds them operands
+  kSharedMemory,  ///< its banks
+  kSmPort,        ///< bandwidth between each SM and the L2
+  kL2,            ///< bandwidth
+  kDram,          ///< bandwidth
+  kLatency,       ///< of the memory, of shared memory and of barriers
+  kLaunch,        ///< what it takes beside the SMs
+  kSms,           ///< their number
+  kClock,         ///< of the SMs, the L2 and its ports
+};
+inline constexpr std::size_t kResources = 9;
+/// Of those, the first: what `bound_by` may name. SMs and clock are several of them at once.
+inline constexpr std::size_t kSingleResources = 7;
+
+/// As reports and a column name it, and what is done to it.
+struct ResourceName {
+  std::string_view report, column, change;
+};
+inline constexpr std::array<ResourceName, kResources> kResourceNames{
+    {{"tensor", "tensor", "twice the tensor rate"},
+     {"smem", "smem", "twice the shared memory rate"},
+     {"sm_port", "SM port", "twice the rate of the SMs' ports"},
+     {"l2", "L2", "twice the L2 rate"},
+     {"hbm", "DRAM", "twice the DRAM rate"},
+     {"latency", "latency", "half the latencies of memory and barriers"},
+     {"launch", "launch", "half the time of a launch"},
+     {"sms", "SMs", "twice the SMs"},
+     {"clock", "clock", "twice the clock"}}};
+inline const ResourceName& name_of(Resource resource) {
+  return kResourceNames[static_cast<std::size_t>(resource)];
+}
+
+/// Speed-up of a launch by resource.
+struct WhatIf {
+  std::array<double, kResources> speedup{};
+
+  double operator[](Resource resource) const { return speedup[static_cast<std::size_t>(resource)]; }
+  /// The single resource that gains most where it is twice as fast.
+  Resource bound_by() const;
+};
+
+/// What a launch of `problem` with `kernel` gains on a `gpu` with twice of each resource: in closed
+/// form, with the same kernel at the same clock.
+WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double clock_mhz,
+               const GpuSpec& gpu);
+
+}  // namespace sptc::sim

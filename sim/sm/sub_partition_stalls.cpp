@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sm/sub_partition.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sptc::sim {
+
+void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  if (!warp.cursor.in_main_loop()) {
+    stalls.wait(cycle, StallReason::kEnds);
+    return;
+  }
+  const auto until = [&](std::int64_t end, StallReason reason) {
+    stalls.wait(std::min(cycle, end), reason);
+  };
+  switch (instruction.opcode) {
+    case Opcode::kMma:
+      count_stall_of_mma(warp, cycle);
+      break;
+    case Opcode::kWaitTile:
+      until(warp.came,
+            warp.cursor.iteration() == 0 ? StallReason::kEnds : waited_for(warp.waited_for));
+      break;
+    case Opcode::kWaitCopies:
+    case Opcode::kStoreShared:
+      until(warp.came, waited_for(warp.waited_for));
+      break;
+    case Opcode::kWgmmaWait:
+      until(warp.came, StallReason::kMmaLatency);
+      break;
+    case Opcode::kLoadGlobal:  // to registers that are still to be stored
+      until(warp.scoreboard.ready_at(instruction), StallReason::kSharedMemory);
+      break;
+    default:  // to registers that matrix instructions still have to read
+      until(warp.scoreboard.ready_at(instruction), StallReason::kOperandFetch);
+      break;
+  }
+  stalls.wait(cycle, StallReason::kIssue);
+}
+
+void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle) {
+  const WarpInstruction& instruction = warp.cursor.instruction();
+  const Scoreboard& registers = warp.scoreboard;
+  const auto until = [&](std::int64_t end, StallReason reason) {
+    stalls.wait(std::min(cycle, end), reason);
+  };
+  // Of the two places behind the scheduler, those that are taken were free later.
+  const std::int64_t credit_at =
+      operands_read_at_[static_cast<std::size_t>(kDispatchQueue - dispatch_credits_)];
+  // Each of these may be the last: what ends first is counted first.
+  std::array<std::pair<std::int64_t, StallReason>, 4> waits{
+      {{std::max({registers.written_at(instruction.a), registers.written_at(instruction.b),
+                  registers.written_at(instruction.metadata)}),
+        StallReason::kSharedMemory},
+       {registers.written_at(instruction.c), StallReason::kMmaLatency},
+       {credit_at, StallReason::kOperandFetch},
+       {warp.next_mma - core_.same_warp_gap_cycles, StallReason::kOperandFetch}}};
+  std::sort(waits.begin(), waits.end());
+  for (const auto& [end, reason] : waits) {
+    until(end, reason);
+  }
+  until(warp.next_mma, StallReason::kMmaLatency);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/what_if.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gpu/analytic_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+constexpr double kMhz = 1200;
+
+double time_us(const GemmProblem& problem, const GpuSpec& gpu, double mhz) {
+  const GemmRun run =
+      analytic_gemm(problem, {GemmShape{128, 128, 32}, 4, 1}, gpu, ClockPolicy::fixed(mhz));
+  return static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
+}
+
+TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const GemmProblem problem{{2048, 2048, 1024}, 1, DataType::kF16, false};
+  const GemmRun run =
+      analytic_gemm(problem, {GemmShape{128, 128, 32}, 4, 1}, gpu, ClockPolicy::fixed(kMhz));
+  const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
+  const double now_us = time_us(problem, gpu, kMhz);
+  GpuSpec twice = gpu;
+  twice.memory.dram_gb_per_s *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kDram], now_us / time_us(problem, twice, kMhz));
+  twice = gpu;
+  twice.sm.tensor_core.dot_units *= 2;
+  twice.sm.tensor_core.f32_dot_units *= 2;
+  twice.sm.tensor_core.selector_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.operand_a_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.operand_b_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.accumulator_port_bytes_per_cycle *= 2;
+  twice.sm.tensor_core.register_bank_bytes_per_cycle *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kTensor], now_us / time_us(problem, twice, kMhz));
+  twice = gpu;
+  twice.sms *= 2;
+  EXPECT_DOUBLE_EQ(gains[Resource::kSms], now_us / time_us(problem, twice, kMhz));
+  EXPECT_DOUBLE_EQ(gains[Resource::kClock], now_us / time_us(problem, gpu, 2 * kMhz));
+  EXPECT_GT(gains[Resource::kTensor], 1.3);
+  EXPECT_GT(gains[Resource::kLaunch], 1);
+}
+
+TEST(WhatIf, NamesTheResourceThatGainsMost) {
+  struct Case {
+    GemmShape shape;
+    bool sparse;
+    std::string bound_by;
+  };
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  for (const Case& c : {Case{{8192, 8192, 8192}, false, "tensor"},
+                        {{8192, 1, 8192}, true, "hbm"},
+                        {{64, 64, 64}, false, "latency"}}) {
+    const GemmProblem problem{c.shape, 1, DataType::kF16, c.sparse};
+    const GemmRun run = analytic_gemm(problem, {}, gpu, {});
+    const WhatIf gains = what_if(problem, run.kernel, run.clock_mhz, gpu);
+    EXPECT_EQ(name_of(gains.bound_by()).report, c.bound_by);
+  }
+  WhatIf clock;
+  clock.speedup.fill(1);
+  clock.speedup.back() = 1.9;
+  clock.speedup[3] = 1.1;
+  EXPECT_EQ(clock.bound_by(), Resource::kL2) << "SMs and clock are several resources at once";
+}
+
+TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTime) {
+  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu.kernels.launch_us = 10;
+  const GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, false};
+  const GemmRun run = analytic_gemm(problem, {}, gpu, {});
+  EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by(), Resource::kLaunch);
+}
+
+}  // namespace
+}  // namespace sptc::sim
