@@ -82,7 +82,7 @@ WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double cl
                const GpuSpec& gpu) {
   const auto time_us = [&](const GpuSpec& spec, double mhz) {
     const GemmRun run = analytic_gemm(problem, named(kernel), spec, ClockPolicy::fixed(mhz));
-    return static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
+    return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
   };
   const double now_us = time_us(gpu, clock_mhz);
   WhatIf result;
