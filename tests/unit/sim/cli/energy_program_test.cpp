@@ -7,13 +7,23 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace {
 
 using Outcome = sptc::ProgramOutcome;
 
-class EnergyProgram : public sptc::ProgramFixture {};
+class EnergyProgram : public sptc::ProgramFixture {
+ protected:
+  /// A file that is derived from no board, so that no board's energies are its own.
+  std::string board_without_energies() const {
+    nlohmann::json board = nlohmann::json::parse(std::ifstream(SPTC_SOURCE_DIR "/configs/t4.json"));
+    board["name"] = "mine";
+    std::ofstream(path("mine.json")) << board;
+    return path("mine.json");
+  }
+};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
@@ -22,6 +32,26 @@ TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy show a100-sxm4-80gb-mig-2g.20gb", "2/7 of the whole card");
   expect_output("energy show a100-sxm4-80gb", "/events/hbm_pj_per_byte");
   expect_output("energy area a100-sxm4-80gb", "sparsity adds");
+}
+
+TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
+  std::istringstream names(run("arch list").out);
+  int boards = 0;
+  for (std::string name; std::getline(names, name); ++boards) {
+    const Outcome outcome =
+        run("gemm 4096 4096 4096 --variants dense --check none --quiet "
+            "--fidelity analytic --format json --clock limited --arch " +
+            name);
+    ASSERT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+    const auto report = nlohmann::json::parse(outcome.out);
+    const auto& dense = report["operations"][0]["dense"];
+    const std::string clock = report["options"]["clock"];  // "limited by 70 W, at most boost"
+    ASSERT_TRUE(clock.starts_with("limited by ")) << name << ": " << clock;
+    const double watts = dense["power_w"];
+    EXPECT_GT(watts, 0) << name;
+    EXPECT_LE(watts, std::stod(clock.substr(std::string("limited by ").size())) * 1.0001) << name;
+  }
+  EXPECT_EQ(boards, 25);
 }
 
 TEST_F(EnergyProgram, RunsTheDesignsOfSparseloop) {
@@ -185,14 +215,15 @@ TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   expect_refused(gemm + "--board-idle 0", "--board-idle must be");
   expect_refused(gemm + "--board-idle 5", "cannot take 5 W at rest: 32.3 W flow outside its SMs");
   expect_refused(gemm + "--energy nothing", "unknown energy file 'nothing'");
-  expect_refused(gemm + "--arch t4 --clock limited", "needs an energy file");
+  expect_refused(gemm + "--arch " + board_without_energies() + " --clock limited",
+                 "needs an energy file, and 'mine' has none");
   expect_refused(gemm + "--clock limit", "limited");
 }
 
 TEST_F(EnergyProgram, RefusesBadInputWithOneSentence) {
   expect_refused("energy", "a command is missing");
-  expect_refused("energy show a100-sxm4", "nearest valid: 'a100-sxm4-80gb'");
-  expect_refused("energy area t4", "unknown energy file 't4'");
+  expect_refused("energy show a100-sxm4-8", "nearest valid: 'a100-sxm4-80gb'");
+  expect_refused("energy area " + board_without_energies(), "unknown energy file 'mine'");
   expect_refused("energy design 1 1 0", "K must be");
   expect_refused("energy design 1 1 1 --pattern 2of4", "--pattern must be N:M");
   expect_refused("energy design 1 1 1 --pattern 4:2", "4:2");
