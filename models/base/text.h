@@ -17,4 +17,7 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
                          std::string_view meant = {});
 
+/// `name` for comparisons: lower case, without blanks, hyphens and underscores.
+std::string plain_name(std::string_view name);
+
 }  // namespace sptc

@@ -41,17 +41,6 @@ constexpr std::array<Target, kTargets.size()> kTargetList = [] {
   return list;
 }();
 
-/// Lower case; blanks, hyphens and underscores gone.
-std::string plain(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    if (c != ' ' && c != '-' && c != '_') {
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return result;
-}
-
 std::vector<std::string_view> names_of(const Target& target) {
   std::vector<std::string_view> names{target.name, target.architecture};
   std::string_view rest = target.gpus;
@@ -242,23 +231,55 @@ std::span<const Target> targets() {
   return kTargetList;
 }
 
-const Target& find_target(std::string_view name) {
-  std::string wanted = plain(name);
+const Target* lookup_target(std::string_view name) {
+  std::string wanted = plain_name(name);
   if (wanted.starts_with("sm") && wanted.ends_with("a")) {
     wanted.pop_back();  // sm_90a: the features of one architecture only
   }
-  std::vector<std::string_view> allowed;
   for (const Target& target : targets()) {
     for (const std::string_view candidate : names_of(target)) {
-      if (plain(candidate) == wanted) {
-        return target;
-      }
-      if (std::find(allowed.begin(), allowed.end(), candidate) == allowed.end()) {
-        allowed.push_back(candidate);
+      if (plain_name(candidate) == wanted) {
+        return &target;
       }
     }
   }
-  throw InputError("unknown architecture " + unknown_name(name, allowed));
+  return nullptr;
+}
+
+std::vector<std::string_view> target_names() {
+  std::vector<std::string_view> names;
+  for (const Target& target : targets()) {
+    for (const std::string_view candidate : names_of(target)) {
+      if (std::find(names.begin(), names.end(), candidate) == names.end()) {
+        names.push_back(candidate);
+      }
+    }
+  }
+  return names;
+}
+
+const Target& find_target(std::string_view name) {
+  if (const Target* target = lookup_target(name)) {
+    return *target;
+  }
+  throw InputError("unknown architecture " + unknown_name(name, target_names()));
+}
+
+const Target& target_of_gpu(std::string_view gpu, std::string_view architecture) {
+  const Target* found = &find_target(architecture);
+  const std::string wanted = plain_name(gpu);
+  std::size_t longest = 0;
+  for (const Target& target : targets()) {
+    for (const std::string_view candidate : names_of(target)) {
+      const std::string family = plain_name(candidate);
+      if (target.architecture == architecture && family.size() > longest &&
+          wanted.starts_with(family)) {
+        longest = family.size();
+        found = &target;
+      }
+    }
+  }
+  return *found;
 }
 
 std::vector<CatalogueEntry> instructions(const Target& target) {

@@ -24,6 +24,16 @@ std::span<const Target> targets();
 /// Blackwell". Throws InputError with the nearest name.
 const Target& find_target(std::string_view name);
 
+/// The same, or null where there is none.
+const Target* lookup_target(std::string_view name);
+
+/// The words that find_target() knows, as their vendor spells them.
+std::vector<std::string_view> target_names();
+
+/// The target of a GPU whose arithmetic is that of `architecture`: the one that lists the longest
+/// beginning of its name ("RTX 30" for an rtx3090), else the first.
+const Target& target_of_gpu(std::string_view gpu, std::string_view architecture);
+
 /// One instruction on one target.
 struct CatalogueEntry {
   MmaInstruction instruction;  ///< of the smallest n

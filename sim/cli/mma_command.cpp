@@ -6,6 +6,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/config/board_names.h"
 #include "sim/config/text_file.h"
 #include "sim/verify/bit_array.h"
 #include "sim/verify/diagnosis.h"
@@ -72,7 +73,7 @@ std::string list_of(const mma::Target& target) {
 int list(const Arguments& arguments) {
   std::string text;
   if (!arguments.arch.empty()) {
-    text = list_of(mma::find_target(arguments.arch));
+    text = list_of(target_of(arguments.arch));
   } else {
     for (const mma::Target& target : mma::targets()) {
       text += list_of(target);
@@ -172,7 +173,7 @@ int execute_one(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.expect.empty()) {
     throw InputError("mma: --out or --expect is needed, else nothing is seen of the result");
   }
-  const mma::Target& target = mma::find_target(arguments.arch);
+  const mma::Target& target = target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   const mma::StepRules rules = mma::with_profile(
       mma::instruction_rules(target, instruction, parse_grouping(arguments.grouping)),
@@ -247,7 +248,10 @@ void add_mma_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "mma", "execute one matrix instruction bit for bit, list them, or identify one");
-  command->add_option("--arch", arguments->arch, "sm_80, ampere, A100, ...")->type_name("NAME");
+  command
+      ->add_option("--arch", arguments->arch,
+                   "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file")
+      ->type_name("NAME");
   command
       ->add_option("--instruction", arguments->instruction,
                    "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32")

@@ -6,6 +6,7 @@
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture_fields.h"
+#include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/evidence.h"
 #include "sim/config/json_reader.h"
@@ -409,7 +410,7 @@ Architecture load_architecture(const std::string& name_or_path) {
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {
   const std::filesystem::path directory = config_directory();
-  return named_path(name_or_path, "architecture", {directory, directory / "mig"});
+  return named_path(board_name(name_or_path), "architecture", {directory, directory / "mig"});
 }
 
 std::vector<std::string> architecture_names() {

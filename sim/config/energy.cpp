@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
+#include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/evidence.h"
@@ -306,7 +307,8 @@ std::filesystem::path energy_directory() {
 
 /// Where energy files of a name stand.
 std::filesystem::path energy_path(const std::string& name_or_path) {
-  return named_path(name_or_path, "energy file", {energy_directory(), energy_directory() / "mig"});
+  return named_path(board_name(name_or_path), "energy file",
+                    {energy_directory(), energy_directory() / "mig"});
 }
 
 LoadedEnergy to_energy(json document, const std::string& file) {

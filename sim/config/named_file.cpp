@@ -54,9 +54,9 @@ nlohmann::json read_named_file(const std::string& name_or_path, const std::files
   constexpr std::uint64_t kMaxFileBytes = 1 << 20;
   nlohmann::json document = parse_json(read_text_file(path, kMaxFileBytes), path.string());
   if (document.is_object() && document.contains("name") && !is_path(name_or_path) &&
-      document["name"] != name_or_path) {
+      document["name"] != path.stem().string()) {
     (JsonPlace{path.string(), ""} / "name")
-        .fail(fmt::format("must be '{}', as the file is called, not {}", printable(name_or_path),
+        .fail(fmt::format("must be '{}', as the file is called, not {}", path.stem().string(),
                           describe(document["name"])));
   }
   return document;

@@ -23,7 +23,7 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
                                  const std::vector<std::filesystem::path>& directories);
 
 /// The document in the file `path`, at most 1 MiB, which `name_or_path` means. Where that is a
-/// name, the document's "name" must be the same, for results, energies and libraries go by it.
+/// name, the document must be called as the file is, for results, energies and libraries go by it.
 /// Throws InputError.
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path);
 

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
 #include "sim/config/architecture.h"
+#include "sim/config/board_names.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -287,29 +287,28 @@ std::string architecture_of(const Capture& capture) {
   if (!capture.architecture.empty()) {
     return capture.architecture;
   }
-  // "NVIDIA A100-SXM4-80GB" -> "a100-sxm4-80gb"
-  std::string card;
-  for (const char c : capture.gpu) {
-    card += c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  for (const std::string_view maker : {"nvidia-", "geforce-", "tesla-"}) {
-    if (card.starts_with(maker)) {
-      card.erase(0, maker.size());
-    }
-  }
   const std::vector<std::string> names = architecture_names();
-  if (std::find(names.begin(), names.end(), card) != names.end()) {
-    return card;
+  const auto is = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end() &&
+           (!capture.sm_count || load_architecture(name).gpu.sms == *capture.sm_count);
+  };
+  if (const std::string board = board_name(capture.gpu); is(board)) {
+    return board;
   }
-  // "h100-80gb-hbm3" is an H100; which, its SMs say.
-  const std::string family = card.substr(0, card.find('-'));
-  for (const std::string& name : names) {
-    if (name.substr(0, name.find('-')) == family && capture.sm_count &&
-        load_architecture(name).gpu.sms == *capture.sm_count) {
-      return name;
-    }
+  if (!capture.sm_count) {
+    return "";
   }
-  return "";
+  // "NVIDIA A100-SXM-64GB" is an A100; which, its SMs say, the board that is called so first.
+  const std::string card = capture.gpu.substr(capture.gpu.find(' ') + 1);
+  const std::string word = card.substr(0, card.find_first_of(" -"));
+  if (const std::string board = board_name(word); is(board)) {
+    return board;
+  }
+  const std::string family = plain_name(word);
+  const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name.substr(0, name.find('-')) == family && is(name);
+  });
+  return found == names.end() ? "" : *found;
 }
 
 }  // namespace sptc::sim

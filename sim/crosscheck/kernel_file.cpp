@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/pattern.h"
+#include "sim/config/board_names.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 #include "sim/trace/tensor_file.h"
@@ -100,10 +101,8 @@ class KernelReader {
     }
     result_.file = object_.place().file;
     result_.name = object_.text_or("name", "kernel");
-    result_.target = object_.has("architecture")
-                         ? at_key(object_, "architecture",
-                                  [](const std::string& text) { return mma::find_target(text); })
-                         : mma::find_target("sm_80");
+    result_.target = object_.has("architecture") ? at_key(object_, "architecture", target_of)
+                                                 : mma::find_target("sm_80");
     read_instruction();
     read_matrices();
     if (object_.has("k_order")) {

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
+#include "sim/config/board_names.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 
@@ -196,7 +197,7 @@ class SetReader {
   /// Integer results are the same everywhere: such sets name no architecture.
   mma::Target target_of(const MmaInstruction& instruction) const {
     if (object_.has("arch")) {
-      return at_key("arch", [](const std::string& name) { return mma::find_target(name); });
+      return at_key("arch", sim::target_of);
     }
     for (const mma::Target& target : mma::targets()) {
       const auto entries = mma::instructions(target);
@@ -231,8 +232,7 @@ class SetReader {
   void read_hardware() {
     set_.family = "hw";
     set_.from_hardware = true;
-    const mma::Target target =
-        at_key("gpu", [](const std::string& name) { return mma::find_target(name); });
+    const mma::Target target = at_key("gpu", sim::target_of);
     const std::size_t k = extent("k");
     const BitArray a = array("A");
     const BitArray b = array("B");

@@ -52,6 +52,14 @@ TEST(Catalogue, FindsTargetsByGpuArchitectureAndFeatureSet) {
   EXPECT_EQ(find_target("RTX-1000 Ada").architecture, "ada");
 }
 
+TEST(Catalogue, FindsTheTargetOfAGpuByTheBeginningOfItsName) {
+  EXPECT_EQ(target_of_gpu("a100-pcie-80gb", "ampere").name, "sm_80");  // not the A10
+  EXPECT_EQ(target_of_gpu("rtx3090", "ampere").name, "sm_86");
+  EXPECT_EQ(target_of_gpu("a40", "ampere").name, "sm_86");
+  EXPECT_EQ(target_of_gpu("my-design", "ampere").name, "sm_80");
+  EXPECT_EQ(target_of_gpu("rtx4090", "hopper").name, "sm_90");
+}
+
 TEST(Catalogue, LetsNRunInTheStepsOfTheInstruction) {
   const Target& hopper = find_target("H100");
   MmaInstruction instruction = parse_instruction("wgmma.m64n248k16.f32.f16.f16");

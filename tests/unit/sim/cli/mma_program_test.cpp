@@ -33,6 +33,14 @@ class MmaProgram : public sptc::ProgramFixture {
 const std::string kAda = "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32";
 const std::string kSparse = "AdaLovelace/mmasp.m16n8k64.f32.e4m3.e4m3.f32";
 
+TEST_F(MmaProgram, TakesBoardsAndTheirAliasesAsArchitectures) {
+  expect_output("mma --list --arch rtx5080", "sm_120 (rtx-blackwell: RTX 50");
+  expect_output("mma --list --arch A100-PCIE", "sm_80 (ampere: A100");
+  expect_output("mma --list --arch a100-sxm4-80gb-mig-2g.20gb", "sm_80 (ampere: A100");
+  expect_output("mma --list --arch RTX3090", "sm_86 (ampere");
+  expect_refused("mma --list --arch a100-sxm4-4", "nearest valid: 'a100-sxm4-40gb'");
+}
+
 TEST_F(MmaProgram, VerifiesADirectoryInBothProfiles) {
   for (const char* profile : {"hardware", "mma-sim"}) {
     const Outcome outcome =

@@ -177,7 +177,7 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
   write("bad.json", "{\"sms\": NaN}");
   EXPECT_EQ(run({"arch", "validate", path("bad.json")}).exit_code, 2);
-  expect_refused({"arch", "show", "a100"}, "'a100-sxm4-80gb'");
+  expect_refused({"arch", "show", "a100-sxm4-8"}, "'a100-sxm4-80gb'");
   expect_refused({"arch", "show", "a100-sxm4-80gb", "--format", "jsn"}, "'json'");
   // Also what the file leaves out.
   const auto shown = nlohmann::json::parse(run({"arch", "show", "a40", "--format", "json"}).out);
@@ -189,6 +189,30 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   ASSERT_NE(barrier, shown["parameters"].end());
   EXPECT_EQ((*barrier)["value"], 4);
   EXPECT_EQ((*barrier)["evidence"], "assumed");
+}
+
+TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
+  EXPECT_TRUE(run({"arch", "show", "A100"}).out.starts_with("a100-sxm4-80gb: 108 SMs"));
+  EXPECT_TRUE(run({"energy", "show", "h100"}).out.starts_with("h100-sxm5-80gb: "));
+  write("w.csv", "name,m,n,k\na,64,64,64\n");
+  write("m.csv", "m,n,k,time_us_median\n512,512,512,9\n");
+  const auto board_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--fidelity", "analytic", "--format", "json"});
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["arch"].get<std::string>();
+  };
+  EXPECT_EQ(board_of({"gemm", "64", "64", "64", "--arch", "A100-PCIE"}), "a100-pcie-80gb");
+  EXPECT_EQ(board_of({"run", path("w.csv"), "--arch", "L40s"}), "l40s");
+  EXPECT_EQ(board_of({"validate", path("m.csv"), "--arch", "H200"}), "h200-sxm");
+  EXPECT_EQ(run({"microbench", "--arch", "A30"}).exit_code, 0);
+  write("s.json", R"({"schema": "sptcsim-sweep/0.1", "name": "s", "arch": ["T4", "V100"],
+                      "options": {"fidelity": "analytic", "check": "none"},
+                      "workloads": [{"name": "g", "m": 64, "n": 64, "k": 64}]})");
+  const std::string table = path("s.sqlite");
+  EXPECT_EQ(run({"sweep", path("s.json"), "--db", table, "--quiet"}).exit_code, 0);
+  EXPECT_NE(run({"sweep", "report", table, "--format", "csv"}).out.find("v100-sxm2-16gb"),
+            std::string::npos);
 }
 
 TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
@@ -254,7 +278,8 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--format", "jsn"}, "'json'");
   expect_refused({"gemm", "1", "1", "1", "--sms", "al"}, "'all'");
   expect_refused({"gemm", "1", "1", "1", "--arch", "a100-sxm4-80g"}, "'a100-sxm4-80gb'");
-  expect_refused({"gemm", "1", "1", "1", "--arch", "A100"}, "nearest valid: 'a100-sxm4-80gb'");
+  expect_refused({"gemm", "1", "1", "1", "--arch", "A100-SXM4-8"},
+                 "nearest valid: 'a100-sxm4-80gb'");
   expect_refused({"gemm", "1", "1", "1", "--dtype", "fp8"}, "(that is 'e4m3' or 'e5m2'; allowed");
   expect_refused({"gemm", "1", "1", "1", "--dtype", "e4m3"},
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/catalogue.h"
+
+#include <string>
+
+namespace sptc::sim {
+
+/// The name of architecture_names() that `word` means: that name itself, or an alias of
+/// common/aliases.json ("A100"). A configuration directory of the user's own may add aliases. Case,
+/// blanks, hyphens, underscores and the maker's words in front do not matter: "NVIDIA GeForce RTX
+/// 4090" is the rtx4090. A path, and a word that means no board, come back as they are. Throws
+/// InputError where a file of aliases has a fault.
+std::string board_name(const std::string& word);
+
+/// The target of matrix instructions that `word` means: one of mma::find_target(), or that of an
+/// architecture (a name, an alias or a file). Throws InputError with the nearest name.
+const mma::Target& target_of(const std::string& word);
+
+}  // namespace sptc::sim

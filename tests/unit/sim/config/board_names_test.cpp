@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/board_names.h"
+
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/energy.h"
+#include "sim/config/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+TEST(BoardNames, KnowTheWordsOfVendorsWhateverTheirSpelling) {
+  EXPECT_EQ(board_name("A100"), "a100-sxm4-80gb");
+  EXPECT_EQ(board_name("A100-PCIE"), "a100-pcie-80gb");
+  EXPECT_EQ(board_name("a100 pcie"), "a100-pcie-80gb");
+  EXPECT_EQ(board_name("H100"), "h100-sxm5-80gb");
+  EXPECT_EQ(board_name("H200"), "h200-sxm");
+  EXPECT_EQ(board_name("V100"), "v100-sxm2-16gb");
+  for (const char* const name : {"B200", "L40S", "L4", "A30", "A40", "T4", "RTX4090", "RTX3090"}) {
+    std::string lower(name);
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    EXPECT_EQ(board_name(name), lower);
+  }
+  EXPECT_EQ(board_name("NVIDIA GeForce RTX 4090"), "rtx4090");
+  EXPECT_EQ(board_name("Tesla T4"), "t4");
+  EXPECT_EQ(board_name("NVIDIA A100 80GB PCIe"), "a100-pcie-80gb");
+  EXPECT_EQ(board_name("rtx 3070-ti"), "rtx3070ti");
+}
+
+TEST(BoardNames, LeaveNamesPathsAndUnknownWordsAsTheyAre) {
+  for (const char* const word : {"a40", "./A100.json", "dir/A100", "A10O", ""}) {
+    EXPECT_EQ(board_name(word), word);
+  }
+}
+
+TEST(BoardNames, EachShippedAliasMeansAShippedBoardAndNoOther) {
+  const auto aliases = nlohmann::json::parse(read_text_file(
+      (shipped_config_directory() / "common" / "aliases.json").string(), 1 << 20))["aliases"]
+                           .get<std::map<std::string, std::string>>();
+  const std::vector<std::string> names = architecture_names();
+  for (const auto& [alias, board] : aliases) {
+    EXPECT_NE(std::ranges::find(names, board), names.end()) << alias;
+    EXPECT_EQ(board_name(alias), board);
+    EXPECT_TRUE(std::ranges::none_of(names,
+                                     [&, &word = alias](const std::string& name) {
+                                       return plain_name(name) == plain_name(word);
+                                     }))
+        << alias << " is the name of a board";
+  }
+  EXPECT_GT(aliases.size(), 20u);
+}
+
+TEST(BoardNames, LoadFilesByAlias) {
+  EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
+  EXPECT_EQ(load_energy("H200").config.name, "h200-sxm");
+  const char* const derived =
+      R"({"base": "A30", "name": "d", "sms": {"value": 2, "evidence": "assumed", "source": "x"}})";
+  EXPECT_EQ(parse_architecture(derived, "d.json").bases,
+            (std::vector<std::string>{"a30", "a100-sxm4-80gb"}));
+}
+
+TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "common");
+  std::filesystem::copy_file(std::string(SPTC_SOURCE_DIR) + "/configs/a40.json",
+                             directory.path() / "a40.json");
+  const auto write = [&](const std::string& text) {
+    write_file(directory.path() / "common" / "aliases.json", text);
+  };
+  ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
+  write(R"({"aliases": {"mine": "a40"}})");
+  EXPECT_EQ(load_architecture("Mine").gpu.name, "a40");
+  expect_input_error([] { load_architecture("A100"); },
+                     {"unknown architecture 'a100-sxm4-80gb'", "allowed: a40"});
+  write(R"({"aliases": {"mine": 40}})");
+  expect_input_error([] { board_name("mine"); },
+                     {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
+  write(R"({"alias": {}})");
+  expect_input_error([] { board_name("mine"); }, {"aliases.json", "unknown key 'alias'"});
+  ::unsetenv("SPTCSIM_CONFIG_DIR");
+}
+
+TEST(BoardNames, AreTargetsOfMatrixInstructions) {
+  EXPECT_EQ(target_of("sm_90a").name, "sm_90");
+  EXPECT_EQ(target_of("A100").name, "sm_80");
+  EXPECT_EQ(target_of("a100-pcie-40gb").name, "sm_80");
+  EXPECT_EQ(target_of("a100-sxm4-80gb-mig-1g.10gb").name, "sm_80");
+  EXPECT_EQ(target_of("RTX3090").name, "sm_86");
+  EXPECT_EQ(target_of("rtx2080ti").name, "sm_75");
+  EXPECT_EQ(target_of("H100-PCIE").name, "sm_90");
+  EXPECT_EQ(target_of("h800").name, "sm_90");
+  EXPECT_EQ(target_of("rtx5080").name, "sm_120");
+  EXPECT_EQ(target_of("rtx5080").architecture, "rtx-blackwell");
+  EXPECT_EQ(target_of(std::string(SPTC_SOURCE_DIR) + "/configs/v100-sxm2-16gb.json").name, "sm_70");
+  expect_input_error([] { target_of("rtx4091"); },
+                     {"unknown architecture 'rtx4091'", "nearest valid: 'rtx4090'"});
+}
+
+}  // namespace
+}  // namespace sptc::sim
