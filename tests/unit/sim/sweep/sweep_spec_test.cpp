@@ -116,7 +116,7 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"workloads", {{{"m", 0}, {"n", 1}, {"k", 1}}}}}, "/workloads/0/m");
   expect_refused({{"workloads", {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 1}, {"n", 1}, {"k", 1}}}}},
                  "a second workload is called '1x1x1'");
-  expect_refused({{"arch", "a100"}}, "unknown architecture");
+  expect_refused({{"arch", "a101"}}, "unknown architecture");
   expect_refused({{"arch", {"a100-sxm4-80gb", "a100-sxm4-80gb"}}}, "a second architecture");
   expect_refused({{"options", {{"seed", 4}}}}, "'seed' is set under /options too");
   expect_refused({{"options", {{"check", nullptr}}}}, "/options/check");
