@@ -162,7 +162,8 @@ make_bundle() {
   build "$(IFS=';'; echo "${targets[*]}")" "$root/build/hardware-bundle" \
     "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc"
   stage=$(mktemp -d) || exit 2
-  trap 'rm -rf "$stage"' EXIT
+  # shellcheck disable=SC2064 # expanded now: the variable is gone when the script exits
+  trap "rm -rf '$stage'" EXIT
   local to=$stage/sptcsim-hardware
   mkdir -p "$to/bin" "$to/scripts" "$to/tests/hardware" "$to/tests/golden"
   cp "$root/build/hardware-bundle/hardware_capture" "$to/bin/"

@@ -143,7 +143,9 @@ default=$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)
 mkdir -p "$root/tests/hardware" "$root/tests/golden/numerics"
 cp "$data"/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md} "$root/tests/hardware/"
 touch "$root/LICENSE"
-expect 0 "sm_75 80 90a" --bundle "$work/kit.tar.gz" -j 1
+mkdir "$work/temporary"
+TMPDIR=$work/temporary expect 0 "sm_75 80 90a" --bundle "$work/kit.tar.gz" -j 1
+[[ -z $(ls "$work/temporary") ]] || fail "the bundle left its files in the temporary directory" "$work/log"
 grep -q -- "-DSPTC_CUDA_TARGETS=75;80;90a " "$work/cmake.log" || fail "targets of the bundle" "$work/cmake.log"
 tar -C "$work" -xzf "$work/kit.tar.gz"
 rm "$tools/nvcc" "$tools/cmake"
