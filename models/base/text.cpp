@@ -135,12 +135,6 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-std::string plain_name(std::string_view name) {
-  std::string plain = lower_case(name);
-  std::erase_if(plain, [](char c) { return c == ' ' || c == '-' || c == '_'; });
-  return plain;
-}
-
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
                          std::string_view meant) {
   // A hostile file may hold a name of megabytes: quote its beginning only.
