@@ -15,12 +15,12 @@ NETWORKS = {"BERT-Large, sequence 384, batch 8": "bert_large_s384_b8", "ViT-L/16
             "Llama-3-70B prefill, 2048 tokens": "llama3_70b_prefill_b1_s2048",
             "Llama-3-70B decode, batch 16": "llama3_70b_decode_b16_ctx2048", "DLRM-DCNv2, batch 2048": "dlrm_v2_dcn_b2048",
             "ResNeXt-101 32x16d, batch 32": "resnext101_32x16d_b32", "ResNet-50 v1.5, batch 32": "resnet50_v1_5_b32"}
-WORDS = {"tensor": "tensor cores", "smem": "shared memory", "sm_port": "ports of the SMs", "l2": "L2", "hbm": "DRAM"}
+WORDS = {"tensor": "tensor cores", "smem": "shared memory", "sm_port": "ports of the SMs", "l2": "L2", "hbm": "DRAM",
+         "launch": "launch", "latency": "latency"}
 
 
 def simulate(arguments, trace):
-    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--clock",
-               "limited", "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json", "--explain"]
+    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json", "--explain"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
