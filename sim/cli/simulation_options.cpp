@@ -167,7 +167,7 @@ void SimulationOptions::add_extent_of_simulation(CLI::App& command) {
   command
       .add_option(
           "--sms", sms,
-          "all, or two to eight that stand for all (default: all, but sampled in long lists)")
+          "all, or two to eight that stand for all (default: sampled in timing, all in datapath)")
       ->type_name("sampled|all");
   command.add_flag(
       "--no-extrapolate", no_extrapolate,
