@@ -49,7 +49,10 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
          {GemmShape{1024, 64, 8192}, GemmShape{18432, 256, 28672}, GemmShape{8192, 512, 8192}}) {
       const GemmProblem what = problem(shape.m, shape.n, shape.k, sparse);
       const GemmKernel chosen = choose_kernel(what, {}, target, false);
-      EXPECT_GT(chosen.split_k, 1) << shape.m;
+      EXPECT_EQ(chosen.split_k > 1, !sparse) << shape.m;
+      if (sparse) {
+        continue;  // whose kernels the library does not cut
+      }
       for (const int split : {1, 2, 3, 4, 5, 6, 8}) {
         const GemmKernel other =
             choose_kernel(what, {std::nullopt, std::nullopt, split}, target, false);
@@ -394,13 +397,16 @@ TEST(ChooseKernel, GivesALoneCtaOfTensorMemoryTheStagesOfTwo) {
 TEST(ChooseKernel, FindsTheFastestTileAndStagesThatFitAnSmWithLessSharedMemory) {
   for (const char* const name : {"b200", "h100-sxm5-80gb"}) {
     GpuSpec gpu = load_architecture(name).gpu;
-    for (const int bytes : {92160, 75000, 69632, 50176}) {
+    for (const int bytes : {92160, 75000, 69632, 51200}) {
       gpu.sm.max_shared_memory_per_cta = Bytes(bytes);
       const KernelTarget target = gpu.kernel_target();
       for (const bool sparse : {false, true}) {
         const GemmProblem what = problem(4096, 4096, 4096, sparse);
         const double chosen = estimate(choose_kernel(what, {}, target, false), target).time_us(1);
-        for (const TileShape& tile : gpu.kernels.tiles) {
+        for (const TileShape& tile : gpu.kernels.tiles_for(sparse)) {
+          if (tile.bits == 8) {
+            continue;  // of other types
+          }
           for (const int stages : {1, 2, 3, 4}) {
             KernelOverrides named;
             named.stages = stages;
