@@ -61,7 +61,6 @@ TEST(CommonNumbers, FollowFromWhatTheFileSays) {
   const json complete = completed(document);
   EXPECT_EQ(complete["sm"]["tensor_core"]["selector_bytes_per_cycle"]["value"], 64 * 16);
   EXPECT_EQ(complete["sm"]["tensor_core"]["selector_bytes_per_cycle"]["evidence"], "derived");
-  EXPECT_EQ(complete["kernels"]["epilogue_bytes_per_cycle"]["value"], 32);
 }
 
 TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
-#include <limits>
 #include <string>
 
 namespace sptc::sim {
@@ -16,12 +15,8 @@ namespace {
 using nlohmann::json;
 
 json library() {
-  const json tile{{"cta", {128, 64}}, {"warp", {64, 32}}, {"main_loop_percent", 93.5}};
-  return {{"name", "mine"},
-          {"evidence", "assumed"},
-          {"source", "a test"},
-          {"tiles", {tile}},
-          {"sparse_main_loop_percent", 77}};
+  const json tile{{"cta", {128, 64}}, {"warp", {64, 32}}};
+  return {{"name", "mine"}, {"evidence", "assumed"}, {"source", "a test"}, {"tiles", {tile}}};
 }
 
 TEST(KernelLibrary, EveryNumberArrivesInItsField) {
@@ -31,8 +26,32 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles[0].warp_n, 32);
   EXPECT_EQ(read.tiles[0].family, mma::MmaFamily::kMma);
   EXPECT_EQ(read.tiles[0].cta_group, 1);
-  EXPECT_EQ(read.tiles[0].main_loop_percent, 93.5);
-  EXPECT_EQ(read.sparse_main_loop_percent, 77);
+  EXPECT_EQ(read.tiles[0].bits, 0);
+  // What is left out is of 2:4 weights as of dense ones.
+  EXPECT_EQ(read.tiles_for(true), read.tiles);
+  EXPECT_EQ(read.most_split_k, 16);
+  EXPECT_EQ(read.swizzle, 8);
+}
+
+TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
+  json of_both = library();
+  of_both.update({{"most_split_k", 6}, {"swizzle", 4}});
+  const KernelLibrarySpec alike = parse_kernel_library(of_both.dump(), "l.json");
+  EXPECT_EQ(alike.most_split_k, 6);
+  EXPECT_EQ(alike.sparse_most_split_k, 6);
+  EXPECT_EQ(alike.swizzle, 4);
+  EXPECT_EQ(alike.sparse_swizzle, 4);
+  const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"bits", 8}};
+  of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
+  const KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
+  EXPECT_EQ(read.tiles_for(false).at(0).cta_m, 128);
+  ASSERT_EQ(read.tiles_for(true).size(), 1U);
+  EXPECT_EQ(read.tiles_for(true)[0].cta_m, 64);
+  EXPECT_EQ(read.tiles_for(true)[0].bits, 8);
+  EXPECT_EQ(read.most_split_k, 6);
+  EXPECT_EQ(read.sparse_most_split_k, 1);
+  EXPECT_EQ(read.swizzle, 4);
+  EXPECT_EQ(read.sparse_swizzle, 2);
 }
 
 TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
@@ -75,13 +94,19 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
               l["tiles"][0]["warp"] = {48, 32};
             }).find("/tiles/0/warp"),
             std::string::npos);
-  EXPECT_NE(
-      error([](json& l) { l["tiles"][0]["main_loop_percent"] = "high"; }).find("main_loop_percent"),
-      std::string::npos);
-  for (const double impossible : {0.0, 1e-300, -5.0, 100.5}) {
-    EXPECT_NE(error([&](json& l) {
-                l["tiles"][0]["main_loop_percent"] = impossible;
-              }).find("main_loop_percent"),
+  const auto refused = [&](const char* key, const json& value) {
+    const std::string message = error([&](json& l) { l[key] = value; });
+    EXPECT_NE(message.find(std::string("/") + key), std::string::npos) << message;
+  };
+  for (const char* const key :
+       {"most_split_k", "sparse_most_split_k", "swizzle", "sparse_swizzle"}) {
+    refused(key, 0);
+    refused(key, "high");
+    refused(key, 1025);
+  }
+  refused("most_split_k", 65);
+  for (const int bits : {3, 33}) {
+    EXPECT_NE(error([&](json& l) { l["tiles"][0]["bits"] = bits; }).find("/tiles/0/bits"),
               std::string::npos);
   }
   for (const int group : {0, 2, 3}) {  // 2: of tcgen05.mma
@@ -94,54 +119,14 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   EXPECT_NE(error([](json& l) { l["evidence"] = "felt"; }).find("evidence"), std::string::npos);
 }
 
-json ruled() {
-  json of_one = library();
-  of_one["rules"] = {{{"rows_above", 4096},
-                      {"columns_from", 1664},
-                      {"k", {2048, 4096}},
-                      {"cta", {128, 64}},
-                      {"main_loop_percent", 84.5},
-                      {"source", "a test"}}};
-  return of_one;
-}
-
-TEST(KernelLibrary, ARuleOfItsChoiceArrives) {
-  const KernelLibrarySpec read = parse_kernel_library(ruled().dump(), "l.json");
-  ASSERT_EQ(read.rules.size(), 1U);
-  const ChoiceRule& rule = read.rules[0];
-  EXPECT_EQ(rule.rows_above, 4096);
-  EXPECT_EQ(rule.columns_from, 1664);
-  EXPECT_EQ(rule.k_from, 2048);
-  EXPECT_EQ(rule.k_to, 4096);
-  EXPECT_EQ(rule.cta_m, 128);
-  EXPECT_EQ(rule.cta_n, 64);
-  EXPECT_EQ(rule.main_loop_percent, 84.5);
-}
-
-TEST(KernelLibrary, ARuleThatDecidesNothingIsRefusedAtItsPlace) {
-  const auto refused = [](const std::function<void(json&)>& damage, const char* why) {
-    json damaged = ruled();
-    damage(damaged["rules"][0]);
-    expect_input_error([&] { parse_kernel_library(damaged.dump(), "l.json"); }, {why});
-  };
-  refused([](json& rule) { rule["cta"] = {128, 128}; }, "/rules/0/cta: 128 x 128 is none of");
-  refused([](json& rule) { rule["k"] = {4096, 2048}; }, "/rules/0/k/1");
-  refused([](json& rule) { rule["k"] = {4096}; }, "/rules/0/k: must be [least, most]");
-  refused([](json& rule) { rule["k"] = {"few", 4096}; }, "/rules/0/k/0");
-  refused([](json& rule) { rule["rows_above"] = -1; }, "/rules/0/rows_above");
-  refused([](json& rule) { rule["main_loop_percent"] = 0; }, "/rules/0/main_loop_percent");
-  refused([](json& rule) { rule.erase("source"); }, "/rules/0");
-  refused([](json& rule) { rule["why"] = "unknown"; }, "why");
-}
-
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string error = input_error_of([] {
     load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});
   });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
-  EXPECT_NE(error.find("nearest valid: 'cublas-a100'"), std::string::npos);
+  EXPECT_NE(error.find("nearest valid: 'cublas-a40'"), std::string::npos);
   // The directory of the configurations may be that of the shipped ones.
-  EXPECT_NE(error.find("allowed: cublas-a100, cublas-a40,"), std::string::npos) << error;
+  EXPECT_NE(error.find("allowed: cublas-a40, cublas-sm100,"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -66,12 +66,12 @@ TEST_F(NamedFile, EnergiesAndDesignsAreCalledAsTheirFilesAre) {
 }
 
 TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
-  copied("libraries/cutlass.json", "libraries/mine.json");
+  copied("libraries/cublas-sm90.json", "libraries/mine.json");
   expect_input_error(
       [] {
         load_kernel_library("mine", {"a.json", "/kernels/library"});
       },
-      {"mine.json: /name: must be 'mine'", "\"cutlass\""});
+      {"mine.json: /name: must be 'mine'", "\"cublas-sm90\""});
 }
 
 TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {

@@ -2,6 +2,7 @@
 // The closed form on kernels whose bytes and products can be counted by hand.
 #include "sim/gemm/kernel_estimate.h"
 
+#include "sim/gemm/launch_overhead.h"
 #include "tests/unit/sim/gemm/a100_kernels.h"
 
 #include <gtest/gtest.h>
@@ -33,11 +34,16 @@ double dram_bytes_per_us(const GpuSpec& gpu) {
   return gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz;
 }
 
-using Form = KernelEstimate (*)(const GemmKernel&, const KernelTarget&);
-
 /// Of a design with a changed rate, where `kernel` stays.
-KernelEstimate on(const GpuSpec& gpu, const GemmKernel& kernel, Form form = estimate) {
-  return form(kernel, gpu.kernel_target());
+KernelEstimate on(const GpuSpec& gpu, const GemmKernel& kernel) {
+  return estimate(kernel, gpu.kernel_target());
+}
+
+/// Time in SMs, with a DRAM that takes none: what is left without fill and launch.
+double beside_dram_us(GpuSpec gpu, const GemmKernel& kernel) {
+  gpu.memory.dram_gb_per_s *= 1e6;
+  const KernelEstimate form = on(gpu, kernel);
+  return form.time_us(1) - form.fill_us - form.outside_us();
 }
 
 /// A rate, and the term that it is the rate of.
@@ -75,37 +81,33 @@ const std::vector<double KernelEstimate::*> kTerms{
     &KernelEstimate::reduction_l2_us, &KernelEstimate::reduction_dram_us};
 
 TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
-  for (const Form form : {estimate, simulated_estimate}) {
-    std::vector<GemmKernel> kernels{many_waves(false), many_waves(true), many_waves(false)};
-    kernels.back().cut_k(5);
-    for (const GemmKernel& kernel : kernels) {
-      const KernelEstimate base = on(a100(), kernel, form);
-      EXPECT_EQ(base.reduction_dram_us > 0, kernel.split_k > 1);
-      for (const Rate& rate : kRates) {
-        GpuSpec faster = a100();
-        rate.multiply(faster, 4);
-        const KernelEstimate changed = on(faster, kernel, form);
-        for (const auto term : kTerms) {
-          const bool is_own =
-              std::find(rate.terms.begin(), rate.terms.end(), term) != rate.terms.end();
-          EXPECT_DOUBLE_EQ(changed.*term, base.*term / (is_own ? 4 : 1)) << rate.name;
-        }
+  std::vector<GemmKernel> kernels{many_waves(false), many_waves(true), many_waves(false)};
+  kernels.back().cut_k(5);
+  for (const GemmKernel& kernel : kernels) {
+    const KernelEstimate base = on(a100(), kernel);
+    EXPECT_EQ(base.reduction_dram_us > 0, kernel.split_k > 1);
+    for (const Rate& rate : kRates) {
+      GpuSpec faster = a100();
+      rate.multiply(faster, 4);
+      const KernelEstimate changed = on(faster, kernel);
+      for (const auto term : kTerms) {
+        const bool is_own =
+            std::find(rate.terms.begin(), rate.terms.end(), term) != rate.terms.end();
+        EXPECT_DOUBLE_EQ(changed.*term, base.*term / (is_own ? 4 : 1)) << rate.name;
       }
     }
   }
 }
 
 TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
-  for (const Form form : {estimate, simulated_estimate}) {
-    const KernelEstimate one = on(a100(), one_wave(1), form), two = on(a100(), one_wave(2), form);
-    EXPECT_EQ(one.tensor_us, two.tensor_us);
-    EXPECT_EQ(one.serial.data_path, 1);
-    EXPECT_EQ(one.serial.sm_port, 1);
-    const double one_behind_the_other =
-        std::max(one.tensor_us, one.shared_memory_us) + one.sm_port_us + one.latency_us;
-    EXPECT_GE(one.beside_dram_us(1), one_behind_the_other);
-    EXPECT_LT(two.time_us(1), one.time_us(1));
-  }
+  const KernelEstimate one = on(a100(), one_wave(1)), two = on(a100(), one_wave(2));
+  EXPECT_EQ(one.tensor_us, two.tensor_us);
+  EXPECT_EQ(one.serial.data_path, 1);
+  EXPECT_EQ(one.serial.sm_port, 1);
+  const double one_behind_the_other =
+      std::max(one.tensor_us, one.shared_memory_us) + one.sm_port_us + one.latency_us;
+  EXPECT_GE(beside_dram_us(a100(), one_wave(1)), one_behind_the_other);
+  EXPECT_LT(two.time_us(1), one.time_us(1));
   // CTAs of an SM fill each other's time.
   const KernelEstimate several = on(a100(), with_tile(problem(4096, 4096, 4096), 1));
   EXPECT_EQ(several.serial.data_path, 0.5);
@@ -116,41 +118,35 @@ TEST(KernelEstimate, WithOneStageACtaOfWarpgroupsWaitsForEachCopy) {
   for (const auto& [name, ctas_per_sm] : {std::pair("h100-sxm5-80gb", 1), std::pair("b200", 2)}) {
     const GpuSpec spec = load_architecture(name).gpu;
     const KernelTarget gpu = spec.kernel_target();
-    for (const Form form : {estimate, simulated_estimate}) {
-      const auto with = [&](int stages) {
-        const GemmProblem what = problem(4096, 4096, 4096);
-        return form(choose_kernel(what, {GemmShape{128, 256, 64}, stages, 1}, gpu, false), gpu);
-      };
-      EXPECT_EQ(with(1).serial.data_path, 1.0 / ctas_per_sm) << name;
-      EXPECT_GT(with(1).time_us(1), 1.3 * with(2).time_us(1)) << name;
-    }
+    const auto with = [&](int stages) {
+      const GemmProblem what = problem(4096, 4096, 4096);
+      return estimate(choose_kernel(what, {GemmShape{128, 256, 64}, stages, 1}, gpu, false), gpu);
+    };
+    EXPECT_EQ(with(1).serial.data_path, 1.0 / ctas_per_sm) << name;
+    EXPECT_GT(with(1).time_us(1), 1.3 * with(2).time_us(1)) << name;
   }
 }
 
 TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
   const KernelEstimate one = on(a100(), with_tile(problem(108 * 128, 128, 4096)));
   EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(512, 512, 4096))).sm_port_us, one.sm_port_us);
-  GpuSpec whole_waves = a100();
-  whole_waves.kernels.whole_wave_percent = 100;
-  EXPECT_DOUBLE_EQ(on(whole_waves, with_tile(problem(109 * 128, 128, 4096))).sm_port_us,
+  EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(109 * 128, 128, 4096))).sm_port_us,
                    2 * one.sm_port_us);
 }
 
 TEST(KernelEstimate, NoTimeGrowsWithARate) {
-  for (const Form form : {estimate, simulated_estimate}) {
-    for (const GemmProblem& launch :
-         {problem(64, 64, 64), problem(8192, 16, 8192), problem(4096, 4096, 4096, true),
-          problem(256, 25088, 1024, true), problem(1000, 1000, 1000)}) {
-      const GemmKernel kernel = choose_kernel(launch, {}, a100().kernel_target(), false);
-      for (const Rate& rate : kRates) {
-        double before = on(a100(), kernel, form).time_us(1);
-        for (const int factor : {2, 4, 1024}) {
-          GpuSpec faster = a100();
-          rate.multiply(faster, factor);
-          const double now = on(faster, kernel, form).time_us(1);
-          EXPECT_LE(now, before) << rate.name << ", " << launch.shape.m;
-          before = now;
-        }
+  for (const GemmProblem& launch :
+       {problem(64, 64, 64), problem(8192, 16, 8192), problem(4096, 4096, 4096, true),
+        problem(256, 25088, 1024, true), problem(1000, 1000, 1000)}) {
+    const GemmKernel kernel = choose_kernel(launch, {}, a100().kernel_target(), false);
+    for (const Rate& rate : kRates) {
+      double before = on(a100(), kernel).time_us(1);
+      for (const int factor : {2, 4, 1024}) {
+        GpuSpec faster = a100();
+        rate.multiply(faster, factor);
+        const double now = on(faster, kernel).time_us(1);
+        EXPECT_LE(now, before) << rate.name << ", " << launch.shape.m;
+        before = now;
       }
     }
   }
@@ -162,42 +158,38 @@ TEST(KernelEstimate, OfASlowDramIsTheBytesOfOperandsAndDAndWhatItDoesNotWorkBesi
   slow.memory.dram_gb_per_s /= 1000;
   const double bytes = 2.0 * (512 * 4096 + 512 * 4096 + 512 * 512);
   const KernelEstimate form = on(slow, one_wave());
-  const double expected = bytes / dram_bytes_per_us(slow) + form.around_us(1) + form.outside_us();
+  const double expected = bytes / dram_bytes_per_us(slow) + form.fill_us + form.outside_us();
   EXPECT_NEAR(form.time_us(1), expected, 0.001 * expected);
 }
 
 TEST(KernelEstimate, OfASlowL2IsWhatAllTilesReadAndWrite) {
   GpuSpec slow = a100();
   slow.memory.l2_bytes_per_cycle /= 1000;
+  slow.memory.l2_partitions = 1;
   // Each of 4 columns of tiles reads A, each of 4 rows B.
   const double bytes = 2.0 * (4 * 512 * 4096 + 4 * 512 * 4096 + 512 * 512);
-  const KernelEstimate form = on(slow, one_wave());
-  EXPECT_NEAR(form.beside_dram_us(1), bytes / slow.memory.l2_bytes_per_cycle / slow.boost_clock_mhz,
-              1e-4 * form.beside_dram_us(1));
+  EXPECT_NEAR(beside_dram_us(slow, one_wave()),
+              bytes / slow.memory.l2_bytes_per_cycle / slow.boost_clock_mhz,
+              1e-4 * beside_dram_us(slow, one_wave()));
 }
 
 TEST(KernelEstimate, OfSlowPortsIsWhatPassesThatOfOneSmOneWayOrTheOther) {
   GpuSpec slow = a100();
   slow.memory.sm_port_bytes_per_cycle /= 1000;
   const double bytes = 2.0 * (128 * 4096 + 128 * 4096);  // beside which D leaves
-  const KernelEstimate form = on(slow, one_wave());
-  EXPECT_NEAR(form.beside_dram_us(1),
+  EXPECT_NEAR(beside_dram_us(slow, one_wave()),
               bytes / slow.memory.sm_port_bytes_per_cycle / slow.boost_clock_mhz,
-              1e-4 * form.beside_dram_us(1));
+              1e-4 * beside_dram_us(slow, one_wave()));
 }
 
-TEST(KernelEstimate, OfSlowTensorCoresIsTheProductsOfTheBusiestSmAtTheLibrarysMainLoop) {
+TEST(KernelEstimate, OfSlowTensorCoresIsTheProductsOfTheBusiestSm) {
   GpuSpec slow = a100();
   slow.sm.tensor_core.dot_width_bytes = 2;
   slow.sm.tensor_core.dot_units = slow.sm.tensor_core.f32_dot_units = 1;
-  slow.kernels.whole_wave_percent = 100;
-  for (TileCandidate& tile : slow.kernels.tiles) {
-    tile.main_loop_percent = 80;
-  }
   // A product per cycle and tensor core; 1024 CTAs on 108 SMs: 10 on the busiest.
   const double products = 10.0 * 128 * 128 * 4096;
   const KernelEstimate form = on(slow, many_waves());
-  EXPECT_NEAR(form.tensor_us, products / 4 / 0.8 / slow.boost_clock_mhz, 1e-6 * form.tensor_us);
+  EXPECT_NEAR(form.tensor_us, products / 4 / slow.boost_clock_mhz, 1e-6 * form.tensor_us);
   EXPECT_NEAR(form.time_us(1), form.tensor_us, 0.001 * form.tensor_us);
 }
 
@@ -205,7 +197,7 @@ TEST(KernelEstimate, OfSharedMemoryIsTilesWrittenOnceAndFragmentsReadByEachWarp)
   // Four warps of 64 x 64: 64 rows of A and 64 columns of B each.
   const double written = 2.0 * 4096 * (128 + 128);
   const double read = 2.0 * 4096 * 4 * (64 + 64);
-  EXPECT_DOUBLE_EQ(on(a100(), one_wave(), simulated_estimate).shared_memory_us,
+  EXPECT_DOUBLE_EQ(on(a100(), one_wave()).shared_memory_us,
                    (written + read) / 128 / a100().boost_clock_mhz);
 }
 
@@ -230,23 +222,16 @@ TEST(KernelEstimate, DramDeliversNineSixteenthsOfADenseAWhereItIsSparse) {
   EXPECT_DOUBLE_EQ(sparse.dram_us * dram_bytes_per_us(a100()), a * 9 / 16 + b + d);
 }
 
-TEST(KernelEstimate, TimesOfResourcesAddUpAtAnOverlapOfOneAndHideBehindTheLongestAtAnInfiniteOne) {
-  KernelEstimate form = on(a100(), many_waves());
-  form.dram_overlap = 1;
-  const double around = form.around_us(1) + form.outside_us();
-  EXPECT_DOUBLE_EQ(form.time_us(1), form.beside_dram_us(1) + form.dram_us + around);
-  form.dram_overlap = 1000;
-  EXPECT_NEAR(form.time_us(1), std::max(form.beside_dram_us(1), form.dram_us) + around, 0.01);
-  EXPECT_DOUBLE_EQ(side_by_side_us(3, 4, 2), 5);
-}
-
 TEST(KernelEstimate, AtHalfTheClockSmsTakeTwiceAsLongAndDramAndLaunchAsLongAsBefore) {
-  const KernelEstimate form = on(a100(), many_waves());
-  EXPECT_DOUBLE_EQ(form.beside_dram_us(0.5), 2 * form.beside_dram_us(1));
-  EXPECT_DOUBLE_EQ(form.around_us(0.5) - form.store_us, 2 * (form.around_us(1) - form.store_us));
-  const double twice_in_sms =
-      side_by_side_us(2 * form.beside_dram_us(1), form.dram_us, form.dram_overlap);
-  EXPECT_DOUBLE_EQ(form.time_us(0.5), twice_in_sms + form.around_us(0.5) + form.outside_us());
+  GpuSpec fast = a100();  // whose DRAM has no part in the time
+  fast.memory.dram_gb_per_s *= 1e6;
+  const KernelEstimate form = on(fast, many_waves());
+  EXPECT_NEAR(form.time_us(0.5) - form.outside_us(), 2 * (form.time_us(1) - form.outside_us()),
+              1e-3);
+  GpuSpec slow = a100();
+  slow.memory.dram_gb_per_s /= 1000;
+  const KernelEstimate in_dram = on(slow, many_waves());
+  EXPECT_NEAR(in_dram.time_us(0.5) - in_dram.time_us(1), in_dram.fill_us, 1e-3);
 }
 
 TEST(KernelEstimate, ALoneCtaOfTwoStagesWaitsForEachKTileAndThenMultipliesHalfOfIt) {
@@ -254,10 +239,10 @@ TEST(KernelEstimate, ALoneCtaOfTwoStagesWaitsForEachKTileAndThenMultipliesHalfOf
   const KernelEstimate two = on(a100(), one_wave(2));
   EXPECT_EQ(two.serial.data_path, 0.5);
   const double one_by_one = two.latency_us + two.sm_port_us + two.tensor_us / 2;
-  EXPECT_GE(two.beside_dram_us(1), one_by_one);
-  EXPECT_LT(two.beside_dram_us(1), 1.02 * one_by_one);
+  EXPECT_GE(beside_dram_us(a100(), one_wave(2)), one_by_one);
+  EXPECT_LT(beside_dram_us(a100(), one_wave(2)), 1.02 * one_by_one);
   const KernelEstimate ahead = on(a100(), one_wave(3));
-  EXPECT_LT(ahead.beside_dram_us(1), ahead.tensor_us + ahead.latency_us);
+  EXPECT_LT(beside_dram_us(a100(), one_wave(3)), ahead.tensor_us + ahead.latency_us);
   EXPECT_EQ(ahead.serial.data_path, 0);
 }
 
@@ -268,83 +253,105 @@ TEST(KernelEstimate, LoneCtasOfTwoStagesWaitForDramTogetherWhereFewReadATile) {
   const GemmKernel kernel = with_tile(problem(6400, 256, 4096), 2);
   const KernelEstimate few = on(one_l2, kernel);
   EXPECT_NEAR(few.serial.dram * few.dram_us * dram_bytes_per_us(a100()), 2.0 * 6400 * 4096, 1);
-  EXPECT_GT(few.beside_dram_us(1),
-            few.latency_us + few.sm_port_us + few.tensor_us / 2 + 0.9 * few.dram_us);
+  const double beside = few.time_us(1) - few.store_us - few.fill_us - few.outside_us();
+  EXPECT_GT(beside, few.latency_us + few.sm_port_us + few.tensor_us / 2 + 0.9 * few.dram_us);
   // The work of DRAM that was waited for is none that is left to do.
-  EXPECT_LT(few.dram_beside_us(), 0.1 * few.dram_us);
+  EXPECT_LT((1 - few.serial.dram) * few.dram_us, 0.1 * few.dram_us);
   EXPECT_EQ(on(one_l2, with_tile(problem(2560, 640, 4096), 2)).serial.dram, 0);
   EXPECT_EQ(on(one_l2, with_tile(problem(6400, 256, 4096), 3)).serial.dram, 0);
   // SMs of two partitions wait for different times.
   EXPECT_EQ(on(a100(), kernel).serial.dram, 0);
 }
 
-TEST(SimulatedEstimate, DThatTheL2MayKeepIsWrittenAfterTheLaunch) {
-  // Half a megabyte, and 128 of which 10 may stay in the L2.
-  const KernelEstimate small = on(a100(), one_wave(), simulated_estimate);
-  EXPECT_DOUBLE_EQ(small.dram_us * dram_bytes_per_us(a100()), 2.0 * (512 + 512) * 4096);
+TEST(KernelEstimate, DramTakesAllOfDAndWhatTheL2CannotKeepOfTheLastRoundBehindIt) {
+  // Half a megabyte, which the L2 may keep until DRAM has taken that of the next launch.
+  const KernelEstimate small = on(a100(), one_wave());
+  EXPECT_DOUBLE_EQ(small.dram_us * dram_bytes_per_us(a100()),
+                   2.0 * (512 + 512) * 4096 + 2.0 * 512 * 512);
   EXPECT_EQ(small.store_us, 0);
   const GemmKernel kernel = with_tile(problem(8192, 8192, 64));
-  const KernelEstimate large = on(a100(), kernel, simulated_estimate);
-  const double operands = 2.0 * (8192 + 8192) * 64, d = 2.0 * 8192 * 8192;
-  EXPECT_DOUBLE_EQ((large.dram_us + large.store_us) * dram_bytes_per_us(a100()),
-                   operands + d - a100().memory.dirty_bytes());
+  GpuSpec writes_through = a100();
+  writes_through.memory.l2_capacity = Bytes(1 << 20);
+  const KernelEstimate large = on(writes_through, kernel);
+  const double last = 2.0 * 128 * 128 * 108 * kernel.ctas_per_sm;
+  EXPECT_DOUBLE_EQ(large.store_us * dram_bytes_per_us(a100()),
+                   last - writes_through.memory.dirty_bytes());
+  const KernelEstimate kept = on(a100(), kernel);
+  EXPECT_EQ(kept.store_us, 0);
+  EXPECT_DOUBLE_EQ(kept.dram_us * dram_bytes_per_us(a100()),
+                   2.0 * (8192 + 8192) * 64 + 2.0 * 8192 * 8192);
 }
 
-TEST(SimulatedEstimate, WhatBothPartitionsOfTheL2WantCrossesBetweenThem) {
+TEST(KernelEstimate, OfAWarmL2IsDramWithoutWhatTheLaunchBeforeHasLeft) {
+  const auto dram_us = [](std::int64_t m, L2State l2) {
+    GemmProblem what = problem(m, 512, 1024);
+    what.conditions.l2 = l2;
+    return on(a100(), with_tile(what)).dram_us;
+  };
+  const L2State cold, warm{L2State::Kind::kWarm}, rotate{L2State::Kind::kRotate, 64};
+  for (const std::int64_t m : {512, 1024, 2048}) {
+    EXPECT_LT(dram_us(m, warm), dram_us(m, rotate)) << m;
+    EXPECT_LT(dram_us(m, rotate), dram_us(m, cold)) << m;
+  }
+  // Of the largest one each partition of the L2 has seen more bytes than it holds.
+  EXPECT_EQ(dram_us(16384, warm), dram_us(16384, cold));
+  // 3 MiB stay: D is all that DRAM takes.
+  EXPECT_NEAR(dram_us(1024, warm) * dram_bytes_per_us(a100()), 2.0 * 1024 * 512,
+              0.01 * 1024 * 1024);
+}
+
+TEST(LaunchOverhead, OfAGraphIsThatOfTheGpuAndOfAStreamThatOfTheLibraryAsWell) {
+  KernelLibrarySpec library;
+  library.stream_us = 2;
+  library.sparse_stream_us = 5;
+  for (const bool sparse : {false, true}) {
+    const KernelEstimate form = on(a100(), many_waves(sparse));
+    const auto overhead_us = [&](LaunchMode mode) {
+      GemmKernel kernel = many_waves(sparse);
+      kernel.problem.conditions.launch = mode;
+      return launch_overhead_us(kernel, form, library);
+    };
+    const double of_stream = sparse ? 5 : 2;
+    EXPECT_EQ(overhead_us(LaunchMode::kGraph), form.launch_us);
+    EXPECT_EQ(overhead_us(LaunchMode::kStream), form.launch_us + of_stream);
+    EXPECT_EQ(overhead_us(LaunchMode::kEager), form.launch_us + 2 * of_stream);
+  }
+}
+
+TEST(KernelEstimate, WhatBothPartitionsOfTheL2WantCrossesBetweenThem) {
   GpuSpec whole = a100();
   whole.memory.l2_partitions = 1;
-  const KernelEstimate one = on(whole, one_wave(), simulated_estimate);
-  const KernelEstimate two = on(a100(), one_wave(), simulated_estimate);
+  const KernelEstimate one = on(whole, one_wave());
+  const KernelEstimate two = on(a100(), one_wave());
   // Four tiles beside each other want a row of A, or a column of B: all in one partition once in
   // sixteen times.
   const double crossing = 2.0 * (512 + 512) * 4096 * (1 - 1.0 / 16);
   EXPECT_NEAR((two.l2_us - one.l2_us) * a100().memory.l2_bytes_per_cycle * a100().boost_clock_mhz,
               crossing, 1e-6 * crossing);
-  EXPECT_EQ(on(whole, one_wave()).l2_us, on(a100(), one_wave()).l2_us);
 }
 
-TEST(SimulatedEstimate, TheCtasOfTheLastRoundHaveTheL2ToThemselves) {
+TEST(KernelEstimate, TheCtasOfTheLastRoundHaveTheL2ToThemselves) {
   // 1024 CTAs, two on each of 108 SMs at once: four whole rounds, and 160 CTAs behind them.
   const GemmKernel kernel = many_waves();
   ASSERT_EQ(kernel.ctas_per_sm, 2);
-  const KernelEstimate form = on(a100(), kernel, simulated_estimate);
+  const KernelEstimate form = on(a100(), kernel);
   EXPECT_DOUBLE_EQ(form.last_share, 2.0 / 10);
   EXPECT_DOUBLE_EQ(form.last_of_grid, 160.0 / 1024);
-  EXPECT_EQ(on(a100(), one_wave(), simulated_estimate).last_share, 0);
-}
-
-TEST(KTileCycles, AreThoseOfTensorCoresOrOfSharedMemory) {
-  // 128 x 128 x 32 products at 1024 a cycle; 128 bytes of shared memory a cycle.
-  EXPECT_DOUBLE_EQ(k_tile_cycles(one_wave(), a100().kernel_target()), 512);
-  GpuSpec narrow = a100();
-  narrow.sm.shared_memory_banks = 8;
-  EXPECT_DOUBLE_EQ(k_tile_cycles(one_wave(), narrow.kernel_target()),
-                   2.0 * 32 * (4 * (64 + 64) + 128 + 128) / 32);
-}
-
-TEST(SustainedClock, IsTheBoostClockUpToTheKneeAndFallsBehindIt) {
-  KernelLibrarySpec library;
-  library.sustained_knee_percent = 50;
-  library.sustained_exponent = 0.5;
-  EXPECT_EQ(sustained_clock_ratio(0.1, library), 1);
-  EXPECT_EQ(sustained_clock_ratio(0.5, library), 1);
-  EXPECT_DOUBLE_EQ(sustained_clock_ratio(0.72, library), 5.0 / 6);
+  EXPECT_EQ(on(a100(), one_wave()).last_share, 0);
 }
 
 TEST(Estimate, OfStreamKHasPartialSumsOnlyWhereOutputTilesAreShared) {
-  const auto fills = [](std::int64_t m, Form form) {
+  const auto fills = [](std::int64_t m) {
     GemmKernel kernel = with_tile(problem(m, 1536, 1024));
-    const double whole_tiles = on(a100(), kernel, form).fill_us;
+    const double whole_tiles = on(a100(), kernel).fill_us;
     kernel.decomposition = Decomposition::kStreamK;
-    return std::pair(whole_tiles, on(a100(), kernel, form).fill_us);
+    return std::pair(whole_tiles, on(a100(), kernel).fill_us);
   };
-  for (const Form form : {Form{estimate}, Form{simulated_estimate}}) {
-    const std::int64_t round = 108 * with_tile(problem(128, 1536, 1024)).ctas_per_sm / 12 * 128;
-    const auto [tiles_of_a_round, one_round] = fills(round, form);
-    EXPECT_EQ(one_round, tiles_of_a_round);
-    const auto [tiles, shared] = fills(round + 128, form);
-    EXPECT_GT(shared, tiles);
-  }
+  const std::int64_t round = 108 * with_tile(problem(128, 1536, 1024)).ctas_per_sm / 12 * 128;
+  const auto [tiles_of_a_round, one_round] = fills(round);
+  EXPECT_EQ(one_round, tiles_of_a_round);
+  const auto [tiles, shared] = fills(round + 128);
+  EXPECT_GT(shared, tiles);
 }
 
 }  // namespace
