@@ -51,8 +51,10 @@ GpuSpec with_twice(Resource resource, GpuSpec gpu) {
       }
       break;
     case Resource::kLaunch:
-      gpu.kernels.launch_us /= 2;
-      gpu.kernels.reduction_launch_us /= 2;
+      for (double* const us : {&gpu.kernels.launch_us, &gpu.kernels.reduction_launch_us,
+                               &gpu.kernels.stream_us, &gpu.kernels.sparse_stream_us}) {
+        *us /= 2;
+      }
       break;
     case Resource::kSms:
       gpu.sms *= 2;

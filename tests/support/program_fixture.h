@@ -32,6 +32,16 @@ class ProgramFixture : public testing::Test {
 
   std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
 
+  /// An architecture that is derived from no board, so that no board's energies are its own: the T4
+  /// under the name "mine".
+  std::string board_without_energies() const {
+    std::string board = read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs" / "t4.json");
+    const std::string name = "\"name\": \"t4\"";
+    board.replace(board.find(name), name.size(), "\"name\": \"mine\"");
+    std::ofstream(path("mine.json")) << board;
+    return path("mine.json");
+  }
+
   ProgramOutcome run(const std::string& arguments) const {
     const std::string command =
         std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");

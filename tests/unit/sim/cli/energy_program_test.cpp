@@ -14,16 +14,7 @@ namespace {
 
 using Outcome = sptc::ProgramOutcome;
 
-class EnergyProgram : public sptc::ProgramFixture {
- protected:
-  /// A file that is derived from no board, so that no board's energies are its own.
-  std::string board_without_energies() const {
-    nlohmann::json board = nlohmann::json::parse(std::ifstream(SPTC_SOURCE_DIR "/configs/t4.json"));
-    board["name"] = "mine";
-    std::ofstream(path("mine.json")) << board;
-    return path("mine.json");
-  }
-};
+class EnergyProgram : public sptc::ProgramFixture {};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");
@@ -105,14 +96,42 @@ TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
   EXPECT_EQ(limited["bound_by"], fixed["bound_by"]);
 }
 
+TEST_F(EnergyProgram, TheClockIsLimitedWhereTheBoardHasEnergiesAndBoostElsewhere) {
+  const std::string gemm =
+      "gemm 8192 8192 8192 --check none --quiet --fidelity analytic "
+      "--variants dense --format json";
+  const auto report = [&](const std::string& options) {
+    const Outcome outcome = run(gemm + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto mhz = [](const nlohmann::json& json) {
+    return json["operations"][0]["dense"]["clock_mhz"].get<double>();
+  };
+  const nlohmann::json of_default = report("");
+  EXPECT_EQ(of_default["options"]["clock"], "limited by 400 W, at most boost");
+  EXPECT_LT(mhz(of_default), 1410);
+  EXPECT_EQ(of_default, report(" --clock limited"));
+  EXPECT_EQ(mhz(report(" --clock boost")), 1410);
+
+  const nlohmann::json without = report(" --arch " + board_without_energies());
+  EXPECT_EQ(without["options"]["clock"], "boost");
+  EXPECT_EQ(mhz(without), 1590);
+  EXPECT_NE(without["notes"].dump().find(
+                "'mine' has no energies and no power limit: it runs at its boost clock"),
+            std::string::npos)
+      << without["notes"];
+}
+
 TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
   const std::string note = "above the power limit of 400 W: --clock limited gives the clock";
   const std::string gemm = "gemm 8192 8192 8192 --check none --quiet --fidelity analytic";
-  expect_output(gemm, note);
-  expect_output(gemm + " --format json", note);
-  expect_output(gemm + " --arch h100-pcie", "above the power limit of 350 W");
+  const std::string at_boost = gemm + " --clock boost";
+  expect_output(at_boost, note);
+  expect_output(at_boost + " --format json", note);
+  expect_output(at_boost + " --arch h100-pcie", "above the power limit of 350 W");
   EXPECT_EQ(run(gemm + " --clock limited").out.find("above the power limit"), std::string::npos);
-  const Outcome small = run("gemm 64 64 64 --check none --quiet --fidelity analytic");
+  const Outcome small = run("gemm 64 64 64 --check none --quiet --fidelity analytic --clock boost");
   EXPECT_EQ(small.out.find("above the power limit"), std::string::npos) << small.out;
 }
 
@@ -209,10 +228,10 @@ TEST_F(EnergyProgram, TheSupplyOfADerivedDesignIsOnTheLineOfItsBaseWhateverItsBo
 
 TEST_F(EnergyProgram, RefusesPowerOptionsThatDoNothing) {
   const std::string gemm = "gemm 64 64 64 --quiet ";
-  expect_refused(gemm + "--power-limit 300", "--clock limited");
+  expect_refused(gemm + "--clock boost --power-limit 300", "no effect without --clock limited");
   expect_refused(gemm + "--clock limited --power-limit x", "--power-limit must be");
   expect_refused(gemm + "--clock limited --power-limit -5", "--power-limit must be");
-  expect_refused(gemm + "--limit-over group", "no effect without --clock limited");
+  expect_refused(gemm + "--clock boost --limit-over group", "no effect without --clock limited");
   expect_refused(gemm + "--clock limited --limit-over groups", "nearest valid: 'group'");
   expect_refused(gemm + "--board-idle 0", "--board-idle must be");
   expect_refused(gemm + "--board-idle 5", "cannot take 5 W at rest: 32.3 W flow outside its SMs");

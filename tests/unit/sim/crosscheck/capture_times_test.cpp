@@ -350,7 +350,10 @@ TEST(CrosscheckPower, ComparesWattsAtTheMeasuredClockAndTheClockAtTheCapturedLim
   // The limit holds random operands back, and zeros not.
   const double random = power.file["rows"][2]["clock_mhz_mean"];
   EXPECT_LT(random, 1400);
-  EXPECT_NEAR(power.file["rows"][2]["power_w_mean"].get<double>(), 300, 0.5);
+  // A step of 15 MHz is some 2.5 % of the power.
+  const double random_w = power.file["rows"][2]["power_w_mean"];
+  EXPECT_LE(random_w, 300);
+  EXPECT_GT(random_w, 292);
   EXPECT_NEAR(power.file["rows"][3]["clock_mhz_mean"].get<double>(), 1410, 0.5);
   EXPECT_NE(capture_text(result).find("power limit 300 W as captured, board at rest 60 W"),
             std::string::npos);

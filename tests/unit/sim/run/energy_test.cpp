@@ -7,7 +7,10 @@
 #include "sim/run/energy_totals.h"
 #include "sim/run/run.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/unit/sim/run/fake_gpu.h"
 
+#include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +52,31 @@ VariantResult figures(bool sparse = false) {
 
 energy::PowerSpec a100() {
   return power_spec(load_energy("a100-sxm4-80gb").config, load_architecture("a100-sxm4-80gb").gpu);
+}
+
+/// A launch whose energies are asked for at the clock that it has.
+VariantResult never(double clock_mhz) {
+  ADD_FAILURE() << "simulated again at " << clock_mhz << " MHz";
+  return {};
+}
+
+/// `at_boost` as a simulator would report it at another clock: half of its cycles follow the clock,
+/// the others are DRAM, which keeps its own time.
+VariantResult half_at(const VariantResult& at_boost, double clock_mhz) {
+  VariantResult result = at_boost;
+  result.cycles = std::llround(1000 + clock_mhz);
+  result.clock_mhz = clock_mhz;
+  result.time_us = static_cast<double>(result.cycles) / clock_mhz + result.launch_us;
+  result.tflops = 2 / result.time_us;
+  result.budget.cycles = static_cast<double>(result.cycles);
+  return result;
+}
+
+/// What half_at() takes at 800 MHz, which is no step of the clock.
+double watts_at_800_mhz() {
+  VariantResult result = half_at(figures(), 800);
+  add_energy(layer(), false, a100(), {}, RunOptions{}, never, result);
+  return result.energy->power_w;
 }
 
 double part(const EnergyResult& energy, std::string_view name) {
@@ -135,7 +163,7 @@ TEST(LaunchEvents, PaddingIsExecutedButMovesNoWire) {
 TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
   const energy::PowerSpec power = a100();
   VariantResult result = figures();
-  add_energy(layer(), false, power, {}, RunOptions{}, result);
+  add_energy(layer(), false, power, {}, RunOptions{}, never, result);
   ASSERT_TRUE(result.energy);
   double sum = 0;
   for (const auto& [unused, uj] : result.energy->parts_uj) {
@@ -159,7 +187,7 @@ TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
   const energy::PowerSpec power = a100();
   const auto total = [&](const VariantResult& from, const Operation& op) {
     VariantResult result = from;
-    add_energy(op, false, power, {}, RunOptions{}, result);
+    add_energy(op, false, power, {}, RunOptions{}, never, result);
     return result.energy->total_uj;
   };
   const double before = total(figures(), layer());
@@ -180,48 +208,76 @@ TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
   EXPECT_LT(total(figures(), half), before);
 }
 
-TEST(AddEnergy, TheLimitedClockFeedsBackIntoTime) {
+TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   energy::PowerSpec power = a100();
   RunOptions options;
   options.clock_limited = true;
   VariantResult free = figures();
-  add_energy(layer(), false, power, {}, options, free);
+  add_energy(layer(), false, power, {}, options, never, free);
   EXPECT_FALSE(free.energy->limited);
+  EXPECT_EQ(free.clock_mhz, 1000);
 
-  power.power_limit_w = free.energy->power_w - 1;
+  power.power_limit_w = watts_at_800_mhz();
+  std::vector<double> asked_mhz;
+  const auto at_clock = [&](double mhz) {
+    asked_mhz.push_back(mhz);
+    return half_at(figures(), mhz);
+  };
   VariantResult held = figures();
-  add_energy(layer(), false, power, {}, options, held);
+  add_energy(layer(), false, power, {}, options, at_clock, held);
   EXPECT_TRUE(held.energy->limited);
+  EXPECT_FALSE(held.energy->limit_exceeded);
+  ASSERT_FALSE(asked_mhz.empty());
+  EXPECT_EQ(held.clock_mhz, asked_mhz.back());
   EXPECT_LT(held.clock_mhz, 1000);
-  EXPECT_NEAR(held.energy->power_w, power.power_limit_w, 1e-3);
-  EXPECT_NEAR(held.time_us, 2 * 1000 / held.clock_mhz, 1e-9);
-  EXPECT_EQ(held.cycles, 2000);
+  EXPECT_EQ(std::fmod(held.clock_mhz, 15), 0);
+  EXPECT_EQ(held.cycles, std::llround(1000 + held.clock_mhz));
+  EXPECT_DOUBLE_EQ(held.time_us, static_cast<double>(held.cycles) / held.clock_mhz);
   EXPECT_NEAR(held.tflops * held.time_us, 2, 1e-9);
+  // The limit lies between this clock and the next one.
+  EXPECT_LE(held.energy->power_w, power.power_limit_w);
+  VariantResult next = half_at(figures(), held.clock_mhz + 15);
+  add_energy(layer(), false, power, {}, RunOptions{}, never, next);
+  EXPECT_GT(next.energy->power_w, power.power_limit_w);
 }
 
-TEST(AddEnergy, TheLimitedClockLeavesCyclesThoseOfTheModel) {
+TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   energy::PowerSpec power = a100();
   RunOptions options;
   options.clock_limited = true;
-  const auto calibrated = [] {
+  const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
+  power.power_limit_w = watts_at_800_mhz();
+  const auto time_us = [&](std::optional<Repetition> repetition) {
+    options.repetition = repetition;
     VariantResult result = figures();
-    result.calibration_us = 0.25;
-    result.launch_us = 0.5;
-    result.time_us += 0.75;
-    return result;
+    add_energy(layer(), false, power, {}, options, at_clock, result);
+    EXPECT_EQ(result.energy->limited, result.time_us > 2);
+    return result.time_us;
   };
-  VariantResult held = calibrated();
-  add_energy(layer(), false, power, {}, options, held);
-  power.power_limit_w = held.energy->power_w - 1;
-  held = calibrated();
-  add_energy(layer(), false, power, {}, options, held);
-  ASSERT_LT(held.clock_mhz, 1000);
+  const double steady_us = time_us({});
+  EXPECT_GT(steady_us, 2);
+  EXPECT_DOUBLE_EQ(time_us(Repetition{0, 10}), 2);
+  EXPECT_DOUBLE_EQ(time_us(Repetition{1'000'000, 10}), steady_us);
+  const double between_us = time_us(Repetition{0, 10'000});
+  EXPECT_GT(between_us, 2);
+  EXPECT_LT(between_us, steady_us);
+}
+
+TEST(SetEnergy, TheClockOfAGroupLeavesDramAndLaunchesTheirOwnTime) {
+  energy::PowerSpec power = a100();
+  VariantResult held = figures();
+  held.launch_us = 0.5;
+  held.time_us += 0.5;
+  const energy::Work work = work_of(layer(), false, power, {}, held);
+  power.power_limit_w = power_at(power, work, 800).average_w;
+  set_energy(layer(), work, power, power_limited(power, work, held.clock_mhz), held);
+  EXPECT_NEAR(held.clock_mhz, 800, 0.1);
+  EXPECT_NEAR(held.energy->power_w, power.power_limit_w, 1e-3);
   EXPECT_EQ(held.cycles, 2000);  // the tensor cores', at any clock
   EXPECT_DOUBLE_EQ(held.launch_us, 0.5);
-  EXPECT_NEAR(held.calibration_us, 0.25 * 1000 / held.clock_mhz, 1e-9);
-  EXPECT_NEAR(
-      static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us + held.calibration_us,
-      held.time_us, 1e-9);
+  EXPECT_NEAR(static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us, held.time_us,
+              1e-9);
+  EXPECT_NEAR(held.tflops * held.time_us, 2.5, 1e-9);
   EXPECT_EQ(held.budget.cycles, 2000);
   EXPECT_NEAR(held.budget.dram / held.clock_mhz, 1, 1e-9);  // us, as before
   EXPECT_DOUBLE_EQ(held.utilization, 0.5);
@@ -232,16 +288,33 @@ TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 500), 4e-6);
   VariantResult memory = figures();
   memory.clock_scaling.form = {};
-  memory.clock_scaling.form.tensor_us = 1;
+  memory.clock_scaling.form.tensor_us = 0.5;
   memory.clock_scaling.form.dram_us = 2;
-  memory.clock_scaling.form.dram_overlap = 60;  // the slower one
   EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
-  EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-12);
-  EXPECT_NEAR(seconds_at(memory, 250), 4e-6, 1e-12);
-  memory.clock_scaling.form.dram_overlap = 1;  // one after the other: 1 + 2 us in 2 us
+  // Not exact where both take about as long: the overlap has a finite exponent.
+  EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-11);
+  EXPECT_NEAR(seconds_at(memory, 125), 4e-6, 1e-10);
+  memory.clock_scaling.form = {};
+  memory.clock_scaling.form.tensor_us = 1;
+  memory.clock_scaling.form.store_us = 2;  // one after the other: 1 + 2 us in 2 us
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 2e-6 * (2 + 2) / 3);
   memory.launch_us = 0.5;
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 1.5e-6 * (2 + 2) / 3 + 0.5e-6);
+}
+
+/// figures() from a simulator, at the clock that is asked for.
+GemmRun launch_at_clock(const GemmProblem& problem, const KernelOverrides& /*overrides*/,
+                        const std::vector<GemmOperands>* /*operands*/) {
+  const VariantResult at_boost = figures(problem.sparse);
+  GemmRun run;
+  run.kernel = at_boost.kernel;
+  run.cycles = at_boost.cycles;
+  run.clock_mhz = problem.conditions.clock_mhz;
+  run.clock_scaling = at_boost.clock_scaling;
+  run.issued_macs = problem.shape.macs() / (problem.sparse ? 2 : 1);
+  run.traffic = at_boost.traffic;
+  run.budget = at_boost.budget;
+  return run;
 }
 
 /// The two operations of a network: one that is pruned, one that is not.
@@ -273,7 +346,9 @@ struct TwoLayers {
     for (std::size_t i = 0; i < operations.size(); ++i) {
       done.operations[i].rest_us = static_cast<double>(operations[i].rest.ns) * 1e-3;
     }
-    add_energy(operations, switching, options, GpuSpec{}, done);
+    const GpuSpec gpu = FakeGpu::architecture().gpu;
+    KernelRunner kernels(gpu, options, launch_at_clock);
+    add_energy(operations, switching, options, gpu, kernels, done);
     done.totals = sum_up(done.operations);
     return done;
   }
@@ -310,12 +385,15 @@ TEST(LimitOverGroup, HoldsForEachGroupByItself) {
   network.operations[0].group = "a";
   network.operations[1].group = "b";
   network.options.limit_over_group = true;
-  network.options.power->power_limit_w = 100;
+  network.options.power->power_limit_w = watts_at_800_mhz();
   const RunResult apart = network.run();
   network.options.limit_over_group = false;
   const RunResult each = network.run();
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_DOUBLE_EQ(apart.operations[i].dense->clock_mhz, each.operations[i].dense->clock_mhz);
+    ASSERT_LT(apart.operations[i].dense->clock_mhz, 1000);
+    // Launch by launch the clock changes in steps of 15 MHz.
+    EXPECT_DOUBLE_EQ(std::floor(apart.operations[i].dense->clock_mhz / 15) * 15,
+                     each.operations[i].dense->clock_mhz);
   }
   EXPECT_FALSE(each.operations[1].dense_among_sparse);
 }
