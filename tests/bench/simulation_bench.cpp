@@ -22,7 +22,7 @@ using namespace sptc::sim;  // NOLINT(google-build-using-namespace)
 // SystemC elaborates once per process, so all benchmarks share one simulator.
 GemmSimulator& simulator() {
   static GemmSimulator instance(load_architecture("a100-sxm4-80gb").gpu,
-                                {GemmSimulator::Sms::kInTurn, false, ""});
+                                {GemmSimulator::Sms::kAll, false, ""});
   return instance;
 }
 

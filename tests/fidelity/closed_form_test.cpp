@@ -28,7 +28,7 @@ double mean_distance(const char* name, const std::vector<Row>& rows) {
   for (const auto& [shape, sparse, most] : rows) {
     const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
     const GemmKernel kernel = choose_kernel(problem, {}, gpu.kernel_target(), false);
-    const KernelEstimate form = simulated_estimate(kernel, gpu.kernel_target());
+    const KernelEstimate form = estimate(kernel, gpu.kernel_target());
     const double expected = (form.time_us(1) - form.outside_us()) * gpu.boost_clock_mhz;
     const auto cycles = static_cast<double>(simulator.run(problem, {}, nullptr).cycles);
     const double off = expected / cycles - 1;
@@ -69,7 +69,7 @@ TEST(ClosedForm, IsNoFartherFromTheSimulatedA40ThanItWas) {
             0.025);
 }
 
-TEST(ClosedForm, CalibratedTimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
+TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192},
@@ -80,8 +80,7 @@ TEST(ClosedForm, CalibratedTimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
     double time_us[2] = {};
     for (const bool sparse : {false, true}) {
       const GemmRun run = simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
-      time_us[sparse ? 1 : 0] =
-          static_cast<double>(run.cycles) / run.clock_mhz + run.calibration_us;
+      time_us[sparse ? 1 : 0] = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
     }
     EXPECT_LT(time_us[0], 2 * time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;
     EXPECT_GT(time_us[0], time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;

@@ -17,11 +17,10 @@ namespace {
 
 const std::string kData = std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/";
 
-RunOptions sustained() {
+RunOptions in_closed_form() {
   RunOptions options;
   options.fidelity = Fidelity::kAnalytic;
   options.check = CheckMode::kNone;
-  options.clock = ClockPolicy::sustained();
   return options;
 }
 
@@ -37,8 +36,8 @@ bool from_cusparselt(const Measurement& row) {
 
 class PublishedSparse : public testing::Test {
  protected:
-  GemmTimer sparse{load_architecture(kData + "a100-cusparselt.json").gpu, sustained()};
-  GemmTimer dense{load_architecture("a100-sxm4-80gb").gpu, sustained()};
+  GemmTimer sparse{load_architecture(kData + "a100-cusparselt.json").gpu, in_closed_form()};
+  GemmTimer dense{load_architecture("a100-sxm4-80gb").gpu, in_closed_form()};
   std::vector<Measurement> sparse_rows = read_measurements(kData + "a100_sparse_f16.csv");
   std::vector<Measurement> dense_rows = read_measurements(kData + "a100_dense_f16.csv");
 };

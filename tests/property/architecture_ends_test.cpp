@@ -38,9 +38,8 @@ std::optional<GpuSpec> design(const std::string& gpu, const ArchitectureField& f
 enum class Outcome { kTimed, kRefused, kWrong };
 
 Outcome judged(const GemmRun& run) {
-  const double us = static_cast<double>(run.cycles) / run.clock_mhz + run.outside_us;
-  const bool sane = std::isfinite(us) && us > 0 && std::isfinite(run.calibration_us) &&
-                    std::isfinite(run.budget.tensor) &&
+  const double us = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+  const bool sane = std::isfinite(us) && us > 0 && std::isfinite(run.budget.tensor) &&
                     run.budget.tensor <= 1.001 * static_cast<double>(run.cycles);
   return sane ? Outcome::kTimed : Outcome::kWrong;
 }

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -40,8 +41,7 @@ RunOptions analytic() {
 }
 
 /// Launches of random shapes, dense and 2:4, of every type that the GPU multiplies.
-std::vector<Launch> launches_on(const GpuSpec& gpu, std::uint64_t seed) {
-  GemmTimer timer(gpu, analytic());
+std::vector<Launch> launches_of(KernelRunner& kernels, std::uint64_t seed) {
   const RandomStream stream(seed);
   std::vector<Launch> launches;
   std::uint64_t index = 0;
@@ -57,7 +57,7 @@ std::vector<Launch> launches_on(const GpuSpec& gpu, std::uint64_t seed) {
       }
       launch.sparse = sparse;
       try {
-        launch.figures = timer(launch.op, sparse);
+        launch.figures = kernels.time(launch.op, sparse);
       } catch (const InputError&) {
         continue;  // a type that this GPU does not multiply
       }
@@ -68,9 +68,9 @@ std::vector<Launch> launches_on(const GpuSpec& gpu, std::uint64_t seed) {
 }
 
 VariantResult with_energy(const Launch& launch, const PowerSpec& power,
-                          const RunOptions& options = {}) {
+                          const RunOptions& options = {}, const LaunchAtClock& at_clock = {}) {
   VariantResult figures = launch.figures;
-  add_energy(launch.op, launch.sparse, power, {}, options, figures);
+  add_energy(launch.op, launch.sparse, power, {}, options, at_clock, figures);
   return figures;
 }
 
@@ -83,7 +83,10 @@ class EnergyFile : public testing::TestWithParam<std::string> {
   const Architecture architecture_ = load_architecture(GetParam());
   const LoadedEnergy loaded_ = load_energy(GetParam());
   const PowerSpec power_ = power_spec(loaded_.config, architecture_.gpu);
-  const std::vector<Launch> launches_ = launches_on(architecture_.gpu, 11);
+  const RunOptions options_ = analytic();
+  GemmLauncher launcher_{architecture_.gpu, options_};
+  KernelRunner kernels_{architecture_.gpu, options_, std::ref(launcher_)};
+  const std::vector<Launch> launches_ = launches_of(kernels_, 11);
 
   bool has_2_to_4() const { return architecture_.gpu.sm.tensor_core.selector_inputs > 1; }
 };
@@ -179,7 +182,9 @@ TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestCloc
     double time_us = 0;
     for (const double share : {4.0, 1.0, 0.8, 0.6, 0.4, 0.2}) {
       power.power_limit_w = share * power_.power_limit_w;
-      const VariantResult result = with_energy(launch, power, options);
+      const VariantResult result = with_energy(launch, power, options, [&](double clock_mhz) {
+        return kernels_.time(launch.op, launch.sparse, clock_mhz);
+      });
       EXPECT_GE(result.time_us, time_us * (1 - 1e-12));
       time_us = result.time_us;
       if (!result.energy->limit_exceeded) {

@@ -90,11 +90,14 @@ class SimulatedGemm final : public GemmWorkload {
 
  private:
   sim::VariantResult figures(const sim::RunOptions& options) const {
-    sim::VariantResult result = sim::GemmTimer(architecture_.gpu, options)(op_, sparse_);
+    sim::GemmLauncher launcher(architecture_.gpu, options);
+    sim::KernelRunner kernels(architecture_.gpu, options, std::ref(launcher));
+    sim::VariantResult result = kernels.time(op_, sparse_);
     if (power_) {
       const sim::GeneratedData values(zeros_ ? sim::DataKind::kZeros : sim::DataKind::kRandom, 0);
-      sim::add_energy(op_, sparse_, *power_, sim::SwitchingSource(values).of(op_, sparse_), options,
-                      result);
+      sim::add_energy(
+          op_, sparse_, *power_, sim::SwitchingSource(values).of(op_, sparse_), options,
+          [&](double mhz) { return kernels.time(op_, sparse_, mhz); }, result);
     }
     return result;
   }
