@@ -3,7 +3,6 @@
 // arithmetic: whole GEMMs and random instruction streams.
 #include "models/base/random.h"
 #include "sim/gpu/gemm_simulator.h"
-#include "tests/support/in_child.h"
 #include "tests/support/mma_operands.h"
 #include "tests/timing/gemm_operands.h"
 #include "tests/timing/sm_harness.h"
@@ -96,31 +95,6 @@ TEST(GemmDatapath, TuringsShorterInstructionCarriesTheSameValuesInTheSameCycles)
             << describe(problem) << " at " << row << "," << col;
       }
     }
-  }
-}
-
-/// Of twelve random GEMMs.
-std::vector<std::int64_t> cycles_with(GemmSimulator::Sms sms) {
-  constexpr std::uint64_t kFirst = 100, kCount = 12;
-  return in_child<std::int64_t>(kCount, [sms] {
-    GemmSimulator simulator(gpu_with_sms(kA100, 5), {sms, false, ""});
-    std::vector<std::int64_t> cycles;
-    for (std::uint64_t number = kFirst; number < kFirst + kCount; ++number) {
-      const RandomGemm gemm = random_gemm(number);
-      cycles.push_back(simulator.run(gemm.problem, gemm.overrides, nullptr).cycles);
-    }
-    return cycles;
-  });
-}
-
-TEST(GemmDatapath, SmsInTurnWithTheirShareOfTheMemoryTakeNearlyWhatSmsAtOnceTake) {
-  const std::vector<std::int64_t> in_turn = cycles_with(GemmSimulator::Sms::kInTurn);
-  const std::vector<std::int64_t> at_once = cycles_with(GemmSimulator::Sms::kAll);
-  for (std::size_t i = 0; i < in_turn.size(); ++i) {
-    const auto expected = static_cast<double>(at_once[i]);
-    // GEMMs of a few microseconds: whether a first access meets an idle DRAM, and in which
-    // partition, is a tenth of them.
-    EXPECT_NEAR(static_cast<double>(in_turn[i]), expected, 0.1 * expected) << i;
   }
 }
 

@@ -15,7 +15,7 @@ using energy::Event;
 
 void expect_equal_counters(bool sparse) {
   const Architecture a100 = load_architecture("a100-sxm4-80gb");
-  GemmSimulator simulator(a100.gpu, {GemmSimulator::Sms::kInTurn, false, ""});
+  GemmSimulator simulator(a100.gpu, {GemmSimulator::Sms::kAll, false, ""});
   RunOptions options;
   KernelRunner kernels(a100.gpu, options,
                        [&](const GemmProblem& problem, const KernelOverrides& overrides,

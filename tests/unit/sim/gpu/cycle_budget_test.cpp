@@ -70,12 +70,14 @@ TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
   EXPECT_DOUBLE_EQ(budget(kernel, traffic, 705).dram, 705.0 * (1 << 30) / bytes_per_us);
 }
 
-TEST_F(CycleBudgetOf, DramHasNoWorkWithDThatTheL2MayKeep) {
+// What the L2 keeps of D stands for what it has kept of the launch before.
+TEST_F(CycleBudgetOf, DramHasWorkWithAllOfDAsWithWhatItDelivers) {
   MemoryTraffic traffic;
-  traffic.l2_and_dram.dram_written = gpu.memory.l2_capacity.count() / 4;
-  EXPECT_EQ(budget(kernel, traffic).dram, 0);
-  traffic.l2_and_dram.dram_written += 1000000;
-  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 1e6 / gpu.memory.dram_bytes_per_cycle(1410));
+  traffic.l2_and_dram.dram_written = 1000000;
+  const double of_d = 1e6 / gpu.memory.dram_bytes_per_cycle(1410);
+  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, of_d);
+  traffic.l2_and_dram.dram_read = 2000000;
+  EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 3 * of_d);
 }
 
 TEST_F(CycleBudgetOf, SharedMemoryIsWhatTheCtasOfTheBusiestSmReadAndWrite) {

@@ -342,12 +342,47 @@ TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
   const std::int64_t half = spec.l2_capacity.count() / 2;
   EXPECT_EQ(from_dram(half), half);
   EXPECT_EQ(from_dram(half), 0);
-  memory.reset(1410, 0.25);
+  memory.reset(1410, {.share = 0.25});
   EXPECT_EQ(from_dram(half), half);
   EXPECT_GT(from_dram(half), half / 4);
   memory.reset(1410);
   EXPECT_EQ(from_dram(half), half);
   EXPECT_EQ(from_dram(half), 0);
+}
+
+TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  L2AndDram memory(spec, 1410, 1);
+  const auto from_dram = [&](Operand operand, std::int64_t address, std::int64_t bytes) {
+    const std::int64_t before = memory.counters().dram_read;
+    memory.access(0, {static_cast<std::uint64_t>(address), bytes, 1}, false, 0, operand);
+    return memory.counters().dram_read - before;
+  };
+  memory.reset(1410, {.resident_a = 1, .resident_b = 0.25});
+  EXPECT_EQ(from_dram(Operand::kA, 0, kMiB), 0);
+  EXPECT_NEAR(static_cast<double>(from_dram(Operand::kB, kMiB, kMiB)), 0.75 * kMiB, 0.02 * kMiB);
+  EXPECT_EQ(from_dram(Operand::kB, kMiB, kMiB), 0);
+  // What has been replaced since is left no more.
+  const std::int64_t capacity = spec.l2_capacity.count();
+  from_dram(Operand::kB, 2 * kMiB, 3 * capacity);
+  EXPECT_EQ(from_dram(Operand::kA, 0, kMiB), kMiB);
+}
+
+TEST(L2AndDram, AWriteWaitsSoonerWhereTheLaunchBeforeHasLeftDirtyBytes) {
+  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_partitions = 1;
+  spec.l2_capacity = Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
+  spec.sm_port_bytes_per_cycle = 1e9;
+  spec.l2_bytes_per_cycle = 1e9;
+  const auto done = [&](double dirty) {
+    L2AndDram memory(spec, 1410, 1);
+    memory.reset(1410, {.dirty_bytes = dirty});
+    return memory.access(0, {0, kMiB, 1}, true, 0) - spec.l2_near_latency_cycles;
+  };
+  EXPECT_EQ(done(0), 1);
+  const double of_dram = static_cast<double>(kMiB) / spec.dram_bytes_per_cycle(1410);
+  EXPECT_EQ(done(kMiB), static_cast<std::int64_t>(std::ceil(of_dram)));
 }
 
 TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {

@@ -82,10 +82,12 @@ class Launch {
       std::vector<double> stood_for(static_cast<std::size_t>(partitions));
       std::vector<double> all(stood_for.size());
       for (std::size_t port = 0; port < parts_.size(); ++port) {
-        const std::int64_t cta = simulated * wave() + parts_[port];
-        if (of * wave() + parts_[port] < kernel_.ctas()) {
-          stood_for[port % stood_for.size()] +=
-              per_simulated(share_.share_of(port, cta)) * moved(cta);
+        for (std::int64_t at = parts_[port]; at < wave(); at += gpu_.sms) {
+          if (of * wave() + at < kernel_.ctas()) {
+            const std::int64_t cta = simulated * wave() + at;
+            stood_for[port % stood_for.size()] +=
+                per_simulated(share_.share_of(port, cta)) * moved(cta);
+          }
         }
       }
       for (std::int64_t cta = of * wave(); cta < std::min(kernel_.ctas(), (of + 1) * wave());

@@ -41,9 +41,9 @@ struct Options {
 class Planned {
  public:
   explicit Planned(const GemmShape& shape, const Options& options = {},
-                   const KernelOverrides& overrides = kTile, double distinct_b = 1,
-                   const GpuSpec& gpu = a100())
-      : kernel_(choose_kernel(problem(shape, distinct_b), overrides, gpu.kernel_target(), false)),
+                   const KernelOverrides& overrides = kTile, const GpuSpec& gpu = a100())
+      : kernel_(choose_kernel({shape, 1, numerics::DataType::kF16, false}, overrides,
+                              gpu.kernel_target(), false)),
         plan_(kernel_, gpu.kernel_target(), options.sms, options.extrapolate) {}
   Planned(const Planned&) = delete;
   Planned& operator=(const Planned&) = delete;
@@ -52,12 +52,6 @@ class Planned {
   std::int64_t ctas() const { return kernel_.ctas(); }
 
  private:
-  static GemmProblem problem(const GemmShape& shape, double distinct_b) {
-    GemmProblem result{shape, 1, numerics::DataType::kF16, false};
-    result.distinct_b = distinct_b;
-    return result;
-  }
-
   GemmKernel kernel_;
   SamplingPlan plan_;
 };
@@ -69,23 +63,11 @@ std::string name(const GemmShape& shape) {
 
 const KernelOverrides kStreamK{GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK};
 
-TEST(SamplingPlan, SmsThatAreNotSimulatedFollowWhereAllCtasAreResidentOrTheGridIsShort) {
-  EXPECT_TRUE(Planned(kAtOnce)->followed());
-  EXPECT_TRUE(Planned(kShortRounds)->followed());
-  EXPECT_FALSE(Planned(kLongRounds)->followed());
-}
-
-TEST(SamplingPlan, NoSmFollowsWhereAllAreSimulatedOrColumnsAreWindowsOfOneImage) {
-  for (const Sms sms : {Sms::kAll, Sms::kInTurn}) {
-    EXPECT_FALSE(Planned(kAtOnce, {sms})->followed());
+TEST(SamplingPlan, GridsAreShortenedButThoseOfAllSmsThatShareTiles) {
+  for (const Sms sms : {Sms::kSampled, Sms::kAll}) {
+    EXPECT_FALSE(Planned(kLongRounds, {sms})->whole());
+    EXPECT_EQ(Planned(kLongRounds, {sms}, kStreamK)->whole(), sms == Sms::kAll);
   }
-  EXPECT_FALSE(Planned(kAtOnce, {}, kTile, 1.0 / 9)->followed());
-}
-
-TEST(SamplingPlan, AFollowedGridOfSeveralRoundsIsSimulatedWhole) {
-  EXPECT_TRUE(Planned(kShortRounds)->whole());
-  EXPECT_FALSE(Planned(kAtOnce)->whole());
-  EXPECT_FALSE(Planned(kLongRounds)->whole());
 }
 
 TEST(SamplingPlan, WithoutExtrapolationEveryGridIsSimulatedWhole) {
@@ -94,9 +76,8 @@ TEST(SamplingPlan, WithoutExtrapolationEveryGridIsSimulatedWhole) {
   }
 }
 
-TEST(SamplingPlan, BuildsAllSmsOrOneForThemInTurnOrAtMostEight) {
+TEST(SamplingPlan, BuildsAllSmsOrAtMostEight) {
   EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kAll), 108);
-  EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kInTurn), 1);
   EXPECT_EQ(SamplingPlan::sms_built(108, Sms::kSampled), 8);
   EXPECT_EQ(SamplingPlan::sms_built(4, Sms::kSampled), 3);
 }
@@ -140,10 +121,8 @@ TEST(SamplingPlan, AGridWithOneCtaHasOneSm) {
 TEST(SamplingPlan, WithOnePartitionOfTheL2AnOddNumberOfSmsMayStandForAll) {
   GpuSpec gpu = a100();
   gpu.memory.l2_partitions = 1;
-  EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, 1, gpu)->sms(), (std::vector<int>{0, 1, 2, 3, 4}));
-  for (const double distinct_b : {1.0, 0.5}) {  // followed, and not
-    EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, distinct_b)->sms().size(), 4U) << distinct_b;
-  }
+  EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, gpu)->sms(), (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Planned({640, 128, 4096})->sms().size(), 4U);
 }
 
 TEST(SamplingPlan, MoreSmsAreSimulatedWhereEachHasLessWork) {
@@ -163,38 +142,8 @@ TEST(SamplingPlan, OfStreamKCtasSharePartsOfTilesThatDoNotFillWholeRounds) {
 TEST(SamplingPlan, TheFirstSmOfSharedTilesOnlyHandsOnPartialSumsAndIsNotSimulatedAlone) {
   const Planned plan({8192, 8192, 8192}, {}, kStreamK);
   ASSERT_TRUE(plan->shares_tiles());
-  ASSERT_FALSE(plan->followed());
   const std::vector<int>& sms = plan->sms();
   EXPECT_EQ(std::count(sms.begin(), sms.end(), 0), 0);
-}
-
-// 144 output tiles of 64 k-tiles on 142 SMs: the second SM has 63 of the second tile to end before
-// it shows how a rest of a tile is stored, and one half way through the grid has one.
-TEST(SamplingPlan, WhereStretchesAreAsLongAsTilesOneThatSoonEndsARestOfATileIsSimulated) {
-  static const GpuSpec l40s = load_architecture("l40s").gpu;
-  const KernelOverrides stream_k{GemmShape{256, 128, 32}, {}, {}, Decomposition::kStreamK};
-  const Planned plan({3072, 1536, 2048}, {}, stream_k, 1, l40s);
-  ASSERT_EQ(plan.ctas(), 144);
-  ASSERT_TRUE(plan->followed());
-  const auto in_the_middle = [](int sm) { return sm >= 68 && sm <= 73; };
-  EXPECT_TRUE(std::ranges::any_of(plan->sms(), in_the_middle));
-  EXPECT_LE(plan->sms().size(), 8U);
-  // 217 tiles of 64 x 64: eight SMs are simulated anyhow, and no more are built.
-  const KernelOverrides small{GemmShape{64, 64, 32}, {}, {}, Decomposition::kStreamK};
-  EXPECT_EQ(Planned({896, 1984, 512}, {}, small)->sms().size(), 8U);
-  for (const int sms : {1, 2, 3, 4, 5, 9}) {  // the first one leads, and no more than are built
-    GpuSpec few = l40s;
-    few.sms = sms;
-    for (const int tiles : {sms, sms + 1, 2 * sms - 1}) {
-      const Planned of_few({std::int64_t{256} * tiles, 128, 2048}, {}, stream_k, 1, few);
-      EXPECT_EQ(of_few->sms().front(), 0) << sms << " SMs, " << tiles << " tiles";
-      EXPECT_LE(of_few->sms().size(),
-                static_cast<std::size_t>(SamplingPlan::sms_built(sms, Sms::kSampled)));
-    }
-  }
-  const Planned shorter({3072, 1280, 2048}, {}, stream_k, 1, l40s);
-  ASSERT_TRUE(shorter->followed());
-  EXPECT_FALSE(std::ranges::any_of(shorter->sms(), in_the_middle));
 }
 
 }  // namespace
