@@ -23,7 +23,7 @@ void TransferLimits::reset(double clock_mhz, double dirty) {
   dram_queue_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
   dram_work_ = dram_queue_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
-  dram_settled_ = 0;
+  dram_settled_ = -1;
   dirty_ = std::min(dirty, spec_.dirty_bytes());
   counters_ = {};
 }
@@ -36,6 +36,9 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
                ? bytes
                : static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * repeat));
   };
+  if (dram_settled_ < 0) {
+    dram_settled_ = now;
+  }
   Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
   const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
   std::int64_t end = own_end;

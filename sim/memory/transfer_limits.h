@@ -69,7 +69,8 @@ class TransferLimits {
   double dram_bytes_per_cycle_;
   /// Up to here it is settled what DRAM did: where dram_work_ ends, or the last call of
   /// write_back(). From here to the next one it takes dirty bytes.
-  std::int64_t dram_settled_ = 0;
+  /// Negative before the first transfer.
+  std::int64_t dram_settled_ = -1;
   double dirty_ = 0;  ///< bytes in the L2 that DRAM still has to take
   MemoryBytes counters_;
 };

@@ -35,8 +35,8 @@ TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
   GemmSimulator simulator(spec, before(memory));
   for (const bool sparse : {false, true, false}) {
     memory.read_bytes = memory.written_bytes = memory.refreshes = 0;
-    const GemmRun run =
-        simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
+    const GemmRun run = simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse},
+                                      {{}, {}, 1}, nullptr);
     EXPECT_EQ(memory.read_bytes, run.traffic.l2_and_dram.l2_read);
     EXPECT_EQ(memory.written_bytes, 640 * 512 * 2);
     // Its channel is the bound.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the conditions of a launch change: what the L2 holds, the launch beside the cycles, the
+// clock.
+#include "sim/gemm/launch_conditions.h"
+
+#include "sim/config/architecture.h"
+#include "sim/gpu/gemm_simulator.h"
+#include "tests/support/in_child.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using numerics::DataType;
+
+/// A launch, with what the L2 holds of its operands.
+GemmProblem with_l2(const L2State& state, const GemmShape& shape = {512, 512, 4096}) {
+  GemmProblem problem{shape, 1, DataType::kF16, false};
+  problem.conditions.l2 = state;
+  return problem;
+}
+
+TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDramWhicheverSmsAreSimulated) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  for (const SimulatedSms sms : {SimulatedSms::kSampled, SimulatedSms::kAll}) {
+    const auto cycles_and_dram = [&](const L2State& state) {
+      return in_child<std::int64_t>(2, [&] {
+        const GemmRun run = GemmSimulator(gpu, {sms, false, {}}).run(with_l2(state), {}, nullptr);
+        return std::vector{run.cycles, run.traffic.l2_and_dram.dram_read};
+      });
+    };
+    const auto cold = cycles_and_dram({});
+    const auto warm = cycles_and_dram({L2State::Kind::kWarm, 1});
+    // Weights of 4 MiB each: 64 of them leave nothing of one another in 40 MiB.
+    const auto rotated = cycles_and_dram({L2State::Kind::kRotate, 64});
+    EXPECT_EQ(cold[1], 2 * 2 * 512 * 4096);  // A and B, once each
+    EXPECT_LT(warm[1], cold[1] / 20);
+    EXPECT_LT(warm[0], cold[0]);
+    // All of A, and little of B.
+    EXPECT_GE(rotated[1], cold[1] / 2);
+    EXPECT_LT(rotated[1], cold[1] * 11 / 20);
+    EXPECT_LT(rotated[0], cold[0]);
+    EXPECT_LT(warm[0], rotated[0]);
+  }
+}
+
+TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrNot) {
+  const GpuSpec gpu = load_architecture("t4").gpu;
+  for (const SimulatedSms sms : {SimulatedSms::kSampled, SimulatedSms::kAll}) {
+    const auto cycles = in_child<std::int64_t>(2, [&] {
+      GemmSimulator simulator(gpu, {sms, false, {}});
+      std::vector<std::int64_t> of_launches;
+      for (int launch = 0; launch < 2; ++launch) {
+        of_launches.push_back(simulator.run(with_l2({}, {2048, 1024, 64}), {}, nullptr).cycles);
+      }
+      return of_launches;
+    });
+    EXPECT_EQ(cycles[0], cycles[1]);
+  }
+}
+
+TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTimeBesideThem) {
+  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  GemmSimulator simulator(gpu, {});
+  const auto launched = [&](LaunchMode mode) {
+    GemmProblem problem = with_l2({});
+    problem.conditions.launch = mode;
+    return simulator.run(problem, {}, nullptr);
+  };
+  const GemmRun graph = launched(LaunchMode::kGraph);
+  const GemmRun stream = launched(LaunchMode::kStream);
+  const GemmRun eager = launched(LaunchMode::kEager);
+  EXPECT_EQ(graph.cycles, stream.cycles);
+  EXPECT_EQ(graph.cycles, eager.cycles);
+  EXPECT_GT(gpu.kernels.stream_us, 0);
+  EXPECT_DOUBLE_EQ(stream.launch_us - graph.launch_us, gpu.kernels.stream_us);
+  EXPECT_DOUBLE_EQ(eager.launch_us - stream.launch_us, gpu.kernels.stream_us);
+}
+
+TEST(LaunchConditions, TheClockOfALaunchIsThatOfItsConditionsBeforeThatOfTheRun) {
+  GemmSimulator::Options options;
+  options.clock = ClockPolicy::fixed(1200);
+  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, options);
+  GemmProblem problem = with_l2({}, {8192, 64, 8192});  // which DRAM bounds
+  const GemmRun of_run = simulator.run(problem, {}, nullptr);
+  problem.conditions.clock_mhz = 900;
+  const GemmRun slower = simulator.run(problem, {}, nullptr);
+  EXPECT_EQ(of_run.clock_mhz, 1200);
+  EXPECT_EQ(slower.clock_mhz, 900);
+  EXPECT_LT(slower.cycles, of_run.cycles);
+}
+
+}  // namespace
+}  // namespace sptc::sim
