@@ -114,8 +114,8 @@ TEST_P(ArchitectureEnds, GiveATimeOrAreThoseThatNoKernelFits) {
     }
   }
   EXPECT_EQ(refused, refused_ends(shipped));
-  // Of 462, 466 and 236: fewer where a file is refused that was not.
-  EXPECT_GE(timed, has_sparse ? 460 : 236);
+  // Of 412, 414 and 212: fewer where a file is refused that was not.
+  EXPECT_GE(timed, has_sparse ? 412 : 212);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, ArchitectureEnds,
