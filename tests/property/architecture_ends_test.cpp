@@ -83,6 +83,9 @@ std::set<std::string> refused_ends(const GpuSpec& gpu) {
   }
   if (gpu.sm.tensor_core.selector_inputs > 1) {
     ends.insert("selector_inputs min");  // 2:4 needs four
+    if (gpu.sm.async_mma_interval_cycles() == 0) {
+      ends.insert("mma_k_bytes max");  // 2:4 has twice the depth: deeper than any tile
+    }
   }
   return ends;
 }

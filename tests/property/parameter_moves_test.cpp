@@ -165,7 +165,7 @@ void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpe
                             ", " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
                             " x " + std::to_string(shape.k) + (problem.sparse ? " 2:4" : " dense");
   const bool of_residence = move.apply == registers || move.apply == shared_size;
-  const double tolerance = of_residence         ? kToleranceOfResidence
+  const double tolerance = of_residence        ? kToleranceOfResidence
                            : move.apply == sms ? kToleranceOfSms
                                                : kTolerance;
   if (move.factor > 1) {
