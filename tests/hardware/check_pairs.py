@@ -83,7 +83,10 @@ def check_quick(standin, data):
     assert len(rows) == shapes * types * (own + library), len(rows)
     sources = collections.Counter((row["sparsity"], row["source"].split(":")[0]) for row in rows)
     assert sources == {("dense", "own"): 90, ("2:4", "own"): 90, ("dense", "cublaslt"): 105}, sources
-    assert all(row["power_limit_w"] == "400" and float(row["power_w"]) <= 400 for row in rows)
+    assert all(row["power_limit_w"] == "400" for row in rows)
+    # A board averages its power over 2 ms before it acts: launches hold the limit whose warm-up outlasts that.
+    settled = [row for row in rows if int(row["warmup"]) * float(row["time_us_median"]) > 3000]
+    assert any(float(row["clock_mhz"]) < 1410 for row in settled) and all(float(row["power_w"]) <= 1.02 * 400 for row in settled)
     return text
 
 
