@@ -94,26 +94,29 @@ std::vector<GemmProblem> dense_and_sparse(const std::vector<GemmShape>& shapes) 
   return all;
 }
 
-/// `seed` 0: in the library's order.
-std::vector<std::int64_t> cycles(const std::string& arch, GemmSimulator::Sms sms,
-                                 const std::vector<GemmProblem>& problems, std::uint64_t seed) {
-  return in_child<std::int64_t>(problems.size(), [&] {
+/// Of each launch the cycles, and what its tensor cores do in them. `seed` 0: in the library's
+/// order.
+std::vector<double> cycles(const std::string& arch, GemmSimulator::Sms sms,
+                           const std::vector<GemmProblem>& problems, std::uint64_t seed) {
+  return in_child<double>(problems.size() * (1 + kStallReasons), [&] {
     if (seed > 0) {
       shuffler().start(seed);
     }
     GemmSimulator simulator(load_architecture(arch).gpu, {sms, true, ""});
-    std::vector<std::int64_t> all;
+    std::vector<double> all;
     for (const GemmProblem& problem : problems) {
-      all.push_back(simulator.run(problem, {}, nullptr).cycles);
+      const GemmRun run = simulator.run(problem, {}, nullptr);
+      all.push_back(static_cast<double>(run.cycles));
+      all.insert(all.end(), run.stalls->of.begin(), run.stalls->of.end());
     }
     const bool shuffled = shuffler().shuffled() > 1000;
-    return shuffled == (seed > 0) ? all : std::vector<std::int64_t>();
+    return shuffled == (seed > 0) ? all : std::vector<double>();
   });
 }
 
 void expect_same_in_any_order(const std::string& arch, GemmSimulator::Sms sms,
                               const std::vector<GemmProblem>& problems) {
-  const std::vector<std::int64_t> as_it_comes = cycles(arch, sms, problems, 0);
+  const std::vector<double> as_it_comes = cycles(arch, sms, problems, 0);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_EQ(cycles(arch, sms, problems, seed), as_it_comes) << seed;
   }
