@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -80,18 +81,25 @@ TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
   const double mhz = limited["clock_mhz"];
   ASSERT_LT(mhz, 1000);
   const nlohmann::json fixed = dense(" --clock " + std::to_string(mhz));
-  const nlohmann::json expected = fixed["explanation"].flatten();
-  const nlohmann::json all = limited["explanation"].flatten();
-  EXPECT_GT(expected.size(), 40U);
-  for (const auto& [name, value] : expected.items()) {
-    const nlohmann::json& found = all[name];
-    if (value.is_number()) {
-      // Stalls of the limited launch are those at the boost clock, in the cycles that are left.
-      const double most = name.starts_with("/stalls") ? 3 : 1e-6;
-      EXPECT_NEAR(found.get<double>(), value.get<double>(), most) << name;
-    } else {
-      EXPECT_EQ(found, value) << name;
+  const nlohmann::json& gains = fixed["explanation"]["what_if"];
+  ASSERT_EQ(gains.size(), 9U);
+  for (std::size_t i = 0; i < gains.size(); ++i) {
+    const nlohmann::json& found = limited["explanation"]["what_if"][i];
+    EXPECT_EQ(found["resource"], gains[i]["resource"]);
+    EXPECT_NEAR(found["speedup"].get<double>(), gains[i]["speedup"].get<double>(), 1e-6) << found;
+  }
+  // At either clock the tensor cores multiply for as much of the cycles as their work takes.
+  for (const nlohmann::json& launch : {limited, fixed}) {
+    const nlohmann::json& stalls = launch["explanation"]["stalls"];
+    EXPECT_EQ(stalls[0]["reason"], "mma");
+    EXPECT_NEAR(stalls[0]["percent"].get<double>(),
+                100 * launch["utilization"].get<double>() / (1 - launch["padding"].get<double>()),
+                1e-9);
+    double percent = 0;
+    for (const nlohmann::json& stall : stalls) {
+      percent += stall["percent"].get<double>();
     }
+    EXPECT_NEAR(percent, 100, 1e-9);
   }
   EXPECT_EQ(limited["bound_by"], fixed["bound_by"]);
 }
