@@ -48,14 +48,15 @@ std::uint64_t parse_seed(const std::string& text) {
   return value;
 }
 
-ClockPolicy parse_clock(const std::string& text, std::string_view words) {
+ClockPolicy parse_clock(const std::string& text) {
   if (text == "boost") {
     return {};
   }
   double value = 0;
   if (!parse_all(text, value) || !(value >= kMinClockMhz && value <= kMaxClockMhz)) {
-    throw InputError(fmt::format("--clock must be {} or a number of MHz from {} to {}, not '{}'",
-                                 words, kMinClockMhz, kMaxClockMhz, printable(text)));
+    throw InputError(
+        fmt::format("--clock must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'",
+                    kMinClockMhz, kMaxClockMhz, printable(text)));
   }
   return ClockPolicy::fixed(value);
 }

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/cli/arguments.h"
 #include "sim/config/energy.h"
 #include "sim/config/text_file.h"
 
@@ -146,6 +147,14 @@ const GpuSpec* EnergyFiles::gpu_of(const LoadedEnergy& loaded, const Architectur
     found = gpus_.emplace(name, load_architecture(name).gpu).first;
   }
   return &found->second;
+}
+
+void set_clock(const std::string& clock, RunOptions& options) {
+  options.clock_limited = clock.empty() || clock == "limited";
+  options.clock_asked = !clock.empty();
+  if (!options.clock_limited) {
+    options.clock = parse_clock(clock);
+  }
 }
 
 void set_power(const EnergyOptions& given, const Architecture& architecture, EnergyFiles& files,

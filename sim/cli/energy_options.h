@@ -43,6 +43,10 @@ class EnergyFiles {
   std::map<std::string, GpuSpec> gpus_;
 };
 
+/// What `clock`, the text of --clock, says: "limited", "boost" or MHz. Nothing is limited where the
+/// energies of the board are known, else boost: see set_power().
+void set_clock(const std::string& clock, RunOptions& options);
+
 /// Fills options.power and options.area for `architecture`; leaves it empty where there is no
 /// energy file, or none that fits a derived design, and nothing asks for one. Throws InputError,
 /// also for options that would do nothing.

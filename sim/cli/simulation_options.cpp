@@ -49,12 +49,7 @@ RunOptions checked(const SimulationOptions& given) {
   if (!given.check.empty()) {
     options.check = parse_check_mode(given.check);
   }
-  if (given.clock.empty() || given.clock == "limited") {
-    options.clock_limited = true;
-    options.clock_asked = !given.clock.empty();
-  } else {
-    options.clock = parse_clock(given.clock, "'boost', 'limited'");
-  }
+  set_clock(given.clock, options);
   given.conditions.set(options);
   if (!given.tile.empty()) {
     options.kernel.cta_tile = parse_tile(given.tile);

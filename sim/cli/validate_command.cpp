@@ -84,20 +84,6 @@ MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& option
   return defaults;
 }
 
-/// Clock and energies. Without a word from the user the clock is limited where there are energies.
-void set_clock(const Arguments& given, const Architecture& architecture, RunOptions& options) {
-  const bool asks_for_energies = !given.energy.power_limit.empty() || !given.energy.energy.empty();
-  options.clock_limited = given.clock == "limited" || (given.clock.empty() && asks_for_energies);
-  if (!given.clock.empty() && !options.clock_limited) {
-    options.clock = parse_clock(given.clock, "'limited', 'boost'");
-  }
-  EnergyFiles files;
-  set_power(given.energy, architecture, files, options);
-  if (given.clock.empty()) {
-    options.clock_limited = options.power.has_value();
-  }
-}
-
 /// What the figures rest on beside the rows themselves.
 std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
                                   const std::vector<std::string>& ignored,
@@ -141,7 +127,9 @@ int validate(const Arguments& given) {
   const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
   require_writable_files(given);
   const Architecture architecture = load_architecture(given.arch);
-  set_clock(given, architecture, options);
+  set_clock(given.clock, options);
+  EnergyFiles files;
+  set_power(given.energy, architecture, files, options);
   if (options.power) {
     defaults.launch.power_limit_w = options.power->power_limit_w;
   }

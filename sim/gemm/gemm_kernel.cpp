@@ -300,7 +300,7 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.library.cluster_ctas;
   }
-  kernel.swizzle = problem.sparse ? target.library.sparse_swizzle : target.library.swizzle;
+  kernel.swizzle = target.library.swizzle_for(problem.sparse);
   set_resources(kernel, overrides.stages, target);
   if (const auto why = misfit(kernel, target.sm)) {
     reason = *why;

@@ -9,10 +9,6 @@
 namespace sptc::sim {
 namespace {
 
-int swizzle_of(const KernelTarget& target, bool sparse) {
-  return sparse ? target.library.sparse_swizzle : target.library.swizzle;
-}
-
 /// Everything that fitted_kernel() and issue_stretch() look at.
 struct CandidatesOf {
   numerics::DataType dtype;
@@ -34,7 +30,8 @@ struct CandidatesOf {
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
            sm == target.sm && tiles == target.library.tiles_for(sparse) &&
-           cluster_ctas == target.library.cluster_ctas && swizzle == swizzle_of(target, sparse) &&
+           cluster_ctas == target.library.cluster_ctas &&
+           swizzle == target.library.swizzle_for(sparse) &&
            std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
 };
@@ -95,7 +92,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         std::string(target.numerics),
                         target.library.tiles_for(problem.sparse),
                         target.library.cluster_ctas,
-                        swizzle_of(target, problem.sparse),
+                        target.library.swizzle_for(problem.sparse),
                         problem.shape.k,
                         long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));

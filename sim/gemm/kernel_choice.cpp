@@ -211,8 +211,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::optional<GemmKernel> best;
   double best_us = std::numeric_limits<double>::infinity();
   std::int64_t most_slices = 0;
-  const int most_split_k =
-      problem.sparse ? target.library.sparse_most_split_k : target.library.most_split_k;
+  const int most_split_k = target.library.most_split_k_for(problem.sparse);
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {

@@ -50,6 +50,9 @@ struct KernelLibrarySpec {
   const std::vector<TileShape>& tiles_for(bool sparse) const {
     return sparse && !sparse_tiles.empty() ? sparse_tiles : tiles;
   }
+  int most_split_k_for(bool sparse) const { return sparse ? sparse_most_split_k : most_split_k; }
+  int swizzle_for(bool sparse) const { return sparse ? sparse_swizzle : swizzle; }
+  double stream_us_for(bool sparse) const { return sparse ? sparse_stream_us : stream_us; }
 };
 
 }  // namespace sptc::sim

@@ -10,9 +10,6 @@ namespace sptc::sim {
 struct ResidentOperands {
   double a = 0;  ///< with its metadata
   double b = 0;
-
-  double of(Operand operand) const { return operand == Operand::kB ? b : a; }
-  bool any() const { return a > 0 || b > 0; }
 };
 
 /// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): of an

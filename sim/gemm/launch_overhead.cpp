@@ -5,7 +5,7 @@ namespace sptc::sim {
 
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
                           const KernelLibrarySpec& library) {
-  const double stream_us = kernel.instruction.sparse ? library.sparse_stream_us : library.stream_us;
+  const double stream_us = library.stream_us_for(kernel.instruction.sparse);
   switch (kernel.problem.conditions.launch) {
     case LaunchMode::kGraph:
       return form.outside_us();

@@ -87,8 +87,7 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
   GemmRun result;
   result.kernel = kernel.result(gpu.sms);
   result.issued_macs = kernel.issued_macs();
-  result.clock_mhz = problem.conditions.clock_mhz > 0 ? problem.conditions.clock_mhz
-                                                      : clock.mhz_of(gpu.boost_clock_mhz);
+  result.clock_mhz = clock.mhz_of(problem.conditions, gpu.boost_clock_mhz);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
   result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
   result.reduction = reduction_bytes(kernel, gpu.memory);

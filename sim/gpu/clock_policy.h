@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gemm/kernel_estimate.h"
+#include "sim/gemm/launch_conditions.h"
 
 #include <string>
 
@@ -27,8 +28,11 @@ struct ClockPolicy {
   double fixed_mhz = 0;  ///< 0: boost
 
   static ClockPolicy fixed(double mhz) { return {mhz}; }
-  double mhz_of(double boost_clock_mhz) const {
-    return fixed_mhz > 0 ? fixed_mhz : boost_clock_mhz;
+  /// Of a launch under `conditions`, which may name a clock of its own.
+  double mhz_of(const LaunchConditions& conditions, double boost_clock_mhz) const {
+    return conditions.clock_mhz > 0 ? conditions.clock_mhz
+           : fixed_mhz > 0          ? fixed_mhz
+                                    : boost_clock_mhz;
   }
   /// "boost" or "1200 MHz".
   std::string name() const;

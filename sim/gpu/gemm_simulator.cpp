@@ -81,9 +81,7 @@ class GemmSimulator::Impl {
     ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
-    result.clock_mhz = problem.conditions.clock_mhz > 0
-                           ? problem.conditions.clock_mhz
-                           : options_.clock.mhz_of(spec_.boost_clock_mhz);
+    result.clock_mhz = options_.clock.mhz_of(problem.conditions, spec_.boost_clock_mhz);
     gpu_.set_clock_mhz(result.clock_mhz);
     result.kernel = kernel.result(spec_.sms);
     result.issued_macs = kernel.issued_macs();

@@ -273,8 +273,8 @@ namespace {
 
 /// NVIDIA boards change their clock in such steps [MHz].
 constexpr double kClockStep = 15;
-/// Power that a board averages over before it acts on it [s]: assumed. 4096^3 in f16, 75 times in
-/// a row, runs at boost on an A100 PCIe, 16384^3 does not (configs/CALIBRATION.md).
+/// Power that a board averages over before it acts on it [s]: assumed. Measured pairs that take
+/// 8 ms in all run at the clock of the limit already (configs/CALIBRATION.md).
 constexpr double kPowerAverageSeconds = 0.002;
 
 double in_steps(double mhz) {
@@ -282,7 +282,7 @@ double in_steps(double mhz) {
 }
 
 /// `figures` as simulated at the highest clock at which they take no more than the limit. Values
-/// that travel are not sent once more: their cycles follow the closed form.
+/// that travelled do so once: at another clock the same events happen without them.
 VariantResult at_power_limit(const Operation& op, bool sparse, const energy::PowerSpec& power,
                              const Switching& switching, const LaunchAtClock& at_clock,
                              const VariantResult& figures) {
