@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <sstream>
 #include <string>
@@ -41,8 +42,28 @@ void on_out_of_memory() {
   throw std::bad_alloc();
 }
 
+// What no one catches, as in the construction of static objects, ends as what sc_main() catches.
+[[noreturn]] void on_uncaught_exception() {
+  if (std::current_exception() != nullptr) {
+    std::_Exit(sptc::sim::report_exception());
+  }
+  std::abort();
+}
+
+// A stack that cannot grow ends the process by signal, so it takes its pages at the start.
+void touch_stack() {
+  constexpr std::size_t kBytes = 512 << 10;
+  constexpr std::size_t kPage = 4096;
+  [[maybe_unused]] volatile char stack[kBytes];
+  for (std::size_t at = 0; at < kBytes; at += kPage) {
+    stack[kBytes - 1 - at] = 0;
+  }
+}
+
 // Before main(), which is SystemC's, and before the static objects of this program.
 [[gnu::constructor(101)]] void begin() {
+  touch_stack();
+  std::set_terminate(on_uncaught_exception);
   sptc::sim::handle_interrupts();
   sptc::sim::open_closed_streams();
   // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.

@@ -7,6 +7,8 @@
 #include "sim/sampling/last_round.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,6 +18,18 @@ Gpu::Links::Links(int index, const Clock& clock)
     : launch(("launch" + std::to_string(index)).c_str(), clock, 1),
       done(("done" + std::to_string(index)).c_str(), clock, 1) {}
 
+namespace {
+
+/// Throws std::bad_alloc where an SM has no room: SystemC's tables of names write through the null
+/// pointer of a malloc() that failed.
+void require_room_of_an_sm() {
+  constexpr std::size_t kBytes = 1 << 20;  // an SM with its share of the memory takes 0.4 MiB
+  const std::unique_ptr<volatile char[]> room(new volatile char[kBytes]);
+  room[0] = 0;
+}
+
+}  // namespace
+
 Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec,
          int sms_built, Memory memory)
     : sc_core::sc_module(name),
@@ -24,6 +38,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
       all_sms_(spec.sms),
       clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
+    require_room_of_an_sm();
     sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm,
                                         spec.memory.sm_port_bytes_per_cycle));
     links_.push_back(std::make_unique<Links>(i, clock));
