@@ -10,7 +10,7 @@
 set -euo pipefail
 
 build_packages=(build-essential cmake ninja-build libsystemc-dev libboost-dev libeigen3-dev nlohmann-json3-dev
-                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libssl-dev)
+                libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libssl-dev zlib1g-dev)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git libboost-mpi-dev openmpi-bin)
 tidy_packages=(clang clang-tidy)
 hardware_packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev)

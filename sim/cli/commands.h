@@ -12,8 +12,10 @@ using Command = std::function<int()>;
 
 // Each declares its subcommand on `app` and sets `chosen` when the user picks it.
 
-/// sptcsim run TRACE
+/// sptcsim run FILE
 void add_run_command(CLI::App& app, Command& chosen);
+/// sptcsim import FILE
+void add_import_command(CLI::App& app, Command& chosen);
 /// sptcsim gemm M N K
 void add_gemm_command(CLI::App& app, Command& chosen);
 /// sptcsim arch list|show|validate

@@ -187,6 +187,7 @@ int run(int argc, char** argv) {
   sptc::sim::add_run_command(app, chosen);
   sptc::sim::add_gemm_command(app, chosen);
   sptc::sim::add_arch_command(app, chosen);
+  sptc::sim::add_import_command(app, chosen);
   sptc::sim::add_energy_command(app, chosen);
   sptc::sim::add_verify_command(app, chosen);
   sptc::sim::add_validate_command(app, chosen);

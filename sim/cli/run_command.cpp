@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
+#include "sim/cli/import_options.h"
 #include "sim/cli/simulation_options.h"
-#include "sim/trace/workload.h"
+#include "sim/report/message.h"
 
 #include <memory>
 #include <string>
 
 namespace sptc::sim {
+namespace {
+
+struct Arguments {
+  RecordingOptions recording;
+  SimulationOptions options;
+  bool arch_given = false;
+};
+
+/// The workload; a recording's GPU is simulated unless the user names another.
+Workload load(Arguments& arguments) {
+  Recording recording = arguments.recording.read();
+  const Account& account = recording.account;
+  if (!arguments.arch_given && !account.arch.empty()) {
+    arguments.options.arch = account.arch;
+    write_message("  simulated on " + account.arch + ", as recorded; --arch names another\n");
+  }
+  return std::move(recording.workload);
+}
+
+}  // namespace
 
 void add_run_command(CLI::App& app, Command& chosen) {
-  struct Arguments {
-    std::string trace;
-    SimulationOptions options;
-  };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "run", "simulate a workload, dense and sparse side by side, check values, report");
-  command->add_option("TRACE", arguments->trace, "workload: .json or .csv")
-      ->type_name("FILE")
-      ->required();
+      "run",
+      "simulate a workload or a recording, dense and sparse side by side, check values, report");
+  arguments->recording.add_to(*command);
   arguments->options.add_to(*command);
-  command->callback([arguments, &chosen] {
+  command->callback([arguments, command, &chosen] {
+    arguments->arch_given = command->get_option("--arch")->count() > 0;
     chosen = [arguments] {
       return simulate(
-          arguments->options, [&] { return read_workload(arguments->trace); }, nullptr);
+          arguments->options, [&] { return load(*arguments); }, nullptr);
     };
   });
 }

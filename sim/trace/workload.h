@@ -45,6 +45,25 @@ struct Rest {
   bool any() const { return ns > 0; }
 };
 
+/// What a recording says of a launch beside what it computes.
+struct Recorded {
+  double time_us = 0;  ///< measured, mean of the launches; 0: not recorded
+  std::string kernel;  ///< name of the kernel; tile, stages and split-K where only they are known
+  std::string d_dtype;
+  bool sparse = false;  ///< the weight was 2:4
+};
+
+/// Launches of a recording that are not simulated, and why. Extents that it does not say are 0.
+struct NotTaken {
+  std::string name;
+  GemmShape shape;
+  std::int64_t batch = 1;
+  std::string dtype;  ///< as recorded
+  std::int64_t count = 1;
+  double time_us = 0;  ///< measured, mean of the launches; 0: not recorded
+  std::string reason;
+};
+
 /// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
 /// = A[m,k] B[k,n]. A is the weight.
 struct Operation {
@@ -61,6 +80,7 @@ struct Operation {
   /// Operations of one group alternate faster than the clock is regulated (--limit-over group).
   std::string group;
   Rest rest;
+  Recorded recorded;
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -82,6 +102,8 @@ struct Workload {
   std::filesystem::path file;
   std::vector<Operation> operations;
   std::optional<NetworkData> network;
+  std::string source;               ///< of a recording: its format and file
+  std::vector<NotTaken> not_taken;  ///< of a recording
 };
 
 /// Reads a workload file: `.json` (schema gemm-workload/0.1) or `.csv`

@@ -20,9 +20,10 @@ using numerics::DataType;
 constexpr std::string_view kSchema = "gemm-workload/0.1";
 
 // Keys that only inform a human reader are allowed and not looked at.
-constexpr std::string_view kTopKeys[] = {"schema",          "name",    "ops",    "default_dtype",
-                                         "network",         "phase",   "notes",  "convention",
-                                         "hyperparameters", "sources", "totals", "checks"};
+constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",    "default_dtype",
+                                         "network",         "phase",     "notes",  "convention",
+                                         "hyperparameters", "sources",   "totals", "checks",
+                                         "source",          "not_taken", "account"};
 constexpr std::string_view kOpKeys[] = {"name",
                                         "kind",
                                         "m",
@@ -46,7 +47,11 @@ constexpr std::string_view kOpKeys[] = {"name",
                                         "b_role",
                                         "layout",
                                         "why_not_prunable",
-                                        "note"};
+                                        "note",
+                                        "recorded"};
+constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse"};
+constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
+                                              "dtype", "count", "time_us", "reason"};
 constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
                                           "R",      "S", "stride", "pad",    "dilation",
                                           "groups", "P", "Q",      "layout", "weight_layout"};
@@ -230,6 +235,41 @@ Activation read_activation(const JsonObject& object) {
   return Activation::kNone;
 }
 
+double read_time(const JsonObject& object) {
+  constexpr double kMaxUs = 1e12;
+  if (!object.has("time_us")) {
+    return 0;
+  }
+  const json& value = object.require("time_us");
+  if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= kMaxUs)) {
+    (object.place() / "time_us")
+        .fail(fmt::format("must be a number above 0, at most {}, not {}", kMaxUs, describe(value)));
+  }
+  return value.get<double>();
+}
+
+Recorded read_recorded(const JsonObject& object) {
+  object.allow_only(kRecordedKeys);
+  return {read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
+          object.boolean_or("sparse", false)};
+}
+
+NotTaken read_not_taken(const JsonObject& object) {
+  object.allow_only(kNotTakenKeys);
+  const auto extent = [&](std::string_view key) {
+    return object.integer_or(key, 0, 0, kMaxExtent);
+  };
+  NotTaken launch;
+  launch.name = object.text("name");
+  launch.shape = {extent("m"), extent("n"), extent("k")};
+  launch.batch = object.integer_or("batch", 1, 1, kMaxExtent);
+  launch.dtype = object.text_or("dtype", "");
+  launch.count = object.integer_or("count", 1, 1, kMaxExtent);
+  launch.time_us = read_time(object);
+  launch.reason = object.text("reason");
+  return launch;
+}
+
 Operation read_operation(const JsonObject& object, DataType default_type) {
   object.allow_only(kOpKeys);
   Operation op;
@@ -244,6 +284,9 @@ Operation read_operation(const JsonObject& object, DataType default_type) {
   op.activation = read_activation(object);
   if (object.has("tensors")) {
     op.tensors = read_tensors(object.object("tensors"));
+  }
+  if (object.has("recorded")) {
+    op.recorded = read_recorded(object.object("recorded"));
   }
   return op;
 }
@@ -324,6 +367,14 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
     workload.network = read_network(root.object("network"), file);
   }
   check_network(root, workload);
+  workload.source = root.text_or("source", "");
+  if (root.has("not_taken")) {
+    const json& launches = root.array("not_taken");
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      workload.not_taken.push_back(
+          read_not_taken(JsonObject(launches[i], root.place() / "not_taken" / i)));
+    }
+  }
   return workload;
 }
 

@@ -367,7 +367,7 @@ TEST_F(Program, SaysThatAClockIsAboveThatOfTheGpu) {
 }
 
 TEST_F(Program, RefusesFilesThatAreMissingOrLie) {
-  expect_refused({"run"}, "TRACE");
+  expect_refused({"run"}, "FILE");
   expect_refused({"run", path("none.json")}, "none.json");
   expect_refused({"gemm", "1", "1", "1", "--arch", path("none.json")}, "none.json");
   expect_refused({"gemm", "1", "1", "1", "--data", path("none.safetensors")}, "none.safetensors");

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/import/recording.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// How a file that may be a recording is read.
+struct RecordingOptions {
+  std::string file;
+  std::vector<std::string> dims;
+  bool strict = false;
+
+  void add_to(CLI::App& command);
+  /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
+  Recording read() const;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One reader per format. Each fills the workload and the account from the whole stream, and throws
+// InputError "file: place: ..." for what it cannot make sense of.
+#pragma once
+
+#include "sim/import/recording.h"
+
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+
+/// The keys of the JSON object that `head` begins, as far as it goes; none where it begins none.
+std::vector<std::string> top_level_keys(std::string_view head);
+
+}  // namespace sptc::sim

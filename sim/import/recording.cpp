@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/import/recording.h"
+
+#include "models/base/error.h"
+#include "sim/config/board_names.h"
+#include "sim/config/text_file.h"
+#include "sim/import/readers.h"
+#include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kMaxWorkloadBytes = 16 << 20;
+
+/// What tells one format from another.
+struct Head {
+  std::string_view text;
+  std::vector<std::string> keys;  ///< of a JSON object
+
+  bool has(std::string_view key) const {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
+  std::string_view first_line() const { return text.substr(0, text.find_first_of("\r\n")); }
+};
+
+void read_own_json(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+  recording.workload = parse_workload_json(input.rest(kMaxWorkloadBytes), input.path());
+}
+
+void read_own_csv(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+  recording.workload = parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path());
+}
+
+struct Format {
+  std::string_view name;  ///< empty: a workload of our own
+  bool (*recognises)(const Head& head);
+  void (*read)(InputStream& input, const ImportOptions& options, Recording& recording);
+  bool has_dims = false;  ///< leaves dimensions open
+};
+
+/// In the order in which they are tried.
+constexpr Format kFormats[] = {
+    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json},
+};
+
+bool is_json(const Head& head) {
+  const std::size_t first = head.text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (head.text[first] == '{' || head.text[first] == '[');
+}
+
+/// What no format recognises may still be a workload of our own with a fault, which its reader
+/// names.
+const Format& own_format(const Head& head, const InputStream& input) {
+  static constexpr Format kJson{"", nullptr, read_own_json};
+  static constexpr Format kCsv{"", nullptr, read_own_csv};
+  const std::string extension = input.path().extension().string();
+  if (is_json(head)) {
+    if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
+      throw InputError(fmt::format(
+          "{}: this JSON is neither a workload nor a recording that is read here: its keys are {}",
+          input.name(),
+          printable(fmt::format(
+              "{}", fmt::join(head.keys.begin(),
+                              head.keys.begin() + static_cast<std::ptrdiff_t>(
+                                                      std::min<std::size_t>(8, head.keys.size())),
+                              ", ")))));
+    }
+    return kJson;
+  }
+  if (extension == ".json") {
+    return kJson;
+  }
+  if (extension == ".csv" || head.first_line().find(',') != std::string_view::npos) {
+    return kCsv;
+  }
+  throw InputError(input.name() +
+                   ": neither a workload nor a recording that is read here (see traces/README.md)");
+}
+
+const Format& format_of(const Head& head, const InputStream& input) {
+  for (const Format& format : kFormats) {
+    if (format.recognises(head)) {
+      return format;
+    }
+  }
+  return own_format(head, input);
+}
+
+}  // namespace
+
+Recording read_recording(InputStream& input, const ImportOptions& options) {
+  const Head head{input.head(), top_level_keys(input.head())};
+  const Format& format = format_of(head, input);
+  if (!format.has_dims && !options.dims.empty()) {
+    throw InputError(fmt::format("--dim {}: {} has no open dimension of this name",
+                                 printable(options.dims.begin()->first), input.name()));
+  }
+  Recording recording;
+  recording.account.format = format.name;
+  if (!format.name.empty()) {
+    recording.workload.file = input.path();
+    recording.workload.name = input.path().stem().string();
+    recording.workload.source = fmt::format("{}: {}", input.name(), format.name);
+  }
+  format.read(input, options, recording);
+  if (!recording.account.gpu.empty()) {
+    const std::string board = board_name(recording.account.gpu);
+    recording.account.arch = board == recording.account.gpu ? "" : board;
+  }
+  return recording;
+}
+
+Recording read_recording(const std::filesystem::path& path, const ImportOptions& options) {
+  InputStream input(path);
+  return read_recording(input, options);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/import/input_stream.h"
+#include "sim/trace/workload.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// What was understood of a recording, and what was not. The launches that were not taken stand in
+/// the workload.
+struct Account {
+  std::string format;              ///< empty: a workload of our own, which needs no account
+  std::string gpu;                 ///< as the recording names it; may be empty
+  std::string arch;                ///< the board that the name means; empty where it means none
+  double kernels_us = 0;           ///< of all kernels that were recorded; 0: no times
+  std::vector<std::string> notes;  ///< one sentence each: grounds and choices
+};
+
+struct Recording {
+  Workload workload;
+  Account account;
+};
+
+struct ImportOptions {
+  std::map<std::string, std::int64_t> dims;  ///< --dim NAME=V
+};
+
+/// Reads a workload of our own, or what another program recorded. The format is recognised by
+/// content. Throws InputError; also where nothing can be simulated.
+Recording read_recording(const std::filesystem::path& path, const ImportOptions& options = {});
+/// The same from an open stream.
+Recording read_recording(InputStream& input, const ImportOptions& options = {});
+
+}  // namespace sptc::sim
