@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sptc::sim {
 namespace {
 
@@ -35,11 +37,13 @@ void RecordingOptions::add_to(CLI::App& command) {
       ->required();
   command.add_option("--dim", dims, "value of a dimension that the file leaves open")
       ->type_name("NAME=V,..");
+  command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
 
 Recording RecordingOptions::read() const {
   ImportOptions options;
+  options.tf32 = tf32;
   for (const std::string& given : dims) {
     for (const std::string& part : split(given)) {
       const std::size_t equals = part.find('=');

@@ -15,6 +15,7 @@ struct RecordingOptions {
   std::string file;
   std::vector<std::string> dims;
   bool strict = false;
+  bool tf32 = false;
 
   void add_to(CLI::App& command);
   /// Reads the file and says on stderr what was taken and what was not. Throws InputError.

@@ -29,6 +29,24 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
                                    : asp_eligible(op.shape.m, op.shape.k));
 }
 
+/// Says the most frequent reason.
+[[noreturn]] void fail_without_launch(const Recording& recording, const std::string& name) {
+  const std::string& format = recording.account.format;
+  std::map<std::string, std::int64_t> reasons;
+  for (const NotTaken& launch : recording.workload.not_taken) {
+    reasons[launch.reason] += launch.reason.starts_with(kAnotherStep) ? 0 : launch.count;
+  }
+  const auto most =
+      std::max_element(reasons.begin(), reasons.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == reasons.end()) {
+    throw InputError(name + ": no GEMM was found in this " + format);
+  }
+  throw InputError(
+      fmt::format("{}: no launch of this {} can be simulated; the most frequent reason: {}", name,
+                  format, most->first));
+}
+
 }  // namespace
 
 std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
@@ -83,6 +101,10 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   require_extent(place, "k", op.shape.k, least);
   require_extent(place, "the batch", op.batch, 1);
   require_extent(place, "the number of launches", op.count, 1);
+  if (!(op.recorded.time_us >= 0 && op.recorded.time_us <= kMaxRecordedUs)) {
+    throw InputError(fmt::format("{}: a launch of {} us is longer than the {} allowed", place,
+                                 op.recorded.time_us, kMaxRecordedUs));
+  }
   if (launch.reason.empty()) {
     const auto type = parse_operand_type(launch.dtype);
     if (!type) {
@@ -130,14 +152,7 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
     recording.workload.operations.push_back(std::move(op));
   }
   if (recording.workload.operations.empty()) {
-    const auto& left = recording.workload.not_taken;
-    const auto most = std::max_element(
-        left.begin(), left.end(), [](const auto& a, const auto& b) { return a.count < b.count; });
-    throw InputError(
-        left.empty() ? name + ": no GEMM was found in this " + recording.account.format
-                     : fmt::format("{}: no launch of this {} can be simulated; the most frequent, "
-                                   "{}, is not taken: {}",
-                                   name, recording.account.format, most->name, most->reason));
+    fail_without_launch(recording, name);
   }
 }
 

@@ -11,6 +11,9 @@
 
 namespace sptc::sim {
 
+/// How the reason of a launch begins that another part of the recording stands for.
+inline constexpr const char* kAnotherStep = "of another step";
+
 /// One or more equal launches as a reader finds them.
 struct RecordedLaunch {
   Operation op;  ///< but its type; `recorded.time_us` is of one launch

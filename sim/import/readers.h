@@ -14,4 +14,9 @@ namespace sptc::sim {
 /// The keys of the JSON object that `head` begins, as far as it goes; none where it begins none.
 std::vector<std::string> top_level_keys(std::string_view head);
 
+/// A PyTorch profile: the JSON that torch.profiler exports.
+void read_kineto(InputStream& input, const ImportOptions& options, Recording& recording);
+/// A PyTorch execution trace: the JSON of ExecutionTraceObserver.
+void read_execution_trace(InputStream& input, const ImportOptions& options, Recording& recording);
+
 }  // namespace sptc::sim

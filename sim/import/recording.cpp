@@ -37,6 +37,13 @@ void read_own_csv(InputStream& input, const ImportOptions& /*options*/, Recordin
   recording.workload = parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path());
 }
 
+/// Chrome's trace as a bare array of events.
+bool is_bare_trace(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '[' &&
+         text.find("\"ph\"") != std::string_view::npos;
+}
+
 struct Format {
   std::string_view name;  ///< empty: a workload of our own
   bool (*recognises)(const Head& head);
@@ -47,6 +54,15 @@ struct Format {
 /// In the order in which they are tried.
 constexpr Format kFormats[] = {
     {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json},
+    {"PyTorch profile",
+     [](const Head& head) {
+       return head.has("traceEvents") || head.has("deviceProperties") ||
+              head.has("schemaVersion") || is_bare_trace(head.text);
+     },
+     read_kineto},
+    {"PyTorch execution trace",
+     [](const Head& head) { return head.has("schema") && head.has("nodes"); },
+     read_execution_trace},
 };
 
 bool is_json(const Head& head) {

@@ -29,6 +29,7 @@ struct Recording {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> dims;  ///< --dim NAME=V
+  bool tf32 = false;                         ///< f32 GEMMs whose kernel is not recorded run as TF32
 };
 
 /// Reads a workload of our own, or what another program recorded. The format is recognised by

@@ -109,12 +109,12 @@ struct Sum {
     launches += count;
     time_us += each_us * static_cast<double>(count);
   }
-  std::string text(double all_us) const {
+  std::string text(double all_us, const std::string& shapes = "") const {
     const std::string share = all_us > 0
                                   ? fmt::format(", {:.1f} us, {:.1f} % of the recorded kernel time",
                                                 time_us, 100 * time_us / all_us)
                                   : "";
-    return fmt::format("{} {}{}", launches, launches == 1 ? "launch" : "launches", share);
+    return fmt::format("{} {}{}{}", launches, launches == 1 ? "launch" : "launches", shapes, share);
   }
 };
 
@@ -204,8 +204,9 @@ std::string account_text(const Recording& recording) {
   if (!account.gpu.empty()) {
     text += "; recorded on " + printable(account.gpu);
   }
-  text += fmt::format("\n  taken: {} of {} shapes\n", taken.text(account.kernels_us),
-                      workload.operations.size());
+  text += fmt::format(
+      "\n  taken: {}\n",
+      taken.text(account.kernels_us, fmt::format(" of {} shapes", workload.operations.size())));
   text += fmt::format("  not taken: {}\n", left.text(account.kernels_us));
   text += not_taken_text(workload.not_taken, account.kernels_us);
   for (const std::string& note : account.notes) {

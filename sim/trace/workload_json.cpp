@@ -236,14 +236,14 @@ Activation read_activation(const JsonObject& object) {
 }
 
 double read_time(const JsonObject& object) {
-  constexpr double kMaxUs = 1e12;
   if (!object.has("time_us")) {
     return 0;
   }
   const json& value = object.require("time_us");
-  if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= kMaxUs)) {
+  if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= kMaxRecordedUs)) {
     (object.place() / "time_us")
-        .fail(fmt::format("must be a number above 0, at most {}, not {}", kMaxUs, describe(value)));
+        .fail(fmt::format("must be a number above 0, at most {}, not {}", kMaxRecordedUs,
+                          describe(value)));
   }
   return value.get<double>();
 }

@@ -21,6 +21,9 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
 /// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
 inline constexpr std::int64_t kMaxExtent = 2147483647;
 
+/// Longest time of a launch that a recording may state: eleven days.
+inline constexpr double kMaxRecordedUs = 1e12;
+
 /// Largest rest_ns and rest_bytes: what a double counts exactly.
 inline constexpr std::int64_t kMaxRest = std::int64_t{1} << 53;
 /// What the column or key "b" says where B is zeros.

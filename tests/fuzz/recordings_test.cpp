@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a recording holds, its reader gives a workload that is read back, or throws InputError.
+#include "models/base/error.h"
+#include "sim/import/kernel_name.h"
+#include "sim/import/recording.h"
+#include "sim/import/workload_text_writer.h"
+#include "sim/trace/workload_text.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/support/packed.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+void fuzz(const std::string& seed_text, std::uint64_t inputs, const ImportOptions& options = {}) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::uint64_t kAtLeast = 200;
+  const auto end = Clock::now() + std::chrono::seconds(2);
+  const Mutator mutator(seed_text, 20260101);
+  int accepted = 0;
+  int refused = 0;
+  for (std::uint64_t index = 0; index < inputs && (index < kAtLeast || Clock::now() < end);
+       ++index) {
+    try {
+      InputStream input(mutator.mutation(index), "f");
+      const Recording recording = read_recording(input, options);
+      parse_workload_json(workload_json(recording), "g");
+      account_text(recording);
+      ++accepted;
+    } catch (const InputError& error) {
+      ++refused;
+      EXPECT_FALSE(std::string_view(error.what()).starts_with("g:"))
+          << "mutation " << index << " is written as JSON that is refused: " << error.what();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "mutation " << index << " made the reader throw: " << error.what();
+      break;
+    }
+  }
+  EXPECT_GT(accepted, 0) << "the mutations never reach past the first check";
+  EXPECT_GT(refused, 0);
+}
+
+const std::string kProfile = R"({"schemaVersion": 1, "deviceProperties": [{"name": "NVIDIA A100"}],
+"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "ts": 90, "dur": 90},
+{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 2, "ts": 100, "dur": 9.5,
+ "args": {"External id": 3, "Concrete Inputs": ["", "", ""], "Input Dims": [[64], [16, 32], [32, 64]],
+ "Input Strides": [[1], [32, 1], [1, 32]], "Input type": ["float", "float", "float"]}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::cudnn_convolution", "pid": 1, "tid": 2, "ts": 110,
+ "dur": 5, "args": {"External id": 4, "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "2"],
+ "Input Dims": [[2, 16, 8, 8], [32, 8, 3, 3]], "Input type": ["c10::Half", "c10::Half"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "l", "pid": 1, "tid": 2, "ts": 101, "dur": 1,
+ "args": {"correlation": 70}},
+{"ph": "X", "cat": "kernel", "name": "cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4", "ts": 120,
+ "dur": 3, "args": {"External id": 70, "correlation": 70}},
+{"ph": "X", "cat": "kernel", "name": "nvjet_tst_64x8_64x16_4x1_v_bz_TNN", "ts": 123, "dur": 4,
+ "args": {"External id": 4, "correlation": 71}}]})";
+
+TEST(FuzzRecordings, Kineto) {
+  fuzz(kProfile, 20000);
+}
+
+TEST(FuzzRecordings, ExecutionTrace) {
+  fuzz(
+      R"x({"schema": "1.1.0", "nodes": [{"id": 1, "name": "aten::mm", "inputs": {"values": [1, [2]],
+    "shapes": [[16, 32], [32, 64]], "types": ["Tensor(c10::Half)"], "strides": [[32, 1], [1, 32]]
+}
+},
+    {"name": "aten::bmm", "inputs": [], "input_shapes": [[2, 8, 4], [2, 4, 8]],
+     "input_types": ["Tensor(c10::BFloat16)"]}]
+})x",
+      20000);
+}
+
+TEST(FuzzRecordings, GzipAndTar) {
+  fuzz(gzipped("m,n,k\n16,32,64\n"), 20000);
+  fuzz(tar_member("a", "m,n,k\n") + tar_member("b.csv", "m,n,k\n16,32,64\n") + tar_end(), 20000);
+}
+
+TEST(FuzzRecordings, KernelNames) {
+  for (const char* name :
+       {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x6_tn>(x)",
+        "sm80_xmma_sparse_gemm_f16f16_f16f32_f32_tt_t_tilesize128x128x64_stage3_sptensor16x8x32",
+        "nvjet_sm121_hsh_mma_128x208x64_2_32x104x64_tmaAB_bz_NNNN",
+        "_ZN7cutlassGemmShapeILi128ELi128ELi32EEETensorOp"}) {
+    const Mutator mutator(name, 1);
+    for (std::uint64_t index = 0; index < 20000; ++index) {
+      if (const auto kernel = decode_kernel_name(mutator.mutation(index))) {
+        EXPECT_FALSE(kernel->summary().empty());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
