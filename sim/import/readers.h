@@ -18,5 +18,8 @@ std::vector<std::string> top_level_keys(std::string_view head);
 void read_kineto(InputStream& input, const ImportOptions& options, Recording& recording);
 /// A PyTorch execution trace: the JSON of ExecutionTraceObserver.
 void read_execution_trace(InputStream& input, const ImportOptions& options, Recording& recording);
+/// Logs of cuBLASLt, cuBLAS, cuSPARSELt, hipBLASLt and rocBLAS, also mixed with other output.
+bool is_blas_log(std::string_view head);
+void read_blas_log(InputStream& input, const ImportOptions& options, Recording& recording);
 
 }  // namespace sptc::sim

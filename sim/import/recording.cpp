@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 namespace sptc::sim {
@@ -26,7 +27,13 @@ struct Head {
   bool has(std::string_view key) const {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }
-  std::string_view first_line() const { return text.substr(0, text.find_first_of("\r\n")); }
+  /// Whether the first line names the columns m, n and k.
+  bool names_columns() const {
+    std::string line = "," + std::string(text.substr(0, text.find_first_of("\r\n"))) + ",";
+    std::transform(line.begin(), line.end(), line.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return line.find(",m,") != std::string::npos;
+  }
 };
 
 void read_own_json(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
@@ -63,6 +70,8 @@ constexpr Format kFormats[] = {
     {"PyTorch execution trace",
      [](const Head& head) { return head.has("schema") && head.has("nodes"); },
      read_execution_trace},
+    {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
+     read_blas_log},
 };
 
 bool is_json(const Head& head) {
@@ -92,7 +101,7 @@ const Format& own_format(const Head& head, const InputStream& input) {
   if (extension == ".json") {
     return kJson;
   }
-  if (extension == ".csv" || head.first_line().find(',') != std::string_view::npos) {
+  if (extension == ".csv" || head.names_columns()) {
     return kCsv;
   }
   throw InputError(input.name() +

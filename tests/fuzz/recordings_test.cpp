@@ -77,6 +77,23 @@ TEST(FuzzRecordings, ExecutionTrace) {
       20000);
 }
 
+TEST(FuzzRecordings, BlasLogs) {
+  fuzz(
+      "[2026][cublasLt][7][Trace][cublasLtMatmul] A=0X1 Adesc=[type=R_16F rows=32 cols=64 ld=32] "
+      "Bdesc=[type=R_16F rows=32 cols=16] Ddesc=[type=R_32F rows=64 cols=16 order=ORDER_ROW] "
+      "computeDesc=[computeType=COMPUTE_32F transa=OP_T] algo=[tile=MATMUL_TILE_8x8]\n"
+      "[2026][CUSPARSELT][1][Api][x] matmulDescr[out]={m=32, n=46, k=64, matA={format=Structured, "
+      "valuesType=CUDA_R_8I}, matB={valuesType=CUDA_R_8I}, is_A_sparse=true, batchSize=1}\n"
+      "hipblaslt-bench -m 6 -n 3 -k 12 --transB T --a_type f8_r --batch_count 3\n"
+      "- { rocblas_function: \"rocblas_gemm_ex\", a_type: \"bf16_r\", M: 6, N: 3, K: 1, "
+      "call_count: 6 }\n",
+      20000);
+  fuzz(
+      "I! cuBLAS (v12) function cublasStatus_t cublasGemmEx(int) called:\ni!  m: type=int; val=5\n"
+      "i!  n: type=int; val=6\ni!  k: type=int; val=7\ni!  Atype: type=x; val=CUDA_R_16F(2)\n",
+      20000);
+}
+
 TEST(FuzzRecordings, GzipAndTar) {
   fuzz(gzipped("m,n,k\n16,32,64\n"), 20000);
   fuzz(tar_member("a", "m,n,k\n") + tar_member("b.csv", "m,n,k\n16,32,64\n") + tar_end(), 20000);
