@@ -21,5 +21,8 @@ void read_execution_trace(InputStream& input, const ImportOptions& options, Reco
 /// Logs of cuBLASLt, cuBLAS, cuSPARSELt, hipBLASLt and rocBLAS, also mixed with other output.
 bool is_blas_log(std::string_view head);
 void read_blas_log(InputStream& input, const ImportOptions& options, Recording& recording);
+/// A config.json of Hugging Face: the GEMMs of one pass of the model.
+void read_transformer_config(InputStream& input, const ImportOptions& options,
+                             Recording& recording);
 
 }  // namespace sptc::sim

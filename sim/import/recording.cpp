@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/board_names.h"
 #include "sim/config/text_file.h"
+#include "sim/import/open_dims.h"
 #include "sim/import/readers.h"
 #include "sim/trace/workload_text.h"
 
@@ -72,6 +73,8 @@ constexpr Format kFormats[] = {
      read_execution_trace},
     {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
      read_blas_log},
+    {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
+     read_transformer_config, true},
 };
 
 bool is_json(const Head& head) {
@@ -123,8 +126,7 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
   const Head head{input.head(), top_level_keys(input.head())};
   const Format& format = format_of(head, input);
   if (!format.has_dims && !options.dims.empty()) {
-    throw InputError(fmt::format("--dim {}: {} has no open dimension of this name",
-                                 printable(options.dims.begin()->first), input.name()));
+    OpenDims(options.dims, input.name()).refuse_unused();
   }
   Recording recording;
   recording.account.format = format.name;

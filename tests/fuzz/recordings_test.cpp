@@ -94,6 +94,17 @@ TEST(FuzzRecordings, BlasLogs) {
       20000);
 }
 
+TEST(FuzzRecordings, TransformerConfig) {
+  fuzz(R"({"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128, "vocab_size": 99,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 2, "head_dim": 16,
+    "num_local_experts": 4, "num_experts_per_tok": 2, "torch_dtype": "float16",
+    "quantization_config": {"quant_method": "fp8"}})",
+       20000, {{{"batch", 3}, {"seq", 5}}, false});
+  fuzz(R"({"model_type": "vit", "hidden_size": 64, "intermediate_size": 128, "image_size": 32,
+    "num_attention_heads": 8, "num_hidden_layers": 2, "patch_size": 16, "id2label": {"0": "a"}})",
+       20000, {{{"batch", 3}}, false});
+}
+
 TEST(FuzzRecordings, GzipAndTar) {
   fuzz(gzipped("m,n,k\n16,32,64\n"), 20000);
   fuzz(tar_member("a", "m,n,k\n") + tar_member("b.csv", "m,n,k\n16,32,64\n") + tar_end(), 20000);

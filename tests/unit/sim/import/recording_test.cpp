@@ -81,7 +81,7 @@ TEST(Recording, DimensionsThatNothingUsesAreRefused) {
       [&] {
         read_recording(input, {{{"batch", 8}}});
       },
-      {"--dim batch", "x has no open dimension of this name"});
+      {"--dim: x has no open dimension 'batch'"});
 }
 
 TEST(Recording, KeysOfTheOutermostObjectOnly) {
