@@ -1,274 +1,273 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/import/kineto_events.h"
+#include "sim/import/json_stream.h"
+#include "sim/import/profile_events.h"
 #include "sim/import/readers.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <map>
-#include <numeric>
-#include <optional>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 namespace sptc::sim {
 namespace {
 
-using Op = KinetoEvents::Op;
-using Kernel = KinetoEvents::Kernel;
-using Step = KinetoEvents::Step;
+constexpr int kNoEvents = -1;
+constexpr std::size_t kMaxInputs = 4096;
 
-constexpr std::size_t kMaxKernelName = 200;
+/// One event while it is read.
+struct Event {
+  std::string phase, category;
+  std::uint64_t process = 0, thread = 0;
+  double begin = 0, duration = 0;
+  std::int64_t external = 0, correlation = 0;
+  TorchCall call;
 
-/// Finds the operation that launched a kernel.
-class Linker {
+  void clear() {
+    phase.clear();
+    category.clear();
+    process = thread = 0;
+    begin = duration = 0;
+    external = correlation = 0;
+    call.clear();
+  }
+};
+
+class KinetoReader : public JsonStream {
  public:
-  explicit Linker(KinetoEvents& events) : events_(events) {
-    // Operations of one thread nest: sorted by begin, the longer first, the innermost comes last.
-    std::sort(events.ops.begin(), events.ops.end(), [](const Op& a, const Op& b) {
-      return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
-    });
-    std::sort(events.calls.begin(), events.calls.end(),
-              [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
-    by_external_.resize(events.ops.size());
-    std::iota(by_external_.begin(), by_external_.end(), 0U);
-    std::sort(by_external_.begin(), by_external_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return events.ops[a].external < events.ops[b].external;
-    });
-    find_parents();
+  explicit KinetoReader(const std::string& file) : JsonStream(file) {}
+
+  ProfileEvents take() && { return std::move(builder_.events); }
+
+ protected:
+  void on_key(std::string& key) override {
+    if (depth() == 1) {
+      top_ = key;
+      return;
+    }
+    if (event_depth_ == kNoEvents) {
+      device_name_ = top_ == "deviceProperties" && key == "name";
+      return;
+    }
+    const int below = depth() - event_depth_;
+    field_ = below == 0                    ? event_field(key)
+             : below == 1 && in_arguments_ ? argument_field(key)
+                                           : Field::kNone;
   }
 
-  /// The index of the operation; nothing where there is none. In files of 2022 and 2023 a kernel's
-  /// external id is its correlation, and only the call at that time tells the operation.
-  std::optional<std::size_t> op_of(const Kernel& kernel) const {
-    if (kernel.external != 0 && kernel.external != kernel.correlation) {
-      const auto found = std::lower_bound(by_external_.begin(), by_external_.end(), kernel.external,
-                                          [&](std::uint32_t index, std::int64_t external) {
-                                            return events_.ops[index].external < external;
-                                          });
-      if (found != by_external_.end() && events_.ops[*found].external == kernel.external) {
-        return *found;
+  void on_open(bool array) override {
+    if (event_depth_ == kNoEvents) {
+      const bool bare = depth() == 1 && array;
+      if (bare || (depth() == 2 && array && top_ == "traceEvents")) {
+        event_depth_ = depth() + 1;
+        event_number_ = 0;
+      }
+      return;
+    }
+    if (depth() == event_depth_) {
+      event_.clear();
+      in_arguments_ = false;
+      field_ = Field::kNone;
+    } else if (depth() == event_depth_ + 1) {
+      in_arguments_ = field_ == Field::kArguments;
+    } else if (depth() == event_depth_ + 3) {  // one input of a list of them
+      start_input();
+    }
+  }
+
+  void on_close(bool /*array*/) override {
+    if (event_depth_ == kNoEvents) {
+      return;
+    }
+    if (depth() == event_depth_ - 1) {  // depth() is that outside
+      finish_event();
+      ++event_number_;
+    } else if (depth() == event_depth_) {
+      in_arguments_ = false;
+    } else if (depth() == event_depth_ - 2) {
+      event_depth_ = kNoEvents;
+    }
+  }
+
+  void on_integer(std::int64_t value) override {
+    const int below = depth() - event_depth_;
+    if (event_depth_ == kNoEvents) {
+      return;
+    }
+    if (below == 3) {
+      add_extent(value);
+    } else if (below <= 1) {
+      on_number(static_cast<double>(value));
+      if (field_ == Field::kExternal) {
+        event_.external = value;
+      } else if (field_ == Field::kCorrelation) {
+        event_.correlation = value;
+      } else if (field_ == Field::kProcess) {
+        event_.process = static_cast<std::uint64_t>(value);
+      } else if (field_ == Field::kThread) {
+        event_.thread = static_cast<std::uint64_t>(value);
       }
     }
-    const KinetoEvents::Call* call = call_of(kernel);
-    return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
   }
 
-  /// When it was launched.
-  double launch_time(const Kernel& kernel) const {
-    const KinetoEvents::Call* call = call_of(kernel);
-    return call == nullptr ? kernel.begin : call->begin;
+  void on_float(double value) override {
+    if (event_depth_ != kNoEvents && depth() - event_depth_ <= 1) {
+      on_number(value);
+    }
   }
 
-  /// The operation itself, or the next around it that is a GEMM; nothing where none is.
-  std::optional<std::size_t> gemm_around(std::size_t op) const {
-    for (std::int64_t at = static_cast<std::int64_t>(op); at >= 0;
-         at = parents_[static_cast<std::size_t>(at)]) {
-      if (events_.ops[static_cast<std::size_t>(at)].launch >= 0) {
-        return static_cast<std::size_t>(at);
+  void on_text(std::string& value) override {
+    if (event_depth_ == kNoEvents) {
+      if (device_name_ && builder_.events.gpu.empty()) {
+        builder_.events.gpu = value;
+      }
+      return;
+    }
+    const int below = depth() - event_depth_;
+    if (below == 0) {
+      event_text(value);
+    } else if (below == 2 && in_arguments_) {
+      if (field_ == Field::kTypes) {
+        event_.call.types.push_back(std::move(value));
+      } else if (field_ == Field::kValues) {
+        event_.call.values.push_back(std::move(value));
       }
     }
-    return std::nullopt;
   }
 
  private:
-  void find_parents() {
-    parents_.assign(events_.ops.size(), -1);
-    std::vector<std::int64_t> open;
-    for (std::size_t i = 0; i < events_.ops.size(); ++i) {
-      const Op& op = events_.ops[i];
-      while (!open.empty()) {
-        const Op& outer = events_.ops[static_cast<std::size_t>(open.back())];
-        if (outer.thread == op.thread && op.begin < outer.end) {
-          break;
-        }
-        open.pop_back();
-      }
-      parents_[i] = open.empty() ? -1 : open.back();
-      open.push_back(static_cast<std::int64_t>(i));
+  enum class Field {
+    kNone,
+    kPhase,
+    kCategory,
+    kName,
+    kProcess,
+    kThread,
+    kBegin,
+    kDuration,
+    kArguments,
+    kExternal,
+    kCorrelation,
+    kDims,
+    kStrides,
+    kTypes,
+    kValues
+  };
+
+  static Field event_field(std::string_view key) {
+    return key == "ph"     ? Field::kPhase
+           : key == "cat"  ? Field::kCategory
+           : key == "name" ? Field::kName
+           : key == "pid"  ? Field::kProcess
+           : key == "tid"  ? Field::kThread
+           : key == "ts"   ? Field::kBegin
+           : key == "dur"  ? Field::kDuration
+           : key == "args" ? Field::kArguments
+                           : Field::kNone;
+  }
+  static Field argument_field(std::string_view key) {
+    return key == "External id" || key == "external id" ? Field::kExternal
+           : key == "correlation"                       ? Field::kCorrelation
+           : key == "Input Dims" || key == "Input dims" ? Field::kDims
+           : key == "Input Strides"                     ? Field::kStrides
+           : key == "Input type"                        ? Field::kTypes
+           : key == "Concrete Inputs"                   ? Field::kValues
+                                                        : Field::kNone;
+  }
+
+  void event_text(std::string& value) {
+    switch (field_) {
+      case Field::kPhase:
+        event_.phase = std::move(value);
+        break;
+      case Field::kCategory:
+        event_.category = std::move(value);
+        break;
+      case Field::kName:
+        event_.call.name = std::move(value);
+        break;
+      case Field::kProcess:
+        event_.process = std::hash<std::string>()(value);
+        break;
+      case Field::kThread:
+        event_.thread = std::hash<std::string>()(value);
+        break;
+      default:
+        break;
     }
   }
 
-  const KinetoEvents::Call* call_of(const Kernel& kernel) const {
-    const auto found = std::lower_bound(
-        events_.calls.begin(), events_.calls.end(), kernel.correlation,
-        [](const auto& call, std::int64_t correlation) { return call.correlation < correlation; });
-    const bool is_it = found != events_.calls.end() && found->correlation == kernel.correlation;
-    return is_it && kernel.correlation != 0 ? &*found : nullptr;
-  }
-
-  std::optional<std::size_t> innermost(std::uint32_t thread, double time) const {
-    const auto after = std::upper_bound(
-        events_.ops.begin(), events_.ops.end(), std::pair(thread, time),
-        [](const auto& key, const Op& op) { return key < std::pair(op.thread, op.begin); });
-    std::int64_t at = after - events_.ops.begin() - 1;
-    if (at < 0 || events_.ops[static_cast<std::size_t>(at)].thread != thread) {
-      return std::nullopt;
-    }
-    while (at >= 0 && events_.ops[static_cast<std::size_t>(at)].end < time) {
-      at = parents_[static_cast<std::size_t>(at)];
-    }
-    return at < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(at));
-  }
-
-  KinetoEvents& events_;
-  std::vector<std::uint32_t> by_external_;
-  std::vector<std::int64_t> parents_;
-};
-
-/// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
-/// none.
-std::optional<Step> chosen_step(const KinetoEvents& events, std::vector<std::string>& notes) {
-  std::vector<Step> steps;
-  for (const Step& step : events.steps) {
-    if (std::any_of(events.ops.begin(), events.ops.end(), [&step](const Op& op) {
-          return op.launch >= 0 && op.begin >= step.begin && op.begin <= step.end;
-        })) {
-      steps.push_back(step);
-    }
-  }
-  if (events.steps.size() < 2 || steps.empty()) {
-    return std::nullopt;
-  }
-  std::sort(steps.begin(), steps.end(),
-            [](const Step& a, const Step& b) { return a.end - a.begin < b.end - b.begin; });
-  const Step& chosen = steps[(steps.size() - 1) / 2];
-  notes.push_back(
-      fmt::format("of {} steps {} is taken, of those with GEMMs the one of median length",
-                  events.steps.size(), chosen.name));
-  return chosen;
-}
-
-/// Kernels of one operation.
-struct Launched {
-  double time_us = 0;
-  std::optional<std::uint32_t> main;  ///< name of the kernel that multiplies, or the longest
-  double main_us = 0;
-  bool multiplies = false;
-};
-
-bool holds_gemms(const std::string& name, const std::optional<KernelName>& decoded) {
-  if (decoded) {
-    return decoded->is_gemm();
-  }
-  const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
-  const bool embedding = has("fbgemm") || has("split_embedding");
-  return !embedding && (has("gemm") || has("GEMM") || has("flash_fwd") || has("flash_bwd") ||
-                        has("fmha") || has("triton_tem") || has("Cijk_"));
-}
-
-std::string short_name(const std::string& name) {
-  const std::size_t open = name.find('<');
-  std::string_view bare = name;
-  if (name.starts_with("void cutlass") && open != std::string::npos) {
-    bare = bare.substr(open + 1, bare.find_first_of(">,", open) - open - 1);
-  }
-  return std::string(bare.substr(0, kMaxKernelName));
-}
-
-class Profile {
- public:
-  Profile(KinetoEvents& events, std::vector<std::string>& notes)
-      : events_(events), linker_(events), step_(chosen_step(events, notes)) {
-    for (const std::string& name : events.names) {
-      decoded_.push_back(decode_kernel_name(name));
+  void on_number(double value) {
+    if (field_ == Field::kBegin) {
+      event_.begin = value;
+    } else if (field_ == Field::kDuration) {
+      event_.duration = value > 0 ? value : 0;
     }
   }
 
-  /// All launches, with the time of their kernels; of kernels that no operation launched, those
-  /// that hold GEMMs.
-  LaunchList launches(const std::string& file) {
-    std::map<std::size_t, Launched> of_op;
-    std::map<std::pair<std::uint32_t, std::string>, Launched> others;
-    std::map<std::pair<std::uint32_t, std::string>, std::int64_t> other_counts;
-    for (const Kernel& kernel : events_.kernels) {
-      const auto op = linker_.op_of(kernel);
-      const auto gemm = op ? linker_.gemm_around(*op) : std::nullopt;
-      if (gemm) {
-        add(kernel, of_op[*gemm]);
-      }
-      if (!in_step(op ? events_.ops[*op].begin : linker_.launch_time(kernel))) {
-        continue;
-      }
-      kernels_us += kernel.duration;
-      if (!gemm && holds_gemms(events_.names[kernel.name], decoded_[kernel.name])) {
-        const std::pair key(kernel.name,
-                            op ? "the kernel is of " + events_.names[events_.ops[*op].name] +
-                                     ", which says no shapes of matrices"
-                               : std::string("a kernel without operation, as graph replay leaves "
-                                             "them: no shapes"));
-        others[key].time_us += kernel.duration;
-        ++other_counts[key];
-      }
-    }
-    LaunchList list;
-    for (std::size_t i = 0; i < events_.ops.size(); ++i) {
-      if (events_.ops[i].launch >= 0) {
-        list.add(launch(events_.ops[i], of_op[i]), file);
-      }
-    }
-    for (const auto& [key, launched] : others) {
-      RecordedLaunch left;
-      left.op.name = short_name(events_.names[key.first]);
-      left.op.count = other_counts[key];
-      left.op.recorded.time_us = launched.time_us / static_cast<double>(left.op.count);
-      left.dtype = decoded_[key.first] ? decoded_[key.first]->a_type : "";
-      left.reason = key.second;
-      list.add(std::move(left), file);
-    }
-    return list;
+  std::vector<std::vector<std::int64_t>>* extents_of_field() {
+    return field_ == Field::kDims      ? &event_.call.dims
+           : field_ == Field::kStrides ? &event_.call.strides
+                                       : nullptr;
   }
 
-  double kernels_us = 0;  ///< of the step
-
- private:
-  bool in_step(double time) const { return !step_ || (time >= step_->begin && time <= step_->end); }
-
-  void add(const Kernel& kernel, Launched& launched) const {
-    const auto& decoded = decoded_[kernel.name];
-    const bool multiplies = decoded ? decoded->unit != KernelName::Unit::kHelper
-                                    : holds_gemms(events_.names[kernel.name], decoded);
-    launched.time_us += kernel.duration;
-    if (std::pair(multiplies, kernel.duration) > std::pair(launched.multiplies, launched.main_us) ||
-        !launched.main) {
-      launched.main = kernel.name;
-      launched.main_us = kernel.duration;
-      launched.multiplies = multiplies;
+  void start_input() {
+    auto* extents = in_arguments_ ? extents_of_field() : nullptr;
+    if (extents != nullptr && extents->size() < kMaxInputs) {
+      extents->emplace_back();
     }
   }
 
-  RecordedLaunch launch(const Op& op, const Launched& launched) const {
-    RecordedLaunch launch = events_.launches[static_cast<std::size_t>(op.launch)];
-    if (!in_step(op.begin)) {
-      launch.reason = kAnotherStep + (" than " + step_->name);
-      return launch;
+  void add_extent(std::int64_t value) {
+    auto* extents = in_arguments_ ? extents_of_field() : nullptr;
+    if (extents != nullptr && !extents->empty() && extents->back().size() < kMaxInputs) {
+      extents->back().push_back(value);
     }
-    if (!launched.main && !events_.kernels.empty() && launch.reason.empty()) {
-      launch.reason = "no kernel is recorded: it ran on the CPU, or the recording had ended";
-    }
-    launch.op.recorded.time_us = launched.time_us;
-    const auto* decoded =
-        launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
-    apply_kernel(decoded, launched.main ? short_name(events_.names[*launched.main]) : "", launch);
-    return launch;
   }
 
-  KinetoEvents& events_;
-  Linker linker_;
-  std::optional<Step> step_;
-  std::vector<std::optional<KernelName>> decoded_;
+  std::uint64_t thread() const {
+    constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
+    return event_.process * kMix + event_.thread;
+  }
+
+  void finish_event() {
+    if (event_.phase != "X") {
+      return;
+    }
+    const std::string_view category = event_.category;
+    if (category == "cpu_op" || category == "Operator") {
+      builder_.add_op(thread(), event_.begin, event_.duration, event_.external, event_.call,
+                      [this] { return fmt::format("{}: /traceEvents/{}", file(), event_number_); });
+    } else if (category == "kernel" || category == "Kernel") {
+      builder_.add_kernel({event_.begin, event_.duration, event_.external, event_.correlation},
+                          event_.call.name);
+    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
+      builder_.add_call(thread(), event_.begin, event_.correlation);
+    } else if (category == "user_annotation" && event_.call.name.starts_with("ProfilerStep#")) {
+      builder_.events.steps.push_back(
+          {event_.call.name, event_.begin, event_.begin + event_.duration});
+    }
+  }
+
+  ProfileBuilder builder_;
+  Event event_;
+  std::string top_;
+  bool device_name_ = false;
+  int event_depth_ = kNoEvents;  ///< depth() inside an event
+  bool in_arguments_ = false;
+  Field field_ = Field::kNone;
+  std::size_t event_number_ = 0;
 };
 
 }  // namespace
 
 void read_kineto(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
-  KinetoEvents events = read_kineto_events(input.stream(), input.name());
-  Account& account = recording.account;
-  account.gpu = events.gpu;
-  Profile profile(events, account.notes);
-  LaunchList list = profile.launches(input.name());
-  account.kernels_us = profile.kernels_us;
-  account.notes.emplace_back(kTorchWeightGround);
-  std::move(list).move_to(recording, input.name());
+  KinetoReader reader(input.name());
+  reader.read(input.stream());
+  ProfileEvents events = std::move(reader).take();
+  take_profile(events, input.name(),
+               "a kernel without operation, as graph replay leaves them: no shapes", recording);
 }
 
 }  // namespace sptc::sim

@@ -94,6 +94,7 @@ bool lower_convolution(const ConvGeometry& conv, Operation& op) {
 
 void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   Operation& op = launch.op;
+  op.name = op.name.empty() ? "unnamed" : op.name;
   // Of a launch that is not taken a recording may not say the shape.
   const std::int64_t least = launch.reason.empty() ? 1 : 0;
   require_extent(place, "m", op.shape.m, least);

@@ -24,5 +24,11 @@ void read_blas_log(InputStream& input, const ImportOptions& options, Recording& 
 /// A config.json of Hugging Face: the GEMMs of one pass of the model.
 void read_transformer_config(InputStream& input, const ImportOptions& options,
                              Recording& recording);
+/// The CSV of cutlass_profiler: of each problem the fastest kernel.
+bool is_cutlass_profile(std::string_view head);
+void read_cutlass_profile(InputStream& input, const ImportOptions& options, Recording& recording);
+
+/// The SQLite export of Nsight Systems: times by kernel; shapes where NVTX ranges say them.
+void read_nsys(InputStream& input, const ImportOptions& options, Recording& recording);
 
 }  // namespace sptc::sim

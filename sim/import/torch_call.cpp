@@ -323,6 +323,9 @@ void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunc
     launch.op.recorded.d_dtype = kernel->d_type;
     launch.op.recorded.sparse = launch.op.recorded.sparse || kernel->sparse;
   }
+  if (launch.dtype.empty() && kernel != nullptr) {  // nsys says no types
+    launch.dtype = kernel->a_type;
+  }
   if (!launch.reason.empty()) {
     return;
   }
