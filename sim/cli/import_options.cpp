@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace sptc::sim {
 namespace {
@@ -42,6 +43,11 @@ void RecordingOptions::add_to(CLI::App& command) {
 }
 
 Recording RecordingOptions::read() const {
+  InputStream input{std::filesystem::path(file)};
+  return read(input);
+}
+
+Recording RecordingOptions::read(InputStream& input) const {
   ImportOptions options;
   options.tf32 = tf32;
   for (const std::string& given : dims) {
@@ -59,11 +65,11 @@ Recording RecordingOptions::read() const {
       }
     }
   }
-  Recording recording = read_recording(file, options);
-  write_message(account_text(recording));
+  Recording recording = read_recording(input, options);
   if (strict) {
     require_all_taken(recording);
   }
+  write_message(account_text(recording));
   return recording;
 }
 

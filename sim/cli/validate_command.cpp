@@ -4,6 +4,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/condition_options.h"
 #include "sim/cli/energy_options.h"
+#include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
@@ -13,6 +14,7 @@
 #include "sim/trace/workload_text.h"
 #include "sim/validate/launch_simulation.h"
 #include "sim/validate/measurements.h"
+#include "sim/validate/recorded_measurements.h"
 #include "sim/validate/validation_report.h"
 
 #include <fmt/format.h>
@@ -20,7 +22,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +38,7 @@ constexpr std::size_t kMostRowsOnAllSms = 50;
 
 struct Arguments {
   std::string csv;
+  bool arch_given = false;
   std::string arch = "a100-sxm4-80gb";
   std::string fidelity = "timing";
   std::string sms;
@@ -117,6 +122,12 @@ void require_writable_files(const Arguments& given) {
   }
 }
 
+/// The recording that the user gives; nothing where it is a CSV of measured times.
+std::optional<Recording> given_recording(const std::string& file) {
+  InputStream input{std::filesystem::path(file)};
+  return is_recording(input) ? std::optional(RecordingOptions{file}.read(input)) : std::nullopt;
+}
+
 int validate(const Arguments& given) {
   RunOptions options = checked(given);
   MeasurementDefaults defaults = defaults_of(given, options);
@@ -126,15 +137,21 @@ int validate(const Arguments& given) {
   }
   const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
   require_writable_files(given);
-  const Architecture architecture = load_architecture(given.arch);
+  const std::optional<Recording> recording = given_recording(given.csv);
+  const bool recorded = recording && !given.arch_given && !recording->account.arch.empty();
+  const Architecture architecture =
+      load_architecture(recorded ? recording->account.arch : given.arch);
   set_clock(given.clock, options);
   EnergyFiles files;
   set_power(given.energy, architecture, files, options);
   if (options.power) {
     defaults.launch.power_limit_w = options.power->power_limit_w;
   }
-  std::vector<std::string> ignored;
-  const std::vector<Measurement> measured = read_measurements(given.csv, defaults, &ignored);
+  std::vector<std::string> ignored, left_out;
+  const std::vector<Measurement> measured =
+      recording
+          ? recorded_measurements(recording->workload, printable(given.csv), defaults, left_out)
+          : read_measurements(given.csv, defaults, &ignored);
   const bool events = options.fidelity == Fidelity::kTiming;
   if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
     options.sms = GemmSimulator::Sms::kAll;
@@ -148,12 +165,13 @@ int validate(const Arguments& given) {
   for (std::size_t i = 0; i < measured.size(); ++i) {
     rows.push_back({measured[i], launches[i]});
   }
-  const Validation validation =
-      validation_of({architecture.gpu.name, file, std::string(name(options.fidelity)),
-                     events ? std::string(name(options.simulated_sms())) : "",
-                     options.clock_limited ? "limited" : options.clock.name(), defaults,
-                     notes_on(measured, ignored, architecture, options)},
-                    rows);
+  std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
+  notes.insert(notes.end(), left_out.begin(), left_out.end());
+  const Validation validation = validation_of(
+      {architecture.gpu.name, file, std::string(name(options.fidelity)),
+       events ? std::string(name(options.simulated_sms())) : "",
+       options.clock_limited ? "limited" : options.clock.name(), defaults, std::move(notes)},
+      rows);
   write_result(given.out, format == ReportFormat::kJson ? validation_json(validation)
                                                         : validation_text(validation));
   if (!given.rows.empty()) {
@@ -191,7 +209,8 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       "do not say otherwise");
   command
       ->add_option("CSV", arguments->csv,
-                   "header with m, n, k, time_us_median; may have dtype, sparsity, d_dtype, l2, "
+                   "a recording with times, or CSV: header with m, n, k, time_us_median; may have "
+                   "dtype, sparsity, d_dtype, l2, "
                    "launch, algorithm, warmup, repeat, operands, clock_mhz, power_limit_w, power_w")
       ->type_name("FILE")
       ->required();
@@ -219,8 +238,10 @@ void add_validate_command(CLI::App& app, Command& chosen) {
                    "every row with its simulated time, clock, watts and tile, CSV")
       ->type_name("FILE");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return validate(*arguments); }; });
+  command->callback([arguments, command, &chosen] {
+    arguments->arch_given = command->get_option("--arch")->count() > 0;
+    chosen = [arguments] { return validate(*arguments); };
+  });
 }
 
 }  // namespace sptc::sim

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <string_view>
 
 namespace sptc::sim {
@@ -125,6 +126,13 @@ const Format& format_of(const Head& head, const InputStream& input) {
 }
 
 }  // namespace
+
+bool is_recording(const InputStream& input) {
+  const Head head{input.head(), top_level_keys(input.head())};
+  return is_json(head) ||
+         std::any_of(std::begin(kFormats), std::end(kFormats),
+                     [&](const Format& format) { return format.recognises(head); });
+}
 
 Recording read_recording(InputStream& input, const ImportOptions& options) {
   const Head head{input.head(), top_level_keys(input.head())};

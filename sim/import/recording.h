@@ -32,6 +32,10 @@ struct ImportOptions {
   bool tf32 = false;                         ///< f32 GEMMs whose kernel is not recorded run as TF32
 };
 
+/// Whether `input` is what another program recorded, or a workload in JSON, which may hold recorded
+/// times, and no table of our own.
+bool is_recording(const InputStream& input);
+
 /// Reads a workload of our own, or what another program recorded. The format is recognised by
 /// content. Throws InputError; also where nothing can be simulated.
 Recording read_recording(const std::filesystem::path& path, const ImportOptions& options = {});

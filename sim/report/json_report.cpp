@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
+#include "sim/report/measured.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
@@ -219,6 +220,9 @@ Json operation_json(const OperationResult& op, bool explained) {
   if (op.dense_among_sparse) {
     json["dense_among_sparse"] = variant_json(op.dense_among_sparse, explained);
   }
+  if (op.measured_us > 0) {
+    json["measured_us"] = op.measured_us;
+  }
   if (const auto speedup = op.speedup()) {
     json["speedup"] = *speedup;
   }
@@ -327,6 +331,11 @@ std::string json_report(const RunResult& result) {
     operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
+  if (const MeasuredTotals totals = measured_totals(result.operations); totals.launches > 0) {
+    json["totals"]["measured"] = Json{{"launches", totals.launches},
+                                      {"time_us", totals.measured_us},
+                                      {"simulated_us", totals.simulated_us}};
+  }
   if (const Json dense = power_json(result.operations, false),
       sparse = power_json(result.operations, true);
       !dense.empty() || !sparse.empty()) {

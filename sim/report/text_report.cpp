@@ -4,6 +4,7 @@
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
 #include "sim/report/fitted_name.h"
+#include "sim/report/measured.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
 
@@ -338,6 +339,7 @@ std::string text_report(const RunResult& result) {
   }
   append_totals(out, result.totals);
   append_time_parts(out, result);
+  out += measured_text(result.operations);
   append_energy(out, result.totals);
   if (result.explained) {
     out +=

@@ -67,6 +67,8 @@ OperationResult header(const Operation& op, const RunOptions& options) {
   result.pattern =
       options.pattern ? options.pattern->name() : sparsity::hardware_pattern(op.dtype).name();
   result.rest_us = static_cast<double>(op.rest.ns) * 1e-3;
+  result.measured_us = op.recorded.time_us;
+  result.measured_sparse = op.recorded.sparse;
   return result;
 }
 

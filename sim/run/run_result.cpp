@@ -26,6 +26,11 @@ std::optional<double> OperationResult::performance_per_watt_ratio() const {
   return dense->energy->total_uj / sparse->energy->total_uj;
 }
 
+const VariantResult* OperationResult::as_measured() const {
+  const auto& variant = measured_sparse ? sparse : dense;
+  return measured_us > 0 && variant ? &*variant : nullptr;
+}
+
 const VariantResult* OperationResult::in_sparse_network() const {
   if (sparse) {
     return &*sparse;

@@ -88,8 +88,10 @@ struct OperationResult {
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool prunable = false;
-  std::string pattern;  ///< of the weights of `sparse`: "2:4", "64:2:8"
-  double rest_us = 0;   ///< what follows each launch: Operation::rest
+  std::string pattern;           ///< of the weights of `sparse`: "2:4", "64:2:8"
+  double rest_us = 0;            ///< what follows each launch: Operation::rest
+  double measured_us = 0;        ///< of one launch in a recording; 0: not measured
+  bool measured_sparse = false;  ///< the weight was sparse then
   std::optional<VariantResult> dense;
   std::optional<VariantResult> sparse;
   /// The dense launch of an operation without sparse variant, at the clock of the network whose
@@ -98,6 +100,8 @@ struct OperationResult {
 
   /// What this operation is in the sparse network; null where that was not simulated.
   const VariantResult* in_sparse_network() const;
+  /// What was measured, simulated; null where nothing was measured, or that was not simulated.
+  const VariantResult* as_measured() const;
 
   /// dense / sparse time, where both were simulated.
   std::optional<double> speedup() const;

@@ -42,6 +42,61 @@ TEST_F(ImportProgram, BadInputWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+const std::string kProfile = R"({"schemaVersion": 1, "deviceProperties": [{"name": "NVIDIA L40S"}],
+  "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 2, "ts": 1, "dur": 9,
+   "args": {"External id": 3, "Input Dims": [[64], [16, 32], [32, 64]],
+            "Input type": ["c10::Half", "c10::Half", "c10::Half"]}},
+  {"ph": "X", "cat": "kernel", "name": "nvjet_hsh_64x8_64x16_4x1_v_bz_TNN", "ts": 12, "dur": 5.5,
+   "args": {"External id": 3, "correlation": 70}}]})";
+
+TEST_F(ImportProgram, ARecordingRunsOnItsOwnGpuWithMeasuredBesideSimulated) {
+  const std::string trace = file("trace", kProfile);
+  const ProgramOutcome outcome = run("run " + trace + " --fidelity analytic --format json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("arch"), "l40s");
+  EXPECT_EQ(json.at("operations").at(0).at("measured_us"), 5.5);
+  EXPECT_EQ(json.at("totals").at("measured").at("time_us"), 5.5);
+  EXPECT_EQ(json.at("totals").at("measured").at("simulated_us"),
+            json.at("operations").at(0).at("dense").at("time_us"));
+  EXPECT_NE(outcome.err.find("taken: 1 launch of 1 shapes, 5.5 us, 100.0 %"), std::string::npos)
+      << outcome.err;
+  expect_output("run " + trace + " --fidelity analytic --arch h100-sxm5-80gb", "on h100-sxm5-80gb");
+}
+
+TEST_F(ImportProgram, WhatWasImportedRunsAsTheRecordingDoes) {
+  const std::string trace = file("trace", kProfile);
+  const std::string options = " --fidelity analytic --arch l40s --format csv";
+  ASSERT_EQ(run("import " + trace + " --out " + path("w.json")).exit_code, 0);
+  const ProgramOutcome direct = run("run " + trace + options);
+  const ProgramOutcome imported = run("run " + path("w.json") + options);
+  EXPECT_EQ(direct.exit_code, 0);
+  EXPECT_EQ(direct.out, imported.out);
+  EXPECT_EQ(imported.err.find("taken"), std::string::npos) << imported.err;
+}
+
+TEST_F(ImportProgram, ValidateScoresTheTimesOfARecording) {
+  const ProgramOutcome outcome =
+      run("validate " + file("trace", kProfile) + " --fidelity analytic --format json --quiet");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("arch"), "l40s");
+  expect_refused("validate " + file("w.json", R"({"schema": "gemm-workload/0.1",
+    "ops": [{"name": "a", "m": 8, "n": 8, "k": 8}]})"),
+                 "no launch of one batch has a measured time");
+}
+
+TEST_F(ImportProgram, StrictRefusesWhatIsNotTaken) {
+  std::string trace = kProfile;
+  const std::string kernel = R"({"ph": "X", "cat": "kernel", "name": "volta_sgemm_64x64_tn",
+    "ts": 30, "dur": 1, "args": {"correlation": 71}},)";
+  trace.insert(trace.find(R"({"ph": "X", "cat": "cpu_op")"), kernel);
+  expect_output("import " + file("trace", trace), "\"not_taken\"");
+  expect_refused("import --strict --out " + path("w.json") + " " + file("trace", trace),
+                 "--strict: 1 launches of");
+  EXPECT_FALSE(std::filesystem::exists(path("w.json")));
+}
+
 TEST_F(ImportProgram, TheInputIsNotWrittenOver) {
   const std::string csv = file("x.csv", "m,n,k\n16,8,32\n");
   expect_refused("import " + csv + " --out " + csv, "x.csv");
