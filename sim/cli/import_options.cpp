@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -27,6 +28,21 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+/// "NAME=rest" in two.
+std::pair<std::string, std::string> named(const char* option, const char* example,
+                                          const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError(fmt::format("{} must be NAME=V, for example {}, not '{}'", option, example,
+                                 printable(text)));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::int64_t extent(const std::string& option, const std::string& name, const std::string& text) {
+  return parse_positive(option + " " + printable(name), text, kMaxExtent);
+}
+
 }  // namespace
 
 void RecordingOptions::add_to(CLI::App& command) {
@@ -38,6 +54,8 @@ void RecordingOptions::add_to(CLI::App& command) {
       ->required();
   command.add_option("--dim", dims, "value of a dimension that the file leaves open")
       ->type_name("NAME=V,..");
+  command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
+      ->type_name("NAME=EXTENTS");
   command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
@@ -52,17 +70,20 @@ Recording RecordingOptions::read(InputStream& input) const {
   options.tf32 = tf32;
   for (const std::string& given : dims) {
     for (const std::string& part : split(given)) {
-      const std::size_t equals = part.find('=');
-      if (equals == std::string::npos || equals == 0) {
-        throw InputError(
-            fmt::format("--dim must be NAME=V, for example batch=8, not '{}'", printable(part)));
-      }
-      const std::string name = part.substr(0, equals);
-      const auto value =
-          parse_positive("--dim " + printable(name), part.substr(equals + 1), kMaxExtent);
-      if (!options.dims.emplace(name, value).second) {
+      const auto [name, value] = named("--dim", "batch=8", part);
+      if (!options.dims.emplace(name, extent("--dim", name, value)).second) {
         throw InputError(fmt::format("--dim: {} is given twice", printable(name)));
       }
+    }
+  }
+  for (const std::string& given : inputs) {
+    const auto [name, extents] = named("--input", "x=1,3,224,224", given);
+    std::vector<std::int64_t>& to = options.inputs[name];
+    if (!to.empty()) {
+      throw InputError(fmt::format("--input: {} is given twice", printable(name)));
+    }
+    for (const std::string& part : split(extents)) {
+      to.push_back(extent("--input", name, part));
     }
   }
   Recording recording = read_recording(input, options);

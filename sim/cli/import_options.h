@@ -13,7 +13,7 @@ namespace sptc::sim {
 /// How a file that may be a recording is read.
 struct RecordingOptions {
   std::string file;
-  std::vector<std::string> dims{};
+  std::vector<std::string> dims{}, inputs{};
   bool strict = false;
   bool tf32 = false;
 

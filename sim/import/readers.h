@@ -30,5 +30,8 @@ void read_cutlass_profile(InputStream& input, const ImportOptions& options, Reco
 
 /// The SQLite export of Nsight Systems: times by kernel; shapes where NVTX ranges say them.
 void read_nsys(InputStream& input, const ImportOptions& options, Recording& recording);
+/// An ONNX model: the GEMMs of one pass. Open dimensions are those of `options`.
+bool is_onnx(std::string_view head);
+void read_onnx(InputStream& input, const ImportOptions& options, Recording& recording);
 
 }  // namespace sptc::sim

@@ -76,6 +76,7 @@ constexpr Format kFormats[] = {
      [](const Head& head) { return head.text.starts_with("SQLite format 3"); }, read_nsys},
     {"profile of CUTLASS", [](const Head& head) { return is_cutlass_profile(head.text); },
      read_cutlass_profile},
+    {"ONNX model", [](const Head& head) { return is_onnx(head.text); }, read_onnx, true},
     {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
      read_blas_log},
     {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
@@ -139,6 +140,10 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
   const Format& format = format_of(head, input);
   if (!format.has_dims && !options.dims.empty()) {
     OpenDims(options.dims, input.name()).refuse_unused();
+  }
+  if (format.read != read_onnx && !options.inputs.empty()) {
+    throw InputError(
+        fmt::format("--input: only an ONNX model has inputs, and {} is none", input.name()));
   }
   Recording recording;
   recording.account.format = format.name;

@@ -28,8 +28,9 @@ struct Recording {
 };
 
 struct ImportOptions {
-  std::map<std::string, std::int64_t> dims;  ///< --dim NAME=V
-  bool tf32 = false;                         ///< f32 GEMMs whose kernel is not recorded run as TF32
+  std::map<std::string, std::int64_t> dims{};                 ///< --dim NAME=V
+  std::map<std::string, std::vector<std::int64_t>> inputs{};  ///< --input NAME=1,3,640,640
+  bool tf32 = false;  ///< f32 GEMMs whose kernel is not recorded run as TF32
 };
 
 /// Whether `input` is what another program recorded, or a workload in JSON, which may hold recorded

@@ -7,6 +7,7 @@
 #include "sim/trace/workload_text.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/nsys_file.h"
+#include "tests/support/onnx_file.h"
 #include "tests/support/packed.h"
 
 #include <gtest/gtest.h>
@@ -103,14 +104,32 @@ TEST(FuzzRecordings, TransformerConfig) {
     "num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 2, "head_dim": 16,
     "num_local_experts": 4, "num_experts_per_tok": 2, "torch_dtype": "float16",
     "quantization_config": {"quant_method": "fp8"}})",
-       20000, {{{"batch", 3}, {"seq", 5}}, false});
+       20000, {{{"batch", 3}, {"seq", 5}}});
   fuzz(R"({"model_type": "vit", "hidden_size": 64, "intermediate_size": 128, "image_size": 32,
     "num_attention_heads": 8, "num_hidden_layers": 2, "patch_size": 16, "id2label": {"0": "a"}})",
-       20000, {{{"batch", 3}}, false});
+       20000, {{{"batch", 3}}});
 }
 
 TEST(FuzzRecordings, Nsys) {
   fuzz(nsys_file(true), 20000);
+}
+
+TEST(FuzzRecordings, Onnx) {
+  using namespace sptc::onnx;
+  fuzz(
+      model(input("x", 10, {0, 16, 9, 9}, "batch") + weight("w", 10, {32, 8, 3, 3}) +
+            node("Conv", {"x", "w"}, "c",
+                 ints("strides", {2, 2}) + ints("pads", {1, 1, 1, 1}) + integer("group", 2)) +
+            node("MaxPool", {"c"}, "p", ints("kernel_shape", {2, 2})) + node("Shape", {"p"}, "s") +
+            shape("zero", {0}) + node("Gather", {"s", "zero"}, "b") + shape("rest", {-1}) +
+            node("Concat", {"b", "rest"}, "to", integer("axis", 0)) +
+            node("Slice", {"to", "zero", "rest"}, "cut") + node("Unsqueeze", {"cut", "zero"}, "u") +
+            node("Reshape", {"p", "to"}, "f") + weight("v", 10, {512, 64}) +
+            node("MatMul", {"f", "v"}, "y") + node("Split", {"y"}, "q", integer("axis", 1)) +
+            node("ReduceMean", {"q"}, "m", ints("axes", {1})) +
+            node("Transpose", {"y"}, "t", ints("perm", {1, 0})) + node("Pad", {"t", "to"}, "e") +
+            node("Gemm", {"t", "t"}, "g", integer("transB", 1))),
+      30000, {{{"batch", 2}}});
 }
 
 TEST(FuzzRecordings, CutlassProfile) {

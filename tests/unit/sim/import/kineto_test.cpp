@@ -254,7 +254,7 @@ TEST(ExecutionTrace, F32IsTf32OnlyWhereSomethingSaysSo) {
     "input_shapes": [[16, 32], [32, 64]], "input_types": ["Tensor(float)", "Tensor(float)"]}]
 })x";
   expect_input_error([&] { read(text); }, {"no kernel says whether it runs as TF32"});
-  EXPECT_EQ(read(text, {{}, true}).workload.operations.at(0).dtype, numerics::DataType::kTf32);
+  EXPECT_EQ(read(text, {{}, {}, true}).workload.operations.at(0).dtype, numerics::DataType::kTf32);
 }
 
 /// Recordings of others and the GEMMs that other programs found in them, in the directory of

@@ -12,7 +12,7 @@ namespace {
 
 Recording read(const std::string& text, const std::map<std::string, std::int64_t>& dims) {
   InputStream input(text, "x");
-  return read_recording(input, {dims, false});
+  return read_recording(input, {dims});
 }
 
 const std::string kLlama3 = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
