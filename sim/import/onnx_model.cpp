@@ -127,9 +127,12 @@ OnnxDims raw_integers(std::string_view raw, OnnxType type) {
 
 std::vector<float> raw_reals(std::string_view raw) {
   constexpr std::size_t kMaxReals = 16;  // the scales of a Resize
-  std::vector<float> values(raw.size() <= kMaxReals * sizeof(float) ? raw.size() / sizeof(float)
-                                                                    : 0);
-  std::memcpy(values.data(), raw.data(), values.size() * sizeof(float));
+  std::vector<float> values;
+  for (std::size_t at = 0;
+       raw.size() <= kMaxReals * sizeof(float) && at + sizeof(float) <= raw.size();
+       at += sizeof(float)) {
+    std::memcpy(&values.emplace_back(), raw.data() + at, sizeof(float));
+  }
   return values;
 }
 
