@@ -27,6 +27,8 @@ class Run : public testing::Test {
   RunOptions options;
   Workload workload;
 
+  Run() { options.what_ifs = false; }  // the fake GPU is none of the closed form
+
   RunResult run(const DataSource* data = nullptr) {
     return run_workload(workload, architecture, options, data, gpu.launcher());
   }
