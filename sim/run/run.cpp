@@ -38,7 +38,8 @@ void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& 
     OperationResult& row = results[i];
     for (auto* const variant : {&row.dense, &row.sparse, &row.dense_among_sparse}) {
       if (*variant) {
-        (*variant)->what_if = kernels.what_if(operations[i], variant == &row.sparse, **variant);
+        (*variant)->explanation.what_if =
+            kernels.what_if(operations[i], variant == &row.sparse, **variant);
       }
     }
   }
@@ -257,14 +258,14 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
     has_sparse = has_sparse && sparse_or_dense != nullptr;
     any_sparse = any_sparse || op.sparse.has_value();
     if (op.dense) {
-      dense.time_us += count * op.dense->time_us;
+      dense.time_us += count * op.dense->timing.time_us;
       dense_energy.add(*op.dense, op.count);
       dense.rest_us += count * op.rest_us;
       dense.rest_uj += count * op.dense->rest_uj;
       dense.mismatches += op.dense->check ? op.dense->check->mismatches : 0;
     }
     if (sparse_or_dense != nullptr) {
-      sparse.time_us += count * sparse_or_dense->time_us;
+      sparse.time_us += count * sparse_or_dense->timing.time_us;
       sparse_energy.add(*sparse_or_dense, op.count);
       sparse.rest_us += count * op.rest_us;
       sparse.rest_uj += count * sparse_or_dense->rest_uj;

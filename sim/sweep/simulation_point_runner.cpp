@@ -60,8 +60,8 @@ PointFigures figures_of(const RunResult& result) {
   double sparse = 0;
   for (const OperationResult& op : result.operations) {
     const VariantResult* in_sparse = op.in_sparse_network();
-    dense += op.dense ? static_cast<double>(op.count * op.dense->cycles) : 0;
-    sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->cycles) : 0;
+    dense += op.dense ? static_cast<double>(op.count * op.dense->timing.cycles) : 0;
+    sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->timing.cycles) : 0;
   }
   if (result.totals.dense) {
     figures.add({"dense_cycles"}, dense);

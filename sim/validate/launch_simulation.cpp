@@ -73,8 +73,9 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
       [this](const auto&... problem) { return launcher_(problem...); }, {}, &values.switching);
   const OperationResult& row = result.operations.front();
   const VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
-  Prediction prediction{figures.time_us,         figures.launch_us,     figures.clock_mhz, {}, {},
-                        figures.kernel.cta_tile, figures.kernel.split_k};
+  Prediction prediction{
+      figures.timing.time_us,  figures.timing.launch_us, figures.timing.clock_mhz, {}, {},
+      figures.kernel.cta_tile, figures.kernel.split_k};
   if (figures.energy) {
     prediction.power_w = figures.energy->power_w;
     prediction.energy_uj = figures.energy->total_uj;

@@ -36,7 +36,7 @@ class Simulate : public testing::Test {
     options.check = CheckMode::kNone;
   }
   RunResult simulated() const { return simulate(workload, a100, options, hooks); }
-  std::int64_t cycles() const { return simulated().operations[1].sparse->cycles; }
+  std::int64_t cycles() const { return simulated().operations[1].sparse->timing.cycles; }
 };
 
 TEST_F(Simulate, InClosedFormMayBeCalledAgainAndAgainWithCachesOrWithout) {
@@ -53,12 +53,12 @@ TEST_F(Simulate, InClosedFormMayBeCalledAgainAndAgainWithCachesOrWithout) {
 TEST_F(Simulate, LimitsTheClockUnlessItIsToldOtherwise) {
   workload.operations = {operation("large", 16384)};
   workload.operations[0].shape = {16384, 16384, 16384};
-  const double limited = simulated().operations[0].dense->clock_mhz;
+  const double limited = simulated().operations[0].dense->timing.clock_mhz;
   options.clock.kind = ClockChoice::Kind::kBoost;
-  EXPECT_EQ(simulated().operations[0].dense->clock_mhz, a100.gpu.boost_clock_mhz);
+  EXPECT_EQ(simulated().operations[0].dense->timing.clock_mhz, a100.gpu.boost_clock_mhz);
   EXPECT_LT(limited, a100.gpu.boost_clock_mhz);
   options.clock = {ClockChoice::Kind::kFixed, 765};
-  EXPECT_EQ(simulated().operations[0].dense->clock_mhz, 765);
+  EXPECT_EQ(simulated().operations[0].dense->timing.clock_mhz, 765);
 }
 
 TEST_F(Simulate, TellsItsProgressByOperation) {
