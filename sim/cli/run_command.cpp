@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
-#include "sim/cli/simulation_options.h"
+#include "sim/cli/simulation_arguments.h"
 #include "sim/report/message.h"
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   RecordingOptions recording;
-  SimulationOptions options;
+  SimulationArguments simulation;
   bool arch_given = false;
 };
 
@@ -21,7 +21,7 @@ Workload load(Arguments& arguments) {
   Recording recording = arguments.recording.read();
   const Account& account = recording.account;
   if (!arguments.arch_given && !account.arch.empty()) {
-    arguments.options.arch = account.arch;
+    arguments.simulation.arch = account.arch;
     write_message("  simulated on " + account.arch + ", as recorded; --arch names another\n");
   }
   return std::move(recording.workload);
@@ -35,12 +35,12 @@ void add_run_command(CLI::App& app, Command& chosen) {
       "run",
       "simulate a workload or a recording, dense and sparse side by side, check values, report");
   arguments->recording.add_to(*command);
-  arguments->options.add_to(*command);
+  arguments->simulation.add_to(*command);
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;
     chosen = [arguments] {
-      return simulate(
-          arguments->options, [&] { return load(*arguments); }, nullptr);
+      return simulate_and_report(
+          arguments->simulation, [&] { return load(*arguments); }, nullptr);
     };
   });
 }

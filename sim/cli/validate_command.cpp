@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/condition_options.h"
-#include "sim/cli/energy_options.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
+#include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
+#include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
 #include "sim/trace/workload_text.h"
 #include "sim/validate/launch_simulation.h"
@@ -40,14 +39,10 @@ struct Arguments {
   std::string csv;
   bool arch_given = false;
   std::string arch = "a100-sxm4-80gb";
-  std::string fidelity = "timing";
-  std::string sms;
+  TableOptions options;
   std::string dtype = "f16";
   std::string variants = "dense";
   std::string data = "random";
-  ConditionOptions conditions;
-  std::string clock;
-  EnergyOptions energy;
   std::string jobs = "1";
   std::string format = "text";
   std::string out;
@@ -55,22 +50,17 @@ struct Arguments {
   bool quiet = false;
 };
 
-/// What all launches have in common, but the clock.
-RunOptions checked(const Arguments& given) {
-  RunOptions options;
-  options.fidelity = parse_fidelity(given.fidelity);
+/// What all launches have in common.
+SimulationOptions checked(const Arguments& given) {
+  const SimulationOptions options = given.options.parsed();
   if (options.fidelity == Fidelity::kDatapath) {
     throw InputError("--fidelity: measured times are compared with timing or analytic");
   }
-  if (!given.sms.empty()) {
-    options.sms = parse_sms(given.sms);
-  }
-  given.conditions.set(options);
   require_consistent(options);
   return options;
 }
 
-MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& options) {
+MeasurementDefaults defaults_of(const Arguments& given, const SimulationOptions& options) {
   MeasurementDefaults defaults;
   const auto type = parse_operand_type(given.dtype);
   if (!type) {
@@ -85,7 +75,6 @@ MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& option
   defaults.launch.operands = parse_data_kind(given.data);
   defaults.launch.conditions = options.conditions;
   defaults.launch.d_dtype = options.d_dtype;
-  defaults.launch.repetition = options.repetition;
   return defaults;
 }
 
@@ -99,7 +88,7 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   }
   if (!options.power) {
     notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
-                                architecture.gpu.name, options.clock.name()));
+                                architecture.gpu.name, options.clock_policy.name()));
     const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
       return row.power_w || row.launch.power_limit_w;
     });
@@ -129,8 +118,8 @@ std::optional<Recording> given_recording(const std::string& file) {
 }
 
 int validate(const Arguments& given) {
-  RunOptions options = checked(given);
-  MeasurementDefaults defaults = defaults_of(given, options);
+  const SimulationOptions asked = checked(given);
+  MeasurementDefaults defaults = defaults_of(given, asked);
   const ReportFormat format = parse_report_format(given.format);
   if (format == ReportFormat::kCsv) {
     throw InputError("--format: validate writes text or json");
@@ -141,9 +130,9 @@ int validate(const Arguments& given) {
   const bool recorded = recording && !given.arch_given && !recording->account.arch.empty();
   const Architecture architecture =
       load_architecture(recorded ? recording->account.arch : given.arch);
-  set_clock(given.clock, options);
   EnergyFiles files;
-  set_power(given.energy, architecture, files, options);
+  RunOptions options = resolved(asked, architecture, files);
+  defaults.launch.repetition = options.repetition;
   if (options.power) {
     defaults.launch.power_limit_w = options.power->power_limit_w;
   }
@@ -170,7 +159,7 @@ int validate(const Arguments& given) {
   const Validation validation = validation_of(
       {architecture.gpu.name, file, std::string(name(options.fidelity)),
        events ? std::string(name(options.simulated_sms())) : "",
-       options.clock_limited ? "limited" : options.clock.name(), defaults, std::move(notes)},
+       options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
       rows);
   write_result(given.out, format == ReportFormat::kJson ? validation_json(validation)
                                                         : validation_text(validation));
@@ -190,13 +179,8 @@ void add_options_of_rows(CLI::App& command, Arguments& arguments) {
   command.add_option("--data", arguments.data, "operand values, for the power")
       ->type_name("random|integers|zeros|relu")
       ->capture_default_str();
-  arguments.conditions.add_to(command);
-  command
-      .add_option("--clock", arguments.clock,
-                  "SM clock: the highest that the power limit allows, up to boost; boost; or MHz "
-                  "(default: limited where the board has energies, else boost)")
-      ->type_name("limited|boost|MHZ");
-  arguments.energy.add_energies_and_limit(command);
+  arguments.options.add(command, {"l2", "launch", "algorithm", "d-dtype", "warmup", "repeat",
+                                  "clock", "energy", "power-limit"});
 }
 
 }  // namespace
@@ -217,13 +201,12 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  command->add_option("--fidelity", arguments->fidelity, "SystemC, or closed form")
+  arguments->options.add(*command, {"fidelity", "sms"});
+  command->get_option("--fidelity")
       ->type_name("timing|analytic")
-      ->capture_default_str();
-  command
-      ->add_option("--sms", arguments->sms,
-                   "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)")
-      ->type_name("sampled|all");
+      ->description("SystemC, or closed form");
+  command->get_option("--sms")->description(
+      "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)");
   add_options_of_rows(*command, *arguments);
   command->add_option("--jobs", arguments->jobs, "processes")
       ->type_name("N")

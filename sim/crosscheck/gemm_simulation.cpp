@@ -26,8 +26,8 @@ using Json = nlohmann::json;
 
 /// `figures` at another clock of the SMs.
 VariantResult at_clock(VariantResult figures, double clock_mhz) {
-  figures.time_us = seconds_at(figures, clock_mhz) * 1e6;
-  figures.clock_mhz = clock_mhz;
+  figures.timing.time_us = seconds_at(figures, clock_mhz) * 1e6;
+  figures.timing.clock_mhz = clock_mhz;
   return figures;
 }
 
@@ -47,21 +47,22 @@ class Simulator {
 
   Json time(const CaptureGemmRow& row) {
     const VariantResult figures = figures_of(row);
-    return {{"time_us", at_clock(figures, row.clock_mhz.value_or(figures.clock_mhz)).time_us}};
+    return {{"time_us",
+             at_clock(figures, row.clock_mhz.value_or(figures.timing.clock_mhz)).timing.time_us}};
   }
 
   Json power(const PowerRow& row) {
     const VariantResult boost = figures_of(row);
     Json json;
-    double clock = boost.clock_mhz;
+    double clock = boost.timing.clock_mhz;
     if (power_) {
       VariantResult limited = boost;
       energise(row, limited, true);
-      clock = limited.clock_mhz;
+      clock = limited.timing.clock_mhz;
       json["clock_mhz"] = clock;
     }
     VariantResult there = at_clock(boost, row.clock_mhz.value_or(clock));
-    json["time_us"] = there.time_us;
+    json["time_us"] = there.timing.time_us;
     if (power_) {
       energise(row, there, false);
       json["power_w"] = there.energy->power_w;

@@ -5,47 +5,85 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
 
 namespace sptc::sim {
 namespace {
 
-void append_row(const OperationResult& op, const char* variant,
-                const std::optional<VariantResult>& figures, std::string& out) {
-  if (!figures) {
+/// A column that a figure of visit_variant() fills.
+struct Column {
+  std::string_view name, group, key;
+};
+
+// What follows each of them are columns of the operation.
+constexpr std::array kFirst{
+    Column{"cycles", "", "cycles"},           Column{"time_us", "", "time_us"},
+    Column{"clock_mhz", "", "clock_mhz"},     Column{"tflops", "", "tflops"},
+    Column{"utilization", "", "utilization"}, Column{"padding", "", "padding"},
+    Column{"bound_by", "", "bound_by"}};
+constexpr std::array kThen{Column{"check", "check", "mode"},
+                           Column{"elements", "check", "elements"},
+                           Column{"mismatches", "check", "mismatches"},
+                           Column{"undecided", "check", "undecided"},
+                           Column{"worst_error", "check", "worst_error"},
+                           Column{"bound", "check", "bound"},
+                           Column{"energy_uj", "energy_uj", "total"},
+                           Column{"power_w", "", "power_w"},
+                           Column{"peak_power_w", "", "peak_power_w"},
+                           Column{"pj_per_flop", "", "pj_per_flop"}};
+
+template <std::size_t kCount>
+std::string cells(const std::array<Column, kCount>& columns, const VariantResult& variant) {
+  std::array<std::string, kCount> texts;
+  visit_variant(
+      variant, [&](std::string_view group, std::string_view key, const FigureValue& value) {
+        for (std::size_t i = 0; i < kCount; ++i) {
+          if (columns[i].group == group && columns[i].key == key) {
+            texts[i] = std::visit([](auto figure) { return fmt::format("{}", figure); }, value);
+          }
+        }
+      });
+  std::string row;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const bool unchecked = columns[i].name == "check" && texts[i].empty();
+    row += (unchecked ? "none" : texts[i]) + ",";
+  }
+  return row;
+}
+
+template <std::size_t kCount>
+std::string names(const std::array<Column, kCount>& columns) {
+  std::string row;
+  for (const Column& column : columns) {
+    row += std::string(column.name) + ",";
+  }
+  return row;
+}
+
+std::string text_of(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "";
+}
+
+void append_row(const OperationResult& op, const char* name,
+                const std::optional<VariantResult>& variant, std::string& out) {
+  if (!variant) {
     return;
   }
-  out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(op.name),
-                     op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
-                     numerics::name(op.dtype), variant, figures->cycles, figures->time_us,
-                     figures->clock_mhz, figures->tflops, figures->utilization, figures->padding,
-                     figures->what_if ? name_of(figures->what_if->bound_by()).report : "",
-                     op.speedup() ? fmt::format("{}", *op.speedup()) : "");
-  if (figures->check) {
-    const CheckResult& check = *figures->check;
-    out += fmt::format("{},{},{},{},{},{}", check.mode, check.elements, check.mismatches,
-                       check.undecided, check.worst_error, check.bound);
-  } else {
-    out += "none,,,,,";
-  }
-  if (figures->energy) {
-    const EnergyResult& energy = *figures->energy;
-    const auto ratio = op.performance_per_watt_ratio();
-    out += fmt::format(",{},{},{},{},{}", energy.total_uj, energy.power_w, energy.peak_power_w,
-                       energy.pj_per_flop, ratio ? fmt::format("{}", *ratio) : "");
-  } else {
-    out += ",,,,,";
-  }
-  out += "\r\n";
+  out += fmt::format("{},{},{},{},{},{},{},{},", csv_field(op.name), op.shape.m, op.shape.n,
+                     op.shape.k, op.batch, op.count, numerics::name(op.dtype), name);
+  out += cells(kFirst, *variant) + text_of(op.speedup()) + "," + cells(kThen, *variant);
+  out += (variant->energy ? text_of(op.performance_per_watt_ratio()) : "") + "\r\n";
 }
 
 }  // namespace
 
 std::string csv_report(const RunResult& result) {
-  std::string out =
-      "name,m,n,k,batch,count,dtype,variant,cycles,time_us,clock_mhz,tflops,utilization,padding,"
-      "bound_by,speedup,check,elements,mismatches,undecided,worst_error,bound,"
-      "energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio\r\n";
+  std::string out = "name,m,n,k,batch,count,dtype,variant," + names(kFirst) + "speedup," +
+                    names(kThen) + "performance_per_watt_ratio\r\n";
   for (const OperationResult& op : result.operations) {
     append_row(op, "dense", op.dense, out);
     append_row(op, "sparse", op.sparse, out);

@@ -43,17 +43,17 @@ std::size_t longest_stall(const StallShares& shares) {
 /// would gain 1.52x".
 std::string clause(std::string_view name, const VariantResult& variant) {
   std::string text = fmt::format("{}: ", name);
-  if (const auto& stalls = variant.stalls) {
+  if (const auto& stalls = variant.explanation.stalls) {
     const std::size_t longest = longest_stall(*stalls);
     text += fmt::format("tensor cores {:.0f} % at work", 100 * (*stalls)[StallReason::kMma]);
     text += fmt::format(", {} {:.0f} % of the cycles", kStallNames[longest].words,
                         100 * stalls->of[longest]);
   }
   if (variant.energy && variant.energy->limited) {
-    text += fmt::format("{}at {:.0f} MHz by the power limit", variant.stalls ? ", " : "",
-                        variant.clock_mhz);
+    text += fmt::format("{}at {:.0f} MHz by the power limit",
+                        variant.explanation.stalls ? ", " : "", variant.timing.clock_mhz);
   }
-  if (const auto& what_if = variant.what_if) {
+  if (const auto& what_if = variant.explanation.what_if) {
     const Resource bound = what_if->bound_by();
     text += fmt::format("{}{} would gain {:.2f}x", text.back() == ' ' ? "" : "; ",
                         name_of(bound).change, (*what_if)[bound]);
@@ -98,11 +98,11 @@ std::string explain(const OperationResult& operation) {
   for (const auto& [name, variant] :
        {std::pair<std::string_view, const std::optional<VariantResult>&>("dense", operation.dense),
         {operation.pattern, operation.sparse}}) {
-    if (variant && variant->stalls) {
-      stalls += row(name, variant->stalls->of, 1, 100);
+    if (variant && variant->explanation.stalls) {
+      stalls += row(name, variant->explanation.stalls->of, 1, 100);
     }
-    if (variant && variant->what_if) {
-      gains += row(name, variant->what_if->speedup, 2, 1);
+    if (variant && variant->explanation.what_if) {
+      gains += row(name, variant->explanation.what_if->speedup, 2, 1);
     }
   }
   out += stalls.empty() ? "" : header("% of cycles", kStallNames) + stalls;

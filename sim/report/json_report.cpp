@@ -134,52 +134,52 @@ void visit_kernel(const KernelResult& kernel, const Visit& visit) {
 template <typename Visit>
 void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit_kernel(variant.kernel, visit);
-  visit(kNoGroup, "cycles", variant.cycles);
-  visit(kNoGroup, "time_us", variant.time_us);
-  visit(kNoGroup, "launch_us", variant.launch_us);
-  visit(kNoGroup, "clock_mhz", variant.clock_mhz);
-  visit(kNoGroup, "tflops", variant.tflops);
-  visit(kNoGroup, "utilization", variant.utilization);
-  visit(kNoGroup, "padding", variant.padding);
-  if (variant.what_if) {
-    visit(kNoGroup, "bound_by", name_of(variant.what_if->bound_by()).report);
+  visit(kNoGroup, "cycles", variant.timing.cycles);
+  visit(kNoGroup, "time_us", variant.timing.time_us);
+  visit(kNoGroup, "launch_us", variant.timing.launch_us);
+  visit(kNoGroup, "clock_mhz", variant.timing.clock_mhz);
+  visit(kNoGroup, "tflops", variant.timing.tflops);
+  visit(kNoGroup, "utilization", variant.timing.utilization);
+  visit(kNoGroup, "padding", variant.timing.padding);
+  if (variant.explanation.what_if) {
+    visit(kNoGroup, "bound_by", name_of(variant.explanation.what_if->bound_by()).report);
   }
-  const MemoryTraffic& traffic = variant.traffic;
+  const MemoryTraffic& traffic = variant.traffic.memory;
   visit("bytes", "hbm", traffic.l2_and_dram.dram());
   visit("bytes", "hbm_read", traffic.l2_and_dram.dram_read);
   visit("bytes", "hbm_written", traffic.l2_and_dram.dram_written);
   visit("bytes", "l2", traffic.l2_and_dram.l2());
   visit("bytes", "l2_hit_ratio", traffic.l2_and_dram.l2_hit_ratio());
   visit("bytes", "smem", traffic.shared_memory());
-  visit("busy_cycles", "tensor", variant.budget.tensor);
-  visit("busy_cycles", "operand_fetch", variant.budget.operand_fetch);
-  visit("busy_cycles", "smem", variant.budget.shared_memory);
-  visit("busy_cycles", "sm_port", variant.budget.sm_port);
-  visit("busy_cycles", "l2", variant.budget.l2);
-  visit("busy_cycles", "hbm", variant.budget.dram);
-  visit("busy_cycles", "reduction", variant.budget.reduction);
-  visit("sampling", "sms_simulated", variant.sampling.sms_simulated);
-  visit("sampling", "extrapolated", variant.sampling.extrapolated);
-  visit("sampling", "cycles_simulated", variant.sampling.cycles_simulated);
-  if (variant.activity) {
-    visit_activity(*variant.activity, visit);
+  visit("busy_cycles", "tensor", variant.timing.budget.tensor);
+  visit("busy_cycles", "operand_fetch", variant.timing.budget.operand_fetch);
+  visit("busy_cycles", "smem", variant.timing.budget.shared_memory);
+  visit("busy_cycles", "sm_port", variant.timing.budget.sm_port);
+  visit("busy_cycles", "l2", variant.timing.budget.l2);
+  visit("busy_cycles", "hbm", variant.timing.budget.dram);
+  visit("busy_cycles", "reduction", variant.timing.budget.reduction);
+  visit("sampling", "sms_simulated", variant.timing.sampling.sms_simulated);
+  visit("sampling", "extrapolated", variant.timing.sampling.extrapolated);
+  visit("sampling", "cycles_simulated", variant.timing.sampling.cycles_simulated);
+  if (variant.traffic.activity) {
+    visit_activity(*variant.traffic.activity, visit);
   }
   visit_energy(variant.energy, visit);
 }
 
 Json explanation_json(const VariantResult& variant) {
   Json json = Json::object();
-  for (std::size_t i = 0; variant.stalls && i < kStallReasons; ++i) {
+  for (std::size_t i = 0; variant.explanation.stalls && i < kStallReasons; ++i) {
     json["stalls"].push_back(
-        {{"reason", kStallNames[i].json}, {"percent", 100 * variant.stalls->of[i]}});
+        {{"reason", kStallNames[i].json}, {"percent", 100 * variant.explanation.stalls->of[i]}});
   }
-  for (std::size_t i = 0; variant.what_if && i < kResources; ++i) {
+  for (std::size_t i = 0; variant.explanation.what_if && i < kResources; ++i) {
     json["what_if"].push_back({{"resource", kResourceNames[i].report},
                                {"times", 2},
-                               {"speedup", variant.what_if->speedup[i]}});
+                               {"speedup", variant.explanation.what_if->speedup[i]}});
   }
-  if (variant.what_if) {
-    json["bound_by"] = name_of(variant.what_if->bound_by()).report;
+  if (variant.explanation.what_if) {
+    json["bound_by"] = name_of(variant.explanation.what_if->bound_by()).report;
   }
   return json;
 }

@@ -24,7 +24,7 @@ MeasuredTotals measured_totals(const std::vector<OperationResult>& operations) {
     if (const VariantResult* simulated = op.as_measured()) {
       totals.launches += op.count;
       totals.measured_us += static_cast<double>(op.count) * op.measured_us;
-      totals.simulated_us += static_cast<double>(op.count) * simulated->time_us;
+      totals.simulated_us += static_cast<double>(op.count) * simulated->timing.time_us;
     }
   }
   return totals;
@@ -44,8 +44,8 @@ std::string measured_text(const std::vector<OperationResult>& operations) {
           kRow, fitted_name(op.name, kNameWidth),
           fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
           fmt::format("{}x{}", op.batch, op.count), op.measured_sparse ? op.pattern : "dense",
-          fmt::format("{:.3f}", op.measured_us), fmt::format("{:.3f}", simulated->time_us),
-          difference(simulated->time_us, op.measured_us));
+          fmt::format("{:.3f}", op.measured_us), fmt::format("{:.3f}", simulated->timing.time_us),
+          difference(simulated->timing.time_us, op.measured_us));
     }
   }
   return text + fmt::format(kRow, fmt::format("all {} launches", totals.launches), "", "", "",

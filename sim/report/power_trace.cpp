@@ -16,9 +16,9 @@ std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& o
     if (variant == nullptr || !variant->energy) {
       return {};
     }
-    const double end_us = now_us + variant->time_us * static_cast<double>(op.count);
+    const double end_us = now_us + variant->timing.time_us * static_cast<double>(op.count);
     trace.push_back({i, now_us, end_us, variant->energy->power_w, variant->energy->peak_power_w,
-                     variant->clock_mhz});
+                     variant->timing.clock_mhz});
     now_us = end_us;
   }
   return sparse && !any_sparse ? std::vector<PowerInterval>{} : trace;

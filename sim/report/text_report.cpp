@@ -68,10 +68,10 @@ void append_variant(std::string& out, const std::string& first, const std::strin
     line(out, kFigures, head, variant_cells(variant, "-"), "-", "-", "-", "-", "", "");
     return;
   }
-  line(out, kFigures, head, variant_cells(variant, std::to_string(figures->cycles)),
-       time_text(figures->time_us), fmt::format("{:.1f}", figures->tflops),
-       fmt::format("{:.1f}", 100 * figures->utilization),
-       fmt::format("{:.1f}", 100 * figures->padding), speedup, check_text(figures->check));
+  line(out, kFigures, head, variant_cells(variant, std::to_string(figures->timing.cycles)),
+       time_text(figures->timing.time_us), fmt::format("{:.1f}", figures->timing.tflops),
+       fmt::format("{:.1f}", 100 * figures->timing.utilization),
+       fmt::format("{:.1f}", 100 * figures->timing.padding), speedup, check_text(figures->check));
 }
 
 /// "mma.sp.sync.m16n8k32": of the PTX name what tells one kernel from another.
@@ -145,10 +145,10 @@ struct TimeParts {
 
   void add(const VariantResult& figures, std::int64_t count) {
     const auto launches = static_cast<double>(count);
-    cycles_us += launches * (figures.time_us - figures.launch_us);
-    launch_us += launches * figures.launch_us;
-    least_mhz = std::min(least_mhz, figures.clock_mhz);
-    most_mhz = std::max(most_mhz, figures.clock_mhz);
+    cycles_us += launches * (figures.timing.time_us - figures.timing.launch_us);
+    launch_us += launches * figures.timing.launch_us;
+    least_mhz = std::min(least_mhz, figures.timing.clock_mhz);
+    most_mhz = std::max(most_mhz, figures.timing.clock_mhz);
   }
   std::string clock() const {
     return most_mhz - least_mhz < 0.5 ? fmt::format("{:.0f} MHz", most_mhz)

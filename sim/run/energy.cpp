@@ -82,7 +82,7 @@ Switching switching_of(const Operation& op, const ElementSelection& selection,
 
 /// SMs with work, averaged over the launch.
 double busy_sms(const VariantResult& figures, int sms) {
-  const CycleBudget& budget = figures.budget;
+  const CycleBudget& budget = figures.timing.budget;
   const double share = budget.tensor > 0 ? budget.tensor_mean / budget.tensor : 1;
   return std::clamp(share * sms, std::min<double>(1, sms), static_cast<double>(sms));
 }
@@ -151,9 +151,9 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
   const mma::MmaInstruction& instruction = figures.kernel.instruction;
   const double element = numerics::storage_bits(op.dtype) / 8.0;
-  const double live = 1 - figures.padding;
-  const double useful =
-      static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) * figures.executed_share;
+  const double live = 1 - figures.timing.padding;
+  const double useful = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch) *
+                        figures.timing.executed_share;
   const double macs = useful / live;
   const double m = instruction.shape.m;
   const double n = instruction.shape.n;
@@ -188,31 +188,33 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
     counts.add(Event::kMetadataRead,
                instructions * figures.kernel.metadata_registers * warps * kWarpRegisterBytes, live);
   }
-  add_copies(figures.traffic, (switching.operand_a + switching.operand_b) / 2, live, counts);
+  add_copies(figures.traffic.memory, (switching.operand_a + switching.operand_b) / 2, live, counts);
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
   counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
   // The TMA copies the tiles of asynchronous instructions without instructions to speak of.
-  const double copies =
-      instruction.is_asynchronous() ? 0 : static_cast<double>(figures.traffic.shared_memory());
+  const double copies = instruction.is_asynchronous()
+                            ? 0
+                            : static_cast<double>(figures.traffic.memory.shared_memory());
   counts.add(Event::kInstructionIssue,
              instructions * warps + copies / kWarpAccessBytes + 2 * outputs / kLanes);
   return counts;
 }
 
 double seconds_at(const VariantResult& figures, double clock_mhz) {
-  if (clock_mhz == figures.clock_mhz) {
-    return figures.time_us * 1e-6;
+  if (clock_mhz == figures.timing.clock_mhz) {
+    return figures.timing.time_us * 1e-6;
   }
   // The launch does not follow the clock of the SMs.
-  const double launch = figures.launch_us * 1e-6;
-  const double seconds = figures.time_us * 1e-6 - launch;
-  return seconds * figures.clock_scaling.stretch(figures.clock_mhz, clock_mhz) + launch;
+  const double launch = figures.timing.launch_us * 1e-6;
+  const double seconds = figures.timing.time_us * 1e-6 - launch;
+  return seconds * figures.timing.clock_scaling.stretch(figures.timing.clock_mhz, clock_mhz) +
+         launch;
 }
 
 energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& power,
                      const Switching& switching, const VariantResult& figures) {
-  const CycleBudget& budget = figures.budget;
+  const CycleBudget& budget = figures.timing.budget;
   const double fed = budget.cycles > 0 ? budget.tensor_mean / budget.cycles : 1;
   return {launch_events(op, sparse, figures, switching, power.dot_width_bytes),
           [figures](double mhz) { return seconds_at(figures, mhz); }, busy_sms(figures, power.sms),
@@ -223,22 +225,23 @@ namespace {
 
 /// As the closed form of the launch follows the clock.
 void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
-  const double stretch = (time_us - figures.launch_us) / (figures.time_us - figures.launch_us);
-  const double clocks = clock_mhz / figures.clock_mhz;
-  const auto cycles = static_cast<double>(figures.cycles);
-  figures.cycles = std::max<std::int64_t>(1, std::llround(cycles * stretch * clocks));
-  figures.tflops *= figures.time_us / time_us;
-  const double more_of_each = cycles / static_cast<double>(figures.cycles);
-  figures.utilization *= more_of_each;
-  if (figures.stalls) {
-    const double mma = more_of_each * (*figures.stalls)[StallReason::kMma];
-    figures.stalls = with_mma(*figures.stalls, std::min(1.0, mma));
+  const double stretch =
+      (time_us - figures.timing.launch_us) / (figures.timing.time_us - figures.timing.launch_us);
+  const double clocks = clock_mhz / figures.timing.clock_mhz;
+  const auto cycles = static_cast<double>(figures.timing.cycles);
+  figures.timing.cycles = std::max<std::int64_t>(1, std::llround(cycles * stretch * clocks));
+  figures.timing.tflops *= figures.timing.time_us / time_us;
+  const double more_of_each = cycles / static_cast<double>(figures.timing.cycles);
+  figures.timing.utilization *= more_of_each;
+  if (figures.explanation.stalls) {
+    const double mma = more_of_each * (*figures.explanation.stalls)[StallReason::kMma];
+    figures.explanation.stalls = with_mma(*figures.explanation.stalls, std::min(1.0, mma));
   }
-  figures.budget.cycles = static_cast<double>(figures.cycles);
-  figures.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
-  figures.budget.reduction *= clocks;
-  figures.clock_mhz = clock_mhz;
-  figures.time_us = time_us;
+  figures.timing.budget.cycles = static_cast<double>(figures.timing.cycles);
+  figures.timing.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
+  figures.timing.budget.reduction *= clocks;
+  figures.timing.clock_mhz = clock_mhz;
+  figures.timing.time_us = time_us;
 }
 
 }  // namespace
@@ -287,13 +290,13 @@ VariantResult at_power_limit(const Operation& op, bool sparse, const energy::Pow
                              const Switching& switching, const LaunchAtClock& at_clock,
                              const VariantResult& figures) {
   constexpr int kTries = 4;
-  const double most_mhz = figures.clock_mhz;
+  const double most_mhz = figures.timing.clock_mhz;
   VariantResult found = figures;
   for (int i = 0; i < kTries; ++i) {
     const energy::Work work = work_of(op, sparse, power, switching, found);
     const energy::PowerResult limited = power_limited(power, work, most_mhz);
     const double mhz = limited.limited ? in_steps(limited.clock_mhz) : most_mhz;
-    if (std::abs(mhz - found.clock_mhz) < kClockStep) {
+    if (std::abs(mhz - found.timing.clock_mhz) < kClockStep) {
       break;
     }
     found = at_clock(mhz);
@@ -318,15 +321,17 @@ double share_before_limit(const Repetition& repetition, const energy::PowerSpec&
 VariantResult mean_of(const VariantResult& boost, const VariantResult& limited, double share) {
   VariantResult mean = limited;
   const auto mix = [share](double one, double other) { return share * one + (1 - share) * other; };
-  const double cycles = mix(static_cast<double>(boost.cycles), static_cast<double>(limited.cycles));
-  const double time_us = mix(boost.time_us, limited.time_us);
-  mean.launch_us = mix(boost.launch_us, limited.launch_us);
-  mean.tflops = limited.tflops * limited.time_us / time_us;
-  mean.utilization = limited.utilization * static_cast<double>(limited.cycles) / cycles;
-  mean.cycles = std::llround(cycles);
-  mean.time_us = time_us;
-  mean.clock_mhz = cycles / (time_us - mean.launch_us);
-  mean.budget.cycles = cycles;
+  const double cycles =
+      mix(static_cast<double>(boost.timing.cycles), static_cast<double>(limited.timing.cycles));
+  const double time_us = mix(boost.timing.time_us, limited.timing.time_us);
+  mean.timing.launch_us = mix(boost.timing.launch_us, limited.timing.launch_us);
+  mean.timing.tflops = limited.timing.tflops * limited.timing.time_us / time_us;
+  mean.timing.utilization =
+      limited.timing.utilization * static_cast<double>(limited.timing.cycles) / cycles;
+  mean.timing.cycles = std::llround(cycles);
+  mean.timing.time_us = time_us;
+  mean.timing.clock_mhz = cycles / (time_us - mean.timing.launch_us);
+  mean.timing.budget.cycles = cycles;
   return mean;
 }
 
@@ -337,7 +342,7 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
                 const LaunchAtClock& at_clock, VariantResult& figures) {
   const auto energy_of = [&](VariantResult& of) {
     const energy::Work work = work_of(op, sparse, power, switching, of);
-    set_energy(op, work, power, power_at(power, work, of.clock_mhz), of);
+    set_energy(op, work, power, power_at(power, work, of.timing.clock_mhz), of);
   };
   if (!options.clock_limited) {
     energy_of(figures);
@@ -348,12 +353,12 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   figures = at_power_limit(op, sparse, power, switching, at_clock, figures);
   figures.check = boost.check;
   energy_of(figures);
-  figures.energy->limited = figures.clock_mhz < boost.clock_mhz;
+  figures.energy->limited = figures.timing.clock_mhz < boost.timing.clock_mhz;
   figures.energy->limit_exceeded =
       figures.energy->limited && figures.energy->power_w > 1.02 * power.power_limit_w;
   if (options.repetition && figures.energy->limited) {
     const double share =
-        share_before_limit(*options.repetition, power, boost.energy->power_w, boost.time_us);
+        share_before_limit(*options.repetition, power, boost.energy->power_w, boost.timing.time_us);
     if (share > 0) {
       const bool limited = share < 1;
       figures = mean_of(boost, figures, share);

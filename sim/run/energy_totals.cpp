@@ -27,7 +27,7 @@ void EnergySum::add(const VariantResult& figures, std::int64_t count) {
   sum_.peak_power_w = std::max(sum_.peak_power_w, energy.peak_power_w);
   sum_.limited = sum_.limited || energy.limited;
   sum_.limit_exceeded = sum_.limit_exceeded || energy.limit_exceeded;
-  time_us_ += launches * figures.time_us;
+  time_us_ += launches * figures.timing.time_us;
 }
 
 std::optional<EnergyResult> EnergySum::result(double flops) const {

@@ -44,22 +44,23 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
 
   VariantResult result;
   result.kernel = run.kernel;
-  result.sampling = run.sampling;
-  result.cycles = run.cycles;
-  result.clock_mhz = run.clock_mhz;
-  result.clock_scaling = run.clock_scaling;
-  result.launch_us = run.launch_us;
-  result.time_us = cycles / result.clock_mhz + result.launch_us;
-  result.tflops = 2 * macs / result.time_us * 1e-6;
-  result.utilization = useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
-  result.padding = 1 - useful / static_cast<double>(run.issued_macs);
-  result.activity = run.activity;
-  result.stalls = run.stalls;
-  result.traffic = run.traffic;
-  result.traffic.l2_and_dram += run.reduction.moved();
-  result.budget = run.budget;
-  result.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
-  result.executed_share = share;
+  result.timing.sampling = run.sampling;
+  result.timing.cycles = run.cycles;
+  result.timing.clock_mhz = run.clock_mhz;
+  result.timing.clock_scaling = run.clock_scaling;
+  result.timing.launch_us = run.launch_us;
+  result.timing.time_us = cycles / result.timing.clock_mhz + result.timing.launch_us;
+  result.timing.tflops = 2 * macs / result.timing.time_us * 1e-6;
+  result.timing.utilization =
+      useful / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, op.dtype));
+  result.timing.padding = 1 - useful / static_cast<double>(run.issued_macs);
+  result.traffic.activity = run.activity;
+  result.explanation.stalls = run.stalls;
+  result.traffic.memory = run.traffic;
+  result.traffic.memory.l2_and_dram += run.reduction.moved();
+  result.timing.budget = run.budget;
+  result.timing.budget.reduction = run.clock_scaling.form.reduction_us() * run.clock_mhz;
+  result.timing.executed_share = share;
   result.design = design_cost(gpu_, op.dtype);
   return result;
 }
@@ -77,7 +78,7 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
 }
 
 WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {
-  return sim::what_if(problem(op, sparse), launch.kernel, launch.clock_mhz, gpu_);
+  return sim::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,

@@ -56,7 +56,7 @@ class NetworkEnergies {
         if (operations_[i].rest.any()) {
           const energy::Work rest = rest_of(operations_[i], *options_.power);
           figures->rest_uj =
-              1e-6 * power_at(*options_.power, rest, figures->clock_mhz).energy.total_pj();
+              1e-6 * power_at(*options_.power, rest, figures->timing.clock_mhz).energy.total_pj();
         }
       }
     }
@@ -101,9 +101,9 @@ class NetworkEnergies {
       const bool sparse = sparse_ && results[i].sparse.has_value();
       const VariantResult& figures = *figures_of(results[i]);
       const auto count = static_cast<double>(operations_[i].count);
-      ensure(clock_mhz == 0 || clock_mhz == figures.clock_mhz,
+      ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
              "energy: launches of a group at different clocks");
-      clock_mhz = figures.clock_mhz;
+      clock_mhz = figures.timing.clock_mhz;
       works.push_back(
           {work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
     }

@@ -38,7 +38,8 @@ void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& 
     OperationResult& row = results[i];
     for (auto* const variant : {&row.dense, &row.sparse, &row.dense_among_sparse}) {
       if (*variant) {
-        (*variant)->what_if = kernels.what_if(operations[i], variant == &row.sparse, **variant);
+        (*variant)->explanation.what_if =
+            kernels.what_if(operations[i], variant == &row.sparse, **variant);
       }
     }
   }
@@ -151,7 +152,7 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
 }
 
 std::string clock_text(const RunOptions& options) {
-  const std::string asked = options.clock.name();
+  const std::string asked = options.clock_policy.name();
   return options.clock_limited
              ? fmt::format("limited by {} W{}, at most {}", options.power->power_limit_w,
                            options.limit_over_group ? " on average over a group" : "", asked)
@@ -259,14 +260,14 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
     has_sparse = has_sparse && sparse_or_dense != nullptr;
     any_sparse = any_sparse || op.sparse.has_value();
     if (op.dense) {
-      dense.time_us += count * op.dense->time_us;
+      dense.time_us += count * op.dense->timing.time_us;
       dense_energy.add(*op.dense, op.count);
       dense.rest_us += count * op.rest_us;
       dense.rest_uj += count * op.dense->rest_uj;
       dense.mismatches += op.dense->check ? op.dense->check->mismatches : 0;
     }
     if (sparse_or_dense != nullptr) {
-      sparse.time_us += count * sparse_or_dense->time_us;
+      sparse.time_us += count * sparse_or_dense->timing.time_us;
       sparse_energy.add(*sparse_or_dense, op.count);
       sparse.rest_us += count * op.rest_us;
       sparse.rest_uj += count * sparse_or_dense->rest_uj;

@@ -13,10 +13,10 @@ bool is_right(const std::optional<VariantResult>& variant) {
 }  // namespace
 
 std::optional<double> OperationResult::speedup() const {
-  if (!dense || !sparse || sparse->time_us <= 0) {
+  if (!dense || !sparse || sparse->timing.time_us <= 0) {
     return std::nullopt;
   }
-  return dense->time_us / sparse->time_us;
+  return dense->timing.time_us / sparse->timing.time_us;
 }
 
 std::optional<double> OperationResult::performance_per_watt_ratio() const {

@@ -57,28 +57,43 @@ struct EnergyResult {
   std::optional<energy::EventCounts> counts = std::nullopt;  ///< of a launch: what was counted
 };
 
-/// One operation, dense or sparse. Times and cycles are of one launch (all `batch` GEMMs of it).
-struct VariantResult {
-  KernelResult kernel;
-  SamplingResult sampling;
+/// How long one launch (all `batch` GEMMs of it) takes, and what of that is useful.
+struct TimingResult {
   std::int64_t cycles = 0;
   double time_us = 0;    ///< cycles and launch
   double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
   double clock_mhz = 0;
   ClockScaling clock_scaling;
-  double tflops = 0;       ///< effective: skipped zeros count
-  double utilization = 0;  ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
-  double padding = 0;      ///< share of the issued MACs that fall outside the GEMM
-  MemoryTraffic traffic;   ///< bytes of one launch
-  CycleBudget budget;
+  double tflops = 0;          ///< effective: skipped zeros count
+  double utilization = 0;     ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
+  double padding = 0;         ///< share of the issued MACs that fall outside the GEMM
   double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M
-  DesignCost design;
-  std::optional<Activity> activity;   ///< of one launch; absent where it was not simulated whole
+  CycleBudget budget;
+  SamplingResult sampling;
+};
+
+/// What one launch moves.
+struct TrafficResult {
+  MemoryTraffic memory;
+  std::optional<Activity> activity;  ///< absent where the launch was not simulated whole
+};
+
+/// Why a launch takes its time.
+struct ExplanationResult {
   std::optional<StallShares> stalls;  ///< see GemmRun
   std::optional<WhatIf> what_if;      ///< at the clock of the launch
+};
+
+/// One operation, dense or sparse.
+struct VariantResult {
+  KernelResult kernel;
+  TimingResult timing;
+  TrafficResult traffic;
+  ExplanationResult explanation;
   std::optional<CheckResult> check;
   std::optional<EnergyResult> energy;  ///< absent where the architecture has no energy file
   double rest_uj = 0;                  ///< of what follows the launch: Operation::rest
+  DesignCost design;
 };
 
 struct OperationResult {

@@ -98,15 +98,16 @@ TEST_P(EnergyFile, ConservesEnergyAtEveryClock) {
   for (const Launch& launch : launches_) {
     for (const double share : {0.5, 0.8, 1.0}) {
       Launch slower = launch;
-      slower.figures.time_us = 1e6 * seconds_at(launch.figures, share * launch.figures.clock_mhz);
-      slower.figures.clock_mhz *= share;
+      slower.figures.timing.time_us =
+          1e6 * seconds_at(launch.figures, share * launch.figures.timing.clock_mhz);
+      slower.figures.timing.clock_mhz *= share;
       const VariantResult result = with_energy(slower, power_);
       const auto& parts = result.energy->parts_uj;
       const double sum =
           std::accumulate(parts.begin(), parts.end(), 0.0,
                           [](double before, const auto& part) { return before + part.second; });
       EXPECT_NEAR(sum, result.energy->total_uj, 1e-9 * sum);
-      EXPECT_NEAR(result.energy->power_w * result.time_us, sum, 1e-9 * sum);
+      EXPECT_NEAR(result.energy->power_w * result.timing.time_us, sum, 1e-9 * sum);
       EXPECT_GE(result.energy->peak_power_w, result.energy->power_w * (1 - 1e-12));
     }
   }
@@ -156,20 +157,20 @@ TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
     for (const auto bytes :
          {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written}) {
       Launch more = launch;
-      more.figures.traffic.*bytes += 1 << 20;
+      more.figures.traffic.memory.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
     }
     for (const auto bytes : {&MemoryBytes::l2_read, &MemoryBytes::l2_written,
                              &MemoryBytes::dram_read, &MemoryBytes::dram_written}) {
       Launch more = launch;
-      more.figures.traffic.l2_and_dram.*bytes += 1 << 20;
+      more.figures.traffic.memory.l2_and_dram.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
     }
     Launch half = launch;
     half.op.shape.k /= 2;
     EXPECT_LT(total_uj(half, power_), before);
     Launch longer = launch;
-    longer.figures.time_us *= 2;
+    longer.figures.timing.time_us *= 2;
     EXPECT_GT(total_uj(longer, power_), before);
   }
 }
@@ -186,8 +187,8 @@ TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestCloc
         return kernels_.time(launch.op, launch.sparse, clock_mhz);
       });
       // Cycles are whole numbers at each clock.
-      EXPECT_GE(result.time_us, time_us * (1 - 1e-5));
-      time_us = result.time_us;
+      EXPECT_GE(result.timing.time_us, time_us * (1 - 1e-5));
+      time_us = result.timing.time_us;
       if (!result.energy->limit_exceeded) {
         EXPECT_LE(result.energy->power_w, 1.02 * power.power_limit_w);
       }

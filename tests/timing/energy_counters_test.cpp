@@ -27,9 +27,9 @@ void expect_equal_counters(bool sparse) {
   op.shape = {200, 136, 192};  // with padding
   op.prunable = true;
   const VariantResult figures = kernels.time(op, sparse);
-  ASSERT_TRUE(figures.activity);
-  ASSERT_GT(figures.padding, 0);
-  const Activity& seen = *figures.activity;
+  ASSERT_TRUE(figures.traffic.activity);
+  ASSERT_GT(figures.timing.padding, 0);
+  const Activity& seen = *figures.traffic.activity;
   const energy::EventCounts counts = launch_events(op, sparse, figures, {}, 16);
   const auto near = [](double value) { return 1e-9 * value; };
   const auto macs = static_cast<double>(seen.executed_macs);

@@ -54,12 +54,12 @@ void expect_breakdown(bool sparse, double time_us, const MemoryTraffic& traffic,
   VariantResult figures;
   figures.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, sparse);
   figures.kernel.metadata_registers = 1;
-  figures.executed_share = sparse ? 0.5 : 1;
-  figures.clock_mhz = 1000;
-  figures.time_us = time_us;
-  figures.traffic = traffic;
-  figures.budget.tensor = 2;  // of the busiest SM; the mean of all has half: 50 SMs work
-  figures.budget.tensor_mean = 1;
+  figures.timing.executed_share = sparse ? 0.5 : 1;
+  figures.timing.clock_mhz = 1000;
+  figures.timing.time_us = time_us;
+  figures.traffic.memory = traffic;
+  figures.timing.budget.tensor = 2;  // of the busiest SM; the mean of all has half: 50 SMs work
+  figures.timing.budget.tensor_mean = 1;
   const energy::Switching switching{0.9, 0.5, 0.4, 0.6, 0.8};
   add_energy(layer, sparse, table_of_round_numbers(), switching, RunOptions{}, {}, figures);
   ASSERT_TRUE(figures.energy);

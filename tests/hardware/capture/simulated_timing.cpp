@@ -55,13 +55,14 @@ class SimulatedGemm final : public GemmWorkload {
   int copies() const override { return 1; }
   GemmCheck check() override { return {.mode = "none"}; }
   TimedLaunches time(double) override {
-    return {std::vector<double>(10, figures_.time_us), std::nullopt, figures_.clock_mhz};
+    return {std::vector<double>(10, figures_.timing.time_us), std::nullopt,
+            figures_.timing.clock_mhz};
   }
   SustainedRun sustain(double seconds) override {
     SustainedRun run;
-    run.launches = std::llround(std::ceil(seconds * 1e6 / figures_.time_us));
-    run.duration_s = static_cast<double>(run.launches) * figures_.time_us * 1e-6;
-    run.clock_mhz = figures_.clock_mhz;
+    run.launches = std::llround(std::ceil(seconds * 1e6 / figures_.timing.time_us));
+    run.duration_s = static_cast<double>(run.launches) * figures_.timing.time_us * 1e-6;
+    run.clock_mhz = figures_.timing.clock_mhz;
     if (figures_.energy) {
       run.power_w = figures_.energy->power_w;
       run.energy_j = *run.power_w * run.duration_s;
@@ -83,9 +84,9 @@ class SimulatedGemm final : public GemmWorkload {
     options.conditions = conditions;
     options.repetition = repetition;
     const sim::VariantResult result = or_absent([&] { return figures(options); });
-    return {{result.time_us},
+    return {{result.timing.time_us},
             result.energy ? std::optional(result.energy->power_w) : std::nullopt,
-            result.clock_mhz};
+            result.timing.clock_mhz};
   }
 
  private:

@@ -13,14 +13,14 @@ namespace {
 
 OperationResult explained() {
   OperationResult op = synthetic_result().operations[0];
-  StallShares& dense = op.dense->stalls.emplace();
+  StallShares& dense = op.dense->explanation.stalls.emplace();
   dense[StallReason::kMma] = 0.89;
   dense[StallReason::kBarrier] = 0.11;
-  StallShares& sparse = op.sparse->stalls.emplace();
+  StallShares& sparse = op.sparse->explanation.stalls.emplace();
   sparse[StallReason::kMma] = 0.61;
   sparse[StallReason::kL2] = 0.31;
   sparse[StallReason::kNoCta] = 0.08;
-  op.sparse->what_if->speedup[3] = 1.21;
+  op.sparse->explanation.what_if->speedup[3] = 1.21;
   return op;
 }
 
@@ -41,7 +41,7 @@ TEST(Explanation, LooksLikeThis) {
 TEST(Explanation, SaysOfAClosedFormWhatWouldMakeItFaster) {
   OperationResult op = explained();
   op.dense.reset();
-  op.sparse->stalls.reset();
+  op.sparse->explanation.stalls.reset();
   EXPECT_EQ(explanation_sentence(op), "2:4: twice the L2 rate would gain 1.21x.");
   EXPECT_EQ(explain(op).find("% of cycles"), std::string::npos);
 }
@@ -49,7 +49,7 @@ TEST(Explanation, SaysOfAClosedFormWhatWouldMakeItFaster) {
 TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
   OperationResult op = explained();
   op.sparse->energy.emplace().limited = true;
-  op.sparse->clock_mhz = 748;
+  op.sparse->timing.clock_mhz = 748;
   const std::string sentence = explanation_sentence(op);
   EXPECT_NE(sentence.find("31 % of the cycles, at 748 MHz by the power limit; twice the L2 rate"),
             std::string::npos)

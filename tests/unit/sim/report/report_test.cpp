@@ -75,9 +75,9 @@ TEST(TextReport, FitsIn120Columns) {
   op.batch = 12345;
   op.pattern = "4096:2:64";
   op.count = 999;
-  op.dense->cycles = 999'999'999'999;
-  op.dense->time_us = 12'345'678'901.5;
-  op.dense->tflops = 12345.6;
+  op.dense->timing.cycles = 999'999'999'999;
+  op.dense->timing.time_us = 12'345'678'901.5;
+  op.dense->timing.tflops = 12345.6;
   op.dense->kernel.cta_tile = {1024, 1024, 1024};
   op.dense->kernel.stages = 16;
   op.dense->kernel.split_k = 64;
@@ -99,11 +99,11 @@ TEST(TextReport, AddsCyclesAndLaunchesUpToTheTime) {
   result.operations.resize(1);
   OperationResult& op = result.operations[0];
   op.count = 2;
-  op.dense->time_us = 82;
-  op.dense->launch_us = 1.3;
-  op.dense->clock_mhz = 1410;
-  op.sparse->launch_us = 1.25;
-  op.sparse->clock_mhz = 1300;
+  op.dense->timing.time_us = 82;
+  op.dense->timing.launch_us = 1.3;
+  op.dense->timing.clock_mhz = 1410;
+  op.sparse->timing.launch_us = 1.25;
+  op.sparse->timing.clock_mhz = 1300;
   const std::string text = text_report(result);
   EXPECT_NE(text.find("\n  dense   161.400 us of cycles at 1410 MHz + 2.600 of launches\n"),
             std::string::npos)
@@ -273,8 +273,8 @@ TEST(PowerOverTime, EndsWithTheTotalWhereAGroupHasTheClockOfTheSparseNetwork) {
   RunResult result = result_with_energy();
   OperationResult& attention = result.operations[1];
   attention.dense_among_sparse = attention.dense;
-  attention.dense_among_sparse->time_us = 110;
-  attention.dense_among_sparse->clock_mhz = 1280;
+  attention.dense_among_sparse->timing.time_us = 110;
+  attention.dense_among_sparse->timing.clock_mhz = 1280;
   const auto sparse = power_over_time(result.operations, true);
   EXPECT_DOUBLE_EQ(sparse.back().clock_mhz, 1280);
   EXPECT_DOUBLE_EQ(sparse.back().to_us, sum_up(result.operations).sparse->time_us);
@@ -304,7 +304,7 @@ TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
 
 TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
   RunResult result = synthetic_result();
-  StallShares& stalls = result.operations[0].sparse->stalls.emplace();
+  StallShares& stalls = result.operations[0].sparse->explanation.stalls.emplace();
   stalls[StallReason::kMma] = 0.75;
   stalls[StallReason::kL2] = 0.25;
   auto json = nlohmann::json::parse(json_report(result));
@@ -334,7 +334,7 @@ TEST(JsonReport, ShowsActivityWhereItWasCounted) {
   RunResult result = synthetic_result();
   Activity activity;
   activity.metadata_bytes = 128;
-  result.operations[0].sparse->activity = activity;
+  result.operations[0].sparse->traffic.activity = activity;
   const auto json = nlohmann::json::parse(json_report(result));
   EXPECT_EQ(json["operations"][0]["sparse"]["activity"]["metadata_bytes"], 128);
   EXPECT_FALSE(json["operations"][0]["dense"].contains("activity"));
@@ -451,6 +451,31 @@ TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
             std::string::npos);
   EXPECT_NE(with.find(",2000,200,250,0.8,2\r\n"), std::string::npos) << with;
   EXPECT_NE(csv_report(synthetic_result()).find(",,,,,\r\n"), std::string::npos);
+}
+
+TEST(CsvReport, HasTheFiguresOfTheJsonReport) {
+  const RunResult result = with_energy();
+  const nlohmann::json dense = nlohmann::json::parse(json_report(result))["operations"][0]["dense"];
+  std::istringstream lines(csv_report(result));
+  std::string names, values;
+  std::getline(lines, names);
+  std::getline(lines, values);
+  std::istringstream name_of(names), value_of(values);
+  std::map<std::string, std::string> row;
+  for (std::string name, value; std::getline(name_of, name, ',');) {
+    std::getline(value_of, value, ',');
+    row[name] = value;
+  }
+  for (const char* name : {"cycles", "time_us", "clock_mhz", "tflops", "utilization", "padding",
+                           "power_w", "peak_power_w", "pj_per_flop"}) {
+    EXPECT_EQ(std::stod(row.at(name)), dense.at(name).get<double>()) << name;
+  }
+  for (const char* name : {"elements", "mismatches", "undecided", "worst_error", "bound"}) {
+    EXPECT_EQ(std::stod(row.at(name)), dense.at("check").at(name).get<double>()) << name;
+  }
+  EXPECT_EQ(std::stod(row.at("energy_uj")), dense["energy_uj"]["total"].get<double>());
+  EXPECT_EQ(row.at("bound_by"), dense["bound_by"].get<std::string>());
+  EXPECT_EQ(row.at("check"), dense["check"]["mode"].get<std::string>());
 }
 
 TEST(ReportFormat, IsRefusedWithTheNearestName) {

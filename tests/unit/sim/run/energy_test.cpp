@@ -34,19 +34,19 @@ VariantResult figures(bool sparse = false) {
   VariantResult result;
   result.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, sparse);
   result.kernel.metadata_registers = sparse ? 1 : 0;
-  result.executed_share = sparse ? 0.5 : 1;
-  result.cycles = 2000;
-  result.time_us = 2;
-  result.clock_mhz = 1000;
-  result.clock_scaling.form.tensor_us = 2;  // all of it follows the clock
-  result.clock_scaling.boost_clock_mhz = 1000;
-  result.tflops = 1;
-  result.utilization = 0.5;
-  result.traffic = {{20000, 12000, 8000, 4000}, 65536, 32768};
-  result.budget.cycles = 2000;
-  result.budget.tensor = 1600;
-  result.budget.tensor_mean = 800;
-  result.budget.dram = 1000;
+  result.timing.executed_share = sparse ? 0.5 : 1;
+  result.timing.cycles = 2000;
+  result.timing.time_us = 2;
+  result.timing.clock_mhz = 1000;
+  result.timing.clock_scaling.form.tensor_us = 2;  // all of it follows the clock
+  result.timing.clock_scaling.boost_clock_mhz = 1000;
+  result.timing.tflops = 1;
+  result.timing.utilization = 0.5;
+  result.traffic.memory = {{20000, 12000, 8000, 4000}, 65536, 32768};
+  result.timing.budget.cycles = 2000;
+  result.timing.budget.tensor = 1600;
+  result.timing.budget.tensor_mean = 800;
+  result.timing.budget.dram = 1000;
   return result;
 }
 
@@ -64,11 +64,12 @@ VariantResult never(double clock_mhz) {
 /// the others are DRAM, which keeps its own time.
 VariantResult half_at(const VariantResult& at_boost, double clock_mhz) {
   VariantResult result = at_boost;
-  result.cycles = std::llround(1000 + clock_mhz);
-  result.clock_mhz = clock_mhz;
-  result.time_us = static_cast<double>(result.cycles) / clock_mhz + result.launch_us;
-  result.tflops = 2 / result.time_us;
-  result.budget.cycles = static_cast<double>(result.cycles);
+  result.timing.cycles = std::llround(1000 + clock_mhz);
+  result.timing.clock_mhz = clock_mhz;
+  result.timing.time_us =
+      static_cast<double>(result.timing.cycles) / clock_mhz + result.timing.launch_us;
+  result.timing.tflops = 2 / result.timing.time_us;
+  result.timing.budget.cycles = static_cast<double>(result.timing.cycles);
   return result;
 }
 
@@ -125,8 +126,8 @@ TEST(LaunchEvents, TwoToFourHalvesTheMultiplicationsAndAddsSelectionAndMetadata)
 TEST(LaunchEvents, OfWgmmaTakeBothOperandsFromSharedMemory) {
   VariantResult hopper = figures(true);
   hopper.kernel.instruction = mma::parse_instruction("wgmma.sp.m64n128k32.f32.f16.f16");
-  hopper.traffic.shared_memory_read = 0;
-  hopper.traffic.shared_memory_multiplied = 1 << 20;  // counted by instructions
+  hopper.traffic.memory.shared_memory_read = 0;
+  hopper.traffic.memory.shared_memory_multiplied = 1 << 20;  // counted by instructions
   const energy::EventCounts counts = launch_events(layer(), true, hopper, {}, 32);
   constexpr double kMacs = 128 * 128 * 64 / 2;
   constexpr double kInstructions = kMacs / (64 * 128 * 16);
@@ -154,7 +155,7 @@ TEST(LaunchEvents, EveryEventOfTheTableHappensInASparseLaunch) {
 
 TEST(LaunchEvents, PaddingIsExecutedButMovesNoWire) {
   VariantResult padded = figures();
-  padded.padding = 0.5;
+  padded.timing.padding = 0.5;
   const energy::EventCounts counts = launch_events(layer(), false, padded, {}, 16);
   EXPECT_DOUBLE_EQ(counts.count(Event::kMultiply), 2.0 * 128 * 128 * 64);
   EXPECT_DOUBLE_EQ(counts.switched(Event::kMultiply), 1.0 * 128 * 128 * 64);
@@ -180,7 +181,7 @@ TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
   EXPECT_NEAR(result.energy->pj_per_flop, sum * 1e6 / (2.0 * 1048576), 1e-9 * sum * 1e6);
   // Tensor cores have work in 800 of 2000 cycles.
   EXPECT_GT(result.energy->peak_power_w, result.energy->power_w);
-  EXPECT_DOUBLE_EQ(result.time_us, 2);
+  EXPECT_DOUBLE_EQ(result.timing.time_us, 2);
 }
 
 TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
@@ -194,13 +195,13 @@ TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
   for (const auto bytes :
        {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written}) {
     VariantResult more = figures();
-    more.traffic.*bytes *= 2;
+    more.traffic.memory.*bytes *= 2;
     EXPECT_GT(total(more, layer()), before);
   }
   for (const auto bytes : {&MemoryBytes::l2_read, &MemoryBytes::l2_written, &MemoryBytes::dram_read,
                            &MemoryBytes::dram_written}) {
     VariantResult more = figures();
-    more.traffic.l2_and_dram.*bytes *= 2;
+    more.traffic.memory.l2_and_dram.*bytes *= 2;
     EXPECT_GT(total(more, layer()), before);
   }
   Operation half = layer();
@@ -215,7 +216,7 @@ TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   VariantResult free = figures();
   add_energy(layer(), false, power, {}, options, never, free);
   EXPECT_FALSE(free.energy->limited);
-  EXPECT_EQ(free.clock_mhz, 1000);
+  EXPECT_EQ(free.timing.clock_mhz, 1000);
 
   power.power_limit_w = watts_at_800_mhz();
   std::vector<double> asked_mhz;
@@ -228,15 +229,16 @@ TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   EXPECT_TRUE(held.energy->limited);
   EXPECT_FALSE(held.energy->limit_exceeded);
   ASSERT_FALSE(asked_mhz.empty());
-  EXPECT_EQ(held.clock_mhz, asked_mhz.back());
-  EXPECT_LT(held.clock_mhz, 1000);
-  EXPECT_EQ(std::fmod(held.clock_mhz, 15), 0);
-  EXPECT_EQ(held.cycles, std::llround(1000 + held.clock_mhz));
-  EXPECT_DOUBLE_EQ(held.time_us, static_cast<double>(held.cycles) / held.clock_mhz);
-  EXPECT_NEAR(held.tflops * held.time_us, 2, 1e-9);
+  EXPECT_EQ(held.timing.clock_mhz, asked_mhz.back());
+  EXPECT_LT(held.timing.clock_mhz, 1000);
+  EXPECT_EQ(std::fmod(held.timing.clock_mhz, 15), 0);
+  EXPECT_EQ(held.timing.cycles, std::llround(1000 + held.timing.clock_mhz));
+  EXPECT_DOUBLE_EQ(held.timing.time_us,
+                   static_cast<double>(held.timing.cycles) / held.timing.clock_mhz);
+  EXPECT_NEAR(held.timing.tflops * held.timing.time_us, 2, 1e-9);
   // The limit lies between this clock and the next one.
   EXPECT_LE(held.energy->power_w, power.power_limit_w);
-  VariantResult next = half_at(figures(), held.clock_mhz + 15);
+  VariantResult next = half_at(figures(), held.timing.clock_mhz + 15);
   add_energy(layer(), false, power, {}, RunOptions{}, never, next);
   EXPECT_GT(next.energy->power_w, power.power_limit_w);
 }
@@ -251,8 +253,8 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
     options.repetition = repetition;
     VariantResult result = figures();
     add_energy(layer(), false, power, {}, options, at_clock, result);
-    EXPECT_EQ(result.energy->limited, result.time_us > 2);
-    return result.time_us;
+    EXPECT_EQ(result.energy->limited, result.timing.time_us > 2);
+    return result.timing.time_us;
   };
   const double steady_us = time_us({});
   EXPECT_GT(steady_us, 2);
@@ -266,39 +268,40 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
 TEST(SetEnergy, TheClockOfAGroupLeavesDramAndLaunchesTheirOwnTime) {
   energy::PowerSpec power = a100();
   VariantResult held = figures();
-  held.launch_us = 0.5;
-  held.time_us += 0.5;
+  held.timing.launch_us = 0.5;
+  held.timing.time_us += 0.5;
   const energy::Work work = work_of(layer(), false, power, {}, held);
   power.power_limit_w = power_at(power, work, 800).average_w;
-  set_energy(layer(), work, power, power_limited(power, work, held.clock_mhz), held);
-  EXPECT_NEAR(held.clock_mhz, 800, 0.1);
+  set_energy(layer(), work, power, power_limited(power, work, held.timing.clock_mhz), held);
+  EXPECT_NEAR(held.timing.clock_mhz, 800, 0.1);
   EXPECT_NEAR(held.energy->power_w, power.power_limit_w, 1e-3);
-  EXPECT_EQ(held.cycles, 2000);  // the tensor cores', at any clock
-  EXPECT_DOUBLE_EQ(held.launch_us, 0.5);
-  EXPECT_NEAR(static_cast<double>(held.cycles) / held.clock_mhz + held.launch_us, held.time_us,
-              1e-9);
-  EXPECT_NEAR(held.tflops * held.time_us, 2.5, 1e-9);
-  EXPECT_EQ(held.budget.cycles, 2000);
-  EXPECT_NEAR(held.budget.dram / held.clock_mhz, 1, 1e-9);  // us, as before
-  EXPECT_DOUBLE_EQ(held.utilization, 0.5);
+  EXPECT_EQ(held.timing.cycles, 2000);  // the tensor cores', at any clock
+  EXPECT_DOUBLE_EQ(held.timing.launch_us, 0.5);
+  EXPECT_NEAR(
+      static_cast<double>(held.timing.cycles) / held.timing.clock_mhz + held.timing.launch_us,
+      held.timing.time_us, 1e-9);
+  EXPECT_NEAR(held.timing.tflops * held.timing.time_us, 2.5, 1e-9);
+  EXPECT_EQ(held.timing.budget.cycles, 2000);
+  EXPECT_NEAR(held.timing.budget.dram / held.timing.clock_mhz, 1, 1e-9);  // us, as before
+  EXPECT_DOUBLE_EQ(held.timing.utilization, 0.5);
 }
 
 TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 1000), 2e-6);
   EXPECT_DOUBLE_EQ(seconds_at(figures(), 500), 4e-6);
   VariantResult memory = figures();
-  memory.clock_scaling.form = {};
-  memory.clock_scaling.form.tensor_us = 0.5;
-  memory.clock_scaling.form.dram_us = 2;
+  memory.timing.clock_scaling.form = {};
+  memory.timing.clock_scaling.form.tensor_us = 0.5;
+  memory.timing.clock_scaling.form.dram_us = 2;
   EXPECT_DOUBLE_EQ(seconds_at(memory, 1000), 2e-6);
   // Not exact where both take about as long: the overlap has a finite exponent.
   EXPECT_NEAR(seconds_at(memory, 600), 2e-6, 1e-11);
   EXPECT_NEAR(seconds_at(memory, 125), 4e-6, 1e-10);
-  memory.clock_scaling.form = {};
-  memory.clock_scaling.form.tensor_us = 1;
-  memory.clock_scaling.form.store_us = 2;  // one after the other: 1 + 2 us in 2 us
+  memory.timing.clock_scaling.form = {};
+  memory.timing.clock_scaling.form.tensor_us = 1;
+  memory.timing.clock_scaling.form.store_us = 2;  // one after the other: 1 + 2 us in 2 us
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 2e-6 * (2 + 2) / 3);
-  memory.launch_us = 0.5;
+  memory.timing.launch_us = 0.5;
   EXPECT_DOUBLE_EQ(seconds_at(memory, 500), 1.5e-6 * (2 + 2) / 3 + 0.5e-6);
 }
 
@@ -308,12 +311,12 @@ GemmRun launch_at_clock(const GemmProblem& problem, const KernelOverrides& /*ove
   const VariantResult at_boost = figures(problem.sparse);
   GemmRun run;
   run.kernel = at_boost.kernel;
-  run.cycles = at_boost.cycles;
+  run.cycles = at_boost.timing.cycles;
   run.clock_mhz = problem.conditions.clock_mhz;
-  run.clock_scaling = at_boost.clock_scaling;
+  run.clock_scaling = at_boost.timing.clock_scaling;
   run.issued_macs = problem.shape.macs() / (problem.sparse ? 2 : 1);
-  run.traffic = at_boost.traffic;
-  run.budget = at_boost.budget;
+  run.traffic = at_boost.traffic.memory;
+  run.budget = at_boost.timing.budget;
   return run;
 }
 
@@ -371,13 +374,15 @@ TEST(LimitOverGroup, HoldsOnAverageOverTheNetworkAndNotOverEachLaunch) {
   const RunResult held = network.run();
   EXPECT_NEAR(held.totals.dense->energy->power_w, network.options.power->power_limit_w, 1e-3);
   EXPECT_GT(held.operations[0].dense->energy->power_w, network.options.power->power_limit_w);
-  EXPECT_DOUBLE_EQ(held.operations[0].dense->clock_mhz, held.operations[1].dense->clock_mhz);
-  EXPECT_LT(held.operations[1].dense->clock_mhz, 1000);
+  EXPECT_DOUBLE_EQ(held.operations[0].dense->timing.clock_mhz,
+                   held.operations[1].dense->timing.clock_mhz);
+  EXPECT_LT(held.operations[1].dense->timing.clock_mhz, 1000);
   // In the sparse network the unpruned operation has the clock of that network.
   ASSERT_TRUE(held.operations[1].dense_among_sparse);
-  EXPECT_DOUBLE_EQ(held.operations[1].dense_among_sparse->clock_mhz,
-                   held.operations[0].sparse->clock_mhz);
-  EXPECT_NE(held.operations[1].dense_among_sparse->clock_mhz, held.operations[1].dense->clock_mhz);
+  EXPECT_DOUBLE_EQ(held.operations[1].dense_among_sparse->timing.clock_mhz,
+                   held.operations[0].sparse->timing.clock_mhz);
+  EXPECT_NE(held.operations[1].dense_among_sparse->timing.clock_mhz,
+            held.operations[1].dense->timing.clock_mhz);
 }
 
 TEST(LimitOverGroup, HoldsForEachGroupByItself) {
@@ -390,10 +395,10 @@ TEST(LimitOverGroup, HoldsForEachGroupByItself) {
   network.options.limit_over_group = false;
   const RunResult each = network.run();
   for (std::size_t i = 0; i < 2; ++i) {
-    ASSERT_LT(apart.operations[i].dense->clock_mhz, 1000);
+    ASSERT_LT(apart.operations[i].dense->timing.clock_mhz, 1000);
     // Launch by launch the clock changes in steps of 15 MHz.
-    EXPECT_DOUBLE_EQ(std::floor(apart.operations[i].dense->clock_mhz / 15) * 15,
-                     each.operations[i].dense->clock_mhz);
+    EXPECT_DOUBLE_EQ(std::floor(apart.operations[i].dense->timing.clock_mhz / 15) * 15,
+                     each.operations[i].dense->timing.clock_mhz);
   }
   EXPECT_FALSE(each.operations[1].dense_among_sparse);
 }
@@ -410,7 +415,8 @@ TEST(LimitOverGroup, WhatLiesBetweenTheGemmsTakesPowerAndItsOwnLineOfTheTotals) 
   network.operations[1].rest.ns = 200;
   const RunResult idle = network.run();
   ASSERT_TRUE(idle.totals.dense->energy->limited);
-  EXPECT_GT(idle.operations[0].dense->clock_mhz, before.operations[0].dense->clock_mhz);
+  EXPECT_GT(idle.operations[0].dense->timing.clock_mhz,
+            before.operations[0].dense->timing.clock_mhz);
   EXPECT_DOUBLE_EQ(idle.totals.dense->rest_us, 0.2);
   const double all_uj = idle.totals.dense->energy->total_uj + idle.totals.dense->rest_uj;
   EXPECT_NEAR(all_uj / (idle.totals.dense->time_us + 0.2), limit_w, 1e-3);
@@ -459,7 +465,7 @@ TEST(EnergySum, WeighsLaunchesAndAveragesPowerOverTime) {
   VariantResult one = figures();
   one.energy = EnergyResult{{{"multiply", 30}, {"hbm", 10}}, 40, 20, 50, 0, false, false};
   VariantResult two = figures();
-  two.time_us = 6;
+  two.timing.time_us = 6;
   two.energy = EnergyResult{{{"multiply", 6}, {"hbm", 6}}, 12, 2, 70, 0, true, false};
   EnergySum sum;
   sum.add(one, 3);

@@ -67,7 +67,10 @@ class Network : public testing::Test {
   FakeGpu gpu;
   RunOptions options;
 
-  Network() { options.fidelity = Fidelity::kDatapath; }
+  Network() {
+    options.fidelity = Fidelity::kDatapath;
+    options.what_ifs = false;  // the fake GPU is none of the closed form
+  }
 
   RunResult run(const std::string& trace) {
     const Workload workload =

@@ -27,6 +27,8 @@ class Run : public testing::Test {
   RunOptions options;
   Workload workload;
 
+  Run() { options.what_ifs = false; }  // the fake GPU is none of the closed form
+
   RunResult run(const DataSource* data = nullptr) {
     return run_workload(workload, architecture, options, data, gpu.launcher());
   }
@@ -53,8 +55,10 @@ TEST_F(Run, SimulatesPrunableOperationsInBothVariantsAndOthersDense) {
   EXPECT_TRUE(result.operations[1].dense && !result.operations[1].sparse);
   EXPECT_TRUE(result.operations[0].speedup());
   EXPECT_FALSE(result.operations[1].speedup());
-  const double dense = result.operations[0].dense->time_us + result.operations[1].dense->time_us;
-  const double sparse = result.operations[0].sparse->time_us + result.operations[1].dense->time_us;
+  const double dense =
+      result.operations[0].dense->timing.time_us + result.operations[1].dense->timing.time_us;
+  const double sparse =
+      result.operations[0].sparse->timing.time_us + result.operations[1].dense->timing.time_us;
   EXPECT_DOUBLE_EQ(result.totals.dense->time_us, dense);
   EXPECT_DOUBLE_EQ(result.totals.sparse->time_us, sparse);
   EXPECT_DOUBLE_EQ(*result.totals.speedup, dense / sparse);
@@ -83,9 +87,9 @@ TEST_F(Run, TimesTheSameProblemOnceAndCountsItAsOftenAsItOccurs) {
                          operation("c", {64, 64, 256}, true)};
   const RunResult result = run();
   EXPECT_EQ(gpu.launches, 4);
-  EXPECT_EQ(result.operations[0].dense->cycles, result.operations[1].dense->cycles);
-  EXPECT_DOUBLE_EQ(result.totals.dense->time_us,
-                   25 * result.operations[0].dense->time_us + result.operations[2].dense->time_us);
+  EXPECT_EQ(result.operations[0].dense->timing.cycles, result.operations[1].dense->timing.cycles);
+  EXPECT_DOUBLE_EQ(result.totals.dense->time_us, 25 * result.operations[0].dense->timing.time_us +
+                                                     result.operations[2].dense->timing.time_us);
 }
 
 TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
@@ -95,14 +99,15 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
   const RunResult result = run();
   const VariantResult& dense = *result.operations[0].dense;
   const VariantResult& sparse = *result.operations[0].sparse;
-  EXPECT_DOUBLE_EQ(dense.padding, 0.25);  // 24 of 32 rows
-  EXPECT_DOUBLE_EQ(sparse.padding, 0.25);
+  EXPECT_DOUBLE_EQ(dense.timing.padding, 0.25);  // 24 of 32 rows
+  EXPECT_DOUBLE_EQ(sparse.timing.padding, 0.25);
   const double macs = 24.0 * 16 * 64 * 3;
-  const auto cycles = static_cast<double>(dense.cycles);
-  EXPECT_DOUBLE_EQ(dense.utilization, macs / (cycles * 2048));
-  EXPECT_DOUBLE_EQ(sparse.utilization, macs / 2 / (static_cast<double>(sparse.cycles) * 2048));
-  EXPECT_DOUBLE_EQ(dense.time_us, cycles / 1000);
-  EXPECT_DOUBLE_EQ(dense.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
+  const auto cycles = static_cast<double>(dense.timing.cycles);
+  EXPECT_DOUBLE_EQ(dense.timing.utilization, macs / (cycles * 2048));
+  EXPECT_DOUBLE_EQ(sparse.timing.utilization,
+                   macs / 2 / (static_cast<double>(sparse.timing.cycles) * 2048));
+  EXPECT_DOUBLE_EQ(dense.timing.time_us, cycles / 1000);
+  EXPECT_DOUBLE_EQ(dense.timing.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
 }
 
 TEST_F(Run, PeakCountsElementsByTheirStorageBits) {

@@ -50,9 +50,9 @@ TEST_F(LaunchSimulations, HaveTimeClockAndWattsOfARunUnderThePowerLimit) {
   const Prediction prediction = simulated();
   const VariantResult figures = of_run(false, DataKind::kRandom);
   EXPECT_TRUE(figures.energy->limited);
-  EXPECT_EQ(prediction.time_us, figures.time_us);
-  EXPECT_EQ(prediction.launch_us, figures.launch_us);
-  EXPECT_EQ(prediction.clock_mhz, figures.clock_mhz);
+  EXPECT_EQ(prediction.time_us, figures.timing.time_us);
+  EXPECT_EQ(prediction.launch_us, figures.timing.launch_us);
+  EXPECT_EQ(prediction.clock_mhz, figures.timing.clock_mhz);
   EXPECT_EQ(prediction.power_w, figures.energy->power_w);
   EXPECT_EQ(prediction.energy_uj, figures.energy->total_uj);
   EXPECT_EQ(prediction.cta_tile, figures.kernel.cta_tile);
@@ -64,7 +64,7 @@ TEST_F(LaunchSimulations, TakeTypeSparsityAndOperandsFromTheirRow) {
   launch.operands = DataKind::kRelu;
   const Prediction prediction = simulated();
   const VariantResult figures = of_run(true, DataKind::kRelu);
-  EXPECT_EQ(prediction.time_us, figures.time_us);
+  EXPECT_EQ(prediction.time_us, figures.timing.time_us);
   EXPECT_EQ(prediction.power_w, figures.energy->power_w);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/cli/simulation_options.h"
 #include "sim/config/architecture.h"
+#include "sim/run/simulation_caches.h"
+#include "sim/run/simulation_options.h"
 #include "sim/sweep/point_runner.h"
 
 #include <map>
@@ -15,7 +16,6 @@ namespace sptc::sim {
 /// simulate.
 class SimulationPointRunner : public PointRunner {
  public:
-  void check_option(const std::string& option, const std::string& value) const override;
   bool needs_process(const SweepPlan& plan, const SweepPoint& point) const override;
   double estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const override;
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;
@@ -29,7 +29,7 @@ class SimulationPointRunner : public PointRunner {
   std::map<std::string, SimulationOptions> options_;
   std::map<std::string, VariedArchitecture> architectures_;  ///< alike but for numbers
   std::optional<Architecture> read_;                         ///< of the latest point, at length
-  RunCaches kept_;
+  SimulationCaches caches_;
 };
 
 }  // namespace sptc::sim

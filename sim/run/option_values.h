@@ -2,7 +2,8 @@
 #pragma once
 
 #include "models/base/shape.h"
-#include "sim/gpu/clock_policy.h"
+#include "models/numerics/data_type.h"
+#include "sim/run/simulation_options.h"
 
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace sptc::sim {
 
-// Values of command-line options. Each throws InputError "<what> must be ..., not '<text>'".
+// Values of options, from text. Each throws InputError "<what> must be ..., not '<text>'".
 
 /// An integer from `min` to `max`.
 std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
@@ -22,10 +23,19 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
-/// "boost", or a clock in MHz from 1 to 100000.
-ClockPolicy parse_clock(const std::string& text);
+/// "limited", "boost", or MHz from 1 to 100000; empty: the default.
+ClockChoice parse_clock(const std::string& text);
 
 /// "MxNxK".
 GemmShape parse_tile(const std::string& text);
+
+/// A type of operands of GEMM kernels.
+numerics::DataType parse_dtype(const std::string& text);
+
+/// More than 0 and at most 100000.
+double parse_watts(std::string_view what, const std::string& text);
+
+/// "true" or "false".
+bool parse_switch(std::string_view what, std::string_view text);
 
 }  // namespace sptc::sim

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/sweep_point_runner.h"
+#include "sim/sweep/simulation_point_runner.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/config/derivation.h"
-#include "sim/config/text_file.h"
 #include "sim/report/report.h"
-#include "sim/run/run.h"
+#include "sim/run/option_table.h"
+#include "sim/run/simulate.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <vector>
 
 namespace sptc::sim {
@@ -25,30 +22,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxCached = 256;
 constexpr std::string_view kSource = "set by a sweep";
-
-// Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
-const std::set<std::string>& foreign_options() {
-  static const std::set<std::string> names{"arch",  "format", "out",    "vcd",
-                                           "quiet", "help",   "explain"};
-  return names;
-}
-
-SimulationOptions parse_options(const std::map<std::string, std::string>& values) {
-  SimulationOptions options;
-  CLI::App app;
-  options.add_to(app);
-  std::vector<std::string> arguments;
-  arguments.reserve(values.size());
-  for (const auto& [key, value] : values) {
-    arguments.push_back(fmt::format("--{}={}", key, value));
-  }
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    throw InputError(error.what());
-  }
-  return options;
-}
 
 std::string word(const SweepPoint& point, const std::string& option, const std::string& absent) {
   const auto found = point.options.find(option);
@@ -87,8 +60,8 @@ PointFigures figures_of(const RunResult& result) {
   double sparse = 0;
   for (const OperationResult& op : result.operations) {
     const VariantResult* in_sparse = op.in_sparse_network();
-    dense += op.dense ? static_cast<double>(op.count * op.dense->cycles) : 0;
-    sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->cycles) : 0;
+    dense += op.dense ? static_cast<double>(op.count * op.dense->timing.cycles) : 0;
+    sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->timing.cycles) : 0;
   }
   if (result.totals.dense) {
     figures.add({"dense_cycles"}, dense);
@@ -163,33 +136,6 @@ std::vector<PointFigures> operations_of(const RunResult& result) {
 
 }  // namespace
 
-void SimulationPointRunner::check_option(const std::string& option,
-                                         const std::string& value) const {
-  SimulationOptions options;
-  CLI::App app;
-  options.add_to(app);
-  std::vector<std::string> names;
-  for (const CLI::Option* known : app.get_options()) {
-    for (const std::string& name : known->get_lnames()) {
-      if (!foreign_options().contains(name)) {
-        names.push_back(name);
-      }
-    }
-  }
-  if (std::find(names.begin(), names.end(), option) == names.end()) {
-    const std::vector<std::string_view> allowed(names.begin(), names.end());
-    throw InputError("unknown option " + unknown_name(printable(option), allowed));
-  }
-  // Whether a fidelity allows them is seen with the one that a point has.
-  if (option == "check") {
-    parse_check_mode(value);
-  } else if (option == "sms") {
-    parse_sms(value);
-  } else {
-    require_valid(parse_options({{option, value}}));
-  }
-}
-
 bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
                                           const SweepPoint& point) const {
   return word(point, "fidelity", "timing") != "analytic";
@@ -239,9 +185,12 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan
   if (options_.size() >= kMaxCached) {
     options_.clear();
   }
-  SimulationOptions parsed = parse_options(point.options);
-  parsed.what_ifs = plan.spec().store_operations;
-  return options_.emplace(key, std::move(parsed)).first->second;
+  SimulationOptions options;
+  for (const auto& [option, value] : point.options) {
+    set_option(options, option, value);
+  }
+  options.what_ifs = plan.spec().store_operations;
+  return options_.emplace(key, std::move(options)).first->second;
 }
 
 const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
@@ -291,9 +240,10 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
 }
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
-  const RunResult result =
-      run_as_asked(options_of(plan, point), architecture_of(plan, point),
-                   plan.spec().workloads[point.workload].workload, nullptr, {}, {}, kept_);
+  SimulationHooks hooks;
+  hooks.caches = &caches_;
+  const RunResult result = simulate(plan.spec().workloads[point.workload].workload,
+                                    architecture_of(plan, point), options_of(plan, point), hooks);
   PointOutcome outcome;
   outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/cli/table_options.h"
+#include "sim/run/data_source.h"
+#include "sim/trace/workload.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+
+namespace sptc::sim {
+
+/// Options that `run` and `gemm` share, as the user typed them.
+struct SimulationArguments {
+  std::string arch = "a100-sxm4-80gb";
+  TableOptions options;
+  std::string format = "text";
+  std::string out;
+  std::string vcd;
+  bool explain = false;
+  bool quiet = false;
+
+  /// Declares all of them on `command`.
+  void add_to(CLI::App& command);
+};
+
+/// Checks every option, simulates, and writes the report. `load` reads the workload after the
+/// options were found valid. `operands` replaces what --data says; null: --data. Returns the exit
+/// code: 0, or 1 where a check failed.
+int simulate_and_report(const SimulationArguments& given, const std::function<Workload()>& load,
+                        const DataSource* operands);
+
+}  // namespace sptc::sim
