@@ -48,9 +48,12 @@ std::uint64_t parse_seed(const std::string& text) {
   return value;
 }
 
-ClockPolicy parse_clock(const std::string& text) {
-  if (text == "boost") {
+ClockChoice parse_clock(const std::string& text) {
+  if (text.empty()) {
     return {};
+  }
+  if (text == "limited" || text == "boost") {
+    return {text == "boost" ? ClockChoice::Kind::kBoost : ClockChoice::Kind::kLimited};
   }
   double value = 0;
   if (!parse_all(text, value) || !(value >= kMinClockMhz && value <= kMaxClockMhz)) {
@@ -58,7 +61,7 @@ ClockPolicy parse_clock(const std::string& text) {
         fmt::format("--clock must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'",
                     kMinClockMhz, kMaxClockMhz, printable(text)));
   }
-  return ClockPolicy::fixed(value);
+  return {ClockChoice::Kind::kFixed, value};
 }
 
 GemmShape parse_tile(const std::string& text) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/shape.h"
-#include "sim/gpu/clock_policy.h"
+#include "sim/run/simulation_options.h"
 
 #include <cstdint>
 #include <string>
@@ -22,8 +22,8 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 /// An integer from 0 to 2^64-1.
 std::uint64_t parse_seed(const std::string& text);
 
-/// "boost", or a clock in MHz from 1 to 100000.
-ClockPolicy parse_clock(const std::string& text);
+/// "limited", "boost", or MHz from 1 to 100000; empty: the default.
+ClockChoice parse_clock(const std::string& text);
 
 /// "MxNxK".
 GemmShape parse_tile(const std::string& text);

@@ -2,7 +2,7 @@
 #include "models/base/error.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/simulation_options.h"
+#include "sim/cli/simulation_arguments.h"
 #include "sim/run/data_source.h"
 #include "sim/trace/workload.h"
 #include "sim/trace/workload_text.h"
@@ -20,7 +20,7 @@ struct Arguments {
   std::string m, n, k;
   std::string batch = "1";
   std::string a_file, b_file;
-  SimulationOptions options;
+  SimulationArguments options;
 };
 
 Workload one_gemm(const Arguments& arguments) {
@@ -50,7 +50,7 @@ int run(const Arguments& arguments) {
     }
     files = FileData::open(arguments.a_file, arguments.b_file);
   }
-  return simulate(
+  return simulate_and_report(
       arguments.options, [&] { return workload; }, files.get());
 }
 

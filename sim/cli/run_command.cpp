@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/commands.h"
-#include "sim/cli/simulation_options.h"
+#include "sim/cli/simulation_arguments.h"
 #include "sim/trace/workload.h"
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace sptc::sim {
 void add_run_command(CLI::App& app, Command& chosen) {
   struct Arguments {
     std::string trace;
-    SimulationOptions options;
+    SimulationArguments options;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
@@ -22,7 +22,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
   arguments->options.add_to(*command);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
-      return simulate(
+      return simulate_and_report(
           arguments->options, [&] { return read_workload(arguments->trace); }, nullptr);
     };
   });

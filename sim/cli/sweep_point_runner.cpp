@@ -6,7 +6,7 @@
 #include "sim/config/derivation.h"
 #include "sim/config/text_file.h"
 #include "sim/report/report.h"
-#include "sim/run/run.h"
+#include "sim/run/simulate.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ const std::set<std::string>& foreign_options() {
 }
 
 SimulationOptions parse_options(const std::map<std::string, std::string>& values) {
-  SimulationOptions options;
+  SimulationArguments options;
   CLI::App app;
   options.add_to(app);
   std::vector<std::string> arguments;
@@ -47,7 +47,7 @@ SimulationOptions parse_options(const std::map<std::string, std::string>& values
   } catch (const CLI::ParseError& error) {
     throw InputError(error.what());
   }
-  return options;
+  return parsed(options);
 }
 
 std::string word(const SweepPoint& point, const std::string& option, const std::string& absent) {
@@ -165,7 +165,7 @@ std::vector<PointFigures> operations_of(const RunResult& result) {
 
 void SimulationPointRunner::check_option(const std::string& option,
                                          const std::string& value) const {
-  SimulationOptions options;
+  SimulationArguments options;
   CLI::App app;
   options.add_to(app);
   std::vector<std::string> names;
@@ -186,7 +186,7 @@ void SimulationPointRunner::check_option(const std::string& option,
   } else if (option == "sms") {
     parse_sms(value);
   } else {
-    require_valid(parse_options({{option, value}}));
+    parse_options({{option, value}});
   }
 }
 
@@ -239,9 +239,9 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan
   if (options_.size() >= kMaxCached) {
     options_.clear();
   }
-  SimulationOptions parsed = parse_options(point.options);
-  parsed.what_ifs = plan.spec().store_operations;
-  return options_.emplace(key, std::move(parsed)).first->second;
+  SimulationOptions options = parse_options(point.options);
+  options.what_ifs = plan.spec().store_operations;
+  return options_.emplace(key, std::move(options)).first->second;
 }
 
 const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
@@ -291,9 +291,10 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
 }
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
-  const RunResult result =
-      run_as_asked(options_of(plan, point), architecture_of(plan, point),
-                   plan.spec().workloads[point.workload].workload, nullptr, {}, {}, kept_);
+  SimulationHooks hooks;
+  hooks.caches = &caches_;
+  const RunResult result = simulate(plan.spec().workloads[point.workload].workload,
+                                    architecture_of(plan, point), options_of(plan, point), hooks);
   PointOutcome outcome;
   outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {

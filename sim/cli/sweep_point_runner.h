@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/cli/simulation_options.h"
+#include "sim/cli/simulation_arguments.h"
 #include "sim/config/architecture.h"
+#include "sim/run/simulation_caches.h"
+#include "sim/run/simulation_options.h"
 #include "sim/sweep/point_runner.h"
 
 #include <map>
@@ -29,7 +31,7 @@ class SimulationPointRunner : public PointRunner {
   std::map<std::string, SimulationOptions> options_;
   std::map<std::string, VariedArchitecture> architectures_;  ///< alike but for numbers
   std::optional<Architecture> read_;                         ///< of the latest point, at length
-  RunCaches kept_;
+  SimulationCaches caches_;
 };
 
 }  // namespace sptc::sim

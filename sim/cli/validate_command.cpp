@@ -2,8 +2,8 @@
 #include "models/base/error.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/condition_options.h"
-#include "sim/cli/energy_options.h"
+#include "sim/cli/condition_arguments.h"
+#include "sim/cli/energy_arguments.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
@@ -40,9 +40,9 @@ struct Arguments {
   std::string dtype = "f16";
   std::string variants = "dense";
   std::string data = "random";
-  ConditionOptions conditions;
+  ConditionArguments conditions;
   std::string clock;
-  EnergyOptions energy;
+  EnergyArguments energy;
   std::string jobs = "1";
   std::string format = "text";
   std::string out;
@@ -50,9 +50,9 @@ struct Arguments {
   bool quiet = false;
 };
 
-/// What all launches have in common, but the clock.
-RunOptions checked(const Arguments& given) {
-  RunOptions options;
+/// What all launches have in common.
+SimulationOptions checked(const Arguments& given) {
+  SimulationOptions options;
   options.fidelity = parse_fidelity(given.fidelity);
   if (options.fidelity == Fidelity::kDatapath) {
     throw InputError("--fidelity: measured times are compared with timing or analytic");
@@ -61,11 +61,13 @@ RunOptions checked(const Arguments& given) {
     options.sms = parse_sms(given.sms);
   }
   given.conditions.set(options);
+  given.energy.set(options);
+  options.clock = parse_clock(given.clock);
   require_consistent(options);
   return options;
 }
 
-MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& options) {
+MeasurementDefaults defaults_of(const Arguments& given, const SimulationOptions& options) {
   MeasurementDefaults defaults;
   const auto type = parse_operand_type(given.dtype);
   if (!type) {
@@ -80,7 +82,6 @@ MeasurementDefaults defaults_of(const Arguments& given, const RunOptions& option
   defaults.launch.operands = parse_data_kind(given.data);
   defaults.launch.conditions = options.conditions;
   defaults.launch.d_dtype = options.d_dtype;
-  defaults.launch.repetition = options.repetition;
   return defaults;
 }
 
@@ -94,7 +95,7 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   }
   if (!options.power) {
     notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
-                                architecture.gpu.name, options.clock.name()));
+                                architecture.gpu.name, options.clock_policy.name()));
     const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
       return row.power_w || row.launch.power_limit_w;
     });
@@ -118,8 +119,8 @@ void require_writable_files(const Arguments& given) {
 }
 
 int validate(const Arguments& given) {
-  RunOptions options = checked(given);
-  MeasurementDefaults defaults = defaults_of(given, options);
+  const SimulationOptions asked = checked(given);
+  MeasurementDefaults defaults = defaults_of(given, asked);
   const ReportFormat format = parse_report_format(given.format);
   if (format == ReportFormat::kCsv) {
     throw InputError("--format: validate writes text or json");
@@ -127,9 +128,9 @@ int validate(const Arguments& given) {
   const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
   require_writable_files(given);
   const Architecture architecture = load_architecture(given.arch);
-  set_clock(given.clock, options);
   EnergyFiles files;
-  set_power(given.energy, architecture, files, options);
+  RunOptions options = resolved(asked, architecture, files);
+  defaults.launch.repetition = options.repetition;
   if (options.power) {
     defaults.launch.power_limit_w = options.power->power_limit_w;
   }
@@ -151,7 +152,7 @@ int validate(const Arguments& given) {
   const Validation validation =
       validation_of({architecture.gpu.name, file, std::string(name(options.fidelity)),
                      events ? std::string(name(options.simulated_sms())) : "",
-                     options.clock_limited ? "limited" : options.clock.name(), defaults,
+                     options.clock_limited ? "limited" : options.clock_policy.name(), defaults,
                      notes_on(measured, ignored, architecture, options)},
                     rows);
   write_result(given.out, format == ReportFormat::kJson ? validation_json(validation)

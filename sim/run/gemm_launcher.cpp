@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/gemm_launcher.h"
 
+#include "models/base/error.h"
 #include "sim/gpu/analytic_gemm.h"
+
+#include <systemc>
 
 #include <utility>
 
@@ -13,16 +16,18 @@ GemmLauncher::GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::s
 GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrides& overrides,
                                  const std::vector<GemmOperands>* operands) {
   if (options_.fidelity == Fidelity::kAnalytic) {
-    return analytic_gemm(problem, overrides, gpu_, options_.clock);
+    return analytic_gemm(problem, overrides, gpu_, options_.clock_policy);
   }
   if (!simulator_) {
+    ensure(sc_core::sc_get_status() == sc_core::SC_ELABORATION,
+           "SystemC has simulated in this process and does so once: use a SeparateProcess");
     GemmSimulator::Options build;
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();
     build.vcd_file = vcd_file_;
     simulator_.emplace(gpu_, build);
   }
-  simulator_->set_clock(options_.clock);
+  simulator_->set_clock(options_.clock_policy);
   return simulator_->run(problem, overrides, operands);
 }
 

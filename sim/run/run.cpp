@@ -149,7 +149,7 @@ VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
 }
 
 std::string clock_text(const RunOptions& options) {
-  const std::string asked = options.clock.name();
+  const std::string asked = options.clock_policy.name();
   return options.clock_limited
              ? fmt::format("limited by {} W{}, at most {}", options.power->power_limit_w,
                            options.limit_over_group ? " on average over a group" : "", asked)

@@ -69,11 +69,11 @@ void add_note_on_tile(const RunOptions& options, const SmSpec& sm, RunResult& re
 }
 
 void add_note_on_clock(const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
-  if (options.clock.fixed_mhz > gpu.boost_clock_mhz) {
+  if (options.clock_policy.fixed_mhz > gpu.boost_clock_mhz) {
     result.notes.push_back(fmt::format(
         "{:.0f} MHz is above the boost clock of {}, {:.0f} MHz: nothing that was measured or cited "
         "holds there, and energies are those of the voltage at the boost clock",
-        options.clock.fixed_mhz, gpu.name, gpu.boost_clock_mhz));
+        options.clock_policy.fixed_mhz, gpu.name, gpu.boost_clock_mhz));
   }
 }
 

@@ -2,91 +2,124 @@
 #include "sim/run/run_options.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
+#include <string>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
 
-// In the order of the enumerators.
-constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "analytic"};
-constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
-constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
-constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
-constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
-constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
+/// Which energy file a run takes.
+struct EnergySource {
+  std::string name;        ///< empty: none
+  bool inherited = false;  ///< that of the nearest GPU which the architecture is derived from
+};
 
-template <typename Enum, std::size_t kCount>
-Enum parse(std::string_view option, std::string_view word,
-           const std::array<std::string_view, kCount>& names) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (names[i] == word) {
-      return static_cast<Enum>(i);
+EnergySource energy_source(const std::string& asked, const Architecture& architecture,
+                           EnergyFiles& files) {
+  if (!asked.empty()) {
+    return {asked};
+  }
+  if (files.known(architecture.gpu.name)) {
+    return {architecture.gpu.name};
+  }
+  for (const std::string& base : architecture.bases) {
+    if (files.known(base)) {
+      return {base, true};
     }
   }
-  throw InputError("unknown " + std::string(option) + " " + unknown_name(word, names));
+  return {};
+}
+
+/// Fills options.power and options.area from `loaded`.
+void set_power(const LoadedEnergy& loaded, const Architecture& architecture,
+               const EnergySource& source, const GpuSpec* of, RunOptions& options) {
+  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu, of);
+  if (options.power_limit_w) {
+    power.power_limit_w = *options.power_limit_w;
+  }
+  if (options.board_idle_w) {
+    power.static_power.board_idle_w = *options.board_idle_w;
+    check_static_power(power);
+  }
+  options.power = std::move(power);
+  options.area = loaded.config.area;
+  const auto assumed =
+      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                    [](const EnergyParameter& row) { return row.evidence == "assumed"; });
+  options.power_note = fmt::format(
+      "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
+      loaded.config.name, assumed, loaded.parameters.size());
+  if (source.inherited) {
+    options.power_note += fmt::format(
+        "; energies per event and per SM, voltages and power limit are those of that GPU, which {} "
+        "is derived from: --energy names others",
+        architecture.gpu.name);
+  }
+  if (of != nullptr && architecture.gpu.boost_clock_mhz > of->boost_clock_mhz) {
+    options.power_note += fmt::format(
+        "; above {:.0f} MHz the supply is taken to be what it is there", of->boost_clock_mhz);
+  }
+  const double at_rest = chip_at_rest_w(*options.power);
+  if (options.board_idle_w && options.power->static_power.board_idle_w < at_rest) {
+    options.power_note += fmt::format(
+        "; by these energies the chip alone takes {:.1f} W at rest, which stand for the {} W of "
+        "--board-idle",
+        at_rest, options.power->static_power.board_idle_w);
+  }
+}
+
+/// Fills what is known of energies and power; leaves it empty where nothing is.
+void set_power(const Architecture& architecture, EnergyFiles& files, RunOptions& options) {
+  const EnergySource source = energy_source(options.energy, architecture, files);
+  const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w ||
+                    options.power_limit_w;
+  if (source.name.empty()) {
+    if (asks) {
+      throw InputError(fmt::format(
+          "{} needs an energy file, and '{}' has none: give one with --energy",
+          options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
+    }
+    options.clock_limited = false;
+    options.power_note = fmt::format(
+        "'{}' has no energies and no power limit: it runs at its boost clock; --energy names some",
+        architecture.gpu.name);
+    return;
+  }
+  try {
+    const LoadedEnergy& loaded = files.load(source.name);
+    set_power(loaded, architecture, source, files.gpu_of(loaded, architecture), options);
+  } catch (const InputError& error) {
+    if (!source.inherited || asks) {
+      throw;
+    }
+    options.clock_limited = false;
+    options.power_note = fmt::format(
+        "no energies: those of {}, which {} is derived from, do not fit it ({}); --energy names "
+        "others",
+        source.name, architecture.gpu.name, error.what());
+  }
 }
 
 }  // namespace
 
-std::string_view name(Fidelity fidelity) {
-  return kFidelities[static_cast<std::size_t>(fidelity)];
-}
-std::string_view name(Variants variants) {
-  return kVariants[static_cast<std::size_t>(variants)];
-}
-std::string_view name(CheckMode mode) {
-  return kCheckModes[static_cast<std::size_t>(mode)];
-}
-std::string_view name(GemmSimulator::Sms sms) {
-  return kSms[static_cast<std::size_t>(sms)];
-}
-std::string_view name(Decomposition decomposition) {
-  return kDecompositions[static_cast<std::size_t>(decomposition)];
-}
-
-Fidelity parse_fidelity(std::string_view word) {
-  return parse<Fidelity>("--fidelity", word, kFidelities);
-}
-Variants parse_variants(std::string_view word) {
-  return parse<Variants>("--variants", word, kVariants);
-}
-CheckMode parse_check_mode(std::string_view word) {
-  return parse<CheckMode>("--check", word, kCheckModes);
-}
-
-GemmSimulator::Sms parse_sms(std::string_view word) {
-  return parse<GemmSimulator::Sms>("--sms", word, kSms);
-}
-
-Decomposition parse_decomposition(std::string_view word) {
-  return parse<Decomposition>("--decomposition", word, kDecompositions);
-}
-
-numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
-  if (std::find(kTypesOfD.begin(), kTypesOfD.end(), word) == kTypesOfD.end()) {
-    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, kTypesOfD));
+RunOptions resolved(const SimulationOptions& asked, const Architecture& architecture,
+                    EnergyFiles& files) {
+  RunOptions options;
+  static_cast<SimulationOptions&>(options) = asked;
+  options.clock_limited = asked.clock.limited();
+  if (asked.clock.kind == ClockChoice::Kind::kFixed) {
+    options.clock_policy = ClockPolicy::fixed(asked.clock.mhz);
   }
-  return *numerics::parse_data_type(word);
-}
-
-void require_consistent(const RunOptions& options) {
-  if (options.fidelity == Fidelity::kDatapath &&
-      options.simulated_sms() == GemmSimulator::Sms::kSampled) {
-    throw InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
+  options.limit_over_group = asked.limit_over == LimitOver::kGroup;
+  if (asked.warmup && asked.repeat) {
+    options.repetition = Repetition{*asked.warmup, *asked.repeat};
   }
-  if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
-    throw InputError(fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
-                                 options.sms ? "--sms" : "--no-extrapolate"));
-  }
-  if (options.pattern && options.variants == Variants::kDense) {
-    throw InputError("--pattern has no effect with --variants dense");
-  }
+  set_power(architecture, files, options);
+  return options;
 }
 
 }  // namespace sptc::sim

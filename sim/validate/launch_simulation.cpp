@@ -21,6 +21,7 @@ bool is_hardware(const sparsity::WeightPattern& pattern, numerics::DataType type
 /// `common` with what `launch` says of itself.
 RunOptions options_of(const MeasuredLaunch& launch, const RunOptions& common) {
   RunOptions options = common;
+  options.what_ifs = false;
   options.variants = launch.pattern ? Variants::kSparse : Variants::kDense;
   options.pattern.reset();
   if (launch.pattern && !is_hardware(*launch.pattern, launch.dtype)) {
@@ -30,7 +31,7 @@ RunOptions options_of(const MeasuredLaunch& launch, const RunOptions& common) {
   options.d_dtype = launch.d_dtype;
   options.repetition = launch.repetition;
   if (launch.clock_mhz) {
-    options.clock = ClockPolicy::fixed(*launch.clock_mhz);
+    options.clock_policy = ClockPolicy::fixed(*launch.clock_mhz);
     options.clock_limited = false;
   }
   if (launch.power_limit_w && options.power) {

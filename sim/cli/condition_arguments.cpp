@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/condition_options.h"
+#include "sim/cli/condition_arguments.h"
 
-#include "models/base/error.h"
 #include "sim/cli/arguments.h"
 #include "sim/config/text_file.h"
 
 namespace sptc::sim {
 
-void ConditionOptions::add_to(CLI::App& command) {
+void ConditionArguments::add_to(CLI::App& command) {
   command
       .add_option(
           "--l2", l2,
@@ -38,20 +37,18 @@ void ConditionOptions::add_to(CLI::App& command) {
   command.add_option("--repeat", repeat, "launches that are timed; needs --warmup")->type_name("N");
 }
 
-void ConditionOptions::set(RunOptions& options) const {
+void ConditionArguments::set(SimulationOptions& options) const {
   options.conditions = {parse_l2_state("--l2", printable(l2)),
                         parse_launch_mode("--launch", printable(launch)),
                         parse_algorithm("--algorithm", printable(algorithm))};
   if (!d_dtype.empty()) {
     options.d_dtype = parse_d_dtype("--d-dtype", printable(d_dtype));
   }
-  if (warmup.empty() != repeat.empty()) {
-    throw InputError("--warmup and --repeat are given together or not at all");
-  }
   if (!warmup.empty()) {
-    options.repetition =
-        Repetition{static_cast<int>(parse_integer("--warmup", warmup, 0, kMostLaunches)),
-                   static_cast<int>(parse_positive("--repeat", repeat, kMostLaunches))};
+    options.warmup = static_cast<int>(parse_integer("--warmup", warmup, 0, kMostLaunches));
+  }
+  if (!repeat.empty()) {
+    options.repeat = static_cast<int>(parse_positive("--repeat", repeat, kMostLaunches));
   }
 }
 

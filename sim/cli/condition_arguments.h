@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/run_options.h"
+#include "sim/run/simulation_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -10,7 +10,7 @@
 namespace sptc::sim {
 
 /// Options of commands that launch kernels: under which conditions these run, as typed.
-struct ConditionOptions {
+struct ConditionArguments {
   std::string l2 = "cold";
   std::string launch = "stream";
   std::string algorithm = "heuristic";
@@ -19,8 +19,8 @@ struct ConditionOptions {
 
   /// Declares all of them on `command`.
   void add_to(CLI::App& command);
-  /// Writes the conditions, the type of D and the repetition of `options`. Throws InputError.
-  void set(RunOptions& options) const;
+  /// Writes them into `options`. Throws InputError.
+  void set(SimulationOptions& options) const;
 };
 
 }  // namespace sptc::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/energy_files.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+
+bool EnergyFiles::known(const std::string& name) {
+  if (!names_) {
+    names_ = energy_names();
+  }
+  return std::find(names_->begin(), names_->end(), name) != names_->end();
+}
+
+const LoadedEnergy& EnergyFiles::load(const std::string& name) {
+  const auto found = loaded_.find(name);
+  return found != loaded_.end() ? found->second
+                                : loaded_.emplace(name, load_energy(name)).first->second;
+}
+
+const GpuSpec* EnergyFiles::gpu_of(const LoadedEnergy& loaded, const Architecture& architecture) {
+  const std::string& name = loaded.config.name;
+  const std::vector<std::string>& bases = architecture.bases;
+  const bool related =
+      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
+  if (!related || !known(name)) {
+    return nullptr;
+  }
+  auto found = gpus_.find(name);
+  if (found == gpus_.end()) {
+    found = gpus_.emplace(name, load_architecture(name).gpu).first;
+  }
+  return &found->second;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/config/energy.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Energy files, and what they are of, each read once.
+class EnergyFiles {
+ public:
+  bool known(const std::string& name);
+  /// Throws InputError as load_energy() does.
+  const LoadedEnergy& load(const std::string& name);
+  /// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or
+  /// is derived from; else none.
+  const GpuSpec* gpu_of(const LoadedEnergy& loaded, const Architecture& architecture);
+
+ private:
+  std::optional<std::vector<std::string>> names_;
+  std::map<std::string, LoadedEnergy> loaded_;
+  std::map<std::string, GpuSpec> gpus_;
+};
+
+}  // namespace sptc::sim

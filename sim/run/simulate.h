@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/run/data_source.h"
+#include "sim/run/run_result.h"
+#include "sim/run/simulation_options.h"
+#include "sim/trace/workload.h"
+
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace sptc::sim {
+
+class SimulationCaches;
+
+/// The end of a simulation that SimulationHooks::cancelled asked for.
+struct Cancelled : std::runtime_error {
+  Cancelled() : std::runtime_error("the simulation was cancelled") {}
+};
+
+/// What a caller may do beside choosing options. Everything may be left out. The hooks run in the
+/// thread of the caller, and what they throw leaves simulate().
+struct SimulationHooks {
+  /// Called before each operation and once at the end: operations done, of how many, and the name
+  /// of the next one.
+  std::function<void(std::size_t done, std::size_t total, const std::string& next)> progress;
+  /// Asked before each launch; true ends the simulation with Cancelled.
+  std::function<bool()> cancelled;
+  /// Operand values of the caller, instead of those that SimulationOptions::data names.
+  const DataSource* operands = nullptr;
+  /// Where to write a waveform of the tensor cores of one SM, without ".vcd"; not in analytic.
+  std::string waveform;
+  /// What simulations have in common and need not read or sample again.
+  SimulationCaches* caches = nullptr;
+};
+
+/// Simulates every operation D[m, n] = A[m, k] B[k, n] of `workload` on `architecture`: dense, with
+/// pruned weights A, or both. This is what `sptcsim run` and every point of a sweep do.
+///
+/// Get a workload from read_workload(), or fill one: an Operation has a name, a shape (m, n, k in
+/// elements), a batch, a count and an operand type. Get an architecture from load_architecture().
+///
+/// The result has one OperationResult for each operation, in order, and the sums over all. Times
+/// are in microseconds, energies in microjoules, powers in watts, clocks in MHz, traffic in bytes;
+/// times and cycles are of one launch. RunResult::notes says in sentences what a reader of the
+/// figures must know. A failed check of values is no error: see RunResult::passed().
+/// RunResult::assumed stays empty; assumptions() (sim/run/run.h) lists what belongs there.
+///
+/// Throws InputError (one clear sentence) where workload, architecture and options do not fit each
+/// other, Cancelled, and InternalError for a fault of this program. It writes no message and ends
+/// no process.
+///
+/// SystemC elaborates once per process. The fidelities `timing` and `datapath` need that, so a
+/// process can simulate once with them, and a second time throws InternalError: put each of these
+/// calls into a SeparateProcess (sim/run/separate_process.h). `analytic` may be called any number
+/// of times. Calls from two threads of one process must take turns.
+RunResult simulate(const Workload& workload, const Architecture& architecture,
+                   const SimulationOptions& options = {}, const SimulationHooks& hooks = {});
+
+}  // namespace sptc::sim

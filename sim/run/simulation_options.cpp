@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/simulation_options.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace sptc::sim {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> kFidelities{"datapath", "timing", "analytic"};
+constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "both"};
+constexpr std::array<std::string_view, 4> kCheckModes{"none", "sample", "eigen", "exact"};
+constexpr std::array<std::string_view, 2> kLimitOver{"launch", "group"};
+constexpr std::array<std::string_view, 2> kSms{"sampled", "all"};
+constexpr std::array<std::string_view, 2> kDecompositions{"data-parallel", "stream-k"};
+constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3", "s8", "s32"};
+
+template <typename Enum, std::size_t kCount>
+Enum parse(std::string_view option, std::string_view word,
+           const std::array<std::string_view, kCount>& names) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (names[i] == word) {
+      return static_cast<Enum>(i);
+    }
+  }
+  throw InputError("unknown " + std::string(option) + " " + unknown_name(word, names));
+}
+
+}  // namespace
+
+std::string_view name(Fidelity fidelity) {
+  return kFidelities[static_cast<std::size_t>(fidelity)];
+}
+std::string_view name(Variants variants) {
+  return kVariants[static_cast<std::size_t>(variants)];
+}
+std::string_view name(CheckMode mode) {
+  return kCheckModes[static_cast<std::size_t>(mode)];
+}
+std::string_view name(GemmSimulator::Sms sms) {
+  return kSms[static_cast<std::size_t>(sms)];
+}
+std::string_view name(Decomposition decomposition) {
+  return kDecompositions[static_cast<std::size_t>(decomposition)];
+}
+
+Fidelity parse_fidelity(std::string_view word) {
+  return parse<Fidelity>("--fidelity", word, kFidelities);
+}
+Variants parse_variants(std::string_view word) {
+  return parse<Variants>("--variants", word, kVariants);
+}
+CheckMode parse_check_mode(std::string_view word) {
+  return parse<CheckMode>("--check", word, kCheckModes);
+}
+
+LimitOver parse_limit_over(std::string_view word) {
+  return parse<LimitOver>("--limit-over", word, kLimitOver);
+}
+
+GemmSimulator::Sms parse_sms(std::string_view word) {
+  return parse<GemmSimulator::Sms>("--sms", word, kSms);
+}
+
+Decomposition parse_decomposition(std::string_view word) {
+  return parse<Decomposition>("--decomposition", word, kDecompositions);
+}
+
+numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
+  if (std::find(kTypesOfD.begin(), kTypesOfD.end(), word) == kTypesOfD.end()) {
+    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, kTypesOfD));
+  }
+  return *numerics::parse_data_type(word);
+}
+
+void require_consistent(const SimulationOptions& options) {
+  if (options.fidelity == Fidelity::kDatapath &&
+      options.simulated_sms() == GemmSimulator::Sms::kSampled) {
+    throw InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
+  }
+  if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
+    throw InputError(fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
+                                 options.sms ? "--sms" : "--no-extrapolate"));
+  }
+  if (options.pattern && options.variants == Variants::kDense) {
+    throw InputError("--pattern has no effect with --variants dense");
+  }
+  if (options.warmup.has_value() != options.repeat.has_value()) {
+    throw InputError("--warmup and --repeat are given together or not at all");
+  }
+  if (!options.clock.limited() && (options.power_limit_w || options.limit_over)) {
+    throw InputError(fmt::format("{} has no effect without --clock limited",
+                                 options.power_limit_w ? "--power-limit" : "--limit-over"));
+  }
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/numerics/data_type.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/gpu/gemm_simulator.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+enum class Fidelity {
+  kDatapath,  ///< operand bits travel through the SystemC stages
+  kTiming,    ///< the same events without payload
+  kAnalytic,  ///< closed forms, no events
+};
+
+/// Which weights to simulate: as given, at the hardware's N:M pattern, or both.
+enum class Variants { kDense, kSparse, kBoth };
+
+enum class CheckMode {
+  kNone,
+  kSample,  ///< a seeded sample of elements of D against the double-precision reference
+  kEigen,   ///< every element against the double-precision reference
+  kExact,   ///< every element, bit for bit, against the plain arithmetic
+};
+
+/// Over what the power limit holds on average.
+enum class LimitOver {
+  kLaunch,
+  kGroup,  ///< the workload or, where it names groups of operations, each group, gaps included
+};
+
+/// The clock of the SMs.
+struct ClockChoice {
+  enum class Kind {
+    kDefault,  ///< kLimited where the energies of the board are known, else kBoost
+    kLimited,  ///< the highest that the power limit allows, up to boost
+    kBoost,
+    kFixed,  ///< `mhz`
+  };
+  Kind kind = Kind::kDefault;
+  double mhz = 0;
+
+  bool limited() const { return kind == Kind::kDefault || kind == Kind::kLimited; }
+};
+
+/// What a caller may choose about a simulation. The defaults are those of the command line.
+struct SimulationOptions {
+  Fidelity fidelity = Fidelity::kTiming;
+  Variants variants = Variants::kBoth;
+  std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
+  std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
+  std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
+  /// Operand values: random, integers, zeros, relu, or the path of a .safetensors file. Empty:
+  /// those of the workload's network where it has them and the fidelity carries values, else
+  /// random.
+  std::string data;
+  std::optional<CheckMode> check;  ///< else `eigen` in datapath, `sample` elsewhere
+  std::uint64_t seed = 0;          ///< of generated operands and samples
+  ClockChoice clock;
+  /// Energies: a name of energy_names(), or the path of a file. Empty: those of the architecture or
+  /// of what it is derived from, where there are any.
+  std::string energy;
+  std::optional<double> power_limit_w;  ///< instead of the energy file's
+  std::optional<double> board_idle_w;   ///< at rest, instead of the energy file's
+  std::optional<LimitOver> limit_over;  ///< else kLaunch
+  KernelOverrides kernel;
+  LaunchConditions conditions;
+  std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
+  std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
+  std::optional<GemmSimulator::Sms> sms;      ///< else `sampled` in timing, `all` in datapath
+  bool extrapolate = true;                    ///< only where no values travel
+  bool what_ifs = true;                       ///< what bounds each launch; costs time
+
+  GemmSimulator::Sms simulated_sms() const {
+    return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll
+                                                        : GemmSimulator::Sms::kSampled);
+  }
+  bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
+  CheckMode check_mode() const {
+    return check.value_or(fidelity == Fidelity::kDatapath ? CheckMode::kEigen : CheckMode::kSample);
+  }
+};
+
+std::string_view name(Fidelity fidelity);
+std::string_view name(Variants variants);
+std::string_view name(CheckMode mode);
+std::string_view name(GemmSimulator::Sms sms);
+std::string_view name(Decomposition decomposition);
+
+/// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
+Fidelity parse_fidelity(std::string_view word);
+Variants parse_variants(std::string_view word);
+CheckMode parse_check_mode(std::string_view word);
+LimitOver parse_limit_over(std::string_view word);
+GemmSimulator::Sms parse_sms(std::string_view word);
+Decomposition parse_decomposition(std::string_view word);
+
+/// Largest numbers of SimulationOptions::warmup and repeat.
+inline constexpr int kMostLaunches = 1'000'000;
+
+/// The type of D in memory that is called `word`: f32, f16, bf16, e4m3, s8 or s32. Throws
+/// InputError, which begins with `what`.
+numerics::DataType parse_d_dtype(std::string_view what, std::string_view word);
+
+/// Throws InputError where two options contradict each other.
+void require_consistent(const SimulationOptions& options);
+
+}  // namespace sptc::sim

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/simulate.h"
+
+#include "models/base/error.h"
+#include "sim/run/separate_process.h"
+#include "sim/run/simulation_caches.h"
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+Operation operation(const std::string& name, std::int64_t m) {
+  Operation op;
+  op.name = name;
+  op.shape = {m, 256, 512};
+  op.prunable = true;
+  return op;
+}
+
+class Simulate : public testing::Test {
+ protected:
+  const Architecture a100 = load_architecture("a100-sxm4-80gb");
+  Workload workload;
+  SimulationOptions options;
+  SimulationHooks hooks;
+
+  Simulate() {
+    workload.operations = {operation("first", 512), operation("second", 1024)};
+    options.fidelity = Fidelity::kAnalytic;
+    options.check = CheckMode::kNone;
+  }
+  RunResult simulated() const { return simulate(workload, a100, options, hooks); }
+  std::int64_t cycles() const { return simulated().operations[1].sparse->cycles; }
+};
+
+TEST_F(Simulate, InClosedFormMayBeCalledAgainAndAgainWithCachesOrWithout) {
+  const RunResult first = simulated();
+  SimulationCaches caches;
+  hooks.caches = &caches;
+  for (int i = 0; i < 3; ++i) {
+    const RunResult next = simulated();
+    EXPECT_EQ(next.totals.sparse->time_us, first.totals.sparse->time_us);
+    EXPECT_EQ(next.totals.sparse->energy->total_uj, first.totals.sparse->energy->total_uj);
+  }
+}
+
+TEST_F(Simulate, LimitsTheClockUnlessItIsToldOtherwise) {
+  workload.operations = {operation("large", 16384)};
+  workload.operations[0].shape = {16384, 16384, 16384};
+  const double limited = simulated().operations[0].dense->clock_mhz;
+  options.clock.kind = ClockChoice::Kind::kBoost;
+  EXPECT_EQ(simulated().operations[0].dense->clock_mhz, a100.gpu.boost_clock_mhz);
+  EXPECT_LT(limited, a100.gpu.boost_clock_mhz);
+  options.clock = {ClockChoice::Kind::kFixed, 765};
+  EXPECT_EQ(simulated().operations[0].dense->clock_mhz, 765);
+}
+
+TEST_F(Simulate, TellsItsProgressByOperation) {
+  std::vector<std::string> told;
+  hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
+    told.push_back(std::to_string(done) + "/" + std::to_string(total) + " " + next);
+  };
+  simulated();
+  EXPECT_EQ(told, (std::vector<std::string>{"0/2 first", "1/2 second", "2/2 "}));
+}
+
+TEST_F(Simulate, EndsBeforeTheNextLaunchWhenItIsCancelled) {
+  int asked = 0;
+  hooks.cancelled = [&] { return ++asked == 3; };
+  EXPECT_THROW(simulated(), Cancelled);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Simulate, RefusesWhatContradictsItself) {
+  const GeneratedData zeros(DataKind::kZeros, 0);
+  hooks.operands = &zeros;
+  options.data = "relu";
+  expect_input_error([&] { simulated(); }, {"--data names operand values, and others are given"});
+  options.data.clear();
+  hooks.waveform = "wave";
+  expect_input_error([&] { simulated(); }, {"--vcd has no effect with --fidelity analytic"});
+  hooks.waveform.clear();
+  options.warmup = 3;
+  expect_input_error([&] { simulated(); }, {"--warmup and --repeat are given together"});
+  options.repeat = 4;
+  options.clock.kind = ClockChoice::Kind::kBoost;
+  options.power_limit_w = 250;
+  expect_input_error([&] { simulated(); }, {"--power-limit has no effect without --clock limited"});
+}
+
+TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
+  const auto energy = [&] { return simulated().totals.dense->energy->total_uj; };
+  options.data = "zeros";
+  const double named = energy();
+  options.data.clear();
+  const double random = energy();
+  const GeneratedData zeros(DataKind::kZeros, 0);
+  hooks.operands = &zeros;
+  EXPECT_EQ(energy(), named);
+  EXPECT_LT(energy(), random);
+}
+
+TEST_F(Simulate, WithSystemCTakesAProcessForEachCall) {
+  options.fidelity = Fidelity::kTiming;
+  const auto in_a_process = [&] {
+    return SeparateProcess([&] { return std::to_string(cycles()); }).result();
+  };
+  const std::string first = in_a_process();
+  EXPECT_EQ(in_a_process(), first);
+  EXPECT_EQ(std::to_string(cycles()), first);
+  try {
+    cycles();
+    FAIL() << "SystemC cannot elaborate twice";
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("use a SeparateProcess"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace sptc::sim
