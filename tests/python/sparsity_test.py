@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pruning, compression and the layouts of metadata."""
+import json
+import pathlib
+import sys
 import unittest
 
 import numpy as np
 import sptcsim
+
+DATA = pathlib.Path(__file__).parent / "data"
+sys.path.insert(0, str(DATA))
+from pytorch_metadata import dense_matrix
 
 
 def weights(m, k, dtype=np.float16):
@@ -63,6 +70,13 @@ class Layouts(unittest.TestCase):
         reordered = sptcsim.Metadata(words, "canonical", "f16").convert("cutlass").words.ravel()
         # Record q of 16 bytes: rows q, q+8 of both halves, then q+16, q+24.
         self.assertEqual(list(reordered[:8]), [0, 16, 1, 17, 32, 48, 33, 49])
+
+    def test_words_of_pytorch_come_out(self):
+        document = json.loads((DATA / "pytorch_metadata.json").read_text())
+        self.assertEqual({row["torch"] for row in document["matrices"]}, {"2.1.0", "2.15.0"})
+        for row in document["matrices"]:
+            compressed = sptcsim.compress(dense_matrix(row["dtype"], row["m"], row["k"]))
+            self.assertEqual(compressed.metadata("pytorch").words.ravel().tolist(), row["metadata"], row["torch"])
 
     def test_lanes_need_the_depth_of_the_instruction(self):
         with self.assertRaisesRegex(sptcsim.InputError, "needs instruction_k"):
