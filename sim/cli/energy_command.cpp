@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/text_file.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/option_values.h"
 
 #include <fmt/format.h>
 

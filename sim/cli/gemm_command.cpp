@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/simulation_arguments.h"
 #include "sim/run/data_source.h"
+#include "sim/run/option_values.h"
 #include "sim/trace/workload.h"
 #include "sim/trace/workload_text.h"
 
@@ -20,7 +20,7 @@ struct Arguments {
   std::string m, n, k;
   std::string batch = "1";
   std::string a_file, b_file;
-  SimulationArguments options;
+  SimulationArguments simulation;
 };
 
 Workload one_gemm(const Arguments& arguments) {
@@ -45,13 +45,13 @@ int run(const Arguments& arguments) {
   }
   std::unique_ptr<DataSource> files;
   if (!arguments.a_file.empty()) {
-    if (!arguments.options.data.empty()) {
+    if (!arguments.simulation.options.parsed().data.empty()) {
       throw InputError("--data and --a/--b both say where the operands come from: give one");
     }
     files = FileData::open(arguments.a_file, arguments.b_file);
   }
   return simulate_and_report(
-      arguments.options, [&] { return workload; }, files.get());
+      arguments.simulation, [&] { return workload; }, files.get());
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void add_gemm_command(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command->add_option("--a", arguments->a_file, "A [m,k] from a .npy file")->type_name("FILE");
   command->add_option("--b", arguments->b_file, "B [k,n] from a .npy file")->type_name("FILE");
-  arguments->options.add_to(*command);
+  arguments->simulation.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

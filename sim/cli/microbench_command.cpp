@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/microbench/microbench.h"
 #include "sim/report/version.h"
+#include "sim/run/option_values.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

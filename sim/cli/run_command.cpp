@@ -11,7 +11,7 @@ namespace sptc::sim {
 void add_run_command(CLI::App& app, Command& chosen) {
   struct Arguments {
     std::string trace;
-    SimulationArguments options;
+    SimulationArguments simulation;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
@@ -19,11 +19,11 @@ void add_run_command(CLI::App& app, Command& chosen) {
   command->add_option("TRACE", arguments->trace, "workload: .json or .csv")
       ->type_name("FILE")
       ->required();
-  arguments->options.add_to(*command);
+  arguments->simulation.add_to(*command);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       return simulate_and_report(
-          arguments->options, [&] { return read_workload(arguments->trace); }, nullptr);
+          arguments->simulation, [&] { return read_workload(arguments->trace); }, nullptr);
     };
   });
 }

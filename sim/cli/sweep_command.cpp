@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
-#include "sim/cli/parameter_effect.h"
-#include "sim/cli/sweep_point_runner.h"
 #include "sim/cli/sweep_progress_line.h"
 #include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/version.h"
+#include "sim/run/option_table.h"
+#include "sim/run/option_values.h"
+#include "sim/sweep/checked_plan.h"
 #include "sim/sweep/coordinator.h"
 #include "sim/sweep/emit.h"
 #include "sim/sweep/local_executor.h"
 #include "sim/sweep/mpi_executor.h"
 #include "sim/sweep/results_file.h"
+#include "sim/sweep/simulation_point_runner.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/time_estimate.h"
@@ -64,44 +65,13 @@ struct Arguments {
   std::vector<std::string> parts;
 };
 
-/// A plan with a point at least.
-SweepPlan plan_of(const std::string& file, const SimulationPointRunner& runner) {
+SweepPlan plan_of(const std::string& file) {
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 4> kCommands{"plan", "merge", "report", "emit"};
     throw InputError(fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
                                  printable(file), unknown_name(printable(file), kCommands)));
   }
-  SweepSpec spec = read_sweep_spec(file);
-  for (const auto& [option, value] : spec.options) {
-    try {
-      runner.check_option(option, value);
-    } catch (const InputError& error) {
-      JsonPlace{printable(file), "/options"}.fail(error.what());
-    }
-  }
-  for (const SweepAxis& axis : spec.axes) {
-    if (axis.kind == SweepAxis::Kind::kParameter) {
-      if (const auto reason = why_ineffective(spec, axis)) {
-        axis.place.fail(fmt::format("{} changes nothing: {}", axis.target, *reason));
-      }
-    }
-    if (axis.kind != SweepAxis::Kind::kOption) {
-      continue;
-    }
-    for (const nlohmann::json& value : axis.values) {
-      try {
-        runner.check_option(axis.target, option_text(value));
-      } catch (const InputError& error) {
-        axis.place.fail(error.what());
-      }
-    }
-  }
-  SweepPlan plan(std::move(spec), std::string(program_version()));
-  if (plan.empty()) {
-    JsonPlace{printable(file), "/where"}.fail(
-        fmt::format("leaves none of the {} points", plan.product()));
-  }
-  return plan;
+  return checked_plan(read_sweep_spec(file), std::string(program_version()));
 }
 
 std::size_t parse_jobs(const std::string& text) {
@@ -172,7 +142,7 @@ struct Job {
 
   explicit Job(const Arguments& given)
       : arguments(given),
-        plan(plan_of(given.spec, runner)),
+        plan(plan_of(given.spec)),
         limits(limits_of(given, plan.spec())),
         shard(parse_shard(given.shard)),
         file(results_of(given)) {}
@@ -246,7 +216,7 @@ std::string duration(double seconds) {
 
 int show_plan(const Arguments& arguments) {
   SimulationPointRunner runner;
-  const SweepPlan plan = plan_of(arguments.spec, runner);
+  const SweepPlan plan = plan_of(arguments.spec);
   const SweepShard shard = parse_shard(arguments.shard);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   const std::int64_t first = parse_positive("--first", arguments.first, 1000000000);
@@ -316,8 +286,7 @@ int report_sweep(const Arguments& arguments) {
 }
 
 int emit(const Arguments& arguments, const std::string& kind) {
-  SimulationPointRunner runner;
-  const SweepPlan plan = plan_of(arguments.spec, runner);
+  const SweepPlan plan = plan_of(arguments.spec);
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }

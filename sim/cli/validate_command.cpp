@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/condition_arguments.h"
-#include "sim/cli/energy_arguments.h"
 #include "sim/cli/output.h"
+#include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/config/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
+#include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
 #include "sim/trace/workload_text.h"
 #include "sim/validate/launch_simulation.h"
@@ -35,14 +34,10 @@ constexpr std::size_t kMostRowsOnAllSms = 50;
 struct Arguments {
   std::string csv;
   std::string arch = "a100-sxm4-80gb";
-  std::string fidelity = "timing";
-  std::string sms;
+  TableOptions options;
   std::string dtype = "f16";
   std::string variants = "dense";
   std::string data = "random";
-  ConditionArguments conditions;
-  std::string clock;
-  EnergyArguments energy;
   std::string jobs = "1";
   std::string format = "text";
   std::string out;
@@ -52,17 +47,10 @@ struct Arguments {
 
 /// What all launches have in common.
 SimulationOptions checked(const Arguments& given) {
-  SimulationOptions options;
-  options.fidelity = parse_fidelity(given.fidelity);
+  const SimulationOptions options = given.options.parsed();
   if (options.fidelity == Fidelity::kDatapath) {
     throw InputError("--fidelity: measured times are compared with timing or analytic");
   }
-  if (!given.sms.empty()) {
-    options.sms = parse_sms(given.sms);
-  }
-  given.conditions.set(options);
-  given.energy.set(options);
-  options.clock = parse_clock(given.clock);
   require_consistent(options);
   return options;
 }
@@ -173,13 +161,8 @@ void add_options_of_rows(CLI::App& command, Arguments& arguments) {
   command.add_option("--data", arguments.data, "operand values, for the power")
       ->type_name("random|integers|zeros|relu")
       ->capture_default_str();
-  arguments.conditions.add_to(command);
-  command
-      .add_option("--clock", arguments.clock,
-                  "SM clock: the highest that the power limit allows, up to boost; boost; or MHz "
-                  "(default: limited where the board has energies, else boost)")
-      ->type_name("limited|boost|MHZ");
-  arguments.energy.add_energies_and_limit(command);
+  arguments.options.add(command, {"l2", "launch", "algorithm", "d-dtype", "warmup", "repeat",
+                                  "clock", "energy", "power-limit"});
 }
 
 }  // namespace
@@ -199,13 +182,12 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command->add_option("--arch", arguments->arch, "architecture: a name of 'arch list', or a file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  command->add_option("--fidelity", arguments->fidelity, "SystemC, or closed form")
+  arguments->options.add(*command, {"fidelity", "sms"});
+  command->get_option("--fidelity")
       ->type_name("timing|analytic")
-      ->capture_default_str();
-  command
-      ->add_option("--sms", arguments->sms,
-                   "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)")
-      ->type_name("sampled|all");
+      ->description("SystemC, or closed form");
+  command->get_option("--sms")->description(
+      "SMs that SystemC simulates (default: all of up to 50 rows, else sampled)");
   add_options_of_rows(*command, *arguments);
   command->add_option("--jobs", arguments->jobs, "processes")
       ->type_name("N")

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/config/derivation.h"
+#include "sim/run/option_table.h"
 #include "sim/sweep/digest.h"
 
 #include <fmt/format.h>

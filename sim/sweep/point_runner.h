@@ -26,9 +26,6 @@ class PointRunner {
  public:
   virtual ~PointRunner() = default;
 
-  /// Throws InputError unless `option` exists and takes `value`.
-  virtual void check_option(const std::string& option, const std::string& value) const = 0;
-
   /// Whether the simulation elaborates SystemC, which a process can do once.
   virtual bool needs_process(const SweepPlan& plan, const SweepPoint& point) const = 0;
 

@@ -7,6 +7,7 @@
 #include "sim/config/derivation.h"
 #include "sim/config/named_file.h"
 #include "sim/config/text_file.h"
+#include "sim/run/option_table.h"
 #include "sim/sweep/axis_values.h"
 #include "sim/sweep/database.h"
 #include "sim/sweep/digest.h"
@@ -393,10 +394,6 @@ SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& f
 
 SweepSpec read_sweep_spec(const std::filesystem::path& file) {
   return parse_sweep_spec(read_text_file(file, kMaxFileBytes), file);
-}
-
-std::string option_text(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace sptc::sim

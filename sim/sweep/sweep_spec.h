@@ -75,7 +75,4 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
 
-/// An option value as the command line writes it: 4096 as "4096", true as "true".
-std::string option_text(const nlohmann::json& value);
-
 }  // namespace sptc::sim

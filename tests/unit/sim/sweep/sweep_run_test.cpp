@@ -33,7 +33,6 @@ class Actor : public PointRunner {
  public:
   bool isolated = true;
 
-  void check_option(const std::string& /*option*/, const std::string& /*value*/) const override {}
   bool needs_process(const SweepPlan& /*plan*/, const SweepPoint& /*point*/) const override {
     return isolated;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/cli/simulation_arguments.h"
 #include "sim/config/architecture.h"
 #include "sim/run/simulation_caches.h"
 #include "sim/run/simulation_options.h"
@@ -17,7 +16,6 @@ namespace sptc::sim {
 /// simulate.
 class SimulationPointRunner : public PointRunner {
  public:
-  void check_option(const std::string& option, const std::string& value) const override;
   bool needs_process(const SweepPlan& plan, const SweepPoint& point) const override;
   double estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const override;
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/base/shape.h"
+#include "models/numerics/data_type.h"
 #include "sim/run/simulation_options.h"
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace sptc::sim {
 
-// Values of command-line options. Each throws InputError "<what> must be ..., not '<text>'".
+// Values of options, from text. Each throws InputError "<what> must be ..., not '<text>'".
 
 /// An integer from `min` to `max`.
 std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
@@ -27,5 +28,14 @@ ClockChoice parse_clock(const std::string& text);
 
 /// "MxNxK".
 GemmShape parse_tile(const std::string& text);
+
+/// A type of operands of GEMM kernels.
+numerics::DataType parse_dtype(const std::string& text);
+
+/// More than 0 and at most 100000.
+double parse_watts(std::string_view what, const std::string& text);
+
+/// "true" or "false".
+bool parse_switch(std::string_view what, std::string_view text);
 
 }  // namespace sptc::sim

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/arguments.h"
+#include "sim/run/option_values.h"
 
 #include "models/base/error.h"
 #include "sim/config/text_file.h"
 #include "sim/gemm/gemm_problem.h"
+#include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@ namespace sptc::sim {
 namespace {
 
 constexpr double kMinClockMhz = 1, kMaxClockMhz = 100000;
+constexpr double kMaxWatts = 100000;
 
 /// All of `text` as a number; false where it is none or does not fit.
 template <typename Number>
@@ -85,6 +87,30 @@ GemmShape parse_tile(const std::string& text) {
   throw InputError(fmt::format(
       "--tile must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
       kMaxTileExtent, printable(text)));
+}
+
+numerics::DataType parse_dtype(const std::string& text) {
+  if (const auto type = parse_operand_type(text)) {
+    return *type;
+  }
+  throw InputError("--dtype: " + unknown_operand_type(text));
+}
+
+double parse_watts(std::string_view what, const std::string& text) {
+  double watts = 0;
+  if (!parse_all(text, watts) || !(watts > 0) || watts > kMaxWatts) {
+    throw InputError(fmt::format("{} must be a number of watts above 0 and at most {}, not '{}'",
+                                 what, kMaxWatts, printable(text)));
+  }
+  return watts;
+}
+
+bool parse_switch(std::string_view what, std::string_view text) {
+  if (text != "true" && text != "false") {
+    throw InputError(
+        fmt::format("{} must be true or false, not '{}'", what, printable(std::string(text))));
+  }
+  return text == "true";
 }
 
 }  // namespace sptc::sim

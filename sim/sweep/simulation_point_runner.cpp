@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/sweep_point_runner.h"
+#include "sim/sweep/simulation_point_runner.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/config/derivation.h"
-#include "sim/config/text_file.h"
 #include "sim/report/report.h"
+#include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <vector>
 
 namespace sptc::sim {
@@ -25,30 +22,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxCached = 256;
 constexpr std::string_view kSource = "set by a sweep";
-
-// Options that say what becomes of a report, and the architecture, which a sweep names elsewhere.
-const std::set<std::string>& foreign_options() {
-  static const std::set<std::string> names{"arch",  "format", "out",    "vcd",
-                                           "quiet", "help",   "explain"};
-  return names;
-}
-
-SimulationOptions parse_options(const std::map<std::string, std::string>& values) {
-  SimulationArguments options;
-  CLI::App app;
-  options.add_to(app);
-  std::vector<std::string> arguments;
-  arguments.reserve(values.size());
-  for (const auto& [key, value] : values) {
-    arguments.push_back(fmt::format("--{}={}", key, value));
-  }
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    throw InputError(error.what());
-  }
-  return parsed(options);
-}
 
 std::string word(const SweepPoint& point, const std::string& option, const std::string& absent) {
   const auto found = point.options.find(option);
@@ -163,33 +136,6 @@ std::vector<PointFigures> operations_of(const RunResult& result) {
 
 }  // namespace
 
-void SimulationPointRunner::check_option(const std::string& option,
-                                         const std::string& value) const {
-  SimulationArguments options;
-  CLI::App app;
-  options.add_to(app);
-  std::vector<std::string> names;
-  for (const CLI::Option* known : app.get_options()) {
-    for (const std::string& name : known->get_lnames()) {
-      if (!foreign_options().contains(name)) {
-        names.push_back(name);
-      }
-    }
-  }
-  if (std::find(names.begin(), names.end(), option) == names.end()) {
-    const std::vector<std::string_view> allowed(names.begin(), names.end());
-    throw InputError("unknown option " + unknown_name(printable(option), allowed));
-  }
-  // Whether a fidelity allows them is seen with the one that a point has.
-  if (option == "check") {
-    parse_check_mode(value);
-  } else if (option == "sms") {
-    parse_sms(value);
-  } else {
-    parse_options({{option, value}});
-  }
-}
-
 bool SimulationPointRunner::needs_process(const SweepPlan& /*plan*/,
                                           const SweepPoint& point) const {
   return word(point, "fidelity", "timing") != "analytic";
@@ -239,7 +185,10 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan
   if (options_.size() >= kMaxCached) {
     options_.clear();
   }
-  SimulationOptions options = parse_options(point.options);
+  SimulationOptions options;
+  for (const auto& [option, value] : point.options) {
+    set_option(options, option, value);
+  }
   options.what_ifs = plan.spec().store_operations;
   return options_.emplace(key, std::move(options)).first->second;
 }

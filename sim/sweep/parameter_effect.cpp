@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cli/parameter_effect.h"
+#include "sim/sweep/parameter_effect.h"
 
 #include "sim/config/architecture.h"
 #include "sim/gemm/kernel_library_spec.h"
+#include "sim/run/option_table.h"
 
 #include <fmt/format.h>
 

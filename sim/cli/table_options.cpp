@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/table_options.h"
+
+#include "sim/run/option_table.h"
+
+namespace sptc::sim {
+
+void TableOptions::add_all(CLI::App& command) {
+  for (const SimulationOption& option : simulation_options()) {
+    add(command, {option.name});
+  }
+}
+
+void TableOptions::add(CLI::App& command, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const SimulationOption& option = simulation_option(name);
+    std::string& text = texts_[option.name];
+    const std::string typed = "--" + std::string(option.name);
+    const std::string help(option.help);
+    if (option.type.empty()) {
+      command.add_flag(typed, text, help);
+      continue;
+    }
+    text = option.usual;
+    CLI::Option* const declared =
+        command.add_option(typed, text, help)->type_name(std::string(option.type));
+    if (!option.usual.empty()) {
+      declared->capture_default_str();
+    }
+  }
+}
+
+SimulationOptions TableOptions::parsed() const {
+  SimulationOptions options;
+  for (const SimulationOption& option : simulation_options()) {
+    const auto typed = texts_.find(option.name);
+    if (typed != texts_.end() && !typed->second.empty()) {
+      set_option(options, option.name, typed->second);
+    }
+  }
+  return options;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/simulation_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// Options of the table of sim/run/option_table.h that a command takes, as typed.
+class TableOptions {
+ public:
+  /// Declares all of them on `command`.
+  void add_all(CLI::App& command);
+  /// Declares those called `names`.
+  void add(CLI::App& command, std::initializer_list<std::string_view> names);
+  /// What they say. Throws InputError.
+  SimulationOptions parsed() const;
+
+ private:
+  std::map<std::string_view, std::string> texts_;  ///< by the name in the table
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/option_table.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/config/text_file.h"
+#include "sim/run/option_values.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+using Options = SimulationOptions;
+using Text = std::string;
+
+constexpr std::array kTable{
+    SimulationOption{
+        "numerics", "NAME",
+        "arithmetic of another generation on this architecture (step width and with it the cycles "
+        "change too; default: the architecture's own)",
+        "values, time", "", [](Options& options, const Text& text) { options.numerics = text; }},
+    SimulationOption{
+        "fidelity", "datapath|timing|analytic",
+        "datapath: operand bits travel through the SystemC stages; timing: cycles only; analytic: "
+        "closed forms",
+        "time, energy, check", "timing",
+        [](Options& options, const Text& text) { options.fidelity = parse_fidelity(text); }},
+    SimulationOption{
+        "variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
+        "values, time, energy", "both",
+        [](Options& options, const Text& text) { options.variants = parse_variants(text); }},
+    SimulationOption{
+        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8",
+        "replaces the operand type of every operation (default: the workload's, or f16)",
+        "values, time, energy", "",
+        [](Options& options, const Text& text) { options.dtype = parse_dtype(text); }},
+    SimulationOption{
+        "pattern", "N:M|V:N:M",
+        "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "
+        "width where the architecture has one, within 2:4 or decomposed on it where that is "
+        "possible",
+        "values, time, energy", "",
+        [](Options& options, const Text& text) {
+          options.pattern = sparsity::parse_weight_pattern(text);
+        }},
+    SimulationOption{
+        "data", "KIND|FILE",
+        "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors "
+        "'<operation>.a' [m,k] and '<operation>.b' [k,n] (default: the network's values where the "
+        "workload has them, else random)",
+        "values, energy", "", [](Options& options, const Text& text) { options.data = text; }},
+    SimulationOption{
+        "check", "none|sample|eigen|exact",
+        "sample, eigen: against double precision; exact: bits against the plain arithmetic "
+        "(default: eigen in datapath, else sample)",
+        "check", "",
+        [](Options& options, const Text& text) { options.check = parse_check_mode(text); }},
+    SimulationOption{
+        "clock", "boost|limited|MHZ",
+        "SM clock, or MHz; limited: the highest that the power limit allows, up to boost (default: "
+        "limited where the energies of the board are known, else boost)",
+        "time, energy", "",
+        [](Options& options, const Text& text) { options.clock = parse_clock(text); }},
+    SimulationOption{
+        "energy", "NAME|FILE",
+        "energies: a name of 'energy list', or a file (default: the architecture's or that of the "
+        "one it is derived from, where there is one)",
+        "time, energy", "", [](Options& options, const Text& text) { options.energy = text; }},
+    SimulationOption{"power-limit", "W",
+                     "of --clock limited, in watts, instead of the energy file's", "time, energy",
+                     "",
+                     [](Options& options, const Text& text) {
+                       options.power_limit_w = parse_watts("--power-limit", text);
+                     }},
+    SimulationOption{"board-idle", "W",
+                     "what this board takes at rest, in watts, instead of the energy file's",
+                     "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.board_idle_w = parse_watts("--board-idle", text);
+                     }},
+    SimulationOption{
+        "limit-over", "launch|group",
+        "of --clock limited: the power limit holds over each launch, or on average over the "
+        "workload or, where it names groups of operations, over each group, what lies between the "
+        "GEMMs included (default: launch)",
+        "time, energy", "",
+        [](Options& options, const Text& text) { options.limit_over = parse_limit_over(text); }},
+    SimulationOption{"l2", "cold|warm|rotate:N",
+                     "what the L2 holds when a launch begins: nothing; what the same launch left; "
+                     "with N weights "
+                     "in turn what the launches between left",
+                     "time, energy", "cold",
+                     [](Options& options, const Text& text) {
+                       options.conditions.l2 = parse_l2_state("--l2", printable(text));
+                     }},
+    SimulationOption{
+        "launch", "stream|graph|eager",
+        "how launches follow each other: calls back to back, replays of a CUDA graph, or the host "
+        "waits for each",
+        "time, energy", "stream",
+        [](Options& options, const Text& text) {
+          options.conditions.launch = parse_launch_mode("--launch", printable(text));
+        }},
+    SimulationOption{"algorithm", "heuristic|best",
+                     "the kernel that the library's heuristic takes, or the fastest that it has",
+                     "time, energy", "heuristic",
+                     [](Options& options, const Text& text) {
+                       options.conditions.algorithm =
+                           parse_algorithm("--algorithm", printable(text));
+                     }},
+    SimulationOption{"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
+                     "type of D in memory (default: that of the operands, of integers s32)",
+                     "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.d_dtype = parse_d_dtype("--d-dtype", printable(text));
+                     }},
+    SimulationOption{
+        "warmup", "N",
+        "launches of a board that was idle before those that --repeat counts (default: the steady "
+        "state of endless launches)",
+        "time, energy", "",
+        [](Options& options, const Text& text) {
+          options.warmup = static_cast<int>(parse_integer("--warmup", text, 0, kMostLaunches));
+        }},
+    SimulationOption{"repeat", "N", "launches that are timed; needs --warmup", "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.repeat =
+                           static_cast<int>(parse_positive("--repeat", text, kMostLaunches));
+                     }},
+    SimulationOption{"tile", "MxNxK", "CTA tile instead of the heuristic's", "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.kernel.cta_tile = parse_tile(text);
+                       options.kernel.tile_of_pair = true;
+                     }},
+    SimulationOption{
+        "stages", "N", "pipeline stages instead of the heuristic's", "time, energy", "",
+        [](Options& options, const Text& text) {
+          options.kernel.stages = static_cast<int>(parse_positive("--stages", text, kMaxStages));
+        }},
+    SimulationOption{
+        "split-k", "N", "slices of K instead of the heuristic's", "values, time, energy", "",
+        [](Options& options, const Text& text) {
+          options.kernel.split_k = static_cast<int>(parse_positive("--split-k", text, kMaxSplitK));
+        }},
+    SimulationOption{
+        "decomposition", "data-parallel|stream-k",
+        "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for "
+        "each (default: the heuristic's)",
+        "values, time, energy", "",
+        [](Options& options, const Text& text) {
+          options.kernel.decomposition = parse_decomposition(text);
+        }},
+    SimulationOption{"seed", "N", "of generated operands and samples", "values, energy, check", "0",
+                     [](Options& options, const Text& text) { options.seed = parse_seed(text); }},
+    SimulationOption{
+        "sms", "sampled|all",
+        "all, or two to eight that stand for all (default: sampled in timing, all in datapath)",
+        "time, energy", "",
+        [](Options& options, const Text& text) { options.sms = parse_sms(text); }},
+    SimulationOption{
+        "no-extrapolate", "",
+        "simulate every cycle instead of multiplying a detected period (datapath always does)",
+        "time, energy", "false",
+        [](Options& options, const Text& text) {
+          options.extrapolate = !parse_switch("--no-extrapolate", text);
+        }},
+};
+
+}  // namespace
+
+std::span<const SimulationOption> simulation_options() {
+  return kTable;
+}
+
+const SimulationOption& simulation_option(std::string_view name) {
+  const auto found = std::find_if(kTable.begin(), kTable.end(),
+                                  [&](const SimulationOption& row) { return row.name == name; });
+  if (found != kTable.end()) {
+    return *found;
+  }
+  std::array<std::string_view, kTable.size()> names;
+  std::transform(kTable.begin(), kTable.end(), names.begin(),
+                 [](const SimulationOption& row) { return row.name; });
+  throw InputError("unknown option " + unknown_name(printable(std::string(name)), names));
+}
+
+void set_option(SimulationOptions& options, std::string_view name, const std::string& text) {
+  const SimulationOption& option = simulation_option(name);
+  if (text.empty()) {
+    throw InputError("--" + std::string(name) + ": the value is empty");
+  }
+  option.set(options, text);
+}
+
+void set_option(SimulationOptions& options, std::string_view name, const nlohmann::json& value) {
+  const SimulationOption& option = simulation_option(name);
+  if (!value.is_string() && !value.is_number() && !value.is_boolean()) {
+    throw InputError("--" + std::string(option.name) +
+                     " must be a number, a word or true or false");
+  }
+  set_option(options, name, option_text(value));
+}
+
+std::string option_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/option_table.h"
+
+#include "models/base/error.h"
+#include "sim/trace/workload_text.h"
+#include "tests/support/expect_input_error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+/// The words among the values that `option` lists: "boost" and "limited" of "boost|limited|MHZ".
+std::set<std::string> words_of(const SimulationOption& option) {
+  std::set<std::string> words;
+  std::istringstream listed{std::string(option.type)};
+  for (std::string word; std::getline(listed, word, '|');) {
+    if (std::none_of(word.begin(), word.end(), [](unsigned char c) { return std::isupper(c); })) {
+      words.insert(word);
+    }
+  }
+  return words;
+}
+
+TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
+  std::size_t words = 0;
+  for (const SimulationOption& option : simulation_options()) {
+    for (const std::string& word : words_of(option)) {
+      SimulationOptions options;
+      EXPECT_NO_THROW(set_option(options, option.name, word)) << option.name << " " << word;
+      ++words;
+    }
+  }
+  EXPECT_EQ(words, 37u);
+  EXPECT_EQ(simulation_option("dtype").type,
+            fmt::format("{}", fmt::join(kernel_operand_types(), "|")));
+}
+
+TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
+  SimulationOptions options;
+  for (const SimulationOption& option : simulation_options()) {
+    if (!option.usual.empty()) {
+      set_option(options, option.name, std::string(option.usual));
+    }
+  }
+  const SimulationOptions untouched;
+  EXPECT_EQ(options.fidelity, untouched.fidelity);
+  EXPECT_EQ(options.variants, untouched.variants);
+  EXPECT_EQ(options.conditions, untouched.conditions);
+  EXPECT_EQ(options.seed, untouched.seed);
+  EXPECT_EQ(options.extrapolate, untouched.extrapolate);
+}
+
+TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
+  SimulationOptions options;
+  const json values = {{"clock", 1200.5},        {"power-limit", 250},
+                       {"board-idle", 60},       {"stages", 3},
+                       {"split-k", 2},           {"warmup", 0},
+                       {"repeat", 10},           {"seed", 18446744073709551615U},
+                       {"no-extrapolate", true}, {"tile", "128x64x32"},
+                       {"l2", "rotate:4"},       {"pattern", "1:4"},
+                       {"data", "relu"},         {"numerics", "volta"},
+                       {"energy", "h100"},       {"limit-over", "group"}};
+  for (const auto& [name, value] : values.items()) {
+    set_option(options, name, value);
+  }
+  EXPECT_EQ(options.clock.kind, ClockChoice::Kind::kFixed);
+  EXPECT_EQ(options.clock.mhz, 1200.5);
+  EXPECT_EQ(options.power_limit_w, 250);
+  EXPECT_EQ(options.board_idle_w, 60);
+  EXPECT_EQ(options.kernel.stages, 3);
+  EXPECT_EQ(options.kernel.split_k, 2);
+  EXPECT_EQ(options.warmup, 0);
+  EXPECT_EQ(options.repeat, 10);
+  EXPECT_EQ(options.seed, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_FALSE(options.extrapolate);
+  EXPECT_EQ(*options.kernel.cta_tile, (GemmShape{128, 64, 32}));
+  EXPECT_TRUE(options.kernel.tile_of_pair);
+  EXPECT_EQ(options.conditions.l2.weights, 4);
+  EXPECT_EQ(options.pattern->name(), "1:4");
+  EXPECT_EQ(options.data + options.numerics + options.energy, "reluvoltah100");
+  EXPECT_EQ(options.limit_over, LimitOver::kGroup);
+  set_option(options, "no-extrapolate", json(false));
+  EXPECT_TRUE(options.extrapolate);
+}
+
+TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
+  SimulationOptions options;
+  const auto set = [&](const char* name, const json& value) {
+    return [&options, name, value] { set_option(options, name, value); };
+  };
+  expect_input_error(set("fidelty", "timing"),
+                     {"unknown option 'fidelty' (nearest valid: 'fidelity'"});
+  expect_input_error(set("fidelity", "timin"),
+                     {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
+  expect_input_error(set("limit-over", "grup"),
+                     {"unknown --limit-over 'grup' (nearest valid: 'group'"});
+  expect_input_error(set("stages", 2.5), {"--stages must be an integer from 1 to 16, not '2.5'"});
+  expect_input_error(set("no-extrapolate", "maybe"),
+                     {"--no-extrapolate must be true or false, not 'maybe'"});
+  expect_input_error(set("power-limit", std::numeric_limits<double>::quiet_NaN()),
+                     {"--power-limit must be a number of watts above 0"});
+  expect_input_error(set("data", ""), {"--data: the value is empty"});
+  expect_input_error(set("seed", nullptr), {"--seed must be a number, a word or true or false"});
+  expect_input_error(set("tile", json::array({128, 128, 32})), {"--tile must be a number, a word"});
+}
+
+}  // namespace
+}  // namespace sptc::sim
