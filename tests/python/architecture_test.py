@@ -48,6 +48,11 @@ class With(unittest.TestCase):
         design = sptcsim.load("A100").with_({"/sms": 216}).with_({"max_warps": 32})
         self.assertEqual((design["/sms"], design["max_warps"]), (216, 32))
 
+    def test_a_number_that_stays_changes_nothing(self):
+        arch = sptcsim.load("A100")
+        self.assertIs(arch.with_({"/sms": 108}), arch)
+        self.assertEqual(arch.with_({"/sms": 216}).with_({"/sms": 108, "max_warps": 32})["/sms"], 108)
+
     def test_bad_changes_are_refused(self):
         arch = sptcsim.load("A100")
         for changes, sentence in (({"/smss": 1}, "unknown parameter '/smss'"), ({"/sms": 0}, "must be a whole number"),

@@ -14,9 +14,10 @@ from ._record import Record
 class Architecture:
     """A GPU: its numbers, each with unit, evidence and source. load() makes one."""
 
-    def __init__(self, core, origin, changes=None):
+    def __init__(self, core, origin, base=None, changes=None):
         self._core = core
         self._origin = origin  # the name or file that it was loaded from
+        self._base = base or self  # what was loaded from there
         self._changes = changes or {}  # pointer: number in a derived file
 
     @property
@@ -40,6 +41,10 @@ class Architecture:
         return [Record(row) for row in self._core.parameters()]
 
     @functools.cached_property
+    def _by_pointer(self):
+        return {parameter.pointer: parameter for parameter in self.parameters}
+
+    @functools.cached_property
     def _document(self):
         return _core.architecture_document(self._origin)
 
@@ -48,10 +53,9 @@ class Architecture:
 
         Raises InputError with the nearest names.
         """
-        pointer = _core.parameter_pointer(self._document, path)
-        for parameter in self.parameters:
-            if parameter.pointer == pointer:
-                return parameter
+        found = self._by_pointer.get(path) or self._by_pointer.get(_core.parameter_pointer(self._document, path))
+        if found is not None:
+            return found
         raise InputError(f"'{path}' is a word and no number of {self.name}")
 
     def __getitem__(self, path):
@@ -62,8 +66,8 @@ class Architecture:
         """A design with other numbers: arch.with_({"/sms": 216}).
 
         changes: {path: value}, paths as parameter() takes them. Values are checked as those of a file are; their
-        evidence is "assumed". name: of the design; by default the name and a count of what changed.
-        Returns a new Architecture. Raises InputError.
+        evidence is "assumed". name: of the design; by default that of its base and the changed numbers.
+        Returns a new Architecture; this one where nothing changes. Raises InputError.
         """
         merged = dict(self._changes)
         for path, value in changes.items():
@@ -72,14 +76,20 @@ class Architecture:
                 raise InputError(f"'{path}' must be a number, not {value!r}")
             if isinstance(value, float) and value != value:
                 raise InputError(f"'{path}' must be a number, not NaN")
-            merged[_core.parameter_pointer(self._document, path)] = {
-                "value": value, "evidence": "assumed", "source": source}
-        base = self.bases[0] if self._changes else self.name
-        derived = Architecture(None, self._origin, merged)
+            parameter = self._base.parameter(path)
+            if value == parameter.value:
+                merged.pop(parameter.pointer, None)  # a derived file names what differs
+            else:
+                merged[parameter.pointer] = {"value": value, "evidence": "assumed", "source": source}
+        if merged == self._changes:
+            return self
+        if not merged:
+            return self._base
+        derived = Architecture(None, self._origin, self._base, merged)
         if name is None:
             # The name stands for the numbers: equal designs are called alike.
             words = [f"{pointer.strip('/').replace('/', '-')}-{number['value']}" for pointer, number in merged.items()]
-            name = re.sub(r"[^A-Za-z0-9._-]", "-", "-".join([base, *words]))[:100]
+            name = re.sub(r"[^A-Za-z0-9._-]", "-", "-".join([self._base.name, *words]))[:100]
         derived._name = name
         derived._core = _core.to_architecture(json.dumps(derived._derived_document()), "with_")
         return derived

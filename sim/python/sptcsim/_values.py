@@ -90,7 +90,8 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
                 ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
     metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
     d, out = _arrays.result((a.shape[0], a.shape[1], b.shape[2]), kind["d_type"])
-    _core.mma(target_word(arch), instruction, grouping, profile, a, b, c, metadata, layout, selector, a_scales, b_scales, out)
+    _core.mma(target_word(arch), instruction, grouping, profile, a, b, c, metadata, layout, selector, a_scales,
+              b_scales, out)
     return d[0] if single else d
 
 
