@@ -6,17 +6,20 @@
 #   scripts/install_dependencies.sh build           compiler, CMake, libraries (scripts/quickstart.sh)
 #   scripts/install_dependencies.sh build test      + GoogleTest, RapidCheck, clang-format, Open MPI (scripts/test.sh)
 #   scripts/install_dependencies.sh build test tidy + clang, clang-tidy
+#   scripts/install_dependencies.sh python          what `pip install .` needs beside the packages of build
 #   scripts/install_dependencies.sh hardware        what scripts/hardware_capture.sh needs beside the CUDA toolkit
 set -euo pipefail
 
 build_packages=(build-essential cmake ninja-build libsystemc-dev libboost-dev libeigen3-dev nlohmann-json3-dev
                 libcli11-dev libfmt-dev libhwy-dev libsqlite3-dev libssl-dev zlib1g-dev)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git libboost-mpi-dev openmpi-bin)
+python_packages=(python3-dev python3-venv)
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format python3 git libboost-mpi-dev openmpi-bin
+               "${python_packages[@]}")
 tidy_packages=(clang clang-tidy)
 hardware_packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev)
 
 if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then
-  sed -n '3,9s/^# \{0,1\}//p' "$0"
+  sed -n '3,10s/^# \{0,1\}//p' "$0"
   exit 0
 fi
 
@@ -26,9 +29,10 @@ for group in "$@"; do
     build) wanted+=("${build_packages[@]}") ;;
     test) wanted+=("${test_packages[@]}") ;;
     tidy) wanted+=("${tidy_packages[@]}") ;;
+    python) wanted+=("${python_packages[@]}") ;;
     hardware) wanted+=("${hardware_packages[@]}") ;;
     *)
-      echo "install_dependencies.sh: unknown group '$group'; allowed: build, test, tidy, hardware" >&2
+      echo "install_dependencies.sh: unknown group '$group'; allowed: build, test, tidy, python, hardware" >&2
       exit 2
       ;;
   esac

@@ -44,6 +44,20 @@ build_tidy() {
   cmake --preset tidy && cmake --build --preset tidy --parallel "$jobs" -- -k 0
 }
 
+# An environment with nanobind, NumPy and ml_dtypes from PyPI, in build/python-environment. Without a network there is
+# none, and the tests of the Python package are skipped.
+python_environment() {
+  local python=build/python-environment/bin/python packages=(nanobind numpy ml_dtypes)
+  if [[ -x $python ]] && "$python" -c "import ${packages[0]}, ${packages[1]}, ${packages[2]}" 2>/dev/null; then
+    return
+  fi
+  if ! { python3 -m venv build/python-environment &&
+    "$python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20 "${packages[@]}"; }; then
+    echo "No ${packages[*]} from PyPI: the tests of the Python package are skipped." >&2
+    rm -rf build/python-environment
+  fi
+}
+
 build_and_test() {
   build "$1" && run_tests "$1"
 }
@@ -74,7 +88,12 @@ if $asan; then
   step "build and tests, asan" build_and_test asan
 fi
 # MPI is among the packages above: without it the sweeps over ranks would not be tested.
-step "build, release" build release -DSPTC_WITH_MPI=ON
+python_environment
+release_options=(-DSPTC_WITH_MPI=ON)
+if [[ -d build/python-environment ]]; then
+  release_options+=("-DPython_EXECUTABLE=$root/build/python-environment/bin/python")
+fi
+step "build, release" build release "${release_options[@]}"
 if [[ ${summary[-1]} == ok* ]]; then
   if $slow; then
     step "slow tests" run_slow_tests release

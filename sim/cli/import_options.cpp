@@ -2,10 +2,10 @@
 #include "sim/cli/import_options.h"
 
 #include "models/base/error.h"
-#include "sim/cli/arguments.h"
 #include "sim/config/text_file.h"
 #include "sim/import/workload_text_writer.h"
 #include "sim/report/message.h"
+#include "sim/run/option_values.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>

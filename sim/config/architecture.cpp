@@ -434,7 +434,24 @@ std::filesystem::path config_directory() {
   return directory;
 }
 
+namespace {
+
+/// Of set_shipped_config_directory(); empty: none was set.
+std::filesystem::path& set_directory() {
+  static std::filesystem::path directory;
+  return directory;
+}
+
+}  // namespace
+
+void set_shipped_config_directory(std::filesystem::path directory) {
+  set_directory() = std::move(directory);
+}
+
 std::filesystem::path shipped_config_directory() {
+  if (!set_directory().empty()) {
+    return set_directory();
+  }
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   auto installed = program.parent_path().parent_path() / "share" / "sptcsim" / "configs";

@@ -80,9 +80,13 @@ std::filesystem::path architecture_path(const std::string& name_or_path);
 /// none.
 std::filesystem::path config_directory();
 
-/// share/sptcsim/configs beside the installed program, or configs/ of the source tree that it was
-/// built from.
+/// That of set_shipped_config_directory(), share/sptcsim/configs beside the installed program, or
+/// configs/ of the source tree that it was built from.
 std::filesystem::path shipped_config_directory();
+
+/// For code that is not in the program: a Python package has its configurations beside its modules.
+/// Call it before anything is loaded.
+void set_shipped_config_directory(std::filesystem::path directory);
 
 /// The JSON Schema (draft-07) of architecture files, kept as
 /// configs/schema/architecture.schema.json for editors.

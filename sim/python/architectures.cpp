@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/architecture.h"
+#include "sim/config/derivation.h"
+#include "sim/python/bindings.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <string>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace sptc::python {
+namespace {
+
+using sim::Architecture;
+using sim::Parameter;
+
+/// A whole number as an integer: 108, not 108.0.
+nb::object number(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? nb::object(nb::int_(whole))
+                                             : nb::object(nb::float_(value));
+}
+
+nb::list parameters(const Architecture& architecture) {
+  nb::list result;
+  for (const Parameter& parameter : architecture.parameters) {
+    nb::dict row;
+    row["pointer"] = parameter.pointer;
+    row["value"] = number(parameter.value);
+    row["unit"] = parameter.unit;
+    row["evidence"] = parameter.evidence;
+    row["source"] = parameter.source;
+    result.append(row);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_architectures(nb::module_& module) {
+  module.def("set_shipped_config_directory",
+             [](const std::string& directory) { sim::set_shipped_config_directory(directory); });
+  module.def("architecture_names", sim::architecture_names);
+  module.def("architecture_path",
+             [](const std::string& name) { return sim::architecture_path(name).string(); });
+  module.def("architecture_document",
+             [](const std::string& name) { return sim::load_architecture_document(name).dump(); });
+  nb::class_<Architecture>(module, "Architecture")
+      .def_prop_ro("name", [](const Architecture& a) { return a.gpu.name; })
+      .def_prop_ro("numerics", [](const Architecture& a) { return a.gpu.numerics; })
+      .def_ro("bases", &Architecture::bases)
+      .def("parameters", parameters);
+  module.def("load_architecture", sim::load_architecture);
+  module.def("to_architecture", [](const std::string& document, const std::string& file) {
+    return sim::parse_architecture(document, file);
+  });
+  // A number of a document by the words that `--set` and sweeps take.
+  module.def("parameter_pointer", [](const std::string& document, const std::string& path) {
+    return sim::parameter_pointer(nlohmann::json::parse(document), path, {"with_", ""});
+  });
+}
+
+}  // namespace sptc::python

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
+#include "sim/verify/bit_array.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <string_view>
+#include <vector>
+
+namespace sptc::python {
+
+// Arrays of the caller as raw bits. sptcsim/_arrays.py has checked their element types and views
+// them as unsigned integers, so C++ looks at sizes and strides alone.
+
+/// An array that is read: elements of 1, 2, 4 or 8 bytes, any strides.
+using Bits = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
+/// An array that a function fills: row-major, no gaps.
+using Output = nanobind::ndarray<nanobind::device::cpu, nanobind::c_contig>;
+
+/// A matrix [rows, columns]: each element zero-extended. Throws InputError, with `what` in front,
+/// unless there are two axes.
+Matrix<numerics::Word> words_of(const Bits& array, std::string_view what);
+/// Its transpose.
+Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what);
+/// The same with elements of 64 bits.
+Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what);
+Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what);
+
+/// Any row-major array.
+sim::BitArray bit_array_of(const Bits& array);
+
+/// The low bytes of `words`, in row-major order, into an array of as many elements.
+void write_words(std::span<const numerics::Word> words, const Output& output);
+void write_words(std::span<const std::uint64_t> words, const Output& output);
+
+}  // namespace sptc::python

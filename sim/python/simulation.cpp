@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "sim/python/bindings.h"
+#include "sim/python/worker.h"
+#include "sim/report/report.h"
+#include "sim/run/option_table.h"
+#include "sim/run/run.h"
+#include "sim/run/simulate.h"
+#include "sim/run/simulation_caches.h"
+#include "sim/trace/workload.h"
+#include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <string>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace sptc::python {
+namespace {
+
+using sim::Architecture;
+using sim::SimulationOptions;
+using sim::Workload;
+
+/// What analytic runs have in common. Only one of them runs at a time.
+class AnalyticRuns {
+ public:
+  sim::RunResult run(const Workload& workload, const Architecture& architecture,
+                     const SimulationOptions& options, sim::SimulationHooks hooks) {
+    const std::lock_guard turn(mutex_);
+    const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
+    if (const std::string now = directory == nullptr ? "" : directory;
+        !caches_ || now != directory_) {
+      caches_ = std::make_unique<sim::SimulationCaches>();
+      directory_ = now;
+    }
+    hooks.caches = caches_.get();
+    return sim::simulate(workload, architecture, options, hooks);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<sim::SimulationCaches> caches_;
+  std::string directory_;
+};
+
+/// A result whose JSON is made when somebody asks for it.
+class Run {
+ public:
+  explicit Run(sim::RunResult result) : result_(std::move(result)) {}
+  explicit Run(std::string json) : json_(std::move(json)) {}
+
+  const std::string& json(const Architecture& architecture) {
+    if (json_.empty()) {
+      result_.assumed = sim::assumptions(architecture);
+      json_ = sim::json_report(result_);
+    }
+    return json_;
+  }
+
+ private:
+  sim::RunResult result_;
+  std::string json_;
+};
+
+Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+  sim::Operation op;
+  op.name = "gemm";
+  op.shape = {m, n, k};
+  op.batch = batch;
+  op.prunable = true;
+  Workload workload;
+  workload.name = fmt::format("gemm {} {} {}", m, n, k);
+  workload.operations.push_back(std::move(op));
+  return workload;
+}
+
+SimulationOptions options_of(const nb::dict& given) {
+  SimulationOptions options;
+  for (const auto& [name, value] : given) {
+    sim::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
+  }
+  return options;
+}
+
+/// Calls `progress` with the lock of the interpreter; nothing where it is None.
+Progress progress_of(const nb::object& progress) {
+  if (progress.is_none()) {
+    return {};
+  }
+  return [&progress](std::size_t done, std::size_t total, const std::string& next) {
+    const nb::gil_scoped_acquire locked;
+    progress(done, total, next);
+  };
+}
+
+/// Ctrl-C, seen between two launches.
+void raise_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) {
+    throw nb::python_error();
+  }
+}
+
+Run simulated(const Workload& workload, const Architecture& architecture, const nb::dict& given,
+              bool explain, bool what_ifs, const nb::object& callback) {
+  static AnalyticRuns analytic;
+  SimulationOptions options = options_of(given);
+  options.what_ifs = what_ifs || explain;
+  const Progress progress = progress_of(callback);
+  const nb::gil_scoped_release unlocked;
+  if (options.fidelity == sim::Fidelity::kAnalytic) {
+    sim::SimulationHooks hooks;
+    hooks.progress = progress;
+    hooks.cancelled = [] {
+      raise_signals();
+      return false;
+    };
+    sim::RunResult result = analytic.run(workload, architecture, options, hooks);
+    result.explained = explain;
+    return Run(std::move(result));
+  }
+  return Run(run_in_worker(
+      [&](const Progress& report) {
+        sim::SimulationHooks hooks;
+        hooks.progress = report;
+        sim::RunResult result = sim::simulate(workload, architecture, options, hooks);
+        result.explained = explain;
+        result.assumed = sim::assumptions(architecture);
+        return sim::json_report(result);
+      },
+      progress, raise_signals));
+}
+
+nb::list options_table() {
+  nb::list rows;
+  for (const sim::SimulationOption& option : sim::simulation_options()) {
+    nb::dict row;
+    row["name"] = std::string(option.name);
+    row["type"] = std::string(option.type);
+    row["help"] = std::string(option.help);
+    row["affects"] = std::string(option.affects);
+    row["default"] = std::string(option.usual);
+    rows.append(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_simulation(nb::module_& module) {
+  nb::class_<Workload>(module, "Workload")
+      .def_prop_ro("name", [](const Workload& workload) { return workload.name; })
+      .def_prop_ro("operations",
+                   [](const Workload& workload) { return workload.operations.size(); });
+  module.attr("MOST_EXTENT") = sim::kMaxExtent;
+  module.def("one_gemm", one_gemm);
+  module.def("read_workload", [](const std::string& path) { return sim::read_workload(path); });
+  module.def("parse_workload",
+             [](const std::string& text) { return sim::parse_workload_json(text, "workload"); });
+  nb::class_<Run>(module, "Run").def("json", &Run::json);
+  module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("options", options_table);
+}
+
+}  // namespace sptc::python

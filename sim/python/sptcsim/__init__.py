@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sptcsim simulates dense and 2:4 sparse tensor cores: what bits come out, when, and at what cost.
+
+Bits: mma, matmul, identify, step_rules, instructions, crosscheck.
+2:4 weights: prune, compress, decompress, Metadata, Compressed.
+GPUs: load, architectures, Architecture.
+Time and energy: gemm, run, sweep, options.
+Errors are InputError (a ValueError): one sentence that names the argument, the value and what is allowed.
+"""
+import os as _os
+
+from . import _core
+
+_configs = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "configs")
+if _os.path.isdir(_configs):  # an installed package; a build tree reads those of the source tree
+    _core.set_shipped_config_directory(_configs)
+
+from ._architecture import Architecture, architectures, load
+from ._core import InputError, InternalError, __version__
+from ._record import Record
+from ._simulation import GemmResult, Result, gemm, options, run
+from ._sparsity import Compressed, Metadata, compress, decompress, prune
+from ._sweep import SweepResult, sweep
+from ._values import crosscheck, identify, instructions, matmul, mma, step_rules
+
+__all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
+           "SweepResult", "__version__", "architectures", "compress", "crosscheck", "decompress", "gemm", "identify",
+           "instructions", "load", "matmul", "mma", "options", "prune", "run", "step_rules", "sweep"]

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time and energy: one GEMM, a workload, and what they return."""
+import difflib
+import functools
+import html
+import json
+import os
+
+from . import _core
+from ._architecture import chosen
+from ._core import InputError
+from ._record import Record, wrap
+
+_VARIANTS = ("dense", "sparse")
+
+
+class Result(Record):
+    """What simulated operations took. Attributes have the names of `sptcsim run --format json`.
+
+    operations (a list), totals, arch, fidelity, options, notes, assumed. An operation has name, m, n, k, batch, count,
+    dtype, and per variant, `dense` and `sparse`, cycles, time_us, tflops, clock_mhz, power_w, energy_uj, kernel, ...
+    """
+
+    __slots__ = ("_run", "_arch")
+
+    def __init__(self, run, arch):
+        super().__init__(None)
+        object.__setattr__(self, "_run", run)
+        object.__setattr__(self, "_arch", arch)
+
+    def to_dict(self):
+        """The JSON object as a dict."""
+        if self._values is None:
+            object.__setattr__(self, "_values", json.loads(self._run.json(self._arch)))
+        return self._values
+
+    def rows(self):
+        """One dict for each operation and variant that was simulated: extents, variant, and all figures of it."""
+        rows = []
+        for operation in self.to_dict()["operations"]:
+            common = {key: value for key, value in operation.items() if not isinstance(value, (dict, list))}
+            rows += [{**common, "variant": variant, **operation[variant]} for variant in _VARIANTS
+                     if operation.get(variant)]
+        return rows
+
+    def to_pandas(self):
+        """rows() as a pandas.DataFrame; objects inside become columns such as "kernel.stages"."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_pandas needs the package pandas, which is not installed") from None
+        return pandas.json_normalize(self.rows())
+
+    def __reduce__(self):
+        return Record, (self.to_dict(),)
+
+    def __repr__(self):
+        values = self.to_dict()
+        totals = values["totals"]
+        times = ", ".join(f"{v} {totals[v]['time_us']:.4g} us" for v in _VARIANTS if totals.get(v))
+        speedup = f", speed-up {totals['speedup']:.3f}" if totals.get("speedup") else ""
+        return f"{type(self).__name__}({values['workload']} on {values['arch']}: {times}{speedup})"
+
+    def _repr_html_(self):
+        cells = []
+        for operation in self.to_dict()["operations"]:
+            times = [f"{operation[v]['time_us']:.4g}" if operation.get(v) else "" for v in _VARIANTS]
+            speedup = operation.get("speedup")
+            values = [operation["name"], operation["m"], operation["n"], operation["k"], *times,
+                      f"{speedup:.3f}" if speedup else ""]
+            cells.append("<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in values) + "</tr>")
+        head = "".join(f"<th>{title}</th>" for title in ("operation", "m", "n", "k", "dense us", "2:4 us", "speed-up"))
+        return f"<b>{html.escape(repr(self))}</b><table><tr>{head}</tr>{''.join(cells)}</table>"
+
+
+class GemmResult(Result):
+    """A Result of one GEMM: `dense`, `sparse` and `speedup` are those of its operation."""
+
+    __slots__ = ()
+
+    def _operation(self):
+        return self.to_dict()["operations"][0]
+
+    @property
+    def dense(self):
+        """Figures of the dense GEMM; None where it was not simulated."""
+        return wrap(self._operation().get("dense"))
+
+    @property
+    def sparse(self):
+        """Figures of the GEMM with pruned weights; None where it was not simulated."""
+        return wrap(self._operation().get("sparse"))
+
+    @property
+    def speedup(self):
+        """dense / sparse time; None unless both were simulated."""
+        return self._operation().get("speedup")
+
+
+@functools.lru_cache(maxsize=1)
+def _options():
+    return {row["name"].replace("-", "_"): row for row in _core.options()}
+
+
+def options():
+    """The options of gemm() and run(): records with name, type, help, affects, default."""
+    return [Record({**row, "name": name}) for name, row in _options().items()]
+
+
+def _text(name, value):
+    """An option as the command line writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if value != value:
+            raise InputError(f"{name} must not be NaN")
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, (tuple, list)) and all(isinstance(part, int) for part in value):
+        return "x".join(map(str, value))  # tile=(128, 128, 32)
+    raise InputError(f"{name} must be a number, a word, True or False, not {type(value).__name__}")
+
+
+def _given(sparse, options):
+    """Options by the names of the table, as text."""
+    given = {}
+    for name, value in options.items():
+        row = _options().get(name)
+        if row is None:
+            near = difflib.get_close_matches(name, _options(), 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(_options())}"
+            raise InputError(f"unknown option '{name}'; {hint}")
+        if value is not None:
+            given[row["name"]] = _text(name, value)
+    if sparse is not None:
+        if "variants" in given:
+            raise InputError("sparse and variants both say which weights to simulate: give one")
+        if isinstance(sparse, str):
+            given["pattern"] = sparse
+        else:
+            given["variants"] = "sparse" if sparse else "dense"
+    return given
+
+
+def _extent(name, value):
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        value = value.__index__()
+        if 1 <= value <= _core.MOST_EXTENT:
+            return value
+    raise InputError(f"{name} must be an integer from 1 to {_core.MOST_EXTENT}, not {value!r}")
+
+
+def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=False, what_ifs=True, progress=None,
+         **options):
+    """Simulates D[m, n] = A[m, k] B[k, n]; A is the weight.
+
+    m, n, k, batch: elements, and independent GEMMs in one launch.
+    dtype: "f16" (the default), "bf16", "tf32", "e4m3", "s8", ...
+    sparse: None simulates dense weights and the same at the hardware's pattern; False or True one of them; a pattern
+        ("2:8", "64:2:8") replaces the hardware's.
+    arch: a name of architectures(), an alias, a file, or an Architecture.
+    explain: True adds what twice of each resource would gain, and where the joules go.
+    what_ifs: False leaves `bound_by` away and makes a closed form several times quicker.
+    progress: called as progress(done, total, next) before each operation and at the end.
+    options: those of options(), for example fidelity="analytic" (a closed form, about 0.1 ms, in this process) or
+        "timing" (the default; SystemC in a process of its own), clock="boost", l2="warm", check="none".
+    Returns a GemmResult: times in us, energies in uJ, powers in W, clocks in MHz, traffic in bytes.
+    Raises InputError.
+    """
+    workload = _core.one_gemm(_extent("m", m), _extent("n", n), _extent("k", k), _extent("batch", batch))
+    if dtype is not None:
+        options["dtype"] = dtype
+    architecture = chosen(arch)._core
+    simulated = _core.simulate(workload, architecture, _given(sparse, options), explain, what_ifs, progress)
+    return GemmResult(simulated, architecture)
+
+
+def _workload(workload):
+    if isinstance(workload, (str, os.PathLike)):
+        return _core.read_workload(os.fspath(workload))
+    if isinstance(workload, dict):
+        try:
+            return _core.parse_workload(json.dumps(workload))
+        except TypeError as error:
+            raise InputError(f"workload: {error}") from None
+    raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
+
+
+def run(workload, *, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
+    """Simulates every operation of a workload.
+
+    workload: the path of a .json or .csv file (traces/README.md), or the JSON object as a dict.
+    Everything else is that of gemm(). Returns a Result. Raises InputError.
+    """
+    architecture = chosen(arch)._core
+    simulated = _core.simulate(_workload(workload), architecture, _given(sparse, options), explain, what_ifs, progress)
+    return Result(simulated, architecture)

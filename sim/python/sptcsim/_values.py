@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bits: matrix instructions, whole GEMMs, whose arithmetic made D, and the diagnosis of a kernel."""
+import functools
+import json
+import os
+import tempfile
+
+import numpy as np
+
+from . import _arrays, _core
+from ._architecture import loaded, target_word
+from ._core import InputError
+from ._record import Record
+from ._sparsity import Metadata, layout_name
+
+
+@functools.lru_cache(maxsize=4096)
+def _instruction(name):
+    return _core.instruction(name)
+
+
+def instructions(arch):
+    """The matrix instructions of a target.
+
+    arch: "sm_80", "ampere", "A100", or a name of architectures().
+    Returns a list of records: name, m, n, k, a_type, b_type, c_type, d_type, sparse, block_scaled, max_n, sass, and
+    rules (as step_rules(); None where the arithmetic is not known). Raises InputError.
+    """
+    return [Record(row) for row in _core.instructions(target_word(arch))]
+
+
+def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
+    """The arithmetic of an instruction: one step adds `products_per_step` products and the accumulator.
+
+    instruction: a PTX name, whole ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") or its shape and types.
+    grouping: what a sparse step counts, stored elements ("H1") or logical k ("H2").
+    profile: "hardware", or "mma-sim" for the words of MMA-Sim.
+    Returns a record: products_per_step, fraction_bits, rounding, exponent_floor, output, cleared_output_bits,
+    lowered_fp8, zero_rule, evidence, source. Raises InputError.
+    """
+    return Record(_core.step_rules(target_word(arch), instruction, grouping, profile))
+
+
+def _operands(first, named):
+    """Arrays as bits with three axes, and whether they had two. `named`: what, array, type."""
+    axes = first.ndim
+    if axes not in (2, 3):
+        raise InputError(f"A must have 2 axes, or 3 with the case first, not the shape {list(first.shape)}")
+    arrays = []
+    for what, array, name in named:
+        if array is None:
+            arrays.append(None)
+            continue
+        array = _arrays.packed(_arrays.bits(_arrays.as_numpy(array, what), what, name, axes))
+        arrays.append(array if axes == 3 else array[None])
+    return arrays, axes == 2
+
+
+def _metadata_bits(metadata, layout, selector, single):
+    if metadata is None:
+        return None, "canonical", 0
+    if isinstance(metadata, Metadata):
+        metadata, layout, selector = metadata.words, metadata.layout, metadata.selector
+    layout = layout_name(layout)
+    words = _arrays.as_numpy(metadata, "metadata")
+    if words.dtype.kind not in "iu":
+        raise InputError(f"metadata: elements must be integers, not {words.dtype}")
+    words = _arrays.packed(words.view(f"u{words.itemsize}"))
+    return (words[None] if single else words), layout, selector
+
+
+def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canonical", selector=0, grouping="H1",
+        profile="hardware", a_scales=None, b_scales=None):
+    """D = A B + C of one matrix instruction, bit for bit as the tensor core of `arch` computes it.
+
+    instruction: a PTX name, as step_rules() takes it.
+    a, b, c: [M, K], [K, N], [M, N], or a batch with the case as first axis. Sparse: A holds the kept elements,
+        [M, K/2]. Elements have the type of the instruction (tf32: float32; 4-bit types: one element per byte; b1:
+        eight per byte, [M, K/8]) or are its bits as unsigned integers. M may be less than the instruction's; K may be
+        any multiple of its depth. c=None: zeros.
+    metadata: places of the elements of a sparse A: Metadata, or integers in `layout` ("canonical", "reordered",
+        "lanes", "indices": the logical k of every element of A). selector: of lanes.
+    a_scales, b_scales: ue8m0 bytes [M, K/32], [K/32, N] of block-scaled instructions.
+    Returns D in the accumulator's type. Raises InputError.
+    """
+    kind = _instruction(instruction)
+    first = _arrays.as_numpy(a, "A")
+    (a, b, c, a_scales, b_scales), single = _operands(
+        first, (("A", first, kind["a_type"]), ("B", b, kind["b_type"]), ("C", c, kind["c_type"]),
+                ("the scales of A", a_scales, "u8"), ("the scales of B", b_scales, "u8")))
+    metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
+    d, out = _arrays.result((a.shape[0], a.shape[1], b.shape[2]), kind["d_type"])
+    _core.mma(target_word(arch), instruction, grouping, profile, a, b, c, metadata, layout, selector, a_scales,
+              b_scales, out)
+    return d[0] if single else d
+
+
+def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profile="hardware"):
+    """Whose arithmetic made D: tries every instruction of every architecture whose operands may have these sizes.
+
+    a, b, c, d: as mma() takes and returns them; c=None: zeros. Types are not looked at, element sizes are.
+    Returns a record: elements, candidates, matches (each with arch, instruction, sass, grouping, evidence, matching),
+    nearest (where none matches). Raises InputError where no instruction fits the arrays.
+    """
+    named = []
+    for what, array in (("A", a), ("B", b), ("C", c), ("D", d)):
+        if array is None:
+            named.append((what, None, None))
+            continue
+        array = _arrays.as_numpy(array, what)
+        size = {1: "u8", 2: "f16", 4: "f32", 8: "f64"}.get(array.itemsize)
+        if size is None:
+            raise InputError(f"{what}: elements of {array.itemsize} bytes are no operands")
+        named.append((what, array.view(f"u{array.itemsize}"), size))
+    (a, b, c, d), single = _operands(named[0][1], named)
+    metadata, layout, selector = _metadata_bits(metadata, layout, selector, single)
+    return Record(json.loads(_core.identify(a, b, c, d, metadata, layout, selector, profile)))
+
+
+_ACCUMULATOR = {"f64": "f64", "s8": "s32", "u8": "s32", "s4": "s32", "u4": "s32", "b1": "s32"}
+
+
+def _is_sparse(sparse, name):
+    """Whether `sparse` (False, None, True, "2:4") asks for the pattern of the hardware."""
+    if sparse in (False, None, "dense"):
+        return False
+    pattern = _core.pattern(name)["name"]
+    if sparse is not True and sparse != pattern:
+        raise InputError(f"sparse must be False, True or \"{pattern}\" for {name}, not {sparse!r}")
+    return True
+
+
+def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None, split_k=1, threads=None):
+    """D = A B + C as the GEMM kernels of `arch` compute it: steps in increasing k, the accumulator rounded each time.
+
+    a, b, c: [m, k], [k, n], [m, n] with extents of at least 1; any strides. c has the accumulator's type; None: zeros.
+    arch: a name of architectures(), an alias ("A100"), a file, or an Architecture.
+    sparse: True (or "2:4") runs the sparse instructions. A is then a matrix that obeys the pattern, as prune() makes
+        it; one that does not is refused with row and group.
+    dtype: operand type ("f16", "tf32", ...) where the array does not say it: float32 is tf32, whose low bits are cut.
+    d_dtype: type of D, rounded to nearest even; None: the accumulator's, f32 (integers: s32, f64: f64).
+    split_k: slices of K with an accumulator each. threads: of the host; None: all processors.
+    Returns D [m, n]. Raises InputError.
+    """
+    a = _arrays.as_numpy(a, "A")
+    b = _arrays.as_numpy(b, "B")
+    name = dtype or _arrays.operand_type(a, "A")
+    a = _arrays.bits(a, "A", name, 2)
+    b = _arrays.bits(b, "B", name, 2)
+    if a.shape[1] != b.shape[0]:
+        raise InputError(f"A is {list(a.shape)} and B is {list(b.shape)}: the columns of A must be the rows of B")
+    accumulator = _ACCUMULATOR.get(name, "f32")
+    if c is not None:
+        c = _arrays.bits(_arrays.as_numpy(c, "C"), "C", accumulator, 2)
+        if c.shape != (a.shape[0], b.shape[1]):
+            raise InputError(f"C must be {[a.shape[0], b.shape[1]]}, not {list(c.shape)}")
+    if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= 4096):
+        raise InputError(f"threads must be an integer from 1 to 4096, not {threads!r}")
+    d_type = d_dtype or accumulator
+    if d_type != accumulator and (accumulator != "f32" or d_type not in ("f16", "bf16")):
+        raise InputError(f"d_dtype must be {'f32, f16 or bf16' if accumulator == 'f32' else accumulator} for {name}, "
+                         f"not {d_dtype!r}")
+    d, out = _arrays.result((a.shape[0], b.shape[1]), d_type)
+    _core.matmul(loaded(arch), name, _is_sparse(sparse, name), a, b, c, d_type, split_k, threads or 0, out)
+    return d
+
+
+def crosscheck(kernel, threads=None):
+    """Why a kernel's D differs: computes it as declared, compares every word, and looks for what explains the rest.
+
+    kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
+    arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune":
+
+        {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": {"array": b, "order": "column"}, "d": d}
+
+    Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
+    """
+    document = {"schema": "sptcsim-kernel/0.1", **kernel}
+    with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
+        for key in ("a", "b", "c", "d", "metadata"):
+            entry = document.get(key)
+            if entry is None:
+                document.pop(key, None)
+                continue
+            entry = dict(entry) if isinstance(entry, dict) else {"array": entry}
+            if "array" in entry:
+                array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
+                if array.dtype.kind == "V":  # a type of ml_dtypes
+                    array = array.view(f"u{array.itemsize}")
+                entry["file"] = key + ".npy"
+                np.save(os.path.join(directory, entry["file"]), np.ascontiguousarray(array))
+            document[key] = entry
+        try:
+            text = json.dumps(document)
+        except TypeError as error:
+            raise InputError(f"kernel: {error}") from None
+        return Record(json.loads(_core.crosscheck(text, directory, threads or 0)))

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/engine/f64_gemm.h"
+#include "models/engine/gemm.h"
+#include "sim/config/architecture.h"
+#include "sim/crosscheck/kernel_crosscheck.h"
+#include "sim/python/arrays.h"
+#include "sim/python/bindings.h"
+#include "sim/python/instruction_choice.h"
+#include "sim/run/check.h"
+#include "sim/verify/identify.h"
+#include "sim/verify/metadata_input.h"
+#include "sim/verify/mma_batch.h"
+
+#include <algorithm>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace sptc::python {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+/// 0: all processors of the host.
+int thread_count(int threads) {
+  return threads == 0 ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
+                      : threads;
+}
+
+// mma ---------------------------------------------------------------------------------------------
+
+/// The arrays of one call: A, B, C, metadata, scales of A and of B.
+struct Arrays {
+  sim::MmaOperands operands;
+  std::optional<sim::MetadataInput> metadata;
+};
+
+Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
+                 const std::optional<Bits>& metadata, const std::string& layout, int selector) {
+  Arrays arrays;
+  arrays.operands.a = bit_array_of(a);
+  arrays.operands.b = bit_array_of(b);
+  if (c) {
+    arrays.operands.c = bit_array_of(*c);
+  }
+  if (metadata) {
+    arrays.metadata =
+        sim::MetadataInput{bit_array_of(*metadata), sim::parse_metadata_layout(layout), selector};
+  }
+  return arrays;
+}
+
+void mma(const std::string& arch, const std::string& instruction, const std::string& grouping,
+         const std::string& profile, const Bits& a, const Bits& b, const std::optional<Bits>& c,
+         const std::optional<Bits>& metadata, const std::string& layout, int selector,
+         const std::optional<Bits>& a_scales, const std::optional<Bits>& b_scales,
+         const Output& out) {
+  const ChosenInstruction& chosen = chosen_instruction({arch, instruction, grouping, profile});
+  Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
+  sim::MmaOperands& operands = arrays.operands;
+  if (a_scales) {
+    operands.a_scales = bit_array_of(*a_scales);
+  }
+  if (b_scales) {
+    operands.b_scales = bit_array_of(*b_scales);
+  }
+  const nb::gil_scoped_release unlocked;
+  if (!c) {
+    operands.c = sim::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                     sim::element_bytes(chosen.instruction.c_type()));
+  }
+  if (arrays.metadata) {
+    operands.indices =
+        sim::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "metadata");
+  }
+  sim::require_operands(operands, chosen.instruction, "mma");
+  write_words(sim::execute(operands, chosen.instruction, chosen.rules).bits, out);
+}
+
+std::string identify(const Bits& a, const Bits& b, const std::optional<Bits>& c, const Bits& d,
+                     const std::optional<Bits>& metadata, const std::string& layout, int selector,
+                     const std::string& profile) {
+  const Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
+  const sim::BitArray expected = bit_array_of(d);
+  const nb::gil_scoped_release unlocked;
+  return sim::identify_json(
+      sim::identify(arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
+}
+
+// matmul ------------------------------------------------------------------------------------------
+
+void convert(Matrix<Word>& words, DataType from, DataType to) {
+  if (from == to) {
+    return;
+  }
+  for (std::size_t row = 0; row < words.rows(); ++row) {
+    for (Word& word : words.row(row)) {
+      word = numerics::from_double(numerics::to_double(word, from), to);
+    }
+  }
+}
+
+void matmul(const sim::Architecture& architecture, const std::string& type_name, bool sparse,
+            const Bits& a, const Bits& b, const std::optional<Bits>& c, const std::string& d_type,
+            int split_k, int threads, const Output& out) {
+  const DataType type = data_type(type_name);
+  const DataType result_type = data_type(d_type);
+  const engine::EngineOptions options{thread_count(threads), split_k};
+  const nb::gil_scoped_release unlocked;
+  if (type == DataType::kF64) {
+    if (sparse || split_k != 1) {
+      throw InputError("matmul: f64 has neither sparse instructions nor split_k here");
+    }
+    const std::optional<Matrix<std::uint64_t>> addend =
+        c ? std::optional(wide_words_of(*c, "C")) : std::nullopt;
+    const Matrix<std::uint64_t> d =
+        engine::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
+                         addend ? &*addend : nullptr, options.threads);
+    return write_words(std::span(d.data(), d.size()), out);
+  }
+  const sim::Arithmetic arithmetic(architecture.gpu, type, sparse);
+  const Matrix<Word> dense_a = words_of(a, "A");
+  const Matrix<Word> b_columns = transposed_words_of(b, "B");
+  const std::optional<Matrix<Word>> addend = c ? std::optional(words_of(*c, "C")) : std::nullopt;
+  engine::GemmOperands operands;
+  std::optional<sparsity::CompressedMatrix> compressed;
+  if (sparse) {
+    compressed = sparsity::compress(dense_a, type);
+    operands.compressed_a = &*compressed;
+  } else {
+    operands.a = &dense_a;
+  }
+  operands.b_columns = &b_columns;
+  operands.c = addend ? &*addend : nullptr;
+  Matrix<Word> d = engine::gemm(arithmetic.instruction, arithmetic.rules, operands, options);
+  convert(d, arithmetic.instruction.accumulator, result_type);
+  write_words(std::span<const Word>(d.data(), d.size()), out);
+}
+
+// crosscheck --------------------------------------------------------------------------------------
+
+std::string crosscheck(const std::string& kernel, const std::string& directory, int threads) {
+  const nb::gil_scoped_release unlocked;
+  const sim::KernelCase read = sim::parse_kernel_file(kernel, "kernel", directory);
+  return sim::kernel_json(
+      read, sim::crosscheck_kernel(read.data, read.declared, read.target, thread_count(threads)));
+}
+
+}  // namespace
+
+void bind_values(nb::module_& module) {
+  module.def("mma", mma, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(),
+             nb::arg().none(), nb::arg());
+  module.def("identify", identify, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+             nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  module.def("matmul", matmul, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+  module.def("crosscheck", crosscheck);
+}
+
+}  // namespace sptc::python

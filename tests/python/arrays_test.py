@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What arrays the package takes, and what it makes of them."""
+import unittest
+
+import numpy as np
+import sptcsim
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+
+class DlPackOnly:
+    """An array of which nothing but DLPack is known."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        random = np.random.default_rng(3)
+        self.a = random.standard_normal((16, 16)).astype(np.float16)
+        self.b = random.standard_normal((16, 8)).astype(np.float16)
+        self.d = sptcsim.matmul(self.a, self.b)
+
+    def test_dlpack_arrays_are_taken(self):
+        np.testing.assert_array_equal(sptcsim.matmul(DlPackOnly(self.a), DlPackOnly(self.b)), self.d)
+
+    def test_bits_are_taken_where_their_type_is_named(self):
+        np.testing.assert_array_equal(sptcsim.matmul(self.a.view(np.uint16), self.b.view(np.uint16), dtype="f16"), self.d)
+
+    def test_read_only_arrays_are_taken(self):
+        self.a.flags.writeable = False
+        np.testing.assert_array_equal(sptcsim.matmul(self.a, self.b), self.d)
+
+    def test_lists_are_refused_by_name(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "^B must be an array of NumPy, DLPack or torch, not list$"):
+            sptcsim.matmul(self.a, self.b.tolist())
+
+    def test_another_byte_order_is_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "^A: elements of >f2 are in the byte order of another machine$"):
+            sptcsim.matmul(self.a.astype(">f2"), self.b)
+
+    def test_types_that_are_no_operands_are_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "^A: elements of complex64 are no operands of a tensor core"):
+            sptcsim.matmul(self.a.astype(np.complex64), self.b)
+
+    def test_operands_of_two_types_are_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "^B: elements must be float16 or uint16 for f16, not float32$"):
+            sptcsim.matmul(self.a, self.b.astype(np.float32))
+
+    @unittest.skipIf(ml_dtypes is None, "ml_dtypes is not installed")
+    def test_types_of_ml_dtypes_are_taken_and_given(self):
+        for dtype, name in ((ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "e4m3"),
+                            (ml_dtypes.float8_e5m2, "e5m2")):
+            a, b = self.a.astype(dtype), self.b.astype(dtype)
+            size = np.dtype(f"u{a.itemsize}")
+            np.testing.assert_array_equal(sptcsim.matmul(a, b, arch="L40S"),
+                                          sptcsim.matmul(a.view(size), b.view(size), arch="L40S", dtype=name))
+            self.assertEqual(sptcsim.prune(a).dtype, a.dtype)
+        self.assertEqual(sptcsim.matmul(self.a, self.b, d_dtype="bf16").dtype, ml_dtypes.bfloat16)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes pytorch_metadata.json: what PyTorch stores for 2:4 matrices, by its own code.
+
+    pytorch_metadata.py LABEL=FILE ...   # FILE: torch/sparse/_semi_structured_conversions.py of a wheel
+
+The file is executed as it is. Where torch is not installed, a stand-in over NumPy takes its place: the file uses
+indexing and integer arithmetic alone. The matrices are a formula (dense_matrix), so the tests make them anew.
+"""
+import importlib.util
+import json
+import pathlib
+import sys
+import types
+
+import numpy as np
+
+
+class Tensor(np.ndarray):
+    """The methods of torch.Tensor that the file calls."""
+
+    device = None
+
+    def dim(self):
+        return self.ndim
+
+    def view(self, *shape):
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        return np.ascontiguousarray(self).reshape(shape).view(type=Tensor) if not isinstance(shape[0], type) else \
+            np.ndarray.view(self, *shape)
+
+    def unbind(self, axis):
+        return [tensor(part) for part in np.moveaxis(np.asarray(self), axis, 0)]
+
+    def to(self, dtype):
+        return tensor(np.asarray(self).astype(dtype))
+
+    def repeat(self, *times):
+        return tensor(np.tile(np.asarray(self), times))
+
+    def unsqueeze(self, axis):
+        return tensor(np.expand_dims(np.asarray(self), axis))
+
+    def gather(self, axis, index):
+        return tensor(np.take_along_axis(np.asarray(self), np.asarray(index), axis))
+
+    def new_empty(self, shape):
+        return tensor(np.empty(shape, self.dtype))
+
+    def scatter_(self, axis, index, source):
+        np.put_along_axis(np.asarray(self), np.asarray(index), np.asarray(source), axis)
+
+
+def tensor(values, dtype=None, device=None):
+    array = np.array(values, dtype=dtype)
+    return np.ndarray.view(array, type=Tensor)
+
+
+def stand_in():
+    torch = types.ModuleType("torch")
+    for name, kind in (("int8", np.int8), ("int16", np.int16), ("int32", np.int32), ("int64", np.int64),
+                       ("half", np.float16), ("float", np.float32)):
+        setattr(torch, name, np.dtype(kind))
+    torch.bfloat16 = None  # no matrix of ours has it: its metadata is that of half
+    torch.tensor = tensor
+    torch.arange = lambda *bounds, device=None: tensor(np.arange(*bounds, dtype=np.int64))
+    torch.zeros = lambda shape, dtype, device=None: tensor(np.zeros(shape, dtype))
+    torch.ones = lambda shape, dtype, device=None: tensor(np.ones(shape, dtype))
+    torch.stack = lambda parts, dim: tensor(np.concatenate([np.asarray(part) for part in parts], -1))
+    torch.gather = lambda source, axis, index: source.gather(axis, index)
+    return torch
+
+
+def dense_matrix(dtype, m, k):
+    """Two non-zeros in every four (float32: one in every two), at places that a formula scatters."""
+    group = 2 if np.dtype(dtype) == np.float32 else 4
+    dense = np.zeros((m, k), dtype)
+    for row in range(m):
+        for g in range(k // group):
+            seed = row * 7 + g * 5 + row * g
+            first, second = ([seed % 2] * 2 if group == 2 else
+                             [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)][seed % 6])
+            dense[row, g * group + first] = 1 + seed % 50
+            dense[row, g * group + second] = 1 + seed % 50
+    return dense
+
+
+SHAPES = [("float16", 32, 64), ("float16", 96, 128), ("int8", 32, 128), ("int8", 64, 256), ("float32", 64, 64)]
+
+
+def main(sources):
+    try:
+        import torch
+    except ImportError:
+        torch = sys.modules["torch"] = stand_in()
+    rows = []
+    for label, path in (source.split("=", 1) for source in sources):
+        spec = importlib.util.spec_from_file_location("conversions", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        convert = getattr(module, "sparse_semi_structured_from_dense_cutlass",
+                          getattr(module, "_sparse_semi_structured_from_dense", None))
+        for dtype, m, k in SHAPES:
+            try:
+                values, metadata = convert(torch.tensor(dense_matrix(dtype, m, k)))
+            except RuntimeError as error:
+                print(f"{label}: {dtype} {m} x {k}: {error}", file=sys.stderr)
+                continue
+            bits = np.asarray(metadata)
+            rows.append({"torch": label, "dtype": dtype, "m": m, "k": k,
+                         "metadata": bits.view(f"u{bits.itemsize}").ravel().tolist()})
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    path = pathlib.Path(__file__).with_suffix(".json")
+    path.write_text(f'{{"source": "torch/sparse/_semi_structured_conversions.py of the wheels on PyPI (BSD-3-Clause)",\n'
+                    f'"matrices": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

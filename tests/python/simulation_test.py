@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gemm() and run() return what the program prints, as often as one likes in one process."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import sptcsim
+
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+ANALYTIC = {"fidelity": "analytic", "check": "none"}
+
+
+def program(*arguments):
+    done = subprocess.run([os.environ["SPTCSIM"], *map(str, arguments), "--format", "json", "--quiet"],
+                          check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+class Gemm(unittest.TestCase):
+    def test_it_is_what_the_program_prints_in_closed_form_and_with_systemc(self):
+        for fidelity in ("analytic", "timing"):
+            ours = sptcsim.gemm(512, 384, 256, arch="A100", fidelity=fidelity, dtype="bf16")
+            self.assertEqual(ours.to_dict(), program("gemm", 512, 384, 256, "--arch", "a100-sxm4-80gb", "--fidelity",
+                                                     fidelity, "--dtype", "bf16"))
+
+    def test_values_through_the_data_path_are_checked(self):
+        result = sptcsim.gemm(16, 8, 32, fidelity="datapath", check="exact")
+        self.assertEqual((result.dense.check.elements, result.dense.check.mismatches), (128, 0))
+
+    def test_sparse_says_which_weights(self):
+        self.assertIsNone(sptcsim.gemm(256, 256, 256, sparse=False, **ANALYTIC).sparse)
+        self.assertIsNone(sptcsim.gemm(256, 256, 256, sparse=True, **ANALYTIC).dense)
+        both = sptcsim.gemm(256, 256, 256, **ANALYTIC)
+        self.assertAlmostEqual(both.speedup, both.dense.time_us / both.sparse.time_us)
+
+    def test_a_design_has_its_own_times(self):
+        base = sptcsim.load("A100")
+        times = [sptcsim.gemm(4096, 4096, 4096, arch=arch, sparse=False, clock="boost", **ANALYTIC).dense.time_us
+                 for arch in (base, base.with_({"/sms": 216}))]
+        self.assertLess(times[1], times[0])
+
+    def test_progress_is_reported_from_both_processes(self):
+        for fidelity in ("analytic", "timing"):
+            calls = []
+            sptcsim.gemm(256, 256, 256, fidelity=fidelity, check="none", progress=lambda *call: calls.append(call))
+            self.assertEqual(calls, [(0, 1, "gemm"), (1, 1, "")])
+
+    def test_what_a_callback_raises_ends_the_run(self):
+        def fail(done, total, name):
+            raise KeyError(name)
+        for fidelity in ("analytic", "timing"):
+            with self.assertRaisesRegex(KeyError, "gemm"):
+                sptcsim.gemm(256, 256, 256, fidelity=fidelity, check="none", progress=fail)
+
+    def test_bad_arguments_are_refused_in_one_sentence(self):
+        for call, sentence in (
+                (lambda: sptcsim.gemm(0, 1, 1), "m must be an integer from 1 to 2147483647, not 0"),
+                (lambda: sptcsim.gemm(1, 1, 1.5), "k must be an integer from 1 to 2147483647, not 1.5"),
+                (lambda: sptcsim.gemm(1, 1, 1, fidelty="x"), "unknown option 'fidelty'; did you mean 'fidelity'"),
+                (lambda: sptcsim.gemm(1, 1, 1, fidelity="analytc"), "analytc.*nearest valid: 'analytic'"),
+                (lambda: sptcsim.gemm(1, 1, 1, clock=float("nan")), "clock must not be NaN"),
+                (lambda: sptcsim.gemm(1, 1, 1, power_limit=[1.5]), "power_limit must be a number, a word"),
+                (lambda: sptcsim.gemm(1, 1, 1, sparse=True, variants="dense"), "sparse and variants both say")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                call()
+
+
+class Process(unittest.TestCase):
+    def test_two_hundred_designs_are_simulated_with_systemc_from_one_process(self):
+        base = sptcsim.load("A100")
+        cycles = set()
+        for i in range(200):
+            design = base.with_({"/sms": 8 + i})
+            result = sptcsim.gemm(512, 2048, 64, arch=design, sparse=False, check="none", clock="boost", what_ifs=False)
+            cycles.add((result.arch, result.dense.cycles))
+        self.assertEqual(len({arch for arch, _ in cycles}), 200)
+        self.assertGreater(len({count for _, count in cycles}), 5)
+
+    def test_threads_get_what_one_alone_gets(self):
+        expected = {f: sptcsim.gemm(512, 512, 512, fidelity=f, check="none").to_dict() for f in ("analytic", "timing")}
+        results = []
+
+        def call(fidelity):
+            results.append((fidelity, sptcsim.gemm(512, 512, 512, fidelity=fidelity, check="none").to_dict()))
+        callers = [threading.Thread(target=call, args=(f,)) for f in ("analytic", "timing") * 4]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        self.assertEqual(len(results), 8)
+        for fidelity, result in results:
+            self.assertEqual(result, expected[fidelity])
+
+    def test_ctrl_c_ends_the_run_and_not_the_interpreter(self):
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        started = time.monotonic()
+        timer.start()
+        self.addCleanup(timer.cancel)
+        with self.assertRaises(KeyboardInterrupt):
+            sptcsim.run(TRACES / "llama3_70b_prefill_b1_s2048.json", sms="all", no_extrapolate=True, check="none")
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
+
+    def test_an_analytic_gemm_of_one_variant_takes_less_than_two_milliseconds(self):
+        sptcsim.gemm(1024, 1024, 1024, **ANALYTIC)
+        started = time.process_time()
+        for n in range(1, 201):
+            sptcsim.gemm(1024, n * 8, 1024, sparse=False, clock="boost", what_ifs=False, **ANALYTIC)
+        self.assertLess(time.process_time() - started, 0.4)
+
+
+class Run(unittest.TestCase):
+    WORKLOAD = {"schema": "gemm-workload/0.1", "name": "two", "ops": [
+        {"name": "up", "m": 1024, "n": 128, "k": 256, "count": 2}, {"name": "down", "m": 256, "n": 128, "k": 1024}]}
+
+    def test_a_file_gives_what_the_program_prints(self):
+        path = TRACES / "digits" / "mlp.json"
+        ours = sptcsim.run(path, fidelity="datapath", check="eigen")
+        theirs = program("run", path, "--fidelity", "datapath", "--check", "eigen")
+        self.assertEqual(ours.to_dict(), theirs)
+        self.assertEqual(ours.accuracy.samples, 899)
+
+    def test_a_dict_is_a_workload(self):
+        result = sptcsim.run(self.WORKLOAD, **ANALYTIC)
+        self.assertEqual([op.name for op in result.operations], ["up", "down"])
+        self.assertEqual([(row["name"], row["variant"]) for row in result.rows()],
+                         [("up", "dense"), ("up", "sparse"), ("down", "dense"), ("down", "sparse")])
+
+    def test_its_faults_are_named_by_their_place(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "^workload: .*'op'.*nearest valid: 'ops'"):
+            sptcsim.run({"schema": "gemm-workload/0.1", "op": []})
+
+    def test_a_notebook_gets_a_table(self):
+        page = sptcsim.run(self.WORKLOAD, **ANALYTIC)._repr_html_()
+        self.assertEqual(page.count("<tr>"), 3)
+        self.assertIn("<td>down</td><td>256</td>", page)
+
+    def test_pandas_gets_a_row_for_each_operation_and_variant(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = sptcsim.run(self.WORKLOAD, **ANALYTIC).to_pandas()
+        self.assertIsInstance(frame, pandas.DataFrame)
+        self.assertEqual((len(frame), list(frame["variant"])), (4, ["dense", "sparse"] * 2))
+        self.assertIn("kernel.stages", frame.columns)
+
+
+if __name__ == "__main__":
+    unittest.main()

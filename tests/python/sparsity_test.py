@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pruning, compression and the layouts of metadata."""
+import json
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+import sptcsim
+
+DATA = pathlib.Path(__file__).parent / "data"
+sys.path.insert(0, str(DATA))
+from pytorch_metadata import dense_matrix
+
+
+def weights(m, k, dtype=np.float16):
+    return np.random.default_rng(4).standard_normal((m, k)).astype(dtype)
+
+
+class Prune(unittest.TestCase):
+    def test_the_two_largest_of_four_stay(self):
+        a = np.array([[1, -3, 2, 0.5, 4, 4, 4, 4]], np.float16)
+        np.testing.assert_array_equal(sptcsim.prune(a), [[0, -3, 2, 0, 4, 4, 0, 0]])
+
+    def test_one_of_two_stays_in_tf32(self):
+        np.testing.assert_array_equal(sptcsim.prune(np.array([[1, -3, 2, 0.5]], np.float32)), [[0, -3, 2, 0]])
+
+    def test_k_that_is_no_multiple_of_the_group_is_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "multiple of"):
+            sptcsim.prune(weights(1, 6))
+
+
+class Compress(unittest.TestCase):
+    def test_decompress_undoes_it(self):
+        for dtype in (np.float16, np.float32, np.int8):
+            a = sptcsim.prune((weights(32, 64) * 50).astype(dtype))
+            compressed = sptcsim.compress(a)
+            self.assertEqual(compressed.values.shape, (32, 32))
+            np.testing.assert_array_equal(sptcsim.decompress(compressed), a)
+            np.testing.assert_array_equal(sptcsim.decompress(compressed.values, compressed.metadata()), a)
+
+    def test_nibbles_hold_the_places_of_the_kept_elements(self):
+        compressed = sptcsim.compress(np.array([[0, 5, 0, 6, 7, 8, 0, 0]], np.float16))
+        np.testing.assert_array_equal(compressed.metadata("nibbles").words, [[0b1101, 0b0100]])
+        np.testing.assert_array_equal(compressed.values, [[5, 6, 7, 8]])
+        self.assertEqual((compressed.pattern, compressed.logical_k), ("2:4", 8))
+
+    def test_a_group_with_three_non_zeros_is_refused_by_its_place(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "row 1, group 0"):
+            sptcsim.compress(np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.float16))
+
+    def test_invalid_metadata_is_refused(self):
+        with self.assertRaises(sptcsim.InputError):
+            sptcsim.decompress(np.ones((1, 2), np.float16), np.array([[0b0101]], np.uint8))
+
+
+class Layouts(unittest.TestCase):
+    def test_conversions_are_undone(self):
+        for dtype, k in ((np.float16, 32), (np.float32, 16), (np.int8, 64)):
+            compressed = sptcsim.compress(sptcsim.prune((weights(64, 256) * 50).astype(dtype)))
+            nibbles = compressed.metadata("nibbles").words
+            for layout in ("canonical", "cutlass", "pytorch"):
+                np.testing.assert_array_equal(compressed.metadata(layout).convert("nibbles").words, nibbles)
+            lanes = compressed.metadata("ptx", instruction_k=k)
+            self.assertEqual(lanes.words.shape, (4, 256 // k, 32))
+            np.testing.assert_array_equal(lanes.convert("nibbles").words, nibbles)
+
+    def test_reordered_words_stand_where_cutlass_puts_them(self):
+        words = np.arange(32 * 2, dtype=np.uint16).reshape(32, 2)
+        reordered = sptcsim.Metadata(words, "canonical", "f16").convert("cutlass").words.ravel()
+        # Record q of 16 bytes: rows q, q+8 of both halves, then q+16, q+24.
+        self.assertEqual(list(reordered[:8]), [0, 16, 1, 17, 32, 48, 33, 49])
+
+    def test_words_of_pytorch_come_out(self):
+        document = json.loads((DATA / "pytorch_metadata.json").read_text())
+        self.assertEqual({row["torch"] for row in document["matrices"]}, {"2.1.0", "2.15.0"})
+        for row in document["matrices"]:
+            compressed = sptcsim.compress(dense_matrix(row["dtype"], row["m"], row["k"]))
+            self.assertEqual(compressed.metadata("pytorch").words.ravel().tolist(), row["metadata"], row["torch"])
+
+    def test_lanes_need_the_depth_of_the_instruction(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "needs instruction_k"):
+            sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("ptx")
+
+    def test_extents_that_do_not_fill_a_layout_are_refused(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "rows of reordered metadata for f16 = 16 must be a multiple of 32"):
+            sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("cutlass")
+
+    def test_an_unknown_layout_is_refused_with_the_nearest(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "unknown metadata layout 'canonicl'.*canonical"):
+            sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("canonicl")
+
+
+if __name__ == "__main__":
+    unittest.main()

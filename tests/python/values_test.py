@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mma, matmul, identify, step_rules and crosscheck return what the C++ functions return, bit for bit."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+import sptcsim
+
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "numerics"
+DENSE = "m16n8k16.f32.f16.f16.f32"
+
+
+def operands(m, k, n, dtype=np.float16, seed=1):
+    random = np.random.default_rng(seed)
+    return random.standard_normal((m, k)).astype(dtype), random.standard_normal((k, n)).astype(dtype)
+
+
+def raw(array):
+    return array.view(f"u{array.itemsize}")
+
+
+class Mma(unittest.TestCase):
+    def golden(self, architecture, arch, suffix, profile):
+        files = sorted((GOLDEN / architecture).glob("mma.*.A.npy"))
+        self.assertTrue(files)
+        seen = 0
+        for file in files:
+            name = file.name.removesuffix(".A.npy")
+            a, b, c, d = (raw(np.load(file.with_name(f"{name}.{x}.npy"))) for x in "ABCD")
+            if a.ndim != 3 or not name.endswith(suffix):
+                continue
+            ours = sptcsim.mma(name.removeprefix("mma."), a, b, c, arch=arch, profile=profile)
+            np.testing.assert_array_equal(raw(ours), d, name)
+            seen += d.size
+        return seen
+
+    def test_words_of_mma_sim_on_ampere_come_out(self):
+        self.assertGreater(self.golden("Ampere", "sm_80", ".f16.f16.f32", "mma-sim"), 1000)
+
+    def test_words_of_the_program_come_out_for_a_sparse_instruction(self):
+        a, b = operands(16, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        ours = sptcsim.mma(name, compressed.values, b, metadata=compressed.metadata())
+        with tempfile.TemporaryDirectory() as directory:
+            def path(stem):
+                return os.path.join(directory, stem + ".npy")
+            np.save(path("a"), raw(compressed.values)[None])
+            np.save(path("b"), raw(b)[None])
+            np.save(path("e"), compressed.metadata().words[None])
+            subprocess.run([os.environ["SPTCSIM"], "mma", "--arch", "A100", "--instruction", name, "--a", path("a"), "--b",
+                            path("b"), "--metadata", path("e"), "--out", path("d")], check=True)
+            np.testing.assert_array_equal(raw(ours)[None], np.load(path("d")))
+
+    def test_metadata_means_the_same_in_every_layout(self):
+        a, b = operands(16, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        expected = sptcsim.mma(name, compressed.values, b, metadata=compressed.metadata())
+        lanes = compressed.metadata("ptx", instruction_k=32, selector=1)
+        np.testing.assert_array_equal(sptcsim.mma(name, compressed.values, b, metadata=lanes), expected)
+        np.testing.assert_array_equal(
+            sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
+
+    def test_a_matrix_is_a_batch_of_one(self):
+        a, b = operands(16, 16, 8)
+        np.testing.assert_array_equal(sptcsim.mma(DENSE, a[None], b[None])[0], sptcsim.mma(DENSE, a, b))
+
+    def test_the_step_of_ampere_adds_eight_products(self):
+        rules = sptcsim.step_rules(DENSE, arch="A100")
+        self.assertEqual((rules.products_per_step, rules.fraction_bits, rules.rounding), (8, 24, "toward-zero"))
+        self.assertEqual(sptcsim.step_rules(DENSE, arch="sm_90").products_per_step, 16)
+
+    def test_an_unknown_shape_names_the_near_ones(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "sm_80 has no .*m16n8k15.*near ones"):
+            sptcsim.step_rules("m16n8k15.f32.f16.f16.f32")
+
+
+class Identify(unittest.TestCase):
+    def test_the_instruction_that_made_d_is_among_the_matches(self):
+        a, b = operands(16, 16, 8)
+        found = sptcsim.identify(a, b, None, sptcsim.mma(DENSE, a, b, arch="H100"))
+        self.assertEqual(found.elements, 128)
+        self.assertIn("hopper", [match.arch for match in found.matches])
+        self.assertNotIn("volta", [match.arch for match in found.matches])
+
+
+class Matmul(unittest.TestCase):
+    def test_a_gemm_of_one_instruction_is_the_instruction(self):
+        for dtype, name in ((np.float16, DENSE), (np.float32, "m16n8k8.f32.tf32.tf32.f32"),
+                            (np.int8, "m16n8k32.s32.s8.s8.s32")):
+            k = int(name.split("k")[1].split(".")[0])
+            a, b = operands(16, k, 8)
+            a, b = (a * 9).astype(dtype), (b * 9).astype(dtype)
+            np.testing.assert_array_equal(raw(sptcsim.matmul(a, b)), raw(sptcsim.mma(name, a, b)), name)
+
+    def test_sparse_weights_run_the_sparse_instruction(self):
+        a, b = operands(16, 32, 8)
+        pruned = sptcsim.prune(a)
+        compressed = sptcsim.compress(pruned)
+        expected = sptcsim.mma("mma.sp.m16n8k32.f32.f16.f16.f32", compressed.values, b, metadata=compressed.metadata())
+        for sparse in (True, "2:4"):
+            np.testing.assert_array_equal(sptcsim.matmul(pruned, b, sparse=sparse), expected)
+
+    def test_strides_do_not_change_a_bit(self):
+        a, b = operands(70, 96, 45)
+        expected = sptcsim.matmul(a, b)
+        for other_a, other_b in ((np.asfortranarray(a), np.asfortranarray(b)), (np.repeat(a, 2, 1)[:, ::2], b),
+                                 (a[::-1][::-1], b[:, ::-1][:, ::-1])):
+            np.testing.assert_array_equal(sptcsim.matmul(other_a, other_b), expected)
+
+    def test_an_accumulator_starts_the_sum(self):
+        a, b = operands(16, 16, 8)
+        c = np.random.default_rng(2).standard_normal((16, 8)).astype(np.float32)
+        np.testing.assert_array_equal(sptcsim.matmul(a, b, c), sptcsim.mma(DENSE, a, b, c))
+
+    def test_d_is_rounded_to_nearest_even(self):
+        a, b = operands(32, 64, 16)
+        np.testing.assert_array_equal(sptcsim.matmul(a, b, d_dtype="f16"), sptcsim.matmul(a, b).astype(np.float16))
+
+    def test_doubles_are_a_chain_of_fused_operations(self):
+        a, b = operands(3, 1, 2, np.float64)
+        np.testing.assert_array_equal(sptcsim.matmul(a, b), a @ b)
+
+    def test_threads_do_not_change_a_bit(self):
+        a, b = operands(130, 64, 45)
+        np.testing.assert_array_equal(sptcsim.matmul(a, b, threads=3), sptcsim.matmul(a, b, threads=1))
+
+    def test_two_threads_may_call_at_once(self):
+        a, b = operands(256, 256, 256)
+        expected, results = sptcsim.matmul(a, b), []
+        callers = [threading.Thread(target=lambda: results.append(sptcsim.matmul(a, b))) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        self.assertEqual(len(results), 4)
+        for result in results:
+            np.testing.assert_array_equal(result, expected)
+
+    def test_a_matrix_that_breaks_the_pattern_is_refused_by_its_place(self):
+        with self.assertRaisesRegex(sptcsim.InputError, "row 0, group 0"):
+            sptcsim.matmul(np.ones((16, 32), np.float16), np.ones((32, 8), np.float16), sparse=True)
+
+    def test_bad_arguments_are_refused_in_one_sentence(self):
+        a, b = operands(16, 16, 8)
+        for call, sentence in (
+                (lambda: sptcsim.matmul(a, b[:3]), r"A is \[16, 16\] and B is \[3, 8\]"),
+                (lambda: sptcsim.matmul(a[0], b), r"A must have 2 axes, not the shape \[16\]"),
+                (lambda: sptcsim.matmul(a[:0], b), r"A: the shape \[0, 16\] has no element"),
+                (lambda: sptcsim.matmul(a, b, sparse="1:2"), "sparse must be False, True or \"2:4\" for f16"),
+                (lambda: sptcsim.matmul(a, b, d_dtype="s32"), "d_dtype must be f32, f16 or bf16 for f16"),
+                (lambda: sptcsim.matmul(a, b, dtype="f17"), "unknown type 'f17'"),
+                (lambda: sptcsim.matmul(a, b, split_k=0), "split_k 0 must be at least 1"),
+                (lambda: sptcsim.matmul(a, b, threads=0), "threads must be an integer from 1 to 4096"),
+                (lambda: sptcsim.matmul(a, b, arch="a1000"), "unknown architecture 'a1000'"),
+                (lambda: sptcsim.mma(DENSE, a, b.T), "rows of A|B must be")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                call()
+
+
+class Crosscheck(unittest.TestCase):
+    def test_a_kernel_that_is_right_is_bit_exact(self):
+        a, b = operands(32, 64, 16)
+        kernel = {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": b, "d": sptcsim.matmul(a, b)}
+        self.assertTrue(sptcsim.crosscheck(kernel).bit_exact)
+
+    def test_a_kernel_that_took_b_for_its_transpose_is_found_out(self):
+        a, b = operands(32, 32, 32)
+        kernel = {"architecture": "A100", "types": {"a": "f16"}, "a": a, "b": b, "d": sptcsim.matmul(a, b.T)}
+        result = sptcsim.crosscheck(kernel)
+        self.assertFalse(result.bit_exact)
+        self.assertEqual([fit.cause for fit in result.fitting], ["operand-layout"])
+
+
+if __name__ == "__main__":
+    unittest.main()
