@@ -51,6 +51,8 @@ struct PowerSpec {
   double min_clock_mhz = 0;
   double boost_clock_mhz = 0;
   double power_limit_w = 0;
+  /// Times the limit that the board takes for a moment, before its mean has come to the limit.
+  double burst_ratio = 1;
   int dot_width_bytes = 0;  ///< of each operand that a dot-product unit takes in one step
 };
 

@@ -12,6 +12,7 @@ using numerics::DataType;
 constexpr double kMaxPicojoules = 1e5;
 constexpr double kMaxWatts = 1e5;
 constexpr double kMaxVolts = 10;
+constexpr double kMaxBurst = 10;
 constexpr double kMaxMegahertz = 1e5;
 constexpr double kMaxArea = 1e9;
 
@@ -119,6 +120,7 @@ std::vector<EnergyField> make_fields() {
   fields.push_back(scalar("/clock", "boost_supply_v", kMaxVolts, &EnergyConfig::boost_supply_v));
   fields.push_back(clock_field("min_clock_mhz", kMaxMegahertz, &energy::PowerSpec::min_clock_mhz));
   fields.push_back(clock_field("power_limit_w", kMaxWatts, &energy::PowerSpec::power_limit_w));
+  fields.push_back(clock_field("burst_ratio", kMaxBurst, &energy::PowerSpec::burst_ratio));
   using Area = energy::AreaTable;
   fields.push_back(typed_area_field("multiplier_um2", &Area::multiplier_um2));
   fields.push_back(typed_area_field("adder_um2", &Area::adder_um2));

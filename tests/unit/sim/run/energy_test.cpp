@@ -265,6 +265,27 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   EXPECT_LT(between_us, steady_us);
 }
 
+TEST(AddEnergy, ABurstIsHeldToItsOwnLimitForAMoment) {
+  energy::PowerSpec power = a100();
+  RunOptions options;
+  options.clock_limited = true;
+  const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
+  power.power_limit_w = watts_at_800_mhz();
+  const auto mhz = [&](double ratio, std::optional<Repetition> repetition) {
+    power.burst_ratio = ratio;
+    options.repetition = repetition;
+    VariantResult result = figures();
+    add_energy(layer(), false, power, {}, options, at_clock, result);
+    return result.timing.clock_mhz;
+  };
+  // Launches of 2 us: 5,000 end in 10 ms, a million do not begin in 25.
+  const double steady = mhz(1, {});
+  EXPECT_DOUBLE_EQ(mhz(1, Repetition{2000, 3000}), steady);
+  EXPECT_GT(mhz(1.1, Repetition{2000, 3000}), steady);
+  EXPECT_DOUBLE_EQ(mhz(1.1, Repetition{1'000'000, 3000}), steady);
+  EXPECT_DOUBLE_EQ(mhz(1.1, {}), steady);
+}
+
 TEST(SetEnergy, TheClockOfAGroupLeavesDramAndLaunchesTheirOwnTime) {
   energy::PowerSpec power = a100();
   VariantResult held = figures();
