@@ -52,29 +52,8 @@ class Throughput {
     return (next_free_ + rate_ - 1) / rate_;
   }
 
-  /// The same for `items` that arrived one by one in the last `cycles`: nobody saw when each
-  /// passed, so that all are accounted for now. Since the call before this one the unit has either
-  /// worked or been idle, so that idle = time since then - work done since then. In as much of that
-  /// as lies within `cycles` it let items through as they came; the others queue.
-  std::int64_t reserve_arrived(std::int64_t now, std::int64_t items, double cycles) {
-    const std::int64_t time = now * rate_ - arrived_at_;
-    const std::int64_t work = done_by(now * rate_) - done_then_;
-    const std::int64_t idle = time - work;
-    const auto meanwhile = std::llround(cycles * static_cast<double>(rate_));
-    const std::int64_t through =
-        std::clamp(std::min<std::int64_t>(idle, meanwhile), std::int64_t{0}, items * kScale);
-    const std::int64_t rest = items * kScale - through;
-    busy_ += items * kScale;
-    if (rest > 0) {
-      next_free_ = std::max(next_free_, now * rate_) + rest;
-    }
-    arrived_at_ = now * rate_;
-    done_then_ = done_by(arrived_at_);
-    return rest > 0 ? (next_free_ + rate_ - 1) / rate_ : now;
-  }
-
   /// Work that is left behind `cycle`; a unit that has as much left there does the same from then
-  /// on. Not of a unit that reserve_arrived() is asked of.
+  /// on.
   std::int64_t left_behind(std::int64_t cycle) const {
     return std::max<std::int64_t>(0, next_free_ - cycle * rate_);
   }
@@ -90,17 +69,9 @@ class Throughput {
  private:
   static constexpr std::int64_t kScale = 1000;
 
-  /// Of all that was taken or reserved, what is through at `time`: all but the work that is left
-  /// then. What reserve_arrived() let through in idle time counts here and leaves no work.
-  std::int64_t done_by(std::int64_t time) const {
-    return busy_ - std::max<std::int64_t>(0, next_free_ - time);
-  }
-
-  std::int64_t rate_;            ///< items per kScale cycles
-  std::int64_t next_free_ = 0;   ///< [cycles * rate]
-  std::int64_t busy_ = 0;        ///< [cycles * rate]
-  std::int64_t arrived_at_ = 0;  ///< last call of reserve_arrived() [cycles * rate]
-  std::int64_t done_then_ = 0;   ///< what was through then [cycles * rate]
+  std::int64_t rate_;           ///< items per kScale cycles
+  std::int64_t next_free_ = 0;  ///< [cycles * rate]
+  std::int64_t busy_ = 0;       ///< [cycles * rate]
 };
 
 }  // namespace sptc::sim

@@ -24,6 +24,7 @@ double bytes_of(const GemmBytes& traffic, Operand operand, std::int64_t rows, st
 struct DeliveredBytes {
   double a, b, again;  ///< a: with metadata
   double resident;     ///< of a and b: in the L2 already
+  double written;      ///< share of D that DRAM takes: the rest is written where it was
 
   double all() const { return a + b + again - resident; }
 };
@@ -55,13 +56,15 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& tar
   }
   const auto batch = static_cast<double>(kernel.problem.batch);
   const ResidentOperands resident = resident_operands(kernel, target.memory);
-  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b)};
+  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b),
+          1 - resident.d};
 }
 
 /// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
 double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
                   const MemorySpec& memory) {
-  return delivered.all() + static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
+  return delivered.all() +
+         delivered.written * static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
          static_cast<double>(reduction_bytes(kernel, memory).spilled);
 }
 
@@ -167,8 +170,11 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
                                    const GemmBytes& traffic) {
   const double copied =
       static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
-  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory.
-  const double written = kernel.staged_in_registers() ? 2 * copied : copied;
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory. What
+  // TMA writes holds nobody up.
+  const double written = kernel.executed.is_asynchronous() ? 0
+                         : kernel.staged_in_registers()    ? 2 * copied
+                                                           : copied;
   return (fragment_bytes_of_cta(kernel, traffic) + written) /
          static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
 }
@@ -276,6 +282,14 @@ void add_stores(const GemmKernel& kernel, const KernelTarget& target, double sto
   times.dram_us = std::max(0.0, times.dram_us - times.store_us);
 }
 
+/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
+double epilogue_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+  const double element_bytes =
+      kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
+  return 2 * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * element_bytes /
+         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+}
+
 /// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.
 void set_last_round(const GemmKernel& kernel, const KernelTarget& target, double most,
                     KernelEstimate& times) {
@@ -317,7 +331,8 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
-  const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + stored +
+  const double write_work = stored * MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
+  const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +
                          crossing_bytes(delivered, kernel, memory.l2_partitions);
   result.l2_us = over_l2 / memory.l2_bytes_per_cycle / cycles_per_us;
   result.sm_port_us = most * std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
@@ -332,7 +347,11 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
   const double store =
       static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
-  result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store) / cycles_per_us;
+  // A CTA that is alone on its SM has nobody who multiplies meanwhile.
+  const double epilogues = kernel.ctas_per_sm == 1 ? rounds : 1;
+  result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store +
+                    epilogues * epilogue_cycles(kernel, target)) /
+                   cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
@@ -340,7 +359,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   if (kernel.split_k > 1) {
     add_reduction(kernel, target, result);
   }
-  add_stores(kernel, target, stored, result);
+  add_stores(kernel, target, delivered.written * stored, result);
   result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
   set_last_round(kernel, target, most, result);
   return result;

@@ -30,12 +30,12 @@ ResidentOperands resident_operands(const GemmKernel& kernel, const MemorySpec& m
   const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
   const double launch = a + b + d;
   const int weights = state.kind == L2State::Kind::kRotate ? state.weights : 1;
-  ResidentOperands share{1, 1};
+  ResidentOperands share{1, 1, 1};
   constexpr int kRounds = 8;  // what survives decides what hits, and that what survives
   for (int round = 0; round < kRounds; ++round) {
-    const double hit_ratio = (share.a * a + share.b * b + d) / launch;
+    const double hit_ratio = (share.a * a + share.b * b + share.d * d) / launch;
     share.a = CacheTags::survival(weights * launch / capacity, hit_ratio);
-    share.b = CacheTags::survival(launch / capacity, hit_ratio);
+    share.b = share.d = CacheTags::survival(launch / capacity, hit_ratio);
   }
   return share;
 }

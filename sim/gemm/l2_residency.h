@@ -6,10 +6,12 @@
 
 namespace sptc::sim {
 
-/// Shares of the operands that the L2 holds when a launch begins.
+/// Shares of the operands, and of D as the launch before has written it, that the L2 holds when a
+/// launch begins.
 struct ResidentOperands {
   double a = 0;  ///< with its metadata
   double b = 0;
+  double d = 0;
 };
 
 /// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): of an

@@ -250,10 +250,45 @@ class ProgramBuilder {
     }
   }
 
+  /// Through shared memory and back: registers that hold `bytes` of each warp.
+  static void add_round_trip(std::vector<WarpInstruction>& code, RegisterRange registers,
+                             bool with_barriers) {
+    const auto add_move = [&](Opcode opcode) -> WarpInstruction& {
+      if (with_barriers) {
+        add(code, Opcode::kBarrier);
+      }
+      WarpInstruction& move = add(code, opcode);
+      move.operand = Operand::kPartialSum;
+      move.issue_slots = static_cast<int>(ceil_div(registers.bytes(), kBytesPerInstruction));
+      return move;
+    };
+    add_move(Opcode::kStoreShared).a = registers;
+    add_move(Opcode::kLoadMatrix).d = registers;
+  }
+
+  /// Registers with a fragment row of the warp's accumulators, `bits` of each.
+  RegisterRange row_of_accumulators(int row, int bits) const {
+    RegisterRange registers = registers_.accumulator(row, 0);
+    registers.count = std::max(1, registers.count * kernel_.fragments_n() * bits / 32);
+    return registers;
+  }
+
+  // Accumulators become rows of D on their way through shared memory: as mma.sync leaves them,
+  // eight rows of each warp at a time between barriers (CUTLASS, epilogue/threadblock/epilogue.h),
+  // from where the warps store them; of warpgroups in the type of D, from where TMA stores them
+  // (epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp).
   void add_stores(std::vector<WarpInstruction>& code) const {
+    const bool asynchronous = kernel_.executed.is_asynchronous();
+    const int times = asynchronous ? 1 : std::max(1, kernel_.instruction.shape.m / 8);
+    const int bits = asynchronous ? stored_bits(kernel_) : 32 / times;
     for (int row = 0; row < kernel_.fragments_m(); ++row) {
       add_accumulator_reads(code, row);
+      const RegisterRange registers = row_of_accumulators(row, bits);
+      for (int i = 0; i < times; ++i) {
+        add_round_trip(code, registers, !asynchronous);
+      }
       WarpInstruction& rows = add(code, Opcode::kStoreGlobal);
+      rows.c = registers;
       rows.where.row = row;
       const std::int64_t bytes =
           kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;

@@ -42,7 +42,9 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
       kernel.staged_in_registers()
           ? std::max(traffic.l2_and_dram.l2_read, traffic.shared_memory_written)
           : 0;
-  const auto shared = static_cast<double>(traffic.shared_memory() + through_l1);
+  // What TMA writes holds nobody up.
+  const std::int64_t by_tma = kernel.executed.is_asynchronous() ? traffic.shared_memory_written : 0;
+  const auto shared = static_cast<double>(traffic.shared_memory() - by_tma + through_l1);
   budget.shared_memory =
       busiest / ctas * shared / static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   // What the L2 reads once for a cluster passes the port of each of its SMs.
@@ -51,7 +53,11 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   budget.sm_port = busiest / ctas *
                    static_cast<double>(std::max(into_sms, traffic.l2_and_dram.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
-  budget.l2 = static_cast<double>(traffic.l2_and_dram.l2()) / gpu.memory.l2_bytes_per_cycle;
+  const std::int64_t of_d =
+      traffic.l2_and_dram.l2_written - WorkSchedule::partial_sum_bytes(kernel, gpu.sms);
+  const std::int64_t more = MemorySpec::kL2WorkOfWrite * gpu.memory.l2_partitions - 1;
+  budget.l2 =
+      static_cast<double>(traffic.l2_and_dram.l2() + more * of_d) / gpu.memory.l2_bytes_per_cycle;
   budget.dram =
       static_cast<double>(traffic.l2_and_dram.dram()) / gpu.memory.dram_bytes_per_cycle(clock_mhz);
   return budget;

@@ -226,7 +226,8 @@ class GemmSimulator::Impl {
   /// What launches before have left, which were like this one.
   L2Contents contents_of(const GridSetup& setup, double l2_share) const {
     const ResidentOperands resident = resident_operands(setup.kernel, spec_.memory);
-    return {resident.a, resident.b, static_cast<double>(stored_bytes(setup.kernel)), l2_share};
+    const double to_dram = (1 - resident.d) * static_cast<double>(stored_bytes(setup.kernel));
+    return {resident.a, resident.b, resident.d, to_dram, l2_share};
   }
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.

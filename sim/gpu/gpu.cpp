@@ -39,8 +39,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
       clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
     require_room_of_an_sm();
-    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm,
-                                        spec.memory.sm_port_bytes_per_cycle));
+    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
     links_.push_back(std::make_unique<Links>(i, clock));
     const auto index = static_cast<std::size_t>(i);
     scheduler_.launch_out[index](links_.back()->launch);
@@ -132,7 +131,7 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   }
   if (sampled_memory_) {
     const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
-    sampled_memory_->start(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone, l2.dirty_bytes);
+    sampled_memory_->start(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone, l2);
   }
   for (const auto& built : sms_) {
     built->start_grid(start, kernel.shared_memory);

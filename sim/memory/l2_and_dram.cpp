@@ -26,7 +26,7 @@ Bytes L2AndDram::capacity(double l2_share) const {
 void L2AndDram::reset(double clock_mhz, const L2Contents& contents) {
   contents_ = contents;
   asked_for_.clear();
-  limits_.reset(clock_mhz, contents.dirty_bytes);
+  limits_.reset(clock_mhz, contents);
   for (CacheTags& tags : tags_) {
     tags.reset(capacity(contents.share));
   }
@@ -102,6 +102,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   Read& read = read_;
   read.transfer = {};
   read.transfer.write = write;
+  read.transfer.of_d = write && operand != Operand::kPartialSum;
   read.transfer.bytes = range.bytes;
   read.transfer.readers = range.readers;
   read.ready = 0;

@@ -36,6 +36,10 @@ struct MemorySpec {
            (1 - dram_refresh_ns / dram_refresh_interval_ns);
   }
 
+  /// A write of D takes as much of a partition of the L2 as so many reads of its size, of both
+  /// where there are two.
+  static constexpr std::int64_t kL2WorkOfWrite = 2;
+
   /// What may wait in the L2 to be written to DRAM. The share is assumed; nobody published it.
   double dirty_bytes() const {
     constexpr double kDirtyShare = 0.25;

@@ -15,7 +15,7 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
       dram_work_(dram_queue_),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
-void TransferLimits::reset(double clock_mhz, double dirty) {
+void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
   const auto ports = read_ports_.size();
   read_ports_.assign(ports, Throughput(spec_.sm_port_bytes_per_cycle));
   write_ports_ = read_ports_;
@@ -24,7 +24,8 @@ void TransferLimits::reset(double clock_mhz, double dirty) {
   dram_work_ = dram_queue_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   dram_settled_ = -1;
-  dirty_ = std::min(dirty, spec_.dirty_bytes());
+  dirty_ = std::min(contents.dirty_bytes, spec_.dirty_bytes());
+  written_back_ = 1 - contents.resident_d;
   counters_ = {};
 }
 
@@ -47,10 +48,18 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
     end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
   }
   const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
-  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, l2_bytes));
+  const std::int64_t work = transfer.of_d ? MemorySpec::kL2WorkOfWrite * l2_bytes : l2_bytes;
+  end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, work));
+  if (transfer.of_d && spec_.l2_partitions > 1) {
+    Throughput& other = l2_[l2_.size() - 1 - partition];
+    end = std::max(end, other.reserve(now - transfer.l2_ahead, work));
+  }
   const std::int64_t l2_end = end;
-  if (transfer.dram_bytes > 0) {
-    const std::int64_t dram_bytes = repeated(transfer.dram_bytes);
+  std::int64_t dram_bytes = repeated(transfer.dram_bytes);
+  if (transfer.write) {
+    dram_bytes = std::llround(written_back_ * static_cast<double>(dram_bytes));
+  }
+  if (dram_bytes > 0) {
     // A write is done when the L2 could take it.
     if (transfer.write) {
       end = std::max(end, write_back(now, dram_bytes, transfer.dram_ahead));
@@ -61,7 +70,7 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
     }
   }
   (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
-  (transfer.write ? counters_.dram_written : counters_.dram_read) += repeated(transfer.dram_bytes);
+  (transfer.write ? counters_.dram_written : counters_.dram_read) += dram_bytes;
   const MemoryLevel waited_for = end - now <= transfer.latency ? MemoryLevel::kLatency
                                  : end == own_end              ? MemoryLevel::kSmPort
                                  : end == l2_end               ? MemoryLevel::kL2

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/base/throughput.h"
+#include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_bytes.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/memory_request.h"
@@ -15,6 +16,7 @@ namespace sptc::sim {
 /// What a transaction moves over each part of the memory system.
 struct Transfer {
   bool write = false;
+  bool of_d = false;           ///< written rows of D, not partial sums
   std::int64_t bytes = 0;      ///< over the SM's port and its partition of the L2
   int readers = 1;             ///< SMs for which the L2 reads them once: see MemoryRange
   std::int64_t far_bytes = 0;  ///< of the bytes, also over the other partition
@@ -39,8 +41,8 @@ class TransferLimits {
  public:
   TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
 
-  /// DRAM at another SM clock, from an idle system on whose L2 has `dirty` bytes for DRAM.
-  void reset(double clock_mhz, double dirty = 0);
+  /// DRAM at another SM clock, from an idle system on whose L2 holds `contents`.
+  void reset(double clock_mhz, const L2Contents& contents = {});
 
   struct Completion {
     std::int64_t cycle = 0;
@@ -71,7 +73,8 @@ class TransferLimits {
   /// write_back(). From here to the next one it takes dirty bytes.
   /// Negative before the first transfer.
   std::int64_t dram_settled_ = -1;
-  double dirty_ = 0;  ///< bytes in the L2 that DRAM still has to take
+  double dirty_ = 0;         ///< bytes in the L2 that DRAM still has to take
+  double written_back_ = 1;  ///< share of what is written: the rest takes the place of dirty bytes
   MemoryBytes counters_;
 };
 

@@ -186,6 +186,7 @@ class L2AcrossWaves {
   /// D of `ctas` takes, which goes to the partition that owns it.
   double capacity() const { return capacity_; }
   double used() const { return begins_.back().used; }
+  double written_back() const { return 1 - resident_.d; }
   double written_by(std::int64_t ctas) const {
     return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) /
            partitions_;
@@ -292,6 +293,7 @@ ShareOfCta mean_of(std::span<const ShareOfCta> shares) {
 GridReuse::GridReuse(const GemmKernel& kernel, const MemorySpec& memory, std::int64_t sms)
     : ctas_per_wave_(sms * kernel.ctas_per_sm), last_wave_((kernel.ctas() - 1) / ctas_per_wave_) {
   L2AcrossWaves l2(kernel, memory, sms);
+  written_back_ = l2.written_back();
   const std::int64_t looked_at = std::min(last_wave_, kMaxWaves);
   shares_.reserve(static_cast<std::size_t>(looked_at));
   double second_half = 0;
@@ -348,7 +350,8 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const GridReuse& reu
   const double other_columns =
       GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
   traffic.l2_and_dram.dram_read = static_cast<std::int64_t>(reuse.dram_bytes() + other_columns);
-  traffic.l2_and_dram.dram_written = traffic.l2_and_dram.l2_written;
+  traffic.l2_and_dram.dram_written =
+      std::llround(reuse.written_back() * static_cast<double>(traffic.l2_and_dram.l2_written));
   return traffic;
 }
 

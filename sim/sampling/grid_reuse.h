@@ -32,6 +32,8 @@ class GridReuse {
 
   /// Bytes that DRAM delivers for the whole grid.
   double dram_bytes() const { return dram_bytes_; }
+  /// Share of what the grid writes that DRAM takes.
+  double written_back() const { return written_back_; }
 
  private:
   std::int64_t ctas_per_wave_;
@@ -42,6 +44,7 @@ class GridReuse {
   /// Of the waves behind those, which are like the second half of them, and of the last one.
   ShareOfCta mean_, last_;
   double dram_bytes_ = 0;
+  double written_back_ = 1;
 };
 
 /// Bytes of a launch of `kernel` on `sms` SMs, whose DRAM traffic `reuse` knows.

@@ -25,8 +25,8 @@ MemoryShare::MemoryShare(const MemorySpec& spec, double clock_mhz, int ports)
       limits_(limits_of(spec, ports), clock_mhz, ports),
       owed_(static_cast<std::size_t>(ports)) {}
 
-void MemoryShare::reset(double clock_mhz, ShareOf share, double dirty_bytes) {
-  limits_.reset(clock_mhz, dirty_bytes);
+void MemoryShare::reset(double clock_mhz, ShareOf share, const L2Contents& l2) {
+  limits_.reset(clock_mhz, l2);
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
   owed_.assign(owed_.size(), {});
@@ -111,11 +111,13 @@ std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, boo
   const ShareOfCta& share = share_(port, info.cta);
   Transfer transfer;
   transfer.write = write;
+  transfer.of_d = write && info.operand != Operand::kPartialSum;
   transfer.bytes = range.bytes;
   transfer.readers = range.readers;
   transfer.latency = spec_.l2_near_latency_cycles;
   set_ahead(port, now, share, transfer);
   if (write) {
+    transfer.l2_ahead /= 2;  // CTAs store closer together than they read
     transfer.dram_bytes = transfer.bytes;
   } else {
     read(port, range, info.operand, share, transfer);

@@ -27,7 +27,7 @@ class MemoryShare {
   MemoryShare(const MemorySpec& spec, double clock_mhz, int ports);
 
   /// An idle memory for the next grid: share of each CTA, SM clock, what DRAM has yet to take.
-  void reset(double clock_mhz, ShareOf share, double dirty_bytes = 0);
+  void reset(double clock_mhz, ShareOf share, const L2Contents& l2 = {});
 
   /// The SM of `port` reads or writes `range` for what `info` says: when it is answered. Call in
   /// the order of the cycles.

@@ -11,8 +11,8 @@ SampledMemory::SampledMemory(const sc_core::sc_module_name& name, const Clock& c
                              const MemorySpec& spec, int ports)
     : MemoryPorts(name, clock, ports), share_(spec, clock.mhz(), ports) {}
 
-void SampledMemory::start(double clock_mhz, ShareOf share, double dirty_bytes) {
-  share_.reset(clock_mhz, std::move(share), dirty_bytes);
+void SampledMemory::start(double clock_mhz, ShareOf share, const L2Contents& l2) {
+  share_.reset(clock_mhz, std::move(share), l2);
 }
 
 std::int64_t SampledMemory::complete(std::size_t port, const tlm::tlm_generic_payload& payload,

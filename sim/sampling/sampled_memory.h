@@ -15,7 +15,7 @@ class SampledMemory : public MemoryPorts {
                 int ports);
 
   /// For the next grid an idle memory: see MemoryShare::reset().
-  void start(double clock_mhz, ShareOf share, double dirty_bytes);
+  void start(double clock_mhz, ShareOf share, const L2Contents& l2);
 
   const MemoryShare& share() const { return share_; }
 

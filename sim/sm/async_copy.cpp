@@ -63,15 +63,13 @@ class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
 };
 
 AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock,
-                             const SmSpec& spec, SharedMemory& shared_memory,
-                             double bytes_per_cycle)
+                             const SmSpec& spec, SharedMemory& shared_memory)
     : Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       shared_memory_(shared_memory),
       l1_(spec),
       l1_latency_(spec.l1_latency_cycles),
-      bytes_per_cycle_(bytes_per_cycle),
       pool_(std::make_unique<Pool>()) {
   run_on();
   for (auto& port : request_in) {
@@ -230,9 +228,8 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
     if (transaction.done.load != nullptr) {
       l1_.fill(transaction.range);
     }
-    const double cycles = static_cast<double>(bytes) / bytes_per_cycle_;
-    end = transaction.bulk ? shared_memory_.claim_arrived(Bytes(bytes), cycles)
-                           : shared_memory_.claim(Bytes(bytes));
+    // What TMA writes does not hold up what warpgroups read.
+    end = transaction.bulk ? now() : shared_memory_.claim(Bytes(bytes));
     transaction.done.waited_for = transaction.info.waited_for;
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));

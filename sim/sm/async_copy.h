@@ -34,9 +34,8 @@ class AsyncCopyUnit : public Module {
   sc_core::sc_vector<sc_core::sc_port<WireOut<CopyDone>>> done_out;
   tlm_utils::simple_initiator_socket<AsyncCopyUnit> memory{"memory"};
 
-  /// `bytes_per_cycle`: of the port over which answers come.
   AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
-                SharedMemory& shared_memory, double bytes_per_cycle);
+                SharedMemory& shared_memory);
   ~AsyncCopyUnit() override;
 
   /// The L1 is empty and has what `shared_memory` bytes leave. Call between grids.
@@ -74,7 +73,6 @@ class AsyncCopyUnit : public Module {
   SharedMemory& shared_memory_;
   L1Cache l1_;
   std::int64_t l1_latency_;
-  double bytes_per_cycle_;
   std::deque<Hit> hits_;
   std::unique_ptr<Pool> pool_;
   std::int64_t under_way_ = 0;

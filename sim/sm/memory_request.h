@@ -32,7 +32,7 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   }
 
   std::int64_t cta = 0;
-  Operand operand = Operand::kA;  ///< of a read
+  Operand operand = Operand::kA;  ///< that is read, or partial sums that are written
   int readers = 1;                ///< see MemoryRange
   // Who asks: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
   const WarpInstruction* instruction = nullptr;

@@ -64,7 +64,8 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
   const std::int64_t ready = access(index, request) + latency_ - 1;
   Payload<LoadedRegisters> payload;
-  const bool is_load = request.instruction->opcode == Opcode::kLoadMatrix;
+  const bool is_load = request.instruction->opcode == Opcode::kLoadMatrix &&
+                       request.instruction->operand != Operand::kPartialSum;
   if (is_load && request.kernel->memory != nullptr) {
     payload = make_payload<LoadedRegisters>();
     request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
@@ -79,7 +80,7 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
   const bool is_store = instruction.opcode == Opcode::kStoreShared;
   const std::int64_t bytes = (is_store ? instruction.a : instruction.d).bytes();
   const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
-  loaded_bytes_ += is_store ? 0 : bytes;
+  loaded_bytes_ += is_store || instruction.operand == Operand::kPartialSum ? 0 : bytes;
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
@@ -89,14 +90,6 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
 std::int64_t SharedMemory::claim(Bytes bytes) {
   serve();
   return banks_.reserve(now(), bytes.count());
-}
-
-std::int64_t SharedMemory::claim_arrived(Bytes bytes, double cycles) {
-  if (claim_all_) {
-    claim_all_();
-  }
-  serve();
-  return banks_.reserve_arrived(now(), bytes.count(), cycles);
 }
 
 }  // namespace sptc::sim

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -38,14 +37,6 @@ class SharedMemory : public Module {
   /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
   std::int64_t claim(Bytes bytes);
 
-  /// The same for writes of TMA, in the cycle in which the last of `bytes` has come, which took
-  /// `cycles`: those before it were written while the banks were idle.
-  std::int64_t claim_arrived(Bytes bytes, double cycles);
-
-  /// `claim_all` makes all claims that its unit has for a cycle. Writes of TMA come behind them,
-  /// whichever of the two units is evaluated first.
-  void before_arrivals(std::function<void()> claim_all) { claim_all_ = std::move(claim_all); }
-
   /// Into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
 
@@ -70,7 +61,6 @@ class SharedMemory : public Module {
   std::vector<Throughput> pace_;            ///< per sub-partition, in cycles
   std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
   std::int64_t loaded_bytes_ = 0;
-  std::function<void()> claim_all_;
 };
 
 }  // namespace sptc::sim

@@ -23,13 +23,12 @@ Sm::Links::Links(int index, const Clock& clock)
       copy(indexed("copy", index).c_str(), clock, 1),
       copy_done(indexed("copy_done", index).c_str(), clock, 1) {}
 
-Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
-       double port_bytes_per_cycle)
+Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
       shared_memory("shared_memory", clock, spec),
       warpgroup_unit("warpgroup_unit", clock, spec, shared_memory),
-      async_copy("async_copy", clock, spec, shared_memory, port_bytes_per_cycle) {
+      async_copy("async_copy", clock, spec, shared_memory) {
   warpgroup_unit.on_begin([this](const WarpgroupMultiply& instruction) {
     for (const auto& partition : sub_partitions) {
       partition->stalls.multiply(instruction);

@@ -28,9 +28,7 @@ class Sm : public sc_core::sc_module {
   /// Of all its tensor cores, of the grid, which has ended in cycle `end`.
   StallCycles stalls(std::int64_t end);
 
-  /// `port_bytes_per_cycle`: from global memory.
-  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
-     double port_bytes_per_cycle);
+  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
 
   CtaUnit cta_unit;
   SharedMemory shared_memory;

@@ -32,7 +32,6 @@ WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const Clock& c
   for (auto& port : request_in) {
     sensitive << port;
   }
-  shared_memory.before_arrivals([this] { on_event(); });
 }
 
 std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instruction,

@@ -57,34 +57,6 @@ TEST(Throughput, DoesNotSaveUpIdleCycles) {
   EXPECT_FALSE(port.ready(100));
 }
 
-TEST(Throughput, TakesWhatArrivedWhileItWasIdleAndQueuesTheRest) {
-  Throughput port(4);
-  port.take(0, 40);                                 // busy until 10
-  EXPECT_EQ(port.reserve_arrived(30, 80, 20), 30);  // 20 idle cycles, 80 items
-  EXPECT_TRUE(port.ready(30));
-  port.take(30, 20);  // busy until 35
-  // Idle cycles are used once: five of them came since.
-  EXPECT_EQ(port.reserve_arrived(40, 24, 6), 41);
-  EXPECT_FALSE(port.ready(40));
-  EXPECT_TRUE(port.ready(41));
-  EXPECT_NEAR(port.busy_cycles(), 10 + 20 + 5 + 6, 1e-9);
-}
-
-TEST(Throughput, TakesNothingBeforeItArrives) {
-  Throughput port(4);
-  // Idle for long, but all came within the last five cycles, in which 20 items are through.
-  EXPECT_EQ(port.reserve_arrived(1000, 80, 5), 1015);
-  EXPECT_EQ(port.reserve_arrived(2000, 18, 4.5), 2000);
-  EXPECT_EQ(port.reserve_arrived(3000, 40, 0), 3010);
-}
-
-TEST(Throughput, QueuesArrivalsBehindWhatWasReserved) {
-  Throughput port(1);
-  EXPECT_EQ(port.reserve_arrived(0, 3, 3), 3);
-  port.reserve(1, 4);  // busy until 7
-  EXPECT_EQ(port.reserve_arrived(5, 2, 2), 9);
-}
-
 TEST(Throughput, RefusesABusyUnitAndARateOfNothing) {
   Throughput port(1);
   port.take(0, 2);

@@ -78,29 +78,6 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   EXPECT_EQ(delayed - alone, 32 - arrival - 1);
 }
 
-TEST(SharedMemoryTiming, WritesTakeTheBanksOnlyWhereTheyWereNotIdleMeanwhile) {
-  SmHarness harness("gpu", one_sub_partition());
-  latency_of(harness, 1, 1);  // idle but for a load
-  SharedMemory& shared = harness.shared_memory();
-  const std::int64_t now = harness.absolute_now();
-  ASSERT_GT(now, 16);
-  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 0);
-  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 16) - now, 8);
-}
-
-TEST(SharedMemoryTiming, WritesOfACycleComeBehindTheOperandsThatAreReadInIt) {
-  SmHarness harness("gpu", one_sub_partition());
-  SharedMemory& shared = harness.shared_memory();
-  const std::int64_t now = harness.absolute_now();
-  bool due = true;
-  shared.before_arrivals([&] {
-    if (std::exchange(due, false)) {
-      EXPECT_EQ(shared.claim(Bytes(4096)) - now, 32);
-    }
-  });
-  EXPECT_EQ(shared.claim_arrived(Bytes(1024), 0) - now, 32 + 8);
-}
-
 TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
   // Thousandths of a wavefront per cycle would make 3 cycles 3.003, and these endless.
   GpuSpec spec = one_sub_partition();

@@ -75,7 +75,7 @@ const std::vector<Change>& changes() {
       {"selector_kept", 1, '<', kOneOfFour},
       {"mma_m", 32, '<', kSquare, "operand_b_port_bytes_per_cycle=16"},
       {"mma_n", 16, '<', kSquare, "operand_a_port_bytes_per_cycle=32"},
-      {"mma_k_bytes", 64, '<', kSquare, "accumulator_port_bytes_per_cycle=32"},
+      {"mma_k_bytes", 64, '<', kSquare, "accumulator_port_bytes_per_cycle=16"},
       {"accumulator_fraction_bits", 12, '=', kSquare},
       {"accumulator_step_bytes", 8, '>', kSquare},
       {"operand_fetch_latency_cycles", 200, '>', kSmall},
@@ -377,7 +377,7 @@ TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
             std::string::npos);
   EXPECT_EQ(notes("h100-sxm5-80gb", "multiply_latency_cycles").find(none), std::string::npos);
   EXPECT_EQ(notes("a100-sxm4-80gb", "metadata_port_bytes_per_cycle").find(none), std::string::npos);
-  const std::string on_mma_sync = " --tile 192x128x64";
+  const std::string on_mma_sync = " --tile 160x128x64";
   EXPECT_EQ(notes("h100-sxm5-80gb", "metadata_port_bytes_per_cycle", on_mma_sync).find(none),
             std::string::npos);
 }

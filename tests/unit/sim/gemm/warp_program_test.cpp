@@ -70,12 +70,17 @@ struct StreamCheck {
       const WarpInstruction& instruction = cursor.instruction();
       const std::int64_t step =
           cursor.iteration() * kernel.k_steps_per_tile() + instruction.where.k_step;
-      if (instruction.opcode == Opcode::kLoadMatrix) {
+      if (instruction.operand == Operand::kPartialSum) {
+        // Rows of D on their way through shared memory.
+        EXPECT_FALSE(cursor.in_main_loop());
+        registers_of_d += instruction.a.count;
+      } else if (instruction.opcode == Opcode::kLoadMatrix) {
         load(instruction, step);
       } else if (instruction.opcode == Opcode::kMma) {
         execute(instruction);
       } else if (instruction.opcode == Opcode::kBarrier) {
-        ++barriers;
+        // Not those of the epilogue, between which rows of D pass shared memory.
+        barriers += stores.empty() ? 1 : 0;
         visible = stored;
       } else if (instruction.opcode == Opcode::kCopy || instruction.opcode == Opcode::kLoadGlobal) {
         EXPECT_EQ(instruction.opcode == Opcode::kLoadGlobal, kernel.staged_in_registers());
@@ -147,6 +152,7 @@ struct StreamCheck {
   std::map<Operand, RegisterRange> staged;
   std::map<Operand, std::int64_t> stored, visible;  ///< k-tiles in shared memory, behind a barrier
   std::map<int, int> rows_stored;
+  std::int64_t registers_of_d = 0;  ///< that pass shared memory, of accumulators
   int barriers = 0;
 };
 
@@ -163,6 +169,8 @@ void expect_complete(const GemmKernel& kernel) {
   }
   const bool single = kernel.stages == 1;  // a second barrier before the stage is written again
   EXPECT_EQ(check.barriers, kernel.k_tiles() * (single ? 2 : 1) + 1);  // and behind the prologue
+  // All accumulators, in 32 bits.
+  EXPECT_EQ(check.registers_of_d, kernel.warp_tile.m * kernel.warp_tile.n / 32);
   EXPECT_EQ(check.copies.size(), kernel.instruction.sparse ? 3U : 2U);
   for (const auto& [operand, tiles] : check.copies) {
     EXPECT_EQ(tiles, kernel.k_tiles());
@@ -225,7 +233,9 @@ std::set<Opcode> opcodes_of(const GpuSpec& gpu) {
   const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
   for (const auto* code : {&program.prologue, &program.loop, &program.epilogue}) {
     for (const WarpInstruction& instruction : *code) {
-      opcodes.insert(instruction.opcode);
+      if (instruction.operand != Operand::kPartialSum) {
+        opcodes.insert(instruction.opcode);
+      }
     }
   }
   return opcodes;

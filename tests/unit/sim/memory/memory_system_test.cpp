@@ -141,21 +141,6 @@ TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
   }
 }
 
-TEST(AsyncCopyBench, BulkCopiesTakeTheBanksTheirTimeInOnePieceOrManyWhateverThePort) {
-  GpuSpec gpu = load_architecture("h800-pcie").gpu;
-  gpu.memory.sm_port_bytes_per_cycle = 4096;
-  gpu.memory.l2_bytes_per_cycle = 1e6;
-  Microbench bench(gpu);
-  constexpr int kBytes = 32768;
-  const std::int64_t of_banks = kBytes / gpu.sm.shared_memory_bytes_per_cycle().count();
-  const double least = gpu.memory.l2_near_latency_cycles + static_cast<double>(of_banks);
-  for (const int pieces : {1, 2, 4, 16}) {
-    const MicrobenchResult result = bench.run({AsyncCopy{kBytes / pieces, true}, 1, pieces});
-    EXPECT_GE(result.latency_cycles, least - kBytes / 4096.0) << pieces;
-    EXPECT_LE(result.latency_cycles, least + 40) << pieces;
-  }
-}
-
 TEST(MemorySystem, AnswersAMissWhenDramHasDeliveredItAndNotACycleEarlier) {
   GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
   gpu.memory.l2_partitions = 1;

@@ -23,7 +23,7 @@ double time_us(const GemmProblem& problem, const GpuSpec& gpu, double mhz) {
 
 TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
   const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const GemmProblem problem{{2048, 2048, 1024}, 1, DataType::kF16, false};
+  const GemmProblem problem{{2048, 2048, 4096}, 1, DataType::kF16, false};
   const GemmRun run =
       analytic_gemm(problem, {GemmShape{128, 128, 32}, 4, 1}, gpu, ClockPolicy::fixed(kMhz));
   const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
