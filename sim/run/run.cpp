@@ -303,7 +303,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   const std::vector<Operation> operations = prepare(workload, options);
   require_values(operations, options);
   RunResult result;
-  result.workload = workload.name;
+  result.workload = title(workload);
   result.arch = architecture.gpu.name;
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
