@@ -55,6 +55,11 @@ void RecordingOptions::add_to(CLI::App& command) {
   command.add_option("--dim", dims, "value of a dimension of the file")->type_name("NAME=V,..");
   command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
       ->type_name("NAME=EXTENTS");
+  command
+      .add_option("--convention", convention,
+                  "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)")
+      ->type_name("WORD")
+      ->capture_default_str();
   command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
@@ -67,6 +72,7 @@ Recording RecordingOptions::read() const {
 Recording RecordingOptions::read(InputStream& input) const {
   ImportOptions options;
   options.tf32 = tf32;
+  options.convention = parse_convention(convention);
   options.dims = single_values(parse_dim_lists(dims));
   for (const std::string& given : inputs) {
     const auto [name, extents] = named("--input", "x=1,3,224,224", given);

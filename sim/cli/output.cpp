@@ -37,7 +37,14 @@ void on_interrupt(int /*signal*/) {
 
 }  // namespace
 
+bool is_standard_output(const std::filesystem::path& path) {
+  return path.empty() || path == "-" || path == "/dev/stdout";
+}
+
 void require_writable(std::string_view option, const std::filesystem::path& path) {
+  if (option == kOutOption && is_standard_output(path)) {
+    return;
+  }
   std::error_code error;
   const std::string shown = printable(path.string());
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
@@ -63,7 +70,7 @@ void require_writable(std::string_view option, const std::filesystem::path& path
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
-  if (!path.empty()) {
+  if (!is_standard_output(path)) {
     require_no_input(path);
     write_file(path, text);
     return;

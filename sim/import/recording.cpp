@@ -43,8 +43,9 @@ void read_own_json(InputStream& input, const ImportOptions& options, Recording& 
       parse_workload_json(input.rest(kMaxWorkloadBytes), input.path(), options.dims);
 }
 
-void read_own_csv(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
-  recording.workload = parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path());
+void read_own_csv(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path(), options.convention);
 }
 
 /// Chrome's trace as a bare array of events.
@@ -81,6 +82,10 @@ constexpr Format kFormats[] = {
     {"ONNX model", [](const Head& head) { return is_onnx(head.text); }, read_onnx, true},
     {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
      read_blas_log},
+    {"trace of SASS instructions", [](const Head& head) { return is_sass_trace(head.text); },
+     read_sass_trace},
+    {"topology of SCALE-Sim", [](const Head& head) { return is_scale_sim(head.text); },
+     read_scale_sim},
     {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
      read_transformer_config, true},
 };
@@ -147,6 +152,10 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
     throw InputError(
         fmt::format("--input: only an ONNX model has inputs, and {} is none", input.name()));
   }
+  if (format.read != read_own_csv && options.convention != Convention::kWeightFirst) {
+    throw InputError(fmt::format(
+        "--convention: only a CSV of m, n, k leaves it open, and {} is none", input.name()));
+  }
   Recording recording;
   recording.account.format = format.name;
   if (!format.name.empty()) {
@@ -155,6 +164,9 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
     recording.workload.source = fmt::format("{}: {}", input.name(), format.name);
   }
   format.read(input, options, recording);
+  if (!input.choice().empty()) {
+    recording.workload.notes.insert(recording.workload.notes.begin(), input.choice());
+  }
   if (!recording.account.gpu.empty()) {
     const std::string board = board_name(recording.account.gpu);
     recording.account.arch = board == recording.account.gpu ? "" : board;

@@ -3,7 +3,7 @@
 
 #include "sim/import/input_stream.h"
 #include "sim/trace/dim_lists.h"
-#include "sim/trace/workload.h"
+#include "sim/trace/workload_text.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -34,6 +34,7 @@ struct ImportOptions {
   NamedDims dims{};                                           ///< --dim NAME=V
   std::map<std::string, std::vector<std::int64_t>> inputs{};  ///< --input NAME=1,3,640,640
   bool tf32 = false;  ///< f32 GEMMs whose kernel is not recorded run as TF32
+  Convention convention = Convention::kWeightFirst;  ///< of a CSV of m, n, k
 };
 
 /// Whether `input` is what another program recorded, or a workload in JSON, which may hold recorded

@@ -42,6 +42,18 @@ ordered_json recorded_json(const Recorded& recorded) {
   if (recorded.sparse) {
     json["sparse"] = true;
   }
+  if (recorded.tile.k > 0) {
+    json["tile"] = {recorded.tile.m, recorded.tile.n, recorded.tile.k};
+  }
+  if (recorded.stages > 0) {
+    json["stages"] = recorded.stages;
+  }
+  if (recorded.split_k > 0) {
+    json["split_k"] = recorded.split_k;
+  }
+  if (!recorded.epilogue.empty()) {
+    json["epilogue"] = recorded.epilogue;
+  }
   return json;
 }
 
@@ -162,6 +174,14 @@ std::string not_taken_text(const std::vector<NotTaken>& launches, double all_us)
   return text;
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += "  note: " + note + "\n";
+  }
+  return text;
+}
+
 ordered_json operations_json(const std::vector<Operation>& operations) {
   ordered_json json = ordered_json::array();
   for (const Operation& op : operations) {
@@ -207,7 +227,7 @@ std::string account_text(const Recording& recording) {
   const Workload& workload = recording.workload;
   const Account& account = recording.account;
   if (account.format.empty()) {
-    return "";
+    return notes_text(workload.notes);
   }
   Sum taken;
   for (const Operation& op : workload.operations) {
@@ -226,10 +246,7 @@ std::string account_text(const Recording& recording) {
       taken.text(account.kernels_us, fmt::format(" of {} shapes", workload.operations.size())));
   text += fmt::format("  not taken: {}\n", left.text(account.kernels_us));
   text += not_taken_text(workload.not_taken, account.kernels_us);
-  for (const std::string& note : account.notes) {
-    text += "  note: " + note + "\n";
-  }
-  return text;
+  return text + notes_text(account.notes) + notes_text(workload.notes);
 }
 
 void require_all_taken(const Recording& recording) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,25 @@ struct Recorded {
   std::string kernel;  ///< name of the kernel; tile, stages and split-K where only they are known
   std::string d_dtype;
   bool sparse = false;  ///< the weight was 2:4
+  // What a library chose, as far as its log says it; the launch is simulated with it.
+  GemmShape tile{};  ///< of a CTA; k 0: not recorded
+  int stages = 0;
+  int split_k = 0;
+  std::string epilogue{};
+
+  bool steers() const { return tile.k > 0 || split_k > 1; }
+};
+
+/// The values of a weight that stand in the file of a model.
+class WeightValues {
+ public:
+  virtual ~WeightValues() = default;
+  /// Row `row` of A [m, k] of entry `batch`.
+  virtual std::vector<float> row(std::int64_t batch, std::int64_t row) const = 0;
+  /// The largest magnitude of all.
+  virtual float largest() const = 0;
+  /// Whether they are integers of a quantized model.
+  virtual bool integral() const = 0;
 };
 
 /// Launches of a recording that are not simulated, and why. Extents that it does not say are 0.
@@ -83,6 +103,7 @@ struct Operation {
   std::string group;
   Rest rest;
   Recorded recorded;
+  std::shared_ptr<const WeightValues> weight;  ///< none: values of A are generated
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -110,6 +131,7 @@ struct Workload {
   NamedDims dims;                   ///< on which the extents depend, and their values
   std::string source;               ///< of a recording: its format and file
   std::vector<NotTaken> not_taken;  ///< of a recording
+  std::vector<std::string> notes;   ///< on how the file was read, one sentence each
 };
 
 /// The name of `workload` and the dimensions that it was read with, but for those in `without`:

@@ -51,7 +51,8 @@ constexpr std::string_view kOpKeys[] = {"name",
                                         "why_not_prunable",
                                         "note",
                                         "recorded"};
-constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse"};
+constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
+                                              "tile",    "stages", "split_k", "epilogue"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
                                               "dtype", "count", "time_us", "reason"};
 constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
@@ -252,8 +253,23 @@ double read_time(const JsonObject& object) {
 
 Recorded read_recorded(const JsonObject& object) {
   object.allow_only(kRecordedKeys);
-  return {read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
-          object.boolean_or("sparse", false)};
+  Recorded recorded{read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
+                    object.boolean_or("sparse", false)};
+  if (object.has("tile")) {
+    const json& tile = object.array("tile");
+    const JsonPlace place = object.place() / "tile";
+    if (tile.size() != 3) {
+      place.fail(fmt::format("must have 3 elements (m, n, k), not {}", tile.size()));
+    }
+    const auto extent = [&](std::size_t i) {
+      return to_integer(tile[i], place / i, 1, kMostTileExtent);
+    };
+    recorded.tile = {extent(0), extent(1), extent(2)};
+  }
+  recorded.stages = static_cast<int>(object.integer_or("stages", 0, 0, kMostRecorded));
+  recorded.split_k = static_cast<int>(object.integer_or("split_k", 0, 0, kMostRecorded));
+  recorded.epilogue = object.text_or("epilogue", "");
+  return recorded;
 }
 
 NotTaken read_not_taken(const JsonObject& object) {
