@@ -125,6 +125,18 @@ class Run(unittest.TestCase):
         self.assertEqual(ours.to_dict(), theirs)
         self.assertEqual(ours.accuracy.samples, 899)
 
+    def test_dimensions_of_a_workload_are_set(self):
+        net = {"schema": "gemm-workload/0.2", "name": "net", "dims": {"batch": 2, "seq": 8},
+               "ops": [{"name": "x", "m": 64, "n": "batch*seq", "k": 32}]}
+        self.assertEqual(sptcsim.run(net, **ANALYTIC).operations[0].n, 16)
+        given = sptcsim.run(net, dims={"batch": 4}, **ANALYTIC)
+        self.assertEqual((given.operations[0].n, given.workload), (32, "net (batch=4, seq=8)"))
+        path = TRACES / "bert_large.json"
+        self.assertEqual(sptcsim.run(path, dims={"batch": 3}, **ANALYTIC).operations[0].n, 3 * 384)
+        for dims, part in (({"bach": 1}, "nearest valid: 'batch'"), ({"batch": 0}, "batch must be an integer from 1")):
+            with self.assertRaisesRegex(sptcsim.InputError, part):
+                sptcsim.run(net, dims=dims, **ANALYTIC)
+
     def test_a_dict_is_a_workload(self):
         result = sptcsim.run(self.WORKLOAD, **ANALYTIC)
         self.assertEqual([op.name for op in result.operations], ["up", "down"])
