@@ -477,7 +477,7 @@ TEST_F(Program, RunsAWorkloadFromCsv) {
 }
 
 TEST_F(Program, SaysThatNoWeightsOfAWorkloadArePruned) {
-  write("w.csv", "m,n,k\n64,32,128\n");
+  write("w.csv", "m,n,k,sparsity\n64,32,128,dense\n");
   const auto noted = [&](const std::string& variants) {
     const Outcome outcome = run({"run", path("w.csv"), "--variants", variants});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
