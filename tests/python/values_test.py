@@ -66,6 +66,17 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(
             sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
 
+    def test_metadata_of_other_programs_is_converted(self):
+        a, b = operands(64, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        expected = sptcsim.matmul(sptcsim.prune(a), b, sparse=True)
+        for layout in ("nibbles", "canonical", "pytorch", "marlin"):
+            parts = [sptcsim.mma(name, compressed.values[i:i + 16], b, metadata=sptcsim.Metadata(
+                sptcsim.Metadata(compressed.metadata(layout).words, layout, "f16").convert("canonical").words[i:i + 16],
+                "canonical", "f16").convert("nibbles")) for i in range(0, 64, 16)]
+            np.testing.assert_array_equal(np.concatenate(parts), expected, layout)
+
     def test_a_matrix_is_a_batch_of_one(self):
         a, b = operands(16, 16, 8)
         np.testing.assert_array_equal(sptcsim.mma(DENSE, a[None], b[None])[0], sptcsim.mma(DENSE, a, b))

@@ -37,7 +37,8 @@ class Metadata:
 
         layout: "nibbles" [m, groups], four bits of each group in a byte; "canonical" [m, elements], row-major, 4
             (16- and 32-bit types) or 8 groups in an element of 16 or 32 bits; "reordered" ("cutlass", "pytorch"), the
-            same elements in the order that CUTLASS and PyTorch store; "lanes" ("ptx") [m/16, k/instruction_k, 32], the
+            same elements in the order that CUTLASS and PyTorch store, m a multiple of 32 (8-bit types: 16); "marlin",
+            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "lanes" ("ptx") [m/16, k/instruction_k, 32], the
             registers of mma.sp.m16n8k<instruction_k>, in the lanes that `selector` names.
         Returns Metadata. Raises InputError where extents do not fill the layout.
         """

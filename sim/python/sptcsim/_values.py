@@ -60,6 +60,8 @@ def _metadata_bits(metadata, layout, selector, single):
     if metadata is None:
         return None, "canonical", 0
     if isinstance(metadata, Metadata):
+        if metadata.layout in ("nibbles", "marlin"):
+            metadata = metadata.convert("canonical")
         metadata, layout, selector = metadata.words, metadata.layout, metadata.selector
     layout = layout_name(layout)
     words = _arrays.as_numpy(metadata, "metadata")
