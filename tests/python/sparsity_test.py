@@ -106,6 +106,13 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(sptcsim.InputError, "rows of reordered metadata for f16 = 16 must be a multiple of 32"):
             sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("cutlass")
 
+    def test_depth_and_selector_are_numbers(self):
+        metadata = sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata()
+        with self.assertRaisesRegex(sptcsim.InputError, "instruction_k must be an integer from 1 to 1024, not 'x'"):
+            metadata.convert("ptx", instruction_k="x")
+        with self.assertRaisesRegex(sptcsim.InputError, "selector must be an integer from 0 to 3, not 4"):
+            metadata.convert("ptx", instruction_k=32, selector=4)
+
     def test_an_unknown_layout_is_refused_with_the_nearest(self):
         with self.assertRaisesRegex(sptcsim.InputError, "unknown metadata layout 'canonicl'.*canonical"):
             sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("canonicl")

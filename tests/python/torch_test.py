@@ -285,6 +285,17 @@ class Simulated(unittest.TestCase):
             self.assertTrue(torch.equal(ours, exact.float()))  # small integers: no sum rounds
             self.assertEqual(layers["Conv2d"].elements, exact.numel())
 
+    def test_the_depth_of_a_convolution_is_taps_with_channels_innermost(self):
+        layer, x = nn.Conv2d(16, 8, 3, bias=False), torch.randn(1, 16, 5, 6)
+        a = layer.weight.detach().permute(0, 2, 3, 1).reshape(8, -1).half().numpy()
+        patches = [x[0, :, p:p + 3, q:q + 3].permute(1, 2, 0).flatten() for p in range(3) for q in range(4)]
+        b = torch.stack(patches, 1).half().numpy()
+        for sparse, weight in ((False, a), (True, sptcsim.prune(a))):
+            with torch.no_grad(), sptcsim.torch.simulated(sparse=sparse, dtype="f16"):
+                ours = layer(x)
+            d = sptcsim.matmul(weight, b, sparse=sparse)
+            np.testing.assert_array_equal(ours.numpy().reshape(8, 12), d)
+
     def test_addends_factors_batches_and_vectors_are_those_of_torch(self):
         def integers(*shape):
             return torch.randint(-4, 5, shape).float()

@@ -166,10 +166,18 @@ class Matmul(unittest.TestCase):
                 (lambda: sptcsim.matmul(a, b, sparse="1:2"), "sparse must be False, True or \"2:4\" for f16"),
                 (lambda: sptcsim.matmul(a, b, d_dtype="s32"), "d_dtype must be f32, f16 or bf16 for f16"),
                 (lambda: sptcsim.matmul(a, b, dtype="f17"), "unknown type 'f17'"),
-                (lambda: sptcsim.matmul(a, b, split_k=0), "split_k 0 must be at least 1"),
+                (lambda: sptcsim.matmul(a, b, split_k=0), "split_k must be an integer from 1 to 2147483647, not 0"),
                 (lambda: sptcsim.matmul(a, b, threads=0), "threads must be an integer from 1 to 4096"),
                 (lambda: sptcsim.matmul(a, b, arch="a1000"), "unknown architecture 'a1000'"),
-                (lambda: sptcsim.mma(DENSE, a, b.T), "rows of A|B must be")):
+                (lambda: sptcsim.matmul(a, b, split_k=1.5), "split_k must be an integer"),
+                (lambda: sptcsim.matmul(a, b, threads=True), "threads must be an integer from 1 to 4096, not True"),
+                (lambda: sptcsim.mma(DENSE, a, b.T), "rows of A|B must be"),
+                (lambda: sptcsim.mma(3, a, b), "an instruction must be a word, not int"),
+                (lambda: sptcsim.mma(DENSE, a, b, arch=3), "an architecture is a name or an Architecture here, not int"),
+                (lambda: sptcsim.step_rules(None), "an instruction must be a word, not NoneType"),
+                (lambda: sptcsim.instructions(None), "an architecture is a name or an Architecture here, not NoneType"),
+                (lambda: sptcsim.identify(a, b, None, None), "D must be an array of NumPy"),
+                (lambda: sptcsim.crosscheck(3), "a kernel is a dict, not int")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 call()
 

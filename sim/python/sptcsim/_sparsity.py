@@ -2,7 +2,7 @@
 """2:4 weights: pruning, compression, metadata and its layouts."""
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _checks, _core
 from ._core import InputError
 
 _ALIASES = {"cutlass": "reordered", "pytorch": "reordered", "ptx": "lanes"}
@@ -10,7 +10,7 @@ _ALIASES = {"cutlass": "reordered", "pytorch": "reordered", "ptx": "lanes"}
 
 def layout_name(layout):
     """The layout that a word means: "cutlass" and "pytorch" are "reordered", "ptx" is "lanes"."""
-    return _ALIASES.get(layout, layout)
+    return _ALIASES.get(_checks.word("a layout", layout), layout)
 
 
 class Metadata:
@@ -47,6 +47,10 @@ class Metadata:
             raise InputError("the layout 'lanes' needs instruction_k, the logical k of mma.sp")
         if self.layout == "lanes" and layout == "lanes":
             return self.convert("nibbles").convert("lanes", instruction_k=instruction_k, selector=selector)
+        if instruction_k is not None:
+            _checks.integer("instruction_k", instruction_k, 1, 1024)
+        if selector is not None:
+            _checks.integer("selector", selector, 0, 3)
         k = self.instruction_k if self.layout == "lanes" else instruction_k or 0
         chosen = self.selector if self.layout == "lanes" else selector or 0
         arguments = (self.words, self.dtype, self.layout, layout, k, chosen)
