@@ -100,14 +100,15 @@ class SpecReader {
       result.workload = one_gemm(JsonObject(value, place));
       const Operation& op = result.workload.operations.front();
       result.digest =
-          sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k, op.batch,
-                             op.count, numerics::name(op.dtype), op.prunable));
+          fingerprint(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
+                                  op.batch, op.count, numerics::name(op.dtype), op.prunable));
     } else if (value.is_string()) {
       const std::filesystem::path path = resolved(value.get<std::string>());
       result.workload = read_workload(path);
-      result.digest = sha256_of_file(path);
+      result.digest = fingerprint_of_file(path);
       if (result.workload.network) {
-        result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
+        result.digest =
+            fingerprint(result.digest + fingerprint_of_file(result.workload.network->file));
       }
     } else {
       place.fail("must be the path of a workload or an object {m, n, k}, not " + describe(value));
