@@ -165,6 +165,13 @@ class Record(unittest.TestCase):
         self.assertIn("float64 is no type of a tensor core", reasons)
         sptcsim.run(workload, **ANALYTIC)  # the reader takes the whole of it
 
+    def test_a_model_that_looks_at_values_needs_some(self):
+        class Masked(nn.Module):
+            def forward(self, x, mask):
+                return x @ x.t() if mask.all() else x
+        with self.assertRaisesRegex(sptcsim.InputError, "Masked looks at a value of a tensor, and the device meta has none"):
+            sptcsim.torch.record(Masked(), torch.zeros(8, 8, device="meta"), torch.ones(8, device="meta").bool())
+
     def test_the_model_is_as_it_was(self):
         model, x = nn.Linear(8, 8), torch.ones(2, 8)
         before = model(x)

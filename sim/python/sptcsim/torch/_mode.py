@@ -4,6 +4,7 @@ from torch.utils import _python_dispatch, _pytree
 
 import torch
 
+from .._core import InputError
 from . import _model, _products
 
 
@@ -31,6 +32,9 @@ class ProductMode(_python_dispatch.TorchDispatchMode):
             result = func.decompose(*args, **kwargs)
         if result is not NotImplemented:
             return result
+        if func.overloadpacket.__name__ == "_local_scalar_dense" and args[0].device.type == "meta":
+            raise InputError(f"{self.model.path()} looks at a value of a tensor, and the device meta has none: give masks "
+                             "and positions as arguments, switch that check off, or record on another device")
         kind = _products.opaque(func)
         if kind is not None:
             self.on_opaque(str(func), kind)

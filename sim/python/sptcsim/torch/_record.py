@@ -96,10 +96,10 @@ class _Recorder(_mode.ProductMode):
 
 
 def _merged(operations):
-    """Operations whose names differ in numbers between dots alone, as one: "layers.*.up" with the count of all."""
+    """As one, operations whose names differ in numbers between dots or underscores alone: "layers.*.up"."""
     merged = {}
     for op in operations:
-        pattern = re.sub(r"(?<![^.])\d+(?![^.])", "*", op["name"])
+        pattern = re.sub(r"(?<![^._])\d+(?![^._])", "*", op["name"])
         key = repr({**op, "name": pattern, "count": 0})
         if key in merged:
             merged[key]["count"] += op["count"]
