@@ -10,8 +10,8 @@ namespace sptc::energy {
 namespace {
 
 constexpr double kPicojoulesPerJoule = 1e12;
-/// Halvings of the clock interval: 2 GHz / 2^40 is far below any clock step.
-constexpr int kBisections = 40;
+/// How exactly the clock at a power limit is found: far below any clock step.
+constexpr double kClockToleranceMhz = 1e-6;
 
 double square(double x) {
   return x * x;
@@ -28,6 +28,34 @@ double fed_pj(const DynamicEnergy& energy) {
     sum += energy[event];
   }
   return sum;
+}
+
+/// A clock and by how much its power exceeds the limit.
+struct Excess {
+  double mhz = 0, watts = 0;
+};
+
+/// The last clock without excess between `low`, which has none, and `high`. False position: an end
+/// that stays counts for half (Illinois), and every fourth step halves the interval.
+template <typename ExcessAt>
+double last_without_excess(Excess low, Excess high, const ExcessAt& excess_at) {
+  int stayed = 0;  // how often the high end did in a row; negative: the low end
+  for (int i = 1; high.mhz - low.mhz > kClockToleranceMhz; ++i) {
+    const double width = high.mhz - low.mhz;
+    const double share = i % 4 == 0 ? 0.5 : high.watts / (high.watts - low.watts);
+    const double margin = 0.1 * kClockToleranceMhz;
+    const Excess middle = excess_at(high.mhz - std::clamp(share * width, margin, width - margin));
+    if (middle.watts <= 0) {
+      low = middle;
+      stayed = std::max(stayed, 0) + 1;
+      high.watts *= stayed > 1 ? 0.5 : 1.0;
+    } else {
+      high = middle;
+      stayed = std::min(stayed, 0) - 1;
+      low.watts *= stayed < -1 ? 0.5 : 1.0;
+    }
+  }
+  return low.mhz;
 }
 
 /// What belongs to the board.
@@ -123,17 +151,18 @@ std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const Re
     }
     return pj / (seconds * kPicojoulesPerJoule);
   };
-  if (average_w(clock_mhz) <= spec.power_limit_w) {
+  const auto excess_at = [&](double mhz) {
+    return Excess{mhz, average_w(mhz) - spec.power_limit_w};
+  };
+  const Excess asked = excess_at(clock_mhz);
+  if (asked.watts <= 0) {
     return results;
   }
-  double low = std::min(spec.min_clock_mhz, clock_mhz);
-  const bool exceeded = average_w(low) > spec.power_limit_w;
-  double high = clock_mhz;
-  for (int i = 0; i < kBisections && !exceeded; ++i) {
-    const double middle = (low + high) / 2;
-    (average_w(middle) <= spec.power_limit_w ? low : high) = middle;
+  const Excess lowest = excess_at(std::min(spec.min_clock_mhz, clock_mhz));
+  const bool exceeded = lowest.watts > 0;
+  if (!exceeded) {
+    average_w(last_without_excess(lowest, asked, excess_at));
   }
-  average_w(low);
   for (PowerResult& result : results) {
     result.limited = true;
     result.limit_exceeded = exceeded;

@@ -29,14 +29,18 @@ bool is_product(std::size_t count, std::size_t rows, std::size_t columns) {
   return count % rows == 0 && count / rows == columns;
 }
 
-/// Rows that reorder_meta permutes among themselves.
-std::size_t row_block(DataType type) {
+/// Rows that are permuted among themselves.
+std::size_t row_block(DataType type, RowOrder order) {
+  if (order == RowOrder::kMarlin) {
+    return 64;
+  }
   return metadata_element_bits(type) == 16 ? 32 : 16;
 }
 
-void require_reorderable(DataType type, std::size_t rows, std::size_t columns) {
-  const std::string of_type = " of reordered metadata for " + std::string(numerics::name(type));
-  require_multiple("rows" + of_type, rows, row_block(type));
+void require_reorderable(DataType type, std::size_t rows, std::size_t columns, RowOrder order) {
+  const std::string of_type = (order == RowOrder::kMarlin ? " of Marlin's" : " of reordered") +
+                              (" metadata for " + std::string(numerics::name(type)));
+  require_multiple("rows" + of_type, rows, row_block(type, order));
   require_multiple("element columns" + of_type, columns, 2);
 }
 
@@ -81,9 +85,14 @@ int metadata_element_bits(DataType type) {
   return numerics::storage_bits(type) >= 16 ? 16 : 32;
 }
 
-std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, std::size_t column) {
-  const std::size_t x = row % row_block(type);
+std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, std::size_t column,
+                             RowOrder order) {
+  const std::size_t x = row % row_block(type, order);
   const std::size_t block = column / 2 * 2 * rows + (row - x) * 2;
+  if (order == RowOrder::kMarlin) {
+    const std::size_t y = x % 2 * 2 + x / 4 % 2 + x / 2 % 2 * 32 + x / 8 * 4;
+    return block + y / 2 * 4 + column % 2 * 2 + y % 2;
+  }
   if (metadata_element_bits(type) == 16) {
     return block + x % 8 * 8 + x / 16 * 4 + column % 2 * 2 + x / 8 % 2;
   }
@@ -118,16 +127,17 @@ Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
   return nibbles;
 }
 
-ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
+ReorderedMetadata to_reordered(const CanonicalMetadata& metadata, RowOrder order) {
   const Matrix<std::uint32_t>& from = metadata.elements;
-  require_reorderable(metadata.type, from.rows(), from.cols());
+  require_reorderable(metadata.type, from.rows(), from.cols(), order);
   ReorderedMetadata reordered{.type = metadata.type,
                               .rows = from.rows(),
                               .columns = from.cols(),
-                              .elements = std::vector<std::uint32_t>(from.size())};
+                              .elements = std::vector<std::uint32_t>(from.size()),
+                              .order = order};
   for (std::size_t row = 0; row < from.rows(); ++row) {
     for (std::size_t column = 0; column < from.cols(); ++column) {
-      reordered.elements[reordered_offset(metadata.type, from.rows(), row, column)] =
+      reordered.elements[reordered_offset(metadata.type, from.rows(), row, column, order)] =
           from(row, column);
     }
   }
@@ -135,7 +145,7 @@ ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
 }
 
 CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
-  require_reorderable(metadata.type, metadata.rows, metadata.columns);
+  require_reorderable(metadata.type, metadata.rows, metadata.columns, metadata.order);
   if (!is_product(metadata.elements.size(), metadata.rows, metadata.columns)) {
     throw InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
                      std::to_string(metadata.columns) + " columns has " +
@@ -146,8 +156,8 @@ CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
                               .elements = Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
   for (std::size_t row = 0; row < metadata.rows; ++row) {
     for (std::size_t column = 0; column < metadata.columns; ++column) {
-      canonical.elements(row, column) =
-          metadata.elements[reordered_offset(metadata.type, metadata.rows, row, column)];
+      canonical.elements(row, column) = metadata.elements[reordered_offset(
+          metadata.type, metadata.rows, row, column, metadata.order)];
     }
   }
   return canonical;

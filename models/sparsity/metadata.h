@@ -61,18 +61,27 @@ struct LaneMetadata {
 ///
 ///   16 bits:  (j/2) * 2M + (m-x) * 2 + (x%8) * 8 + ((x/8)/2) * 4 + (j%2) * 2 + (x/8)%2
 ///   32 bits:  (j/2) * 2M + (m-x) * 2 + (x%8) * 4                 + (j%2) * 2 + x/8
+///
+/// Sparse-Marlin (vLLM, torchao) permutes blocks of 64 rows, for all element sizes alike. With
+/// y = 2 (m%2) + (m/4)%2 + 32 ((m/2)%2) + 4 ((m%64)/8), the row in its block, element (m, j) stands
+/// at
+///
+///   (j/2) * 2M + (m - m%64) * 2 + (y/2) * 4 + (j%2) * 2 + y%2
+enum class RowOrder { kCutlass, kMarlin };
+
 struct ReorderedMetadata {
   numerics::DataType type = numerics::DataType::kF16;
   std::size_t rows = 0;
   std::size_t columns = 0;              ///< elements per row
   std::vector<std::uint32_t> elements;  ///< rows * columns, 16-bit elements in the low half
+  RowOrder order = RowOrder::kCutlass;
 
   bool operator==(const ReorderedMetadata&) const = default;
 };
 
 /// Index of element (row, column) in ReorderedMetadata::elements.
 std::size_t reordered_offset(numerics::DataType type, std::size_t rows, std::size_t row,
-                             std::size_t column);
+                             std::size_t column, RowOrder order = RowOrder::kCutlass);
 
 /// Nibbles [m, groups] packed into elements. Throws InputError where the groups do not fill whole
 /// elements.
@@ -83,9 +92,10 @@ inline CanonicalMetadata pack_canonical(const CompressedMatrix& matrix) {
 /// And back: [m, groups].
 Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata);
 
-/// Throws InputError unless m is a multiple of the block of rows (32 or 16) and there are pairs of
-/// element columns.
-ReorderedMetadata to_reordered(const CanonicalMetadata& metadata);
+/// Throws InputError unless m is a multiple of the block of rows (32 or 16; Marlin: 64) and there
+/// are pairs of element columns.
+ReorderedMetadata to_reordered(const CanonicalMetadata& metadata,
+                               RowOrder order = RowOrder::kCutlass);
 /// Registers for instructions of depth `logical_k` that all use `selector`: one register per row
 /// tile, the lanes that the selector leaves out hold 0. Throws InputError where the instruction or
 /// the selector does not exist, and unless the matrix is whole tiles.

@@ -201,7 +201,7 @@ double power_mean(std::initializer_list<double> times, double exponent) {
   const double longest = std::max(times);
   double sum = 0;
   for (const double time : times) {
-    sum += std::pow(time / longest, exponent);
+    sum += time == longest ? 1 : std::pow(time / longest, exponent);
   }
   return longest * std::pow(sum, 1 / exponent);
 }

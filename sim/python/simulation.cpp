@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -20,8 +21,11 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 namespace nb = nanobind;
 
@@ -48,28 +52,88 @@ class AnalyticRuns {
     return sim::simulate(workload, architecture, options, hooks);
   }
 
+  void add_what_ifs(const Workload& workload, const Architecture& architecture,
+                    const SimulationOptions& options, sim::RunResult& result) {
+    const std::lock_guard turn(mutex_);
+    sim::add_what_ifs(workload, architecture, options, result);
+  }
+
  private:
   std::mutex mutex_;
   std::unique_ptr<sim::SimulationCaches> caches_;
   std::string directory_;
 };
 
-/// A result whose JSON is made when somebody asks for it.
+AnalyticRuns& analytic_runs() {
+  static AnalyticRuns runs;
+  return runs;
+}
+
+/// A value of a result as Python has it.
+nb::object object_of(const sim::FigureValue& value) {
+  if (const auto* const number = std::get_if<double>(&value)) {
+    return std::isfinite(*number) ? nb::object(nb::float_(*number)) : nb::object(nb::none());
+  }
+  return std::visit([](auto other) { return nb::cast(other); }, value);
+}
+
+/// A result. What takes time beside the simulation is made when somebody asks for it: what bounds
+/// each launch, and the JSON.
 class Run {
  public:
-  explicit Run(sim::RunResult result) : result_(std::move(result)) {}
+  Run(sim::RunResult result, Workload workload, SimulationOptions options, bool with_what_ifs)
+      : result_(std::move(result)),
+        workload_(std::move(workload)),
+        options_(std::move(options)),
+        wants_what_ifs_(with_what_ifs) {}
+  /// Of another process.
   explicit Run(std::string json) : json_(std::move(json)) {}
 
   const std::string& json(const Architecture& architecture) {
     if (json_.empty()) {
+      const nb::gil_scoped_release unlocked;
+      if (wants_what_ifs_) {
+        analytic_runs().add_what_ifs(workload_, architecture, options_, result_);
+      }
       result_.assumed = sim::assumptions(architecture);
       json_ = sim::json_report(result_);
     }
     return json_;
   }
 
+  /// What the JSON says of a variant of the first operation, without what bounds it; None where it
+  /// was not simulated, and an empty dict where only the JSON is known.
+  nb::object figures(bool sparse) const {
+    if (result_.operations.empty()) {
+      return nb::dict();
+    }
+    const sim::OperationResult& operation = result_.operations.front();
+    const auto& variant = sparse ? operation.sparse : operation.dense;
+    if (!variant) {
+      return nb::none();
+    }
+    nb::dict result;
+    sim::visit_variant(
+        *variant, [&](std::string_view group, std::string_view key, const sim::FigureValue& value) {
+          if (group.empty()) {
+            result[nb::cast(key)] = object_of(value);
+          }
+        });
+    return result;
+  }
+
+  /// Of the first operation; None where it has none or only the JSON is known.
+  nb::object speedup() const {
+    const auto ratio =
+        result_.operations.empty() ? std::nullopt : result_.operations.front().speedup();
+    return ratio ? nb::object(nb::float_(*ratio)) : nb::object(nb::none());
+  }
+
  private:
   sim::RunResult result_;
+  Workload workload_;
+  SimulationOptions options_;
+  bool wants_what_ifs_ = false;
   std::string json_;
 };
 
@@ -114,9 +178,8 @@ void raise_signals() {
 
 Run simulated(const Workload& workload, const Architecture& architecture, const nb::dict& given,
               bool explain, bool what_ifs, const nb::object& callback) {
-  static AnalyticRuns analytic;
   SimulationOptions options = options_of(given);
-  options.what_ifs = what_ifs || explain;
+  const bool wants_what_ifs = what_ifs || explain;
   const Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
   if (options.fidelity == sim::Fidelity::kAnalytic) {
@@ -126,10 +189,12 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
       raise_signals();
       return false;
     };
-    sim::RunResult result = analytic.run(workload, architecture, options, hooks);
+    options.what_ifs = false;
+    sim::RunResult result = analytic_runs().run(workload, architecture, options, hooks);
     result.explained = explain;
-    return Run(std::move(result));
+    return Run(std::move(result), workload, options, wants_what_ifs);
   }
+  options.what_ifs = wants_what_ifs;
   return Run(run_in_worker(
       [&](const Progress& report) {
         sim::SimulationHooks hooks;
@@ -171,7 +236,10 @@ void bind_simulation(nb::module_& module) {
   module.def("parse_workload", [](const std::string& text, const sim::NamedDims& dims) {
     return sim::parse_workload_json(text, "workload", dims);
   });
-  nb::class_<Run>(module, "Run").def("json", &Run::json);
+  nb::class_<Run>(module, "Run")
+      .def("json", &Run::json)
+      .def("figures", &Run::figures)
+      .def("speedup", &Run::speedup);
   module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());
   module.def("options", options_table);

@@ -27,10 +27,11 @@ using numerics::DataType;
 using numerics::Word;
 
 /// Layouts of metadata that this package knows, beside the indices of elements.
-enum class Layout { kNibbles, kCanonical, kReordered, kLanes };
+enum class Layout { kNibbles, kCanonical, kReordered, kLanes, kMarlin };
 
 Layout parse_layout(const std::string& name) {
-  constexpr std::array<std::string_view, 4> kNames{"nibbles", "canonical", "reordered", "lanes"};
+  constexpr std::array<std::string_view, 5> kNames{"nibbles", "canonical", "reordered", "lanes",
+                                                   "marlin"};
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) {
     throw InputError("unknown metadata layout " + unknown_name(sim::printable(name), kNames));
@@ -49,6 +50,10 @@ struct LayoutOf {
 LayoutOf layout_of(const std::string& type, const std::string& layout, int instruction_k,
                    int selector) {
   return {data_type(type), parse_layout(layout), instruction_k, selector};
+}
+
+sparsity::RowOrder row_order(const LayoutOf& of) {
+  return of.layout == Layout::kMarlin ? sparsity::RowOrder::kMarlin : sparsity::RowOrder::kCutlass;
 }
 
 void write_nibbles(const Matrix<std::uint8_t>& nibbles, const Output& out) {
@@ -109,7 +114,8 @@ Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
   }
   return sparsity::unpack_canonical(sparsity::to_canonical(sparsity::ReorderedMetadata{
       from.type, elements.rows(), elements.cols(),
-      std::vector<std::uint32_t>(elements.data(), elements.data() + elements.size())}));
+      std::vector<std::uint32_t>(elements.data(), elements.data() + elements.size()),
+      row_order(from)}));
 }
 
 nb::tuple shape_of(const Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
@@ -136,8 +142,8 @@ std::vector<Word> metadata_words(const Matrix<std::uint8_t>& nibbles, const Layo
     const Matrix<Word>& elements = canonical.elements;
     return {elements.data(), elements.data() + elements.size()};
   }
-  if (to.layout == Layout::kReordered) {
-    return sparsity::to_reordered(canonical).elements;
+  if (to.layout == Layout::kReordered || to.layout == Layout::kMarlin) {
+    return sparsity::to_reordered(canonical, row_order(to)).elements;
   }
   std::vector<Word> words;
   for (const auto& lanes : sparsity::to_lanes(canonical, to.instruction_k, to.selector).registers) {

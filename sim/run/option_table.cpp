@@ -57,7 +57,7 @@ constexpr std::array kTable{
     SimulationOption{
         "check", "none|sample|eigen|exact",
         "sample, eigen: against double precision; exact: bits against the plain arithmetic "
-        "(default: eigen in datapath, else sample)",
+        "(default: eigen in datapath, sample in timing, none in analytic)",
         "check", "",
         [](Options& options, const Text& text) { options.check = parse_check_mode(text); }},
     SimulationOption{

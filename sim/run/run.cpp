@@ -31,7 +31,8 @@ bool runs_sparse(const Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
-/// At the clocks that the launches got.
+}  // namespace
+
 void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -44,6 +45,8 @@ void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& 
     }
   }
 }
+
+namespace {
 
 bool is_dense_only(const RunOptions& asked, const GpuSpec& gpu) {
   return asked.variants == Variants::kBoth && gpu.sm.tensor_core.selector_inputs == 1;
@@ -183,8 +186,10 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
   };
 }
 
-/// The operations with the type that the user asked for, and sizes that 64 bits can count.
-std::vector<Operation> prepare(const Workload& workload, const RunOptions& options) {
+}  // namespace
+
+std::vector<Operation> prepared_operations(const Workload& workload,
+                                           const SimulationOptions& options) {
   std::vector<Operation> operations = workload.operations;
   if (operations.empty()) {
     throw InputError(workload.file.string() + ": the workload has no operations");
@@ -204,6 +209,8 @@ std::vector<Operation> prepare(const Workload& workload, const RunOptions& optio
   }
   return operations;
 }
+
+namespace {
 
 using Progress = std::function<void(std::size_t done)>;
 
@@ -300,7 +307,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  const std::vector<Operation> operations = prepare(workload, options);
+  const std::vector<Operation> operations = prepared_operations(workload, options);
   require_values(operations, options);
   RunResult result;
   result.workload = title(workload);

@@ -30,6 +30,15 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
+/// The operations of `workload` with the type that `options` ask for, and sizes that 64 bits can
+/// count. Throws InputError.
+std::vector<Operation> prepared_operations(const Workload& workload,
+                                           const SimulationOptions& options);
+
+/// Adds ExplanationResult::what_if to each launch of `results`, at the clock that it got.
+void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& kernels,
+                  std::vector<OperationResult>& results);
+
 /// RunResult::assumed: the parameters of `architecture` with evidence "assumed".
 std::vector<std::string> assumptions(const Architecture& architecture);
 

@@ -83,4 +83,16 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   return run_workload(workload, asked, run_options, data, launch, hooks.progress, switching);
 }
 
+void add_what_ifs(const Workload& workload, const Architecture& architecture,
+                  const SimulationOptions& options, RunResult& result) {
+  GpuSpec gpu = architecture.gpu;
+  if (!options.numerics.empty()) {
+    gpu.numerics = options.numerics;
+  }
+  RunOptions asked;
+  static_cast<SimulationOptions&>(asked) = options;
+  const KernelRunner kernels(gpu, asked, {});
+  add_what_ifs(prepared_operations(workload, options), kernels, result.operations);
+}
+
 }  // namespace sptc::sim

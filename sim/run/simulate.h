@@ -60,4 +60,9 @@ struct SimulationHooks {
 RunResult simulate(const Workload& workload, const Architecture& architecture,
                    const SimulationOptions& options = {}, const SimulationHooks& hooks = {});
 
+/// Adds to `result` what SimulationOptions::what_ifs asks for: simulate() returned it for the same
+/// arguments but without them. In closed form, whatever the fidelity was.
+void add_what_ifs(const Workload& workload, const Architecture& architecture,
+                  const SimulationOptions& options, RunResult& result);
+
 }  // namespace sptc::sim

@@ -59,8 +59,9 @@ struct SimulationOptions {
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
   std::string data;
-  std::optional<CheckMode> check;  ///< else `eigen` in datapath, `sample` elsewhere
-  std::uint64_t seed = 0;          ///< of generated operands and samples
+  std::optional<CheckMode>
+      check;               ///< else `eigen` in datapath, `sample` in timing, `none` in analytic
+  std::uint64_t seed = 0;  ///< of generated operands and samples
   ClockChoice clock;
   /// Energies: a name of energy_names(), or the path of a file. Empty: those of the architecture or
   /// of what it is derived from, where there are any.
@@ -82,7 +83,8 @@ struct SimulationOptions {
   }
   bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
   CheckMode check_mode() const {
-    return check.value_or(fidelity == Fidelity::kDatapath ? CheckMode::kEigen : CheckMode::kSample);
+    constexpr CheckMode kUsual[] = {CheckMode::kEigen, CheckMode::kSample, CheckMode::kNone};
+    return check.value_or(kUsual[static_cast<std::size_t>(fidelity)]);
   }
 };
 

@@ -7,11 +7,11 @@
 
 namespace sptc::sim {
 
-/// SHA-256 as 64 hexadecimal digits.
-std::string sha256(std::string_view bytes);
+/// XXH3 of 128 bits as 32 hexadecimal digits: tells contents apart that nobody made to look alike.
+std::string fingerprint(std::string_view bytes);
 
 /// Of a file's content, whatever its size. Throws InputError where it cannot be read.
-std::string sha256_of_file(const std::filesystem::path& file);
+std::string fingerprint_of_file(const std::filesystem::path& file);
 
 /// Of the running program: tells two builds of one version apart.
 const std::string& program_digest();

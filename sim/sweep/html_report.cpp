@@ -4,13 +4,13 @@
 #include "models/base/error.h"
 #include "sim/sweep/report_page.h"
 
+#include <boost/archive/iterators/base64_from_binary.hpp>
+#include <boost/archive/iterators/transform_width.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
-#include <openssl/evp.h>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,14 +42,12 @@ const char* role_name(SweepColumn::Role role) {
 template <typename T>
 std::string base64(const std::vector<T>& values) {
   static_assert(std::endian::native == std::endian::little);
+  using namespace boost::archive::iterators;
+  using Digits = base64_from_binary<transform_width<const char*, 6, 8>>;
+  const auto* const bytes = reinterpret_cast<const char*>(values.data());
   const std::size_t size = values.size() * sizeof(T);
-  std::string text((size + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends it with a zero
-  ensure(size <= std::size_t{std::numeric_limits<int>::max()}, "a column is too long for the page");
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(values.data()),
-                                     static_cast<int>(size));
-  text.resize(static_cast<std::size_t>(length));
-  return text;
+  std::string text(Digits(bytes), Digits(bytes + size));
+  return text.append((3 - size % 3) % 3, '=');
 }
 
 /// Numbers of the places in a list of `count` in as few bytes as they need; -1 is the highest.

@@ -195,7 +195,7 @@ std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
     }
     pieces.back().text += '\n';
   }
-  pieces.back().text += sha256(fitted);
+  pieces.back().text += fingerprint(fitted);
   return pieces;
 }
 
@@ -215,7 +215,7 @@ std::string SweepPlan::hash(const SweepPoint& point) const {
     }
     text += piece.text;
   }
-  return sha256(text);
+  return fingerprint(text);
 }
 
 std::string SweepPlan::digest() const {
@@ -235,7 +235,7 @@ std::string SweepPlan::digest() const {
       text += fmt::format("{}={}\n", pointer, value);
     }
   }
-  return sha256(text);
+  return fingerprint(text);
 }
 
 }  // namespace sptc::sim

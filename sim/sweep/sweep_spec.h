@@ -49,7 +49,7 @@ struct SweepArchitecture {  // NOLINT(bugprone-exception-escape)
 
 struct SweepWorkload {
   std::string name;
-  std::string digest;  ///< SHA-256 of the content, hex
+  std::string digest;  ///< fingerprint() of the content
   Workload workload;
 };
 

@@ -123,7 +123,7 @@ SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more) {
     }
     result.workload = source.gemm;
     const Operation& op = result.workload.operations.front();
-    result.digest = sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
+    result.digest = fingerprint(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
                                        op.batch, op.count, numerics::name(op.dtype), op.prunable));
     result.name = result.workload.name;
     return result;
@@ -131,16 +131,16 @@ SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more) {
   NamedDims dims = source.dims;
   dims.insert(more.begin(), more.end());
   result.workload = read_workload(source.file, dims);
-  result.digest = sha256_of_file(source.file);
+  result.digest = fingerprint_of_file(source.file);
   if (result.workload.network) {
-    result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
+    result.digest = fingerprint(result.digest + fingerprint_of_file(result.workload.network->file));
   }
   if (!result.workload.dims.empty()) {
     std::string text = result.digest;
     for (const auto& [name, value] : result.workload.dims) {
       text += fmt::format("\n{}={}", name, value);
     }
-    result.digest = sha256(text);
+    result.digest = fingerprint(text);
   }
   result.name = title(result.workload, without);
   return result;

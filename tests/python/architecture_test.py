@@ -56,7 +56,10 @@ class With(unittest.TestCase):
     def test_bad_changes_are_refused(self):
         arch = sptcsim.load("A100")
         for changes, sentence in (({"/smss": 1}, "unknown parameter '/smss'"), ({"/sms": 0}, "must be a whole number"),
-                                  ({"/sms": float("nan")}, "'/sms' must be a number, not NaN"),
+                                  ({"/sms": float("nan")}, "'/sms' must be a finite number, not nan"),
+                                  ({"/sms": float("inf")}, "'/sms' must be a finite number, not inf"),
+                                  ({3: 3}, "a parameter must be a word, not int"),
+                                  (None, "changes must be a dict of numbers by their paths, not NoneType"),
                                   ({"/sms": "many"}, "'/sms' must be a number, not 'many'")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 arch.with_(changes)

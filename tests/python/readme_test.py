@@ -13,12 +13,12 @@ EXAMPLE = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*
 
 
 def examples(text):
-    """(match, what it prints) of every example, run in one namespace."""
+    """(match, what it prints) of every example of a page, run in one namespace."""
     names = {}
     for match in EXAMPLE.finditer(text):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(match["code"], str(README), "exec"), names)
+            exec(compile(match["code"], "example", "exec"), names)
         yield match, printed.getvalue()
 
 
@@ -31,14 +31,14 @@ class Readme(unittest.TestCase):
         self.assertEqual(count, 10)
 
 
-def update():
-    text = README.read_text()
+def update(page):
+    text = page.read_text()
     parts, end = [], 0
     for match, printed in examples(text):
         parts += [text[end:match.start()], f"```python\n{match['code']}```\n", f"\n```text\n{printed}```\n" if printed else ""]
         end = match.end()
-    README.write_text("".join(parts) + text[end:])
+    page.write_text("".join(parts) + text[end:])
 
 
 if __name__ == "__main__":
-    update() if "--update" in sys.argv else unittest.main()
+    update(README) if "--update" in sys.argv else unittest.main()

@@ -59,7 +59,7 @@ class Layouts(unittest.TestCase):
         for dtype, k in ((np.float16, 32), (np.float32, 16), (np.int8, 64)):
             compressed = sptcsim.compress(sptcsim.prune((weights(64, 256) * 50).astype(dtype)))
             nibbles = compressed.metadata("nibbles").words
-            for layout in ("canonical", "cutlass", "pytorch"):
+            for layout in ("canonical", "cutlass", "pytorch", "marlin"):
                 np.testing.assert_array_equal(compressed.metadata(layout).convert("nibbles").words, nibbles)
             lanes = compressed.metadata("ptx", instruction_k=k)
             self.assertEqual(lanes.words.shape, (4, 256 // k, 32))
@@ -71,12 +71,32 @@ class Layouts(unittest.TestCase):
         # Record q of 16 bytes: rows q, q+8 of both halves, then q+16, q+24.
         self.assertEqual(list(reordered[:8]), [0, 16, 1, 17, 32, 48, 33, 49])
 
-    def test_words_of_pytorch_come_out(self):
+    def words_of_others(self):
+        """Layout, matrix, and what PyTorch or torchao stores for it."""
         document = json.loads((DATA / "pytorch_metadata.json").read_text())
-        self.assertEqual({row["torch"] for row in document["matrices"]}, {"2.1.0", "2.15.0"})
+        self.assertEqual({row["torch"] for row in document["matrices"]}, {"2.1.2", "2.15.0", "torchao 0.7.0"})
         for row in document["matrices"]:
-            compressed = sptcsim.compress(dense_matrix(row["dtype"], row["m"], row["k"]))
-            self.assertEqual(compressed.metadata("pytorch").words.ravel().tolist(), row["metadata"], row["torch"])
+            layout = "marlin" if row["torch"].startswith("torchao") else "pytorch"
+            yield layout, dense_matrix(row["dtype"], row["m"], row["k"], row["missing"]), row
+
+    def test_words_of_pytorch_and_of_marlin_come_out(self):
+        seen = {"pytorch": 0, "marlin": 0}
+        for layout, dense, row in self.words_of_others():
+            if not row["missing"]:
+                words = sptcsim.compress(dense).metadata(layout).words
+                self.assertEqual(words.ravel().tolist(), row["metadata"], row["torch"])
+                seen[layout] += 1
+        self.assertEqual(seen, {"pytorch": 11, "marlin": 3})
+
+    def test_their_words_are_read_where_groups_lack_elements(self):
+        for layout, dense, row in self.words_of_others():
+            if row["missing"]:
+                bits = 32 if row["dtype"] == "int8" else 16
+                words = np.array(row["metadata"], f"u{bits // 8}").reshape(row["m"], -1)
+                values = np.array(row["values"], row["dtype"]).reshape(row["m"], -1)
+                name = "s8" if row["dtype"] == "int8" else "f16"
+                ours = sptcsim.decompress(values, sptcsim.Metadata(words, layout, name))
+                np.testing.assert_array_equal(ours, dense, row["torch"])
 
     def test_lanes_need_the_depth_of_the_instruction(self):
         with self.assertRaisesRegex(sptcsim.InputError, "needs instruction_k"):
@@ -85,6 +105,13 @@ class Layouts(unittest.TestCase):
     def test_extents_that_do_not_fill_a_layout_are_refused(self):
         with self.assertRaisesRegex(sptcsim.InputError, "rows of reordered metadata for f16 = 16 must be a multiple of 32"):
             sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata("cutlass")
+
+    def test_depth_and_selector_are_numbers(self):
+        metadata = sptcsim.compress(sptcsim.prune(weights(16, 32))).metadata()
+        with self.assertRaisesRegex(sptcsim.InputError, "instruction_k must be an integer from 1 to 1024, not 'x'"):
+            metadata.convert("ptx", instruction_k="x")
+        with self.assertRaisesRegex(sptcsim.InputError, "selector must be an integer from 0 to 3, not 4"):
+            metadata.convert("ptx", instruction_k=32, selector=4)
 
     def test_an_unknown_layout_is_refused_with_the_nearest(self):
         with self.assertRaisesRegex(sptcsim.InputError, "unknown metadata layout 'canonicl'.*canonical"):

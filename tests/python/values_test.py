@@ -66,6 +66,17 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(
             sptcsim.mma(name, compressed.values, b, metadata=lanes.words, layout="lanes", selector=1), expected)
 
+    def test_metadata_of_other_programs_is_converted(self):
+        a, b = operands(64, 32, 8)
+        compressed = sptcsim.compress(sptcsim.prune(a))
+        name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        expected = sptcsim.matmul(sptcsim.prune(a), b, sparse=True)
+        for layout in ("nibbles", "canonical", "pytorch", "marlin"):
+            parts = [sptcsim.mma(name, compressed.values[i:i + 16], b, metadata=sptcsim.Metadata(
+                sptcsim.Metadata(compressed.metadata(layout).words, layout, "f16").convert("canonical").words[i:i + 16],
+                "canonical", "f16").convert("nibbles")) for i in range(0, 64, 16)]
+            np.testing.assert_array_equal(np.concatenate(parts), expected, layout)
+
     def test_a_matrix_is_a_batch_of_one(self):
         a, b = operands(16, 16, 8)
         np.testing.assert_array_equal(sptcsim.mma(DENSE, a[None], b[None])[0], sptcsim.mma(DENSE, a, b))
@@ -155,10 +166,18 @@ class Matmul(unittest.TestCase):
                 (lambda: sptcsim.matmul(a, b, sparse="1:2"), "sparse must be False, True or \"2:4\" for f16"),
                 (lambda: sptcsim.matmul(a, b, d_dtype="s32"), "d_dtype must be f32, f16 or bf16 for f16"),
                 (lambda: sptcsim.matmul(a, b, dtype="f17"), "unknown type 'f17'"),
-                (lambda: sptcsim.matmul(a, b, split_k=0), "split_k 0 must be at least 1"),
+                (lambda: sptcsim.matmul(a, b, split_k=0), "split_k must be an integer from 1 to 2147483647, not 0"),
                 (lambda: sptcsim.matmul(a, b, threads=0), "threads must be an integer from 1 to 4096"),
                 (lambda: sptcsim.matmul(a, b, arch="a1000"), "unknown architecture 'a1000'"),
-                (lambda: sptcsim.mma(DENSE, a, b.T), "rows of A|B must be")):
+                (lambda: sptcsim.matmul(a, b, split_k=1.5), "split_k must be an integer"),
+                (lambda: sptcsim.matmul(a, b, threads=True), "threads must be an integer from 1 to 4096, not True"),
+                (lambda: sptcsim.mma(DENSE, a, b.T), "rows of A|B must be"),
+                (lambda: sptcsim.mma(3, a, b), "an instruction must be a word, not int"),
+                (lambda: sptcsim.mma(DENSE, a, b, arch=3), "an architecture is a name or an Architecture here, not int"),
+                (lambda: sptcsim.step_rules(None), "an instruction must be a word, not NoneType"),
+                (lambda: sptcsim.instructions(None), "an architecture is a name or an Architecture here, not NoneType"),
+                (lambda: sptcsim.identify(a, b, None, None), "D must be an array of NumPy"),
+                (lambda: sptcsim.crosscheck(3), "a kernel is a dict, not int")):
             with self.assertRaisesRegex(sptcsim.InputError, sentence):
                 call()
 

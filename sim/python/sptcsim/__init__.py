@@ -5,6 +5,7 @@ Bits: mma, matmul, identify, step_rules, instructions, crosscheck.
 2:4 weights: prune, compress, decompress, Metadata, Compressed.
 GPUs: load, architectures, Architecture.
 Time and energy: gemm, run, sweep, options.
+PyTorch models: the module sptcsim.torch (record, simulated), which imports torch.
 Errors are InputError (a ValueError): one sentence that names the argument, the value and what is allowed.
 """
 import os as _os
@@ -22,6 +23,14 @@ from ._simulation import GemmResult, Result, gemm, options, run
 from ._sparsity import Compressed, Metadata, compress, decompress, prune
 from ._sweep import SweepResult, sweep
 from ._values import crosscheck, identify, instructions, matmul, mma, step_rules
+
+
+def __getattr__(name):
+    if name == "torch":
+        import importlib
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module 'sptcsim' has no attribute '{name}'")
+
 
 __all__ = ["Architecture", "Compressed", "GemmResult", "InputError", "InternalError", "Metadata", "Record", "Result",
            "SweepResult", "__version__", "architectures", "compress", "crosscheck", "decompress", "gemm", "identify",

@@ -2,11 +2,12 @@
 """Architectures: read, derive, save."""
 import functools
 import json
+import math
 import os
 import re
 import shutil
 
-from . import _core
+from . import _checks, _core
 from ._core import InputError
 from ._record import Record
 
@@ -53,6 +54,7 @@ class Architecture:
 
         Raises InputError with the nearest names.
         """
+        _checks.word("a parameter", path)
         found = self._by_pointer.get(path) or self._by_pointer.get(_core.parameter_pointer(self._document, path))
         if found is not None:
             return found
@@ -69,13 +71,15 @@ class Architecture:
         evidence is "assumed". name: of the design; by default that of its base and the changed numbers.
         Returns a new Architecture; this one where nothing changes. Raises InputError.
         """
+        if not hasattr(changes, "items"):
+            raise InputError(f"changes must be a dict of numbers by their paths, not {type(changes).__name__}")
         merged = dict(self._changes)
         for path, value in changes.items():
             value = value.item() if hasattr(value, "item") else value  # of NumPy
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError(f"'{path}' must be a number, not {value!r}")
-            if isinstance(value, float) and value != value:
-                raise InputError(f"'{path}' must be a number, not NaN")
+            if not math.isfinite(value):
+                raise InputError(f"'{path}' must be a finite number, not {value}")
             parameter = self._base.parameter(path)
             if value == parameter.value:
                 merged.pop(parameter.pointer, None)  # a derived file names what differs
@@ -107,7 +111,10 @@ class Architecture:
 
     def save(self, path):
         """Writes a file that load() and --arch take. A design names what it is derived from; others are copied."""
-        path = os.fspath(path)
+        try:
+            path = os.fspath(path)
+        except TypeError:
+            raise InputError(f"save needs the path of a file, not {type(path).__name__}") from None
         try:
             if not self._changes:
                 shutil.copyfile(_core.architecture_path(self._origin), path)
@@ -168,4 +175,8 @@ def loaded(arch):
 
 def target_word(arch):
     """A word that the extension module takes for the target of an instruction."""
-    return arch._origin if isinstance(arch, Architecture) else arch
+    if isinstance(arch, str):
+        return arch
+    if isinstance(arch, Architecture):
+        return arch._origin
+    raise InputError(f"an architecture is a name or an Architecture here, not {type(arch).__name__}")

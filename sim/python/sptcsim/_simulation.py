@@ -6,7 +6,7 @@ import html
 import json
 import os
 
-from . import _core
+from . import _checks, _core
 from ._architecture import chosen
 from ._core import InputError
 from ._record import Record, wrap
@@ -73,6 +73,30 @@ class Result(Record):
         return f"<b>{html.escape(repr(self))}</b><table><tr>{head}</tr>{''.join(cells)}</table>"
 
 
+class Variant(Record):
+    """Figures of one GEMM, dense or with pruned weights. Single numbers come without the JSON of all."""
+
+    __slots__ = ("_figures", "_make")
+
+    def __init__(self, figures, make):
+        super().__init__(None)
+        object.__setattr__(self, "_figures", figures)
+        object.__setattr__(self, "_make", make)
+
+    def to_dict(self):
+        """Everything, as a dict."""
+        if self._values is None:
+            object.__setattr__(self, "_values", self._make())
+        return self._values
+
+    def __getattr__(self, name):
+        value = self._figures.get(name)
+        return value if value is not None else super().__getattr__(name)
+
+    def __reduce__(self):
+        return Record, (self.to_dict(),)
+
+
 class GemmResult(Result):
     """A Result of one GEMM: `dense`, `sparse` and `speedup` are those of its operation."""
 
@@ -81,20 +105,27 @@ class GemmResult(Result):
     def _operation(self):
         return self.to_dict()["operations"][0]
 
+    def _variant(self, name):
+        figures = self._run.figures(name == "sparse")
+        if figures is None or (not figures and self._operation().get(name) is None):
+            return None
+        return Variant(figures, lambda: self._operation()[name])
+
     @property
     def dense(self):
         """Figures of the dense GEMM; None where it was not simulated."""
-        return wrap(self._operation().get("dense"))
+        return self._variant("dense")
 
     @property
     def sparse(self):
         """Figures of the GEMM with pruned weights; None where it was not simulated."""
-        return wrap(self._operation().get("sparse"))
+        return self._variant("sparse")
 
     @property
     def speedup(self):
         """dense / sparse time; None unless both were simulated."""
-        return self._operation().get("speedup")
+        quick = self._run.speedup()
+        return quick if quick is not None else self._operation().get("speedup")
 
 
 @functools.lru_cache(maxsize=1)
@@ -143,16 +174,19 @@ def _given(sparse, options):
         if isinstance(sparse, str):
             given["pattern"] = sparse
         else:
-            given["variants"] = "sparse" if sparse else "dense"
+            given["variants"] = "sparse" if _checks.switch("sparse, where it is no pattern,", sparse) else "dense"
     return given
 
 
 def _extent(name, value):
-    if hasattr(value, "__index__") and not isinstance(value, bool):
-        value = value.__index__()
-        if 1 <= value <= _core.MOST_EXTENT:
-            return value
-    raise InputError(f"{name} must be an integer from 1 to {_core.MOST_EXTENT}, not {value!r}")
+    return _checks.integer(name, value, 1, _core.MOST_EXTENT)
+
+
+def _simulated(workload, arch, sparse, explain, what_ifs, progress, options):
+    """What the extension module makes of it, and the architecture that it takes."""
+    architecture = chosen(arch)._core
+    return _core.simulate(workload, architecture, _given(sparse, options), _checks.switch("explain", explain),
+                          _checks.switch("what_ifs", what_ifs), _checks.function("progress", progress)), architecture
 
 
 def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=False, what_ifs=True, progress=None,
@@ -175,9 +209,7 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     workload = _core.one_gemm(_extent("m", m), _extent("n", n), _extent("k", k), _extent("batch", batch))
     if dtype is not None:
         options["dtype"] = dtype
-    architecture = chosen(arch)._core
-    simulated = _core.simulate(workload, architecture, _given(sparse, options), explain, what_ifs, progress)
-    return GemmResult(simulated, architecture)
+    return GemmResult(*_simulated(workload, arch, sparse, explain, what_ifs, progress, options))
 
 
 def _workload(workload, dims):
@@ -199,6 +231,4 @@ def run(workload, *, dims=None, sparse=None, arch="A100", explain=False, what_if
     dims: values of its dimensions in place of their defaults, for example {"batch": 8}.
     Everything else is that of gemm(). Returns a Result. Raises InputError.
     """
-    architecture = chosen(arch)._core
-    simulated = _core.simulate(_workload(workload, dims), architecture, _given(sparse, options), explain, what_ifs, progress)
-    return Result(simulated, architecture)
+    return Result(*_simulated(_workload(workload, dims), arch, sparse, explain, what_ifs, progress, options))

@@ -2,7 +2,7 @@
 """2:4 weights: pruning, compression, metadata and its layouts."""
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _checks, _core
 from ._core import InputError
 
 _ALIASES = {"cutlass": "reordered", "pytorch": "reordered", "ptx": "lanes"}
@@ -10,7 +10,7 @@ _ALIASES = {"cutlass": "reordered", "pytorch": "reordered", "ptx": "lanes"}
 
 def layout_name(layout):
     """The layout that a word means: "cutlass" and "pytorch" are "reordered", "ptx" is "lanes"."""
-    return _ALIASES.get(layout, layout)
+    return _ALIASES.get(_checks.word("a layout", layout), layout)
 
 
 class Metadata:
@@ -37,7 +37,8 @@ class Metadata:
 
         layout: "nibbles" [m, groups], four bits of each group in a byte; "canonical" [m, elements], row-major, 4
             (16- and 32-bit types) or 8 groups in an element of 16 or 32 bits; "reordered" ("cutlass", "pytorch"), the
-            same elements in the order that CUTLASS and PyTorch store; "lanes" ("ptx") [m/16, k/instruction_k, 32], the
+            same elements in the order that CUTLASS and PyTorch store, m a multiple of 32 (8-bit types: 16); "marlin",
+            in that of Sparse-Marlin (vLLM, torchao), m a multiple of 64; "lanes" ("ptx") [m/16, k/instruction_k, 32], the
             registers of mma.sp.m16n8k<instruction_k>, in the lanes that `selector` names.
         Returns Metadata. Raises InputError where extents do not fill the layout.
         """
@@ -46,6 +47,10 @@ class Metadata:
             raise InputError("the layout 'lanes' needs instruction_k, the logical k of mma.sp")
         if self.layout == "lanes" and layout == "lanes":
             return self.convert("nibbles").convert("lanes", instruction_k=instruction_k, selector=selector)
+        if instruction_k is not None:
+            _checks.integer("instruction_k", instruction_k, 1, 1024)
+        if selector is not None:
+            _checks.integer("selector", selector, 0, 3)
         k = self.instruction_k if self.layout == "lanes" else instruction_k or 0
         chosen = self.selector if self.layout == "lanes" else selector or 0
         arguments = (self.words, self.dtype, self.layout, layout, k, chosen)

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _checks, _core
 from ._architecture import loaded, target_word
 from ._core import InputError
 from ._record import Record
@@ -38,7 +38,7 @@ def step_rules(instruction, arch="A100", grouping="H1", profile="hardware"):
     Returns a record: products_per_step, fraction_bits, rounding, exponent_floor, output, cleared_output_bits,
     lowered_fp8, zero_rule, evidence, source. Raises InputError.
     """
-    return Record(_core.step_rules(target_word(arch), instruction, grouping, profile))
+    return Record(_core.step_rules(target_word(arch), _checks.word("an instruction", instruction), grouping, profile))
 
 
 def _operands(first, named):
@@ -60,12 +60,15 @@ def _metadata_bits(metadata, layout, selector, single):
     if metadata is None:
         return None, "canonical", 0
     if isinstance(metadata, Metadata):
+        if metadata.layout in ("nibbles", "marlin"):
+            metadata = metadata.convert("canonical")
         metadata, layout, selector = metadata.words, metadata.layout, metadata.selector
     layout = layout_name(layout)
     words = _arrays.as_numpy(metadata, "metadata")
     if words.dtype.kind not in "iu":
         raise InputError(f"metadata: elements must be integers, not {words.dtype}")
     words = _arrays.packed(words.view(f"u{words.itemsize}"))
+    _checks.integer("selector", selector, 0, 3)
     return (words[None] if single else words), layout, selector
 
 
@@ -83,7 +86,7 @@ def mma(instruction, a, b, c=None, metadata=None, *, arch="A100", layout="canoni
     a_scales, b_scales: ue8m0 bytes [M, K/32], [K/32, N] of block-scaled instructions.
     Returns D in the accumulator's type. Raises InputError.
     """
-    kind = _instruction(instruction)
+    kind = _instruction(_checks.word("an instruction", instruction))
     first = _arrays.as_numpy(a, "A")
     (a, b, c, a_scales, b_scales), single = _operands(
         first, (("A", first, kind["a_type"]), ("B", b, kind["b_type"]), ("C", c, kind["c_type"]),
@@ -104,7 +107,7 @@ def identify(a, b, c, d, metadata=None, *, layout="canonical", selector=0, profi
     """
     named = []
     for what, array in (("A", a), ("B", b), ("C", c), ("D", d)):
-        if array is None:
+        if array is None and what == "C":
             named.append((what, None, None))
             continue
         array = _arrays.as_numpy(array, what)
@@ -154,8 +157,9 @@ def matmul(a, b, c=None, *, arch="A100", sparse=False, dtype=None, d_dtype=None,
         c = _arrays.bits(_arrays.as_numpy(c, "C"), "C", accumulator, 2)
         if c.shape != (a.shape[0], b.shape[1]):
             raise InputError(f"C must be {[a.shape[0], b.shape[1]]}, not {list(c.shape)}")
-    if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= 4096):
-        raise InputError(f"threads must be an integer from 1 to 4096, not {threads!r}")
+    if threads is not None:
+        threads = _checks.integer("threads", threads, 1, 4096)
+    split_k = _checks.integer("split_k", split_k, 1, 2**31 - 1)
     d_type = d_dtype or accumulator
     if d_type != accumulator and (accumulator != "f32" or d_type not in ("f16", "bf16")):
         raise InputError(f"d_dtype must be {'f32, f16 or bf16' if accumulator == 'f32' else accumulator} for {name}, "
@@ -175,6 +179,10 @@ def crosscheck(kernel, threads=None):
 
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
+    if not isinstance(kernel, dict):
+        raise InputError(f"a kernel is a dict, not {type(kernel).__name__}")
+    if threads is not None:
+        threads = _checks.integer("threads", threads, 1, 4096)
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         for key in ("a", "b", "c", "d", "metadata"):

@@ -44,15 +44,36 @@ TEST(CanonicalMetadata, RefusesGroupsThatDoNotFillAnElement) {
 
 TEST(ReorderedMetadata, IsAPermutation) {
   for (const DataType type : {DataType::kF16, DataType::kS8}) {
-    std::set<std::size_t> offsets;
-    for (std::size_t row = 0; row < 64; ++row) {
-      for (std::size_t column = 0; column < 6; ++column) {
-        offsets.insert(reordered_offset(type, 64, row, column));
+    for (const RowOrder order : {RowOrder::kCutlass, RowOrder::kMarlin}) {
+      std::set<std::size_t> offsets;
+      for (std::size_t row = 0; row < 128; ++row) {
+        for (std::size_t column = 0; column < 6; ++column) {
+          offsets.insert(reordered_offset(type, 128, row, column, order));
+        }
       }
+      EXPECT_EQ(offsets.size(), 128U * 6U);
+      EXPECT_EQ(*offsets.rbegin(), 128U * 6U - 1);
     }
-    EXPECT_EQ(offsets.size(), 64U * 6U);
-    EXPECT_EQ(*offsets.rbegin(), 64U * 6U - 1);
   }
+}
+
+TEST(ReorderedMetadata, OfMarlinPutsRowsFourApartSideBySide) {
+  for (const DataType type : {DataType::kF16, DataType::kS8}) {
+    const auto offset = [&](std::size_t row, std::size_t column) {
+      return reordered_offset(type, 128, row, column, RowOrder::kMarlin);
+    };
+    EXPECT_EQ(offset(4, 0), offset(0, 0) + 1);
+    EXPECT_EQ(offset(0, 1), offset(0, 0) + 2);
+    EXPECT_EQ(offset(1, 0), offset(0, 0) + 4);
+    EXPECT_EQ(offset(8, 0), offset(0, 0) + 8);
+    EXPECT_EQ(offset(2, 0), offset(0, 0) + 64);
+    EXPECT_EQ(offset(64, 0), offset(0, 0) + 128);
+  }
+  const CanonicalMetadata canonical = random_metadata(128, 16, DataType::kS8);
+  EXPECT_EQ(to_canonical(to_reordered(canonical, RowOrder::kMarlin)), canonical);
+  EXPECT_EQ(
+      refusal([] { to_reordered(random_metadata(96, 8, DataType::kF16), RowOrder::kMarlin); }),
+      "rows of Marlin's metadata for f16 = 96 must be a multiple of 64");
 }
 
 TEST(ReorderedMetadata, PutsTheEightRowsOfAWarpQuadSideBySide) {
