@@ -144,6 +144,7 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
                                               op.count, op.recorded.time_us, sum.launch.reason});
       continue;
     }
+    op.weight = sum.launch.weight;
     op.prunable = is_weight_to_prune(sum.launch);
     const auto total = add_macs(macs, op);
     if (!total) {

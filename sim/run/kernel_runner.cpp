@@ -16,8 +16,8 @@ double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
 GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
-  result.conditions = options_.conditions;
-  result.d_dtype = options_.d_dtype;
+  result.conditions = op.conditions.value_or(options_.conditions);
+  result.d_dtype = op.d_dtype ? op.d_dtype : options_.d_dtype;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -68,8 +68,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
 VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
   GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const Key key{what.shape.m, what.shape.n, what.shape.k,    what.batch,
-                what.dtype,   sparse,       what.distinct_b, clock_mhz};
+  const Key key{what.shape.m, what.shape.n,    what.shape.k,    what.batch,  what.dtype,
+                sparse,       what.distinct_b, what.conditions, what.d_dtype};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;

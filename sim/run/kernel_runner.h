@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace sptc::sim {
@@ -49,7 +50,8 @@ class KernelRunner {
     numerics::DataType dtype;
     bool sparse;
     double distinct_b;
-    double clock_mhz;
+    LaunchConditions conditions;
+    std::optional<numerics::DataType> d_dtype;
     auto operator<=>(const Key&) const = default;
   };
 

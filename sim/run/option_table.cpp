@@ -106,6 +106,12 @@ constexpr std::array kTable{
         [](Options& options, const Text& text) {
           options.conditions.launch = parse_launch_mode("--launch", printable(text));
         }},
+    SimulationOption{
+        "engine", "NAME|FILE",
+        "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
+        "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
+        "time, energy", "gemms",
+        [](Options& options, const Text& text) { options.engine = text; }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",
                      "time, energy", "heuristic",

@@ -4,7 +4,9 @@
 #include "models/base/error.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
+#include "sim/network/kernel_plan.h"
 #include "sim/run/energy_totals.h"
+#include "sim/run/inference.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
@@ -300,7 +302,11 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  const std::vector<Operation> operations = prepare(workload, options);
+  std::vector<Operation> operations = prepare(workload, options);
+  if (options.network_engine) {
+    const Network asked_network{operations, workload.vectors, *options.network_engine};
+    operations = under_engine(asked_network, plan_kernels(asked_network));
+  }
   require_values(operations, options);
   RunResult result;
   result.workload = workload.name;
@@ -331,8 +337,12 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   report_progress(operations.size());
   SwitchingSource sampled(values);
-  add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
-             kernels, result);
+  SwitchingSource& toggles = switching != nullptr ? *switching : sampled;
+  if (options.network_engine) {
+    result.inference = run_inference(operations, workload.vectors, *options.network_engine,
+                                     architecture.gpu, options, kernels, toggles);
+  }
+  add_energy(operations, toggles, options, architecture.gpu, kernels, result);
   if (options.what_ifs) {
     add_what_ifs(operations, kernels, result.operations);
   }

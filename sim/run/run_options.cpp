@@ -119,6 +119,12 @@ RunOptions resolved(const SimulationOptions& asked, const Architecture& architec
     options.repetition = Repetition{*asked.warmup, *asked.repeat};
   }
   set_power(architecture, files, options);
+  if (!asked.engine.empty()) {
+    EngineSpec engine = load_engine(asked.engine);
+    if (!engine.gemms_only) {
+      options.network_engine = std::move(engine);
+    }
+  }
   return options;
 }
 

@@ -75,6 +75,8 @@ struct SimulationOptions {
   std::optional<GemmSimulator::Sms> sms;      ///< else `sampled` in timing, `all` in datapath
   bool extrapolate = true;                    ///< only where no values travel
   bool what_ifs = true;                       ///< what bounds each launch; costs time
+  /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".
+  std::string engine;
 
   GemmSimulator::Sms simulated_sms() const {
     return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll

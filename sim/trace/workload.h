@@ -3,6 +3,8 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
+#include "sim/gemm/launch_conditions.h"
+#include "sim/trace/vector_operation.h"
 
 #include <array>
 #include <cstdint>
@@ -73,6 +75,7 @@ struct Operation {
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool prunable = false;  ///< A is a weight whose shape allows N:M pruning
+  bool weight = true;     ///< A is a weight; else both operands are activations
   std::optional<ConvGeometry> conv;
   std::optional<LayerTensors> tensors;
   Activation activation = Activation::kNone;
@@ -81,6 +84,9 @@ struct Operation {
   std::string group;
   Rest rest;
   Recorded recorded;
+  /// Of its launches, instead of those of the run; and the type of D in memory.
+  std::optional<LaunchConditions> conditions;
+  std::optional<numerics::DataType> d_dtype;
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -101,6 +107,7 @@ struct Workload {
   std::string name;
   std::filesystem::path file;
   std::vector<Operation> operations;
+  std::vector<VectorOperation> vectors;  ///< what stands between them, in order
   std::optional<NetworkData> network;
   std::string source;               ///< of a recording: its format and file
   std::vector<NotTaken> not_taken;  ///< of a recording
