@@ -21,13 +21,14 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::array<std::string_view, 9> kKeys{"name",    "description",    "scope",
-                                                "launch",  "host_us",        "sparse_host_us",
-                                                "tensors", "libraries",      "rules"};
+constexpr std::array<std::string_view, 10> kKeys{
+    "name",           "description", "scope",     "launch", "algorithm", "host_us",
+    "sparse_host_us", "tensors",     "libraries", "rules"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
-constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 3> kRuleKinds{
+constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 4> kRuleKinds{
     {{"epilogue", FusionRule::Kind::kEpilogue},
+     {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
      {"attention", FusionRule::Kind::kAttention},
      {"chain", FusionRule::Kind::kChain}}};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
@@ -150,6 +151,10 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   }
   engine.launch = parse_launch_mode((root.place() / "launch" / "value").pointer,
                                     read_word(root, "launch"));
+  if (root.has("algorithm")) {
+    engine.algorithm = parse_algorithm((root.place() / "algorithm" / "value").pointer,
+                                       read_word(root, "algorithm"));
+  }
   engine.host_us = read_host_time(root, "host_us");
   engine.sparse_host_us = root.has("sparse_host_us") ? read_host_time(root, "sparse_host_us")
                                                      : engine.host_us;

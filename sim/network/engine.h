@@ -16,7 +16,8 @@ namespace sptc::sim {
 /// Which operations of a network share a kernel.
 struct FusionRule {
   enum class Kind {
-    kEpilogue,   ///< what follows a GEMM happens in its epilogue
+    kEpilogue,             ///< what follows a GEMM happens in its epilogue
+    kConvolutionEpilogue,  ///< the same of a convolution
     kAttention,  ///< both products of attention and what stands between them are one kernel
     kChain,      ///< vector operations that follow each other are one kernel
   };
@@ -32,6 +33,7 @@ struct EngineSpec {
   /// Only GEMMs are counted, each by itself under the conditions of the options.
   bool gemms_only = false;
   LaunchMode launch = LaunchMode::kStream;
+  Algorithm algorithm = Algorithm::kHeuristic;
   /// What the host needs for each launch [us], and for that of a 2:4 kernel: the GPU waits where it
   /// is done sooner. 0: it never waits.
   double host_us = 0;

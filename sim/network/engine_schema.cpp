@@ -31,7 +31,7 @@ ordered_json rule_schema() {
           {"required", {"name", "fuse", "operations", "evidence", "source"}},
           {"properties",
            {{"name", text_schema()},
-            {"fuse", {{"enum", {"epilogue", "attention", "chain"}}}},
+            {"fuse", {{"enum", {"epilogue", "conv_epilogue", "attention", "chain"}}}},
             {"operations", {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}}},
             {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
             {"source", text_schema()}}}};
@@ -52,6 +52,7 @@ std::string engine_schema() {
         {"description", text_schema()},
         {"scope", {{"enum", {"network", "gemms"}}}},
         {"launch", with_evidence({{"enum", {"stream", "graph", "eager"}}})},
+        {"algorithm", with_evidence({{"enum", {"heuristic", "best"}}})},
         {"host_us", with_evidence(host)},
         {"sparse_host_us", with_evidence(host)},
         {"tensors",

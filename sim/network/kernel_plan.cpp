@@ -59,7 +59,7 @@ class Planner {
     const Operation& op = network_.gemms[gemm_];
     PlannedKernel& kernel = add(op.name, WorkGroup::kGemm, op.count);
     kernel.gemms.push_back(gemm_++);
-    absorb(RuleKind::kEpilogue, nullptr, kernel);
+    absorb(op.conv ? RuleKind::kConvolutionEpilogue : RuleKind::kEpilogue, nullptr, kernel);
   }
 
   void chain() {
@@ -166,6 +166,30 @@ void add_attention(const Operation& scores, int bits, KernelBytes& bytes) {
   bytes.written += queries;
 }
 
+/// What the epilogue of a GEMM does with an element of D, in slots of instructions: a result of the
+/// special function units takes as many as there are lanes for each of theirs.
+double epilogue_operations(const PlannedKernel& kernel, const Operation& op,
+                           const Network& network) {
+  constexpr double kSlotsOfSpecial = 8;  // 128 lanes are issued in a cycle, 16 of those have units
+  double operations = 0;
+  double special = 0;
+  const auto add = [&](VectorKind kind) {
+    operations += info(kind).instructions;
+    special += info(kind).special;
+  };
+  const bool integers = numerics::accumulator_type(op.dtype) == numerics::DataType::kS32;
+  if (integers && op.d_dtype.value_or(numerics::DataType::kS32) != numerics::DataType::kS32) {
+    add(VectorKind::kDequantize);
+    if (numerics::storage_bits(*op.d_dtype) == 8) {
+      add(VectorKind::kQuantize);
+    }
+  }
+  for (const std::size_t i : kernel.vectors) {
+    add(network.vectors[i].kind);
+  }
+  return std::max(operations, kSlotsOfSpecial * special);
+}
+
 }  // namespace
 
 std::vector<PlannedKernel> plan_kernels(const Network& network) {
@@ -237,11 +261,13 @@ std::vector<Operation> under_engine(const Network& network,
       const double turns = std::clamp(std::ceil(pass / launch), 1.0, kMostWeights);
       conditions.l2 = op.weight ? L2State{L2State::Kind::kRotate, static_cast<int>(turns)}
                                 : L2State{L2State::Kind::kWarm, 1};
+      conditions.algorithm = network.engine.algorithm;
       op.conditions = conditions;
       const auto type = network.engine.tensors.find(op.dtype);
       if (type != network.engine.tensors.end()) {
         op.d_dtype = type->second;
       }
+      op.epilogue_operations = epilogue_operations(kernel, op, network);
     }
   }
   return operations;

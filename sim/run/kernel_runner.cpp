@@ -18,6 +18,7 @@ GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
   result.d_dtype = op.d_dtype ? op.d_dtype : options_.d_dtype;
+  result.epilogue_operations = op.epilogue_operations;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -69,7 +70,8 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
   GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
   const Key key{what.shape.m, what.shape.n,    what.shape.k,    what.batch,  what.dtype,
-                sparse,       what.distinct_b, what.conditions, what.d_dtype};
+                sparse,       what.distinct_b, what.conditions, what.d_dtype,
+                what.epilogue_operations};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;

@@ -52,6 +52,7 @@ class KernelRunner {
     double distinct_b;
     LaunchConditions conditions;
     std::optional<numerics::DataType> d_dtype;
+    double epilogue_operations;
     auto operator<=>(const Key&) const = default;
   };
 

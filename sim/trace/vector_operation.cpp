@@ -21,7 +21,9 @@ using Group = WorkGroup;
 
 // Instructions are counted from the formulas: a fused multiply-add is one. GELU in its form with
 // the hyperbolic tangent (Hendrycks, Gimpel, arXiv 1606.08415); layer norm adds up the elements and
-// their squares, then scales and shifts; exponentials are of base 2 behind a multiplication.
+// their squares, then scales and shifts; exponentials are of base 2 behind a multiplication. A
+// conversion from or to bytes is two: one adds a large number, whose low bits are the integer
+// (CUTLASS, numeric_conversion.h: FastNumericArrayConverter).
 constexpr std::array<VectorKindInfo, 21> kKinds{{
     {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
     {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},
@@ -33,8 +35,8 @@ constexpr std::array<VectorKindInfo, 21> kKinds{{
     {Kind::kMask, "mask", Group::kElementwise, 1, 0, 1, 0},
     {Kind::kResidual, "residual", Group::kElementwise, 2, 0, 1, 0},
     {Kind::kGate, "gate", Group::kElementwise, 2, 0, 4, 2},
-    {Kind::kQuantize, "quantize", Group::kElementwise, 1, 0, 2, 0},
-    {Kind::kDequantize, "dequantize", Group::kElementwise, 1, 1, 2, 0},
+    {Kind::kQuantize, "quantize", Group::kElementwise, 1, 0, 3, 0},
+    {Kind::kDequantize, "dequantize", Group::kElementwise, 1, 1, 3, 0},
     {Kind::kLayerNorm, "layer_norm", Group::kNormalisation, 1, 2, 5, 0},
     {Kind::kRmsNorm, "rms_norm", Group::kNormalisation, 1, 1, 3, 0},
     {Kind::kSoftmax, "softmax", Group::kSoftmax, 1, 0, 4, 1},

@@ -87,6 +87,7 @@ struct Operation {
   /// Of its launches, instead of those of the run; and the type of D in memory.
   std::optional<LaunchConditions> conditions;
   std::optional<numerics::DataType> d_dtype;
+  double epilogue_operations = 0;  ///< as of GemmProblem
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
