@@ -5,8 +5,8 @@
 #include "sim/import/launch_list.h"
 #include "sim/import/onnx_model.h"
 #include "sim/import/onnx_shapes.h"
-#include "sim/import/open_dims.h"
 #include "sim/import/readers.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>

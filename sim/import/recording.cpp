@@ -4,8 +4,8 @@
 #include "models/base/error.h"
 #include "sim/config/board_names.h"
 #include "sim/config/text_file.h"
-#include "sim/import/open_dims.h"
 #include "sim/import/readers.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
@@ -38,8 +38,9 @@ struct Head {
   }
 };
 
-void read_own_json(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
-  recording.workload = parse_workload_json(input.rest(kMaxWorkloadBytes), input.path());
+void read_own_json(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_json(input.rest(kMaxWorkloadBytes), input.path(), options.dims);
 }
 
 void read_own_csv(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
@@ -62,7 +63,8 @@ struct Format {
 
 /// In the order in which they are tried.
 constexpr Format kFormats[] = {
-    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json},
+    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json,
+     true},
     {"PyTorch profile",
      [](const Head& head) {
        return head.has("traceEvents") || head.has("deviceProperties") ||
@@ -91,7 +93,7 @@ bool is_json(const Head& head) {
 /// What no format recognises may still be a workload of our own with a fault, which its reader
 /// names.
 const Format& own_format(const Head& head, const InputStream& input) {
-  static constexpr Format kJson{"", nullptr, read_own_json};
+  static constexpr Format kJson{"", nullptr, read_own_json, true};
   static constexpr Format kCsv{"", nullptr, read_own_csv};
   const std::string extension = input.path().extension().string();
   if (is_json(head)) {
@@ -158,6 +160,22 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
     recording.account.arch = board == recording.account.gpu ? "" : board;
   }
   return recording;
+}
+
+std::vector<Recording> read_recordings(const std::filesystem::path& path, const DimLists& lists,
+                                       const ImportOptions& options) {
+  const std::vector<NamedDims> all = combinations(lists);
+  if (path == "-" && all.size() > 1) {
+    throw InputError(
+        "--dim: standard input is read once, so each dimension has one value; name a file instead");
+  }
+  std::vector<Recording> recordings;
+  for (const NamedDims& dims : all) {
+    ImportOptions here = options;
+    here.dims = dims;
+    recordings.push_back(read_recording(path, here));
+  }
+  return recordings;
 }
 
 Recording read_recording(const std::filesystem::path& path, const ImportOptions& options) {

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -161,6 +162,14 @@ std::string not_taken_text(const std::vector<NotTaken>& launches, double all_us)
   return text;
 }
 
+ordered_json operations_json(const std::vector<Operation>& operations) {
+  ordered_json json = ordered_json::array();
+  for (const Operation& op : operations) {
+    json.push_back(operation_json(op));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string workload_json(const Recording& recording) {
@@ -169,16 +178,23 @@ std::string workload_json(const Recording& recording) {
     throw InputError(printable(workload.file.string()) +
                      ": a network with real values is a workload already");
   }
-  ordered_json json{{"schema", "gemm-workload/0.1"}, {"name", workload.name}};
+  const bool parametric = !recording.parametric.empty();
+  ordered_json json{{"schema", kWorkloadSchema}, {"name", title(workload)}};
+  if (parametric) {
+    json = ordered_json::parse(recording.parametric);
+  }
   if (!workload.source.empty()) {
     json["source"] = workload.source;
   }
   if (!recording.account.format.empty()) {
     json["account"] = account_json(recording.account);
   }
-  json["ops"] = ordered_json::array();
-  for (const Operation& op : workload.operations) {
-    json["ops"].push_back(operation_json(op));
+  if (parametric) {  // after what it is read from
+    ordered_json ops = std::move(json["ops"]);
+    json.erase("ops");
+    json["ops"] = std::move(ops);
+  } else {
+    json["ops"] = operations_json(workload.operations);
   }
   for (const NotTaken& launch : workload.not_taken) {
     json["not_taken"].push_back(not_taken_json(launch));
@@ -188,7 +204,8 @@ std::string workload_json(const Recording& recording) {
 }
 
 std::string account_text(const Recording& recording) {
-  const auto& [workload, account] = recording;
+  const Workload& workload = recording.workload;
+  const Account& account = recording.account;
   if (account.format.empty()) {
     return "";
   }

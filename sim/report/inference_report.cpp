@@ -38,7 +38,7 @@ std::string number(double value) {
 
 void row(std::string& out, std::string_view label, const Totals3& totals,
          const std::function<std::string(const InferenceTotals&)>& text) {
-  std::string line = fmt::format("  {:<28}", label);
+  std::string line = fmt::format("  {:<32}", label);
   for (const InferenceTotals* variant : totals) {
     line += fmt::format(" {:>14}", variant == nullptr ? "-" : text(*variant));
   }
@@ -47,15 +47,16 @@ void row(std::string& out, std::string_view label, const Totals3& totals,
 
 void append_totals(std::string& out, const RunResult& result) {
   const Totals3 totals = totals_of(*result.inference);
-  out += fmt::format("\none inference under engine {}\n  {:<28} {:>14} {:>14} {:>14}\n",
+  out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
                      fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
   row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
-  row(out, "inferences per second", totals,
-      [](const auto& t) { return number(1e6 / t.latency_us); });
+  const auto batch = static_cast<double>(result.inference->batch);
+  row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
+      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
   if (totals[0] != nullptr ? totals[0]->energy_uj.has_value() : false) {
     row(out, "average power W", totals, [](const auto& t) { return number(*t.power_w); });
-    row(out, "joules per inference", totals,
-        [](const auto& t) { return number(*t.energy_uj * 1e-6); });
+    row(out, "joules per input", totals,
+        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
   }
   row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
   for (const WorkGroup group : kGroups) {
@@ -103,8 +104,9 @@ void append_kernels(std::string& out, const InferenceResult& inference) {
   }
 }
 
-Json totals_json(const InferenceTotals& totals) {
-  Json json{{"clock_mhz", totals.clock_mhz}, {"per_second", 1e6 / totals.latency_us}};
+Json totals_json(const InferenceTotals& totals, std::int64_t batch) {
+  Json json{{"clock_mhz", totals.clock_mhz},
+            {"inputs_per_second", 1e6 * static_cast<double>(batch) / totals.latency_us}};
   if (totals.energy_uj) {
     json["energy_uj"] = *totals.energy_uj;
     json["power_w"] = *totals.power_w;
@@ -162,7 +164,7 @@ void add_inference(const RunResult& result, Json& json) {
     if (totals[i] != nullptr) {
       Json& variant = json["totals"][std::string(kVariants[i])];
       variant["latency_us"] = totals[i]->latency_us;
-      variant["inference"] = totals_json(*totals[i]);
+      variant["inference"] = totals_json(*totals[i], inference.batch);
     }
   }
 }

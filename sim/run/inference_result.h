@@ -41,6 +41,7 @@ struct InferenceTotals {
 
 struct InferenceResult {
   std::string engine;
+  std::int64_t batch = 1;  ///< inputs of a pass: the dimension "batch" of the workload
   std::vector<InferenceKernel> kernels;
   std::optional<InferenceTotals> dense, sparse, mix;
 };

@@ -309,7 +309,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   require_values(operations, options);
   RunResult result;
-  result.workload = workload.name;
+  result.workload = title(workload);
   result.arch = architecture.gpu.name;
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
@@ -341,6 +341,8 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   if (options.network_engine) {
     result.inference = run_inference(operations, workload.vectors, *options.network_engine,
                                      architecture.gpu, options, kernels, toggles);
+    const auto batch = workload.dims.find("batch");
+    result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
   }
   add_energy(operations, toggles, options, architecture.gpu, kernels, result);
   if (options.what_ifs) {

@@ -4,7 +4,10 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +26,17 @@ double Operation::distinct_b() const {
   return std::min(1.0, input / read);
 }
 
-Workload read_workload(const std::filesystem::path& path) {
+std::string title(const Workload& workload, const std::set<std::string>& without) {
+  std::string values;
+  for (const auto& [name, value] : workload.dims) {
+    if (!without.contains(name)) {
+      values += fmt::format("{}{}={}", values.empty() ? "" : ", ", name, value);
+    }
+  }
+  return values.empty() ? workload.name : fmt::format("{} ({})", workload.name, values);
+}
+
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims) {
   constexpr std::uint64_t kMaxFileBytes = 16 << 20;
   const std::string extension = path.extension().string();
   if (extension != ".json" && extension != ".csv") {
@@ -31,7 +44,11 @@ Workload read_workload(const std::filesystem::path& path) {
                      printable(extension) + "' (allowed: .json, .csv)");
   }
   const std::string text = read_text_file(path, kMaxFileBytes);
-  return extension == ".json" ? parse_workload_json(text, path) : parse_workload_csv(text, path);
+  if (extension == ".json") {
+    return parse_workload_json(text, path, dims);
+  }
+  OpenDims(dims, printable(path.string())).refuse_unused();
+  return parse_workload_csv(text, path);
 }
 
 namespace {

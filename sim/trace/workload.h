@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -104,20 +106,28 @@ struct NetworkData {
   std::int64_t classes = 0;    ///< rows of the last output that count
 };
 
+/// Values of named dimensions, such as batch and seq.
+using NamedDims = std::map<std::string, std::int64_t>;
+
 struct Workload {
   std::string name;
   std::filesystem::path file;
   std::vector<Operation> operations;
   std::vector<VectorOperation> vectors;  ///< what stands between them, in order
   std::optional<NetworkData> network;
+  NamedDims dims;                   ///< on which the extents depend, and their values
   std::string source;               ///< of a recording: its format and file
   std::vector<NotTaken> not_taken;  ///< of a recording
 };
 
-/// Reads a workload file: `.json` (schema gemm-workload/0.1) or `.csv`
-/// (`m,n,k[,...]`), as traces/README.md describes them. Convolutions
-/// are lowered to implicit GEMM: m = k/groups, n = n*p*q, k = r*s*c/groups, batch = groups. Throws
-/// InputError.
-Workload read_workload(const std::filesystem::path& path);
+/// The name of `workload` and the dimensions that it was read with, but for those in `without`:
+/// "BERT-Large (batch=8, seq=384)".
+std::string title(const Workload& workload, const std::set<std::string>& without = {});
+
+/// Reads a workload file: `.json` (schema gemm-workload/0.1 or 0.2) or `.csv`
+/// (`m,n,k[,...]`), as traces/README.md describes them. `dims` replaces the defaults of its
+/// dimensions. Convolutions are lowered to implicit GEMM: m = k/groups, n = n*p*q, k =
+/// r*s*c/groups, batch = groups. Throws InputError.
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims = {});
 
 }  // namespace sptc::sim

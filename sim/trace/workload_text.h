@@ -12,11 +12,16 @@
 namespace sptc::sim {
 
 /// A workload from the text of a `.json` file; `file` is for messages, and a network's tensor file
-/// is looked for in its directory. Throws InputError.
-Workload parse_workload_json(std::string_view text, const std::filesystem::path& file);
+/// is looked for in its directory. `dims` replaces the defaults of its dimensions. Throws
+/// InputError.
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
+                             const NamedDims& dims = {});
 
 /// The same from the text of a `.csv` file.
 Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file);
+
+/// The schema of workloads that are written.
+inline constexpr std::string_view kWorkloadSchema = "gemm-workload/0.2";
 
 /// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
 inline constexpr std::int64_t kMaxExtent = 2147483647;

@@ -102,7 +102,7 @@ class Process(unittest.TestCase):
         timer.start()
         self.addCleanup(timer.cancel)
         with self.assertRaises(KeyboardInterrupt):
-            sptcsim.run(TRACES / "llama3_70b_prefill_b1_s2048.json", sms="all", no_extrapolate=True, check="none")
+            sptcsim.run(TRACES / "llama3_70b.json", sms="all", no_extrapolate=True, check="none")
         self.assertLess(time.monotonic() - started, 30)
         self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
 

@@ -81,7 +81,7 @@ TEST(Recording, DimensionsThatNothingUsesAreRefused) {
       [&] {
         read_recording(input, {{{"batch", 8}}});
       },
-      {"--dim: x has no open dimension 'batch'"});
+      {"x has no open dimension 'batch'"});
 }
 
 TEST(Recording, KeysOfTheOutermostObjectOnly) {

@@ -192,7 +192,7 @@ TEST(WorkloadJson, RefusesMacsBeyond64Bits) {
 TEST(WorkloadJson, RefusesAnEmptyListTheWrongSchemaAndUnknownKinds) {
   expect_refused(workload(""), {"/ops: must not be empty"});
   expect_refused(R"({"schema": "gemm-workload/9", "ops": []})",
-                 {"/schema: must be \"gemm-workload/0.1\", not \"gemm-workload/9\""});
+                 {"/schema: unknown schema 'gemm-workload/9'", "gemm-workload/0.2"});
   expect_refused(R"({"ops": []})", {"'schema' is missing"});
   expect_refused(workload(R"({"name": "x", "kind": "gem"})"), {"'gem'", "nearest valid: 'gemm'"});
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "dtype": "fp16"})"),
