@@ -6,9 +6,9 @@
     scripts/network_accuracy.py FILE.csv --gpu L40S       # only these rows
     scripts/network_accuracy.py FILE.csv --rows out.csv   # each row beside its simulation
 
-FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms; lines that begin with # are
-comments. A measured 2:4 network is compared with the fastest mix: TensorRT's builder takes a 2:4 kernel where it is the
-fastest. Gains are those of rows that differ in nothing but the sparsity.
+FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine; lines that
+begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
+(TensorRT, FasterTransformer), else with all weights 2:4. Gains are those of rows that differ in nothing but the sparsity.
 """
 import argparse
 import csv
@@ -21,6 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRACES = {"bert large": "bert_large", "megatron large with sparsity": "bert_large", "bert base": "bert_base",
           "distilbert": "distilbert"}
+MIXES = ("tensorrt", "fastertransformer")
 DTYPES = {"fp16": "f16", "int8": "s8", "bf16": "bf16", "fp8": "e4m3"}
 
 
@@ -31,7 +32,7 @@ def read_rows(path):
 
 def simulate(arguments, row):
     trace = ROOT / "traces" / (TRACES[row["model"].lower()] + ".json")
-    command = [arguments.sptcsim, "run", str(trace), "--engine", arguments.engine, "--arch", arguments.arch or row["gpu"],
+    command = [arguments.sptcsim, "run", str(trace), "--engine", row["engine"], "--arch", arguments.arch or row["gpu"],
                "--dim", f"batch={row['batch']}", "--dim", f"seq={row['seq']}", "--dtype", DTYPES[row["precision"].lower()],
                "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -43,11 +44,13 @@ def simulate(arguments, row):
 def with_simulation(arguments, rows):
     known = {}
     for row in rows:
-        key = (row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
+        row["engine"] = row.get("engine") or arguments.engine
+        key = (row["engine"], row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
         if key not in known:
             known[key] = simulate(arguments, row)
         totals = known[key]
-        variant = totals.get("mix") or totals["dense"] if row["sparsity"] != "dense" else totals["dense"]
+        sparse = totals.get("mix" if row["engine"] in MIXES else "sparse") or totals["dense"]
+        variant = totals["dense"] if row["sparsity"] == "dense" else sparse
         row["simulated_ms"] = variant["latency_us"] / 1e3
         row["error"] = row["simulated_ms"] / float(row["avg_ms"]) - 1
     return rows
@@ -69,21 +72,23 @@ def correlation(pairs):
 def gains(rows):
     """(measured, simulated) dense time over that with 2:4 weights, of rows alike but for the sparsity."""
     def key(row):
-        return (row.get("tensorrt", ""), row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
+        return (row.get("tensorrt", ""), row["engine"], row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
     sparse = {key(row): row for row in rows if row["sparsity"] != "dense"}
     pairs = [(row, sparse[key(row)]) for row in rows if row["sparsity"] == "dense" and key(row) in sparse]
     return [(float(a["avg_ms"]) / float(b["avg_ms"]), a["simulated_ms"] / b["simulated_ms"]) for a, b in pairs]
 
 
 def report(rows):
-    print("| GPU | precision | rows | mean error % | bias % | worst % |\n|---|---|---:|---:|---:|---:|")
-    groups = sorted({(row["gpu"], row["precision"] + (" 2:4" if row["sparsity"] != "dense" else "")) for row in rows})
-    for gpu in sorted({gpu for gpu, _ in groups}):
-        for group in [g for g in groups if g[0] == gpu] + [(gpu, "all")]:
-            errors = [row["error"] for row in rows if row["gpu"] == gpu and group[1] in
-                      ("all", row["precision"] + (" 2:4" if row["sparsity"] != "dense" else ""))]
-            worst = max(errors, key=abs)
-            print(f"| {gpu} | {group[1]} | {len(errors)} | {100 * mean(map(abs, errors)):.1f} | {100 * mean(errors):+.1f} | {100 * worst:+.1f} |")
+    print("| engine, GPU | precision | rows | mean error % | bias % | worst % |\n|---|---|---:|---:|---:|---:|")
+    for row in rows:
+        row["place"] = f"{row['engine']}, {row['gpu']}"
+        row["kind"] = row["precision"] + (" 2:4" if row["sparsity"] != "dense" else "")
+    for place in sorted({row["place"] for row in rows}):
+        here = [row for row in rows if row["place"] == place]
+        for kind in sorted({row["kind"] for row in here}) + ["all"]:
+            errors = [row["error"] for row in here if kind in ("all", row["kind"])]
+            print(f"| {place} | {kind} | {len(errors)} | {100 * mean(map(abs, errors)):.1f} | {100 * mean(errors):+.1f} | "
+                  f"{100 * max(errors, key=abs):+.1f} |")
     print(f"\nmean error of {len(rows)} rows: {100 * mean(abs(row['error']) for row in rows):.1f} %")
     pairs = gains(rows)
     if len(pairs) > 1:

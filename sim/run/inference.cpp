@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -93,8 +94,10 @@ class Inference {
     kernels_.push_back(std::move(kernel));
   }
 
-  Variant gemm(const Operation& op, bool sparse, double& boost_us) {
-    const VariantResult figures = runner_.time(op, sparse);
+  Variant gemm(const PlannedKernel& plan, bool sparse, double& boost_us) {
+    const Operation& op = network_.gemms[plan.gemms.front()];
+    VariantResult figures = runner_.time(op, sparse);
+    add_residual(plan, figures);
     boost_us = figures.timing.time_us;
     Variant variant;
     variant.us_at = [figures](double mhz) { return 1e6 * seconds_at(figures, mhz); };
@@ -106,10 +109,34 @@ class Inference {
 
   void add_gemm(Kernel& kernel) {
     const Operation& op = network_.gemms[kernel.plan.gemms.front()];
-    kernel.dense = gemm(op, false, kernel.boost_us);
+    kernel.dense = gemm(kernel.plan, false, kernel.boost_us);
     if (op.prunable && options_.variants != Variants::kDense) {
-      kernel.sparse = gemm(op, true, kernel.sparse_boost_us);
+      kernel.sparse = gemm(kernel.plan, true, kernel.sparse_boost_us);
     }
+  }
+
+  /// What the epilogue of `plan` reads beside its parameters, a residual, passes L2 and DRAM beside
+  /// the operands: in the closed form of the launch, which says how much longer that takes.
+  void add_residual(const PlannedKernel& plan, VariantResult& figures) const {
+    const KernelBytes bytes = bytes_of(plan, network_, false);
+    if (bytes.earlier <= 0) {
+      return;
+    }
+    const double mhz = gpu_.boost_clock_mhz;
+    const ResidentTensors resident =
+        resident_tensors(bytes, bytes_since_residual(plan), pass_bytes_, gpu_.memory);
+    const double from_dram = bytes.earlier * (1 - resident.earlier);
+    KernelEstimate& form = figures.timing.clock_scaling.form;
+    const double ratio = figures.timing.clock_mhz / mhz;
+    const double before = form.time_us(ratio);
+    form.dram_us += from_dram / (gpu_.memory.dram_bytes_per_cycle(mhz) * mhz);
+    form.l2_us += bytes.earlier / gpu_.memory.l2_bytes_per_cycle / mhz;
+    const double more_us = form.time_us(ratio) - before;
+    figures.timing.time_us += more_us;
+    figures.timing.cycles += std::llround(more_us * figures.timing.clock_mhz);
+    MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
+    moved.l2_read += std::llround(bytes.earlier);
+    moved.dram_read += std::llround(from_dram);
   }
 
   void add_other(Kernel& kernel) {
