@@ -19,8 +19,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TRACES = {"bert large": "bert_large", "megatron large with sparsity": "bert_large", "bert base": "bert_base",
-          "distilbert": "distilbert"}
+TRACES = {"bert large": ("bert_large",), "megatron large with sparsity": ("bert_large", "--dim", "norm_outputs=2"),
+          "bert base": ("bert_base",)}
 MIXES = ("tensorrt", "fastertransformer")
 DTYPES = {"fp16": "f16", "int8": "s8", "bf16": "bf16", "fp8": "e4m3"}
 
@@ -31,8 +31,8 @@ def read_rows(path):
 
 
 def simulate(arguments, row):
-    trace = ROOT / "traces" / (TRACES[row["model"].lower()] + ".json")
-    command = [arguments.sptcsim, "run", str(trace), "--engine", row["engine"], "--arch", arguments.arch or row["gpu"],
+    trace, *dims = TRACES[row["model"].lower()]
+    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), *dims, "--engine", row["engine"], "--arch", arguments.arch or row["gpu"],
                "--dim", f"batch={row['batch']}", "--dim", f"seq={row['seq']}", "--dtype", DTYPES[row["precision"].lower()],
                "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -45,7 +45,7 @@ def with_simulation(arguments, rows):
     known = {}
     for row in rows:
         row["engine"] = row.get("engine") or arguments.engine
-        key = (row["engine"], row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
+        key = (row["engine"], row["gpu"], row["model"], row["seq"], row["batch"], row["precision"])
         if key not in known:
             known[key] = simulate(arguments, row)
         totals = known[key]
@@ -72,7 +72,7 @@ def correlation(pairs):
 def gains(rows):
     """(measured, simulated) dense time over that with 2:4 weights, of rows alike but for the sparsity."""
     def key(row):
-        return (row.get("tensorrt", ""), row["engine"], row["gpu"], TRACES[row["model"].lower()], row["seq"], row["batch"], row["precision"])
+        return (row.get("tensorrt", ""), row["engine"], row["gpu"], TRACES[row["model"].lower()][0], row["seq"], row["batch"], row["precision"])
     sparse = {key(row): row for row in rows if row["sparsity"] != "dense"}
     pairs = [(row, sparse[key(row)]) for row in rows if row["sparsity"] == "dense" and key(row) in sparse]
     return [(float(a["avg_ms"]) / float(b["avg_ms"]), a["simulated_ms"] / b["simulated_ms"]) for a, b in pairs]

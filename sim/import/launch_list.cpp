@@ -123,6 +123,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   const auto [found, is_new] = places_.emplace(key, launches_.size());
   if (is_new) {
     launches_.push_back({launch, 0, 0});
+    taken_ += launch.reason.empty() ? 1 : 0;
     launches_.back().launch.op.count = 0;
   }
   Sum& sum = launches_[found->second];

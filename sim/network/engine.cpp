@@ -21,18 +21,20 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::array<std::string_view, 10> kKeys{
-    "name",           "description", "scope",     "launch", "algorithm", "host_us",
-    "sparse_host_us", "tensors",     "libraries", "rules"};
+constexpr std::array<std::string_view, 11> kKeys{
+    "name",    "description",    "scope",         "launch",  "algorithm",
+    "host_us", "sparse_host_us", "kernel_cycles", "tensors", "libraries",
+    "rules"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
-constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 4> kRuleKinds{
+constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
     {{"epilogue", FusionRule::Kind::kEpilogue},
      {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
      {"attention", FusionRule::Kind::kAttention},
-     {"chain", FusionRule::Kind::kChain}}};
+     {"chain", FusionRule::Kind::kChain},
+     {"siblings", FusionRule::Kind::kSiblings}}};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
-constexpr double kMostHostUs = 1e5;
+constexpr double kMost = 1e5;
 
 std::vector<std::string_view> rule_kind_names() {
   std::vector<std::string_view> names;
@@ -72,7 +74,7 @@ FusionRule read_rule(const JsonObject& object) {
   return rule;
 }
 
-double read_host_time(const JsonObject& root, std::string_view key) {
+double read_number(const JsonObject& root, std::string_view key) {
   if (!root.has(key)) {
     return 0;
   }
@@ -81,10 +83,9 @@ double read_host_time(const JsonObject& root, std::string_view key) {
   number.allow_only(kNumberKeys);
   read_evidence(number);
   const json& value = number.require("value");
-  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMostHostUs)) {
+  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMost)) {
     (number.place() / "value")
-        .fail(fmt::format("must be microseconds from 0 to {}, not {}", kMostHostUs,
-                          describe(value)));
+        .fail(fmt::format("must be a number from 0 to {}, not {}", kMost, describe(value)));
   }
   return value.get<double>();
 }
@@ -155,9 +156,10 @@ EngineSpec read_engine(const json& document, const std::string& file) {
     engine.algorithm = parse_algorithm((root.place() / "algorithm" / "value").pointer,
                                        read_word(root, "algorithm"));
   }
-  engine.host_us = read_host_time(root, "host_us");
-  engine.sparse_host_us = root.has("sparse_host_us") ? read_host_time(root, "sparse_host_us")
+  engine.host_us = read_number(root, "host_us");
+  engine.sparse_host_us = root.has("sparse_host_us") ? read_number(root, "sparse_host_us")
                                                      : engine.host_us;
+  engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);
   if (root.has("rules")) {

@@ -20,6 +20,7 @@ struct FusionRule {
     kConvolutionEpilogue,  ///< the same of a convolution
     kAttention,  ///< both products of attention and what stands between them are one kernel
     kChain,      ///< vector operations that follow each other are one kernel
+    kSiblings,   ///< weights of one input, with such operations between them, are one GEMM
   };
   std::string name;
   Kind kind = Kind::kChain;
@@ -38,6 +39,8 @@ struct EngineSpec {
   /// is done sooner. 0: it never waits.
   double host_us = 0;
   double sparse_host_us = 0;
+  /// Of each kernel beside what the models of its parts have [cycles of the SMs].
+  double kernel_cycles = 0;
   /// Of the tensors between kernels, by the type of the operands; where nothing is said, what
   /// GemmProblem says of D.
   std::map<numerics::DataType, numerics::DataType> tensors;

@@ -31,7 +31,7 @@ ordered_json rule_schema() {
           {"required", {"name", "fuse", "operations", "evidence", "source"}},
           {"properties",
            {{"name", text_schema()},
-            {"fuse", {{"enum", {"epilogue", "conv_epilogue", "attention", "chain"}}}},
+            {"fuse", {{"enum", {"epilogue", "conv_epilogue", "attention", "chain", "siblings"}}}},
             {"operations", {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}}},
             {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
             {"source", text_schema()}}}};
@@ -55,6 +55,7 @@ std::string engine_schema() {
         {"algorithm", with_evidence({{"enum", {"heuristic", "best"}}})},
         {"host_us", with_evidence(host)},
         {"sparse_host_us", with_evidence(host)},
+        {"kernel_cycles", with_evidence(host)},
         {"tensors",
          {{"type", "object"},
           {"propertyNames", {{"enum", ordered_json(numerics::operand_type_names())}}},

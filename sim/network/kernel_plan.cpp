@@ -239,7 +239,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool s
   }
   if (!kernel.vectors.empty()) {
     const VectorOperation& last = network.vectors[kernel.vectors.back()];
-    bytes.written = static_cast<double>(last.elements()) * bits / 8;
+    bytes.written = static_cast<double>(last.elements()) * last.outputs * bits / 8;
   }
   return bytes;
 }

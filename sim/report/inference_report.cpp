@@ -21,7 +21,8 @@ using Totals3 = std::array<const InferenceTotals*, 3>;
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
 constexpr std::array<WorkGroup, kWorkGroups> kGroups{
     WorkGroup::kGemm,          WorkGroup::kAttention, WorkGroup::kElementwise,
-    WorkGroup::kNormalisation, WorkGroup::kSoftmax,   WorkGroup::kData};
+    WorkGroup::kNormalisation, WorkGroup::kSoftmax,   WorkGroup::kData,
+    WorkGroup::kCommunication};
 
 Totals3 totals_of(const InferenceResult& inference) {
   const auto pointer = [](const std::optional<InferenceTotals>& totals) {

@@ -94,15 +94,24 @@ class Inference {
     kernels_.push_back(std::move(kernel));
   }
 
+  static std::function<double(double)> seconds_of(const Variant& variant) {
+    return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
+  }
+
   Variant gemm(const PlannedKernel& plan, bool sparse, double& boost_us) {
     const Operation& op = network_.gemms[plan.gemms.front()];
     VariantResult figures = runner_.time(op, sparse);
     add_residual(plan, figures);
     boost_us = figures.timing.time_us;
     Variant variant;
-    variant.us_at = [figures](double mhz) { return 1e6 * seconds_at(figures, mhz); };
+    const double cycles = network_.engine.kernel_cycles;
+    boost_us += cycles / figures.timing.clock_mhz;
+    variant.us_at = [figures, cycles](double mhz) {
+      return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
+    };
     if (options_.power) {
       variant.work = work_of(op, sparse, *options_.power, switching_.of(op, sparse), figures);
+      variant.work->seconds_at = seconds_of(variant);
     }
     return variant;
   }
@@ -147,7 +156,8 @@ class Inference {
     ClosedForm form = attention
                           ? attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
                           : vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
-    form.times.launch_us += launch_extra_us();
+    form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
+    form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
     kernel.boost_us = form.times.time_us(1);
     kernel.dense.us_at = [times = form.times, boost_mhz](double mhz) {
@@ -157,6 +167,15 @@ class Inference {
       kernel.dense.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power,
                                          switching_);
     }
+  }
+
+  /// Of an all-reduce along a ring: each GPU sends and gets its part of the tensor twice.
+  double on_links_us(const PlannedKernel& plan, const KernelBytes& bytes) const {
+    if (plan.group != WorkGroup::kCommunication) {
+      return 0;
+    }
+    const double gpus = options_.tensor_parallel;
+    return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
   }
 
   /// Of a launch into a stream, beside that of a graph.

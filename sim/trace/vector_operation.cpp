@@ -21,10 +21,10 @@ using Group = WorkGroup;
 
 // Instructions are counted from the formulas: a fused multiply-add is one. GELU in its form with
 // the hyperbolic tangent (Hendrycks, Gimpel, arXiv 1606.08415); layer norm adds up the elements and
-// their squares, then scales and shifts; exponentials are of base 2 behind a multiplication. A
-// conversion from or to bytes is two: one adds a large number, whose low bits are the integer
-// (CUTLASS, numeric_conversion.h: FastNumericArrayConverter).
-constexpr std::array<VectorKindInfo, 21> kKinds{{
+// their squares, then scales and shifts; exponentials are of base 2 behind a multiplication.
+// Conversions between integers and floating point run on the special function units (Jia et al.,
+// arXiv 1903.07486, Turing: I2F and F2I issue as slowly as MUFU).
+constexpr std::array<VectorKindInfo, 22> kKinds{{
     {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
     {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},
     {Kind::kGelu, "gelu", Group::kElementwise, 1, 0, 6, 1},
@@ -35,8 +35,8 @@ constexpr std::array<VectorKindInfo, 21> kKinds{{
     {Kind::kMask, "mask", Group::kElementwise, 1, 0, 1, 0},
     {Kind::kResidual, "residual", Group::kElementwise, 2, 0, 1, 0},
     {Kind::kGate, "gate", Group::kElementwise, 2, 0, 4, 2},
-    {Kind::kQuantize, "quantize", Group::kElementwise, 1, 0, 3, 0},
-    {Kind::kDequantize, "dequantize", Group::kElementwise, 1, 1, 3, 0},
+    {Kind::kQuantize, "quantize", Group::kElementwise, 1, 0, 2, 1},
+    {Kind::kDequantize, "dequantize", Group::kElementwise, 1, 1, 1, 1},
     {Kind::kLayerNorm, "layer_norm", Group::kNormalisation, 1, 2, 5, 0},
     {Kind::kRmsNorm, "rms_norm", Group::kNormalisation, 1, 1, 3, 0},
     {Kind::kSoftmax, "softmax", Group::kSoftmax, 1, 0, 4, 1},
@@ -46,6 +46,7 @@ constexpr std::array<VectorKindInfo, 21> kKinds{{
     {Kind::kRotary, "rotary", Group::kElementwise, 1, 0, 3, 0},
     {Kind::kKvAppend, "kv_append", Group::kData, 1, 0, 0, 0},
     {Kind::kRouting, "routing", Group::kData, 1, 0, 8, 1},
+    {Kind::kAllReduce, "all_reduce", Group::kCommunication, 1, 0, 1, 0},
 }};
 
 constexpr int kMostTensors = 8;
@@ -72,9 +73,11 @@ std::string_view name(WorkGroup group) {
     case Group::kSoftmax:
       return "softmax";
     case Group::kData:
+      return "data movement";
+    case Group::kCommunication:
       break;
   }
-  return "data movement";
+  return "communication";
 }
 
 std::optional<VectorKind> parse_vector_kind(std::string_view name) {
@@ -96,8 +99,9 @@ bool is_vector_operation(const JsonObject& object) {
 }
 
 VectorOperation read_vector_operation(const JsonObject& object) {
-  constexpr std::array<std::string_view, 9> kKeys{
-      "name", "kind", "rows", "columns", "count", "inputs", "input_rows", "causal", "note"};
+  constexpr std::array<std::string_view, 10> kKeys{"name",    "kind",    "rows",       "columns",
+                                                   "count",   "inputs",  "outputs",    "input_rows",
+                                                   "causal",  "note"};
   object.allow_only(kKeys);
   const std::optional<VectorKind> kind = parse_vector_kind(object.text("kind"));
   ensure(kind.has_value(), "the caller knows the kind of a vector operation");
@@ -108,6 +112,7 @@ VectorOperation read_vector_operation(const JsonObject& object) {
   op.columns = object.integer("columns", 1, kMaxExtent);
   op.count = object.integer_or("count", 1, 1, kMaxExtent);
   op.tensors = static_cast<int>(object.integer_or("inputs", info(*kind).tensors, 1, kMostTensors));
+  op.outputs = static_cast<int>(object.integer_or("outputs", 1, 1, kMostTensors));
   op.input_rows = object.integer_or("input_rows", op.rows, 1, kMaxExtent);
   op.causal = object.boolean_or("causal", false);
   if (op.causal && *kind != Kind::kSoftmax) {

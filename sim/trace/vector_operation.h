@@ -34,7 +34,8 @@ enum class VectorKind {
   kCopy,  ///< transposed, gathered or joined
   kRotary,
   kKvAppend,
-  kRouting,  ///< of tokens to experts: softmax and the largest few
+  kRouting,    ///< of tokens to experts: softmax and the largest few
+  kAllReduce,  ///< the sum over GPUs, by the links between them
 };
 
 /// What a report adds up.
@@ -44,9 +45,10 @@ enum class WorkGroup {
   kElementwise,
   kNormalisation,
   kSoftmax,
-  kData,  ///< embedding, pooling, copies, key-value cache
+  kData,           ///< embedding, pooling, copies, key-value cache
+  kCommunication,  ///< between GPUs
 };
-inline constexpr std::size_t kWorkGroups = 6;
+inline constexpr std::size_t kWorkGroups = 7;
 
 /// What one element of the output costs.
 struct VectorKindInfo {
@@ -78,6 +80,7 @@ struct VectorOperation {
   std::int64_t rows = 0, columns = 0;
   std::int64_t count = 1;
   int tensors = 1;              ///< of `input_rows` x `columns` that it reads
+  int outputs = 1;              ///< tensors that it writes
   std::int64_t input_rows = 0;  ///< those of the output, but of pooling
   bool causal = false;          ///< of a softmax: half of the elements are masked
   std::size_t after = 0;        ///< GEMMs of the workload that stand before it

@@ -90,6 +90,7 @@ struct Operation {
   std::optional<LaunchConditions> conditions;
   std::optional<numerics::DataType> d_dtype;
   double epilogue_operations = 0;  ///< as of GemmProblem
+  std::string input;  ///< tensor that B is, which others may read, too; empty: not known
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;

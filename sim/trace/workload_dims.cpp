@@ -38,6 +38,8 @@ constexpr ExtentKey kOpExtents[] = {{"m"},
                                     {"rest_bytes", 0, kMaxRest},
                                     {"rows"},
                                     {"columns"},
+                                    {"inputs"},
+                                    {"outputs"},
                                     {"input_rows"}};
 constexpr ExtentKey kConvExtents[] = {{"N"},      {"C"},      {"H"},       {"W"},      {"K"},
                                       {"R"},      {"S"},      {"P"},       {"groups"}, {"Q"},
