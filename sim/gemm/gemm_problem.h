@@ -31,6 +31,9 @@ struct GemmProblem {
   /// Of D in memory; nothing: that of the operands, of integers the accumulator's.
   std::optional<numerics::DataType> d_dtype = std::nullopt;
   LaunchConditions conditions = {};
+  /// What its epilogue does with an element of D beside converting and storing it [instructions of
+  /// a lane]: bias, activation, scales.
+  double epilogue_operations = 0;
 };
 
 /// Operand values of one GEMM of the batch, as storage words.

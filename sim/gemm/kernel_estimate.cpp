@@ -282,12 +282,17 @@ void add_stores(const GemmKernel& kernel, const KernelTarget& target, double sto
   times.dram_us = std::max(0.0, times.dram_us - times.store_us);
 }
 
-/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
+/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D, and
+/// what the epilogue does with them.
 double epilogue_cycles(const GemmKernel& kernel, const KernelTarget& target) {
   const double element_bytes =
       kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
-  return 2 * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * element_bytes /
-         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+  const auto elements = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
+  const double operations = kernel.split_k > 1 ? 0 : kernel.problem.epilogue_operations;
+  return 2 * elements * element_bytes /
+             static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count()) +
+         elements * operations /
+             (mma::kWarpLanes * target.sm.sub_partitions * target.sm.issue_per_cycle);
 }
 
 /// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -292,8 +293,17 @@ class ProgramBuilder {
       rows.where.row = row;
       const std::int64_t bytes =
           kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
-      rows.issue_slots = static_cast<int>(ceil_div(bytes, kBytesPerInstruction));
+      rows.issue_slots = static_cast<int>(ceil_div(bytes, kBytesPerInstruction)) + row_operations();
     }
+  }
+
+  /// What the epilogue does with a fragment row of a warp; of slices of K a second kernel does it.
+  int row_operations() const {
+    const auto elements =
+        static_cast<double>(kernel_.instruction.shape.m * kernel_.warp_tile.n) / mma::kWarpLanes;
+    return kernel_.split_k > 1
+               ? 0
+               : static_cast<int>(std::lround(elements * kernel_.problem.epilogue_operations));
   }
 
   /// Stream-K: partial sums go to a workspace; who finishes the tile sees a flag, reads and adds

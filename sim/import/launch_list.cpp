@@ -131,6 +131,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   const auto [found, is_new] = places_.emplace(key, launches_.size());
   if (is_new) {
     launches_.push_back({launch, 0, 0});
+    taken_ += launch.reason.empty() ? 1 : 0;
     launches_.back().launch.op.count = 0;
   }
   Sum& sum = launches_[found->second];
@@ -152,6 +153,7 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
                                               op.count, op.recorded.time_us, sum.launch.reason});
       continue;
     }
+    op.weight = sum.launch.weight;
     op.prunable = is_weight_to_prune(sum.launch);
     const auto total = add_macs(macs, op);
     if (!total) {

@@ -29,6 +29,8 @@ class LaunchList {
   /// Throws InputError "`place`: ..." for extents that no GEMM has.
   void add(RecordedLaunch launch, const std::string& place);
   bool empty() const { return launches_.empty(); }
+  /// Different launches so far that are taken.
+  std::size_t taken() const { return taken_; }
 
   /// Puts what was gathered into `recording`. Throws InputError with `name` where nothing was
   /// taken.
@@ -44,6 +46,7 @@ class LaunchList {
   };
   std::map<Key, std::size_t> places_;
   std::vector<Sum> launches_;
+  std::size_t taken_ = 0;
 };
 
 /// The convolution as an implicit GEMM in `op`; false where the geometry gives no output, or an

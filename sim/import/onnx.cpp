@@ -5,6 +5,7 @@
 #include "sim/import/launch_list.h"
 #include "sim/import/onnx_model.h"
 #include "sim/import/onnx_shapes.h"
+#include "sim/import/onnx_vectors.h"
 #include "sim/import/onnx_weight.h"
 #include "sim/import/readers.h"
 #include "sim/trace/open_dims.h"
@@ -68,6 +69,7 @@ class Walker {
   }
 
   LaunchList take() && { return std::move(list_); }
+  const std::vector<OnnxStep>& steps() const { return steps_; }
 
  private:
   OnnxDims input_dims(const OnnxInput& input) {
@@ -117,9 +119,9 @@ class Walker {
       inputs.push_back(found == values_.end() ? OnnxValue{} : found->second);
     }
     if (is_one_of(node.op, kProducts)) {
-      set(node, 0, product(node, inputs));
+      set_with_bias(node, inputs, product(node, inputs));
     } else if (is_one_of(node.op, kConvolutions)) {
-      set(node, 0, convolution(node, inputs));
+      set_with_bias(node, inputs, convolution(node, inputs));
     } else if (node.op == "ConvTranspose") {
       set(node, 0, transposed_convolution(node, inputs));
     } else if (node.op == "MatMulNBits") {
@@ -137,6 +139,7 @@ class Walker {
       OnnxValue value = infer_output(node, inputs);
       value.origin = origin_behind(node, inputs);
       inherit_loss(node, inputs, value);
+      steps_.push_back({&node, inputs, value, list_.taken()});
       set(node, 0, std::move(value));
     }
   }
@@ -206,6 +209,14 @@ class Walker {
     }
   }
 
+  /// Gemm and Conv may have a bias as their third operand.
+  void set_with_bias(const OnnxNode& node, const std::vector<OnnxValue>& inputs, OnnxValue value) {
+    if ((node.op == "Gemm" || node.op == "Conv") && inputs.size() > 2) {
+      steps_.push_back({&node, inputs, value, list_.taken()});
+    }
+    set(node, 0, std::move(value));
+  }
+
   void set(const OnnxNode& node, std::size_t output, OnnxValue value) {
     if (output >= node.outputs.size() || node.outputs[output].empty()) {
       return;
@@ -271,7 +282,8 @@ class Walker {
     launch.weight = weight;
     launch.dtype = dtype;
     launch.op.weight = std::move(values);
-    list_.add(std::move(launch), file_ + ": " + printable(name_of(node)));
+    launch.op.input = weight && !node.inputs.empty() ? node.inputs.front() : "";
+    list_.add(std::move(launch), file_ + ": " + printable(launch.op.name));
   }
 
   OnnxValue product(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
@@ -444,6 +456,7 @@ class Walker {
   std::unordered_map<std::string, OnnxValue> values_;
   std::unordered_map<std::string, const OnnxInput*> stated_;
   LaunchList list_;
+  std::vector<OnnxStep> steps_;  ///< beside GEMMs and convolutions
 };
 
 }  // namespace
@@ -460,7 +473,9 @@ void read_onnx(InputStream& input, const ImportOptions& options, Recording& reco
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;  // of protobuf
   const auto model = std::make_shared<const std::string>(input.rest(kMaxBytes));
   const OnnxGraph graph = parse_onnx(*model, input.name());
-  LaunchList list = Walker(graph, options, input.name(), model).take();
+  Walker walker(graph, options, input.name(), model);
+  recording.workload.vectors = vector_operations(walker.steps());
+  LaunchList list = std::move(walker).take();
   recording.account.notes.emplace_back(kTf32Note);
   recording.account.notes.emplace_back(
       "A is the operand that the model holds as a weight; of two activations it is the second");

@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
+#include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/report.h"
@@ -331,6 +332,9 @@ std::string json_report(const RunResult& result) {
     operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
+  if (result.inference) {
+    add_inference(result, json);
+  }
   if (const MeasuredTotals totals = measured_totals(result.operations); totals.launches > 0) {
     json["totals"]["measured"] = Json{{"launches", totals.launches},
                                       {"time_us", totals.measured_us},

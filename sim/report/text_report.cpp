@@ -4,6 +4,7 @@
 #include "sim/report/energy_explanation.h"
 #include "sim/report/explanation.h"
 #include "sim/report/fitted_name.h"
+#include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
 #include "sim/report/report.h"
 #include "sim/report/version.h"
@@ -341,6 +342,9 @@ std::string text_report(const RunResult& result) {
   append_time_parts(out, result);
   out += measured_text(result.operations);
   append_energy(out, result.totals);
+  if (result.inference) {
+    out += inference_text(result);
+  }
   if (result.explained) {
     out +=
         "\nwhy: what the tensor cores do or wait for, of the cycles of all of them (simulated; "

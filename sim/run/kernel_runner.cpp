@@ -19,11 +19,12 @@ double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
 GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
-  result.conditions = options_.conditions;
-  result.d_dtype = options_.d_dtype;
+  result.conditions = op.conditions.value_or(options_.conditions);
+  result.d_dtype = op.d_dtype ? op.d_dtype : options_.d_dtype;
   if (!result.d_dtype && !options_.dtype) {
     result.d_dtype = numerics::parse_data_type(op.recorded.d_dtype);
   }
+  result.epilogue_operations = op.epilogue_operations;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -128,10 +129,17 @@ std::vector<std::string> KernelRunner::notes() const {
 VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
   GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const Key key{what.shape.m,    what.shape.n, what.shape.k,
-                what.batch,      what.dtype,   sparse,
-                what.distinct_b, clock_mhz,    chosen_kernel(op, sparse).value_or(Chosen{}),
-                what.d_dtype};
+  const Key key{what.shape.m,
+                what.shape.n,
+                what.shape.k,
+                what.batch,
+                what.dtype,
+                sparse,
+                what.distinct_b,
+                what.conditions,
+                chosen_kernel(op, sparse).value_or(Chosen{}),
+                what.d_dtype,
+                what.epilogue_operations};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;

@@ -61,9 +61,10 @@ class KernelRunner {
     numerics::DataType dtype;
     bool sparse;
     double distinct_b;
-    double clock_mhz;
+    LaunchConditions conditions;
     Chosen chosen;
     std::optional<numerics::DataType> d_dtype;
+    double epilogue_operations;
     auto operator<=>(const Key&) const = default;
   };
 

@@ -18,6 +18,8 @@ namespace {
 using Options = SimulationOptions;
 using Text = std::string;
 
+constexpr int kMostGpus = 8;
+
 constexpr std::array kTable{
     SimulationOption{
         "numerics", "NAME",
@@ -105,6 +107,34 @@ constexpr std::array kTable{
         "time, energy", "stream",
         [](Options& options, const Text& text) {
           options.conditions.launch = parse_launch_mode("--launch", printable(text));
+        }},
+    SimulationOption{
+        "engine", "NAME|FILE",
+        "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
+        "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
+        "time, energy", "gemms",
+        [](Options& options, const Text& text) { options.engine = text; }},
+    SimulationOption{
+        "tp", "N",
+        "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
+        "engine; figures are those of one of them)",
+        "time, energy", "1",
+        [](Options& options, const Text& text) {
+          options.tensor_parallel = static_cast<int>(parse_integer("--tp", text, 1, kMostGpus));
+        }},
+    SimulationOption{"link", "GB/s",
+                     "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
+                     "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.link_gb_per_s = parse_rate("--link", text);
+                     }},
+    SimulationOption{
+        "sparsity", "all|auto",
+        "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
+        "add up the fastest mix; every other engine does so",
+        "time, energy", "all",
+        [](Options& options, const Text& text) {
+          options.sparsity_auto = parse_sparsity_choice(text);
         }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",

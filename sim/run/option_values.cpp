@@ -2,12 +2,15 @@
 #include "sim/run/option_values.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/config/text_file.h"
 #include "sim/gemm/gemm_problem.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -16,6 +19,7 @@ namespace {
 
 constexpr double kMinClockMhz = 1, kMaxClockMhz = 100000;
 constexpr double kMaxWatts = 100000;
+constexpr double kMaxRate = 100000;  // GB/s
 
 /// All of `text` as a number; false where it is none or does not fit.
 template <typename Number>
@@ -103,6 +107,23 @@ double parse_watts(std::string_view what, const std::string& text) {
                                  what, kMaxWatts, printable(text)));
   }
   return watts;
+}
+
+double parse_rate(std::string_view what, const std::string& text) {
+  double rate = 0;
+  if (!parse_all(text, rate) || !(rate > 0) || rate > kMaxRate) {
+    throw InputError(fmt::format("{} must be a number of GB/s above 0 and at most {}, not '{}'",
+                                 what, kMaxRate, printable(text)));
+  }
+  return rate;
+}
+
+bool parse_sparsity_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> kChoices{"all", "auto"};
+  if (std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
+    throw InputError("unknown --sparsity " + unknown_name(printable(text), kChoices));
+  }
+  return text == kChoices.back();
 }
 
 bool parse_switch(std::string_view what, std::string_view text) {

@@ -35,6 +35,12 @@ numerics::DataType parse_dtype(const std::string& text);
 /// More than 0 and at most 100000.
 double parse_watts(std::string_view what, const std::string& text);
 
+/// GB/s, more than 0 and at most 100000.
+double parse_rate(std::string_view what, const std::string& text);
+
+/// "all" or "auto": whether the weights that gain are chosen.
+bool parse_sparsity_choice(std::string_view text);
+
 /// "true" or "false".
 bool parse_switch(std::string_view what, std::string_view text);
 

@@ -2,9 +2,13 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "sim/network/kernel_plan.h"
+#include "sim/network/siblings.h"
+#include "sim/network/tensor_parallel.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
+#include "sim/run/inference.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
@@ -307,7 +311,19 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  const std::vector<Operation> operations = prepared_operations(workload, options);
+  std::vector<Operation> operations = prepared_operations(workload, options);
+  std::vector<VectorOperation> vectors = workload.vectors;
+  if (options.tensor_parallel > 1) {
+    TensorParallelPart part = split_over(operations, vectors, options.tensor_parallel);
+    operations = std::move(part.gemms);
+    vectors = std::move(part.vectors);
+  }
+  const bool whole_network = options.network_engine && !options.network_engine->gemms_only;
+  if (whole_network) {
+    merge_siblings(*options.network_engine, operations, vectors);
+    const Network asked_network{operations, vectors, *options.network_engine};
+    operations = under_engine(asked_network, plan_kernels(asked_network));
+  }
   require_values(operations, options);
   RunResult result;
   result.workload = title(workload);
@@ -338,8 +354,17 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   report_progress(operations.size());
   SwitchingSource sampled(values);
-  add_energy(operations, switching != nullptr ? *switching : sampled, options, architecture.gpu,
-             kernels, result);
+  SwitchingSource& toggles = switching != nullptr ? *switching : sampled;
+  if (options.network_engine) {
+    if (!whole_network) {
+      vectors.clear();
+    }
+    result.inference = run_inference(operations, vectors, *options.network_engine,
+                                     architecture.gpu, options, kernels, toggles);
+    const auto batch = workload.dims.find("batch");
+    result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
+  }
+  add_energy(operations, toggles, options, architecture.gpu, kernels, result);
   if (options.what_ifs) {
     add_what_ifs(operations, kernels, result.operations);
   }

@@ -104,6 +104,34 @@ void set_power(const Architecture& architecture, EnergyFiles& files, RunOptions&
   }
 }
 
+/// What a call without --engine runs.
+constexpr const char* kGemmsOnly = "gemms";
+
+/// An engine says itself how its launches follow each other.
+void require_conditions_of(const EngineSpec& engine, const SimulationOptions& asked) {
+  const LaunchConditions usual;
+  const bool network = !engine.gemms_only;
+  const auto refuse = [&](bool given, const char* option) {
+    if (given) {
+      throw InputError(fmt::format("{} has no effect with engine '{}', which says so itself",
+                                   option, engine.name));
+    }
+  };
+  refuse(network && asked.conditions.l2 != usual.l2, "--l2");
+  refuse(network && asked.conditions.launch != usual.launch, "--launch");
+  refuse(network && asked.conditions.algorithm != usual.algorithm, "--algorithm");
+  refuse(network && asked.d_dtype.has_value(), "--d-dtype");
+  refuse(network && (asked.warmup || asked.repeat), "--repeat");
+  refuse(network && asked.limit_over.has_value(), "--limit-over");
+  if (asked.tensor_parallel > 1 && (engine.gemms_only || asked.link_gb_per_s <= 0)) {
+    throw InputError(engine.gemms_only ? "--tp needs an engine that runs more than GEMMs (--engine)"
+                                       : "--tp needs --link: what the links of a GPU carry in GB/s");
+  }
+  if (asked.sparsity_auto && asked.variants != Variants::kBoth) {
+    throw InputError("--sparsity auto compares dense and 2:4: it needs --variants both");
+  }
+}
+
 }  // namespace
 
 RunOptions resolved(const SimulationOptions& asked, const Architecture& architecture,
@@ -119,6 +147,11 @@ RunOptions resolved(const SimulationOptions& asked, const Architecture& architec
     options.repetition = Repetition{*asked.warmup, *asked.repeat};
   }
   set_power(architecture, files, options);
+  EngineSpec engine = load_engine(asked.engine.empty() ? kGemmsOnly : asked.engine);
+  if (!engine.gemms_only || asked.sparsity_auto || asked.tensor_parallel > 1) {
+    require_conditions_of(engine, asked);
+    options.network_engine = std::move(engine);
+  }
   return options;
 }
 

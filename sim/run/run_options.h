@@ -5,6 +5,7 @@
 #include "models/energy/power.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/clock_policy.h"
+#include "sim/network/engine.h"
 #include "sim/run/energy_files.h"
 #include "sim/run/simulation_options.h"
 
@@ -21,6 +22,7 @@ struct RunOptions : SimulationOptions {
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
   std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
   std::string power_note;                  ///< where the energies come from, for the report
+  std::optional<EngineSpec> network_engine;  ///< nothing: GEMMs only
   std::optional<Repetition> repetition;    ///< nothing: the steady state of endless repetition
 };
 

@@ -11,6 +11,7 @@
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
 #include "sim/run/design_cost.h"
+#include "sim/run/inference_result.h"
 #include "sim/run/what_if.h"
 #include "sim/sm/activity.h"
 
@@ -160,6 +161,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   std::vector<OperationResult> operations;
   Totals totals;
+  std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
   std::optional<AccuracyResult> accuracy;
   std::optional<GpuArea> area;     ///< absent where the architecture has no energy file
   bool explained = false;          ///< the user asks why

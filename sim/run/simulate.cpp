@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
+#include "sim/config/kernel_library.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
@@ -26,6 +27,27 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
     return options.data;
   }
   return workload.network && options.fidelity == Fidelity::kDatapath ? "network" : "random";
+}
+
+/// The kernels that the engine has on the GPU; empty: those of the architecture.
+std::string library_of_engine(const RunOptions& options, const GpuSpec& gpu) {
+  if (!options.network_engine) {
+    return "";
+  }
+  const auto& libraries = options.network_engine->libraries;
+  const auto found = libraries.find(gpu.instruction_set);
+  return found == libraries.end() ? "" : found->second;
+}
+
+/// Replaces the kernels of `gpu`, not what launches take.
+void set_library(const std::string& name, GpuSpec& gpu) {
+  const KernelLibrarySpec own = gpu.kernels;
+  gpu.kernels = load_kernel_library(name, {"the engine", "/libraries/" + gpu.instruction_set});
+  gpu.kernels.launch_us = own.launch_us;
+  gpu.kernels.stream_us = own.stream_us;
+  gpu.kernels.sparse_stream_us = own.sparse_stream_us;
+  gpu.kernels.reduction_launch_us = own.reduction_launch_us;
+  gpu.kernels.cluster_ctas = own.cluster_ctas;
 }
 
 }  // namespace
@@ -61,10 +83,15 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
     changed = architecture;
     changed->gpu.numerics = options.numerics;
   }
-  const Architecture& asked = changed ? *changed : architecture;
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
-  RunOptions run_options = resolved(options, asked, caches.energies());
+  RunOptions run_options =
+      resolved(options, changed ? *changed : architecture, caches.energies());
+  if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
+    changed = changed ? *changed : architecture;
+    set_library(library, changed->gpu);
+  }
+  const Architecture& asked = changed ? *changed : architecture;
   run_options.data = data_name(options, workload, hooks.operands);
 
   const bool generated =

@@ -76,6 +76,13 @@ struct SimulationOptions {
   std::optional<GemmSimulator::Sms> sms;      ///< else `sampled` in timing, `all` in datapath
   bool extrapolate = true;                    ///< only where no values travel
   bool what_ifs = true;                       ///< what bounds each launch; costs time
+  /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".
+  std::string engine;
+  bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
+  /// GPUs over which the weights of each layer are split, and what a link between them carries each
+  /// way.
+  int tensor_parallel = 1;
+  double link_gb_per_s = 0;
 
   GemmSimulator::Sms simulated_sms() const {
     return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll

@@ -22,9 +22,9 @@ double Operation::distinct_b() const {
   if (!conv) {
     return 1;
   }
-  const auto input = static_cast<double>(conv->h * conv->w);
+  const auto pixels = static_cast<double>(conv->h * conv->w);
   const auto read = static_cast<double>(conv->p * conv->q * conv->r * conv->s);
-  return std::min(1.0, input / read);
+  return std::min(1.0, pixels / read);
 }
 
 std::string title(const Workload& workload, const std::set<std::string>& without) {

@@ -3,6 +3,8 @@
 
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
+#include "sim/gemm/launch_conditions.h"
+#include "sim/trace/vector_operation.h"
 
 #include <array>
 #include <cstdint>
@@ -95,6 +97,7 @@ struct Operation {
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool prunable = false;  ///< A is a weight whose shape allows N:M pruning
+  bool weight = true;     ///< A is a weight; else both operands are activations
   std::optional<ConvGeometry> conv;
   std::optional<LayerTensors> tensors;
   Activation activation = Activation::kNone;
@@ -104,6 +107,11 @@ struct Operation {
   Rest rest;
   Recorded recorded;
   std::shared_ptr<const WeightValues> weight;  ///< none: values of A are generated
+  /// Of its launches, instead of those of the run; and the type of D in memory.
+  std::optional<LaunchConditions> conditions;
+  std::optional<numerics::DataType> d_dtype;
+  double epilogue_operations = 0;  ///< as of GemmProblem
+  std::string input;  ///< tensor that B is, which others may read, too; empty: not known
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -127,6 +135,7 @@ struct Workload {
   std::string name;
   std::filesystem::path file;
   std::vector<Operation> operations;
+  std::vector<VectorOperation> vectors;  ///< what stands between them, in order
   std::optional<NetworkData> network;
   NamedDims dims;                   ///< on which the extents depend, and their values
   std::string source;               ///< of a recording: its format and file

@@ -35,7 +35,12 @@ constexpr ExtentKey kOpExtents[] = {{"m"},
                                     {"batch"},
                                     {"count"},
                                     {"rest_ns", 0, kMaxRest},
-                                    {"rest_bytes", 0, kMaxRest}};
+                                    {"rest_bytes", 0, kMaxRest},
+                                    {"rows"},
+                                    {"columns"},
+                                    {"inputs"},
+                                    {"outputs"},
+                                    {"input_rows"}};
 constexpr ExtentKey kConvExtents[] = {{"N"},      {"C"},      {"H"},       {"W"},      {"K"},
                                       {"R"},      {"S"},      {"P"},       {"groups"}, {"Q"},
                                       {"stride"}, {"pad", 0}, {"dilation"}};

@@ -167,11 +167,13 @@ void read_convolution(const JsonObject& object, Operation& op) {
 
 void read_shape(const JsonObject& object, Operation& op) {
   const std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
-  constexpr std::string_view kKinds[] = {"gemm", "conv2d"};
+  std::vector<std::string_view> kinds{"gemm", "conv2d"};
   if (kind == "conv2d") {
     read_convolution(object, op);
   } else if (kind != "gemm") {
-    (object.place() / "kind").fail("unknown kind " + unknown_name(printable(kind), kKinds));
+    const std::vector<std::string_view> others = vector_kind_names();
+    kinds.insert(kinds.end(), others.begin(), others.end());
+    (object.place() / "kind").fail("unknown kind " + unknown_name(printable(kind), kinds));
   } else if (object.has("conv")) {
     (object.place() / "conv").fail("only an operation of kind \"conv2d\" has a convolution");
   } else {
@@ -198,8 +200,7 @@ void read_surroundings(const JsonObject& object, Operation& op) {
 /// Whether A is a weight, and one that 2:4 pruning takes: stated, or ASP's rule where the file does
 /// not say.
 bool read_prunable(const JsonObject& object, const Operation& op) {
-  const bool has_weight =
-      !object.has("weight_operand") || !object.require("weight_operand").is_null();
+  const bool has_weight = op.weight;
   if (has_weight) {
     require_word(object, "weight_operand", "A");
   }
@@ -298,6 +299,7 @@ Operation read_operation(const JsonObject& object, DataType default_type) {
   // Transposition is a matter of storage; the operands here are always logical matrices.
   object.boolean_or("trans_a", false);
   object.boolean_or("trans_b", false);
+  op.weight = !object.has("weight_operand") || !object.require("weight_operand").is_null();
   op.prunable = read_prunable(object, op);
   op.activation = read_activation(object);
   if (object.has("tensors")) {
@@ -341,6 +343,9 @@ NetworkData read_network(const JsonObject& object, const std::filesystem::path& 
 
 /// Real values are all or nothing: a chain of layers has no gaps.
 void check_network(const JsonObject& root, const Workload& workload) {
+  if (workload.network && !workload.vectors.empty()) {
+    (root.place() / "network").fail("is of a file of GEMMs and convolutions alone");
+  }
   for (std::size_t i = 0; i < workload.operations.size(); ++i) {
     const Operation& op = workload.operations[i];
     const JsonPlace place = root.place() / "ops" / i;
@@ -392,7 +397,13 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   std::int64_t macs = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const JsonPlace place = root.place() / "ops" / i;
-    workload.operations.push_back(read_operation(JsonObject(ops[i], place), type));
+    const JsonObject object(ops[i], place);
+    if (is_vector_operation(object)) {
+      workload.vectors.push_back(read_vector_operation(object));
+      workload.vectors.back().after = workload.operations.size();
+      continue;
+    }
+    workload.operations.push_back(read_operation(object, type));
     const std::optional<std::int64_t> sum = add_macs(macs, workload.operations.back());
     if (!sum) {
       place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");

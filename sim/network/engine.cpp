@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/engine.h"
+
+#include "models/base/text.h"
+#include "sim/config/architecture.h"
+#include "sim/config/evidence.h"
+#include "sim/config/json_reader.h"
+#include "sim/config/named_file.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+using numerics::DataType;
+
+constexpr std::array<std::string_view, 11> kKeys{
+    "name",    "description",    "scope",         "launch",  "algorithm",
+    "host_us", "sparse_host_us", "kernel_cycles", "tensors", "libraries",
+    "rules"};
+constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
+                                                    "source"};
+constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
+    {{"epilogue", FusionRule::Kind::kEpilogue},
+     {"conv_epilogue", FusionRule::Kind::kConvolutionEpilogue},
+     {"attention", FusionRule::Kind::kAttention},
+     {"chain", FusionRule::Kind::kChain},
+     {"siblings", FusionRule::Kind::kSiblings}}};
+constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
+constexpr double kMost = 1e5;
+
+std::vector<std::string_view> rule_kind_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [word, unused] : kRuleKinds) {
+    names.push_back(word);
+  }
+  return names;
+}
+
+VectorKind vector_kind(const json& word, const JsonPlace& place) {
+  const std::vector<std::string_view> names = vector_kind_names();
+  const std::string text = word.is_string() ? word.get<std::string>() : describe(word);
+  const std::optional<VectorKind> kind = parse_vector_kind(text);
+  if (!kind) {
+    place.fail("unknown operation " + unknown_name(printable(text), names));
+  }
+  return *kind;
+}
+
+FusionRule read_rule(const JsonObject& object) {
+  object.allow_only(kRuleKeys);
+  read_evidence(object);
+  FusionRule rule;
+  rule.name = object.text("name");
+  const std::string fuse = object.text("fuse");
+  const auto found = std::find_if(kRuleKinds.begin(), kRuleKinds.end(),
+                                  [&](const auto& row) { return row.first == fuse; });
+  if (found == kRuleKinds.end()) {
+    (object.place() / "fuse")
+        .fail("unknown fusion " + unknown_name(printable(fuse), rule_kind_names()));
+  }
+  rule.kind = found->second;
+  const json& operations = object.array("operations");
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    rule.operations.insert(vector_kind(operations[i], object.place() / "operations" / i));
+  }
+  return rule;
+}
+
+double read_number(const JsonObject& root, std::string_view key) {
+  if (!root.has(key)) {
+    return 0;
+  }
+  const JsonObject number = number_with_evidence(root, key);
+  constexpr std::array<std::string_view, 3> kNumberKeys{"value", "evidence", "source"};
+  number.allow_only(kNumberKeys);
+  read_evidence(number);
+  const json& value = number.require("value");
+  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMost)) {
+    (number.place() / "value")
+        .fail(fmt::format("must be a number from 0 to {}, not {}", kMost, describe(value)));
+  }
+  return value.get<double>();
+}
+
+/// A word with its evidence: {"value": "graph", "evidence": .., "source": ..}.
+std::string read_word(const JsonObject& root, std::string_view key) {
+  const JsonObject word = root.object(key);
+  constexpr std::array<std::string_view, 3> kWordKeys{"value", "evidence", "source"};
+  word.allow_only(kWordKeys);
+  read_evidence(word);
+  return word.text("value");
+}
+
+std::map<DataType, DataType> read_tensors(const JsonObject& root) {
+  std::map<DataType, DataType> tensors;
+  if (!root.has("tensors")) {
+    return tensors;
+  }
+  const JsonObject object = root.object("tensors");
+  for (const auto& [operands, unused] : object.value().items()) {
+    const auto type = numerics::parse_data_type(operands);
+    const std::vector<std::string_view> names = numerics::operand_type_names();
+    if (!type || !numerics::is_operand_type(*type)) {
+      (object.place() / operands)
+          .fail("unknown type of operands " + unknown_name(printable(operands), names));
+    }
+    const std::string word = read_word(object, operands);
+    const auto between = numerics::parse_data_type(word);
+    if (!between) {
+      (object.place() / operands / "value")
+          .fail("unknown type " + unknown_name(printable(word), names));
+    }
+    tensors[*type] = *between;
+  }
+  return tensors;
+}
+
+std::map<std::string, std::string> read_libraries(const JsonObject& root) {
+  std::map<std::string, std::string> libraries;
+  if (root.has("libraries")) {
+    const JsonObject object = root.object("libraries");
+    for (const auto& [instruction_set, unused] : object.value().items()) {
+      libraries[instruction_set] = object.text(instruction_set);
+    }
+  }
+  return libraries;
+}
+
+EngineSpec read_engine(const json& document, const std::string& file) {
+  const JsonObject root(document, {file, ""});
+  root.allow_only(kKeys);
+  EngineSpec engine;
+  engine.name = root.text("name");
+  root.text("description");
+  const std::string scope = root.text_or("scope", kScopes.front());
+  if (std::find(kScopes.begin(), kScopes.end(), scope) == kScopes.end()) {
+    (root.place() / "scope").fail("unknown scope " + unknown_name(printable(scope), kScopes));
+  }
+  engine.gemms_only = scope == kScopes.back();
+  if (engine.gemms_only) {
+    constexpr std::array<std::string_view, 3> kOfGemms{"name", "description", "scope"};
+    root.allow_only(kOfGemms);
+    return engine;
+  }
+  engine.launch = parse_launch_mode((root.place() / "launch" / "value").pointer,
+                                    read_word(root, "launch"));
+  if (root.has("algorithm")) {
+    engine.algorithm = parse_algorithm((root.place() / "algorithm" / "value").pointer,
+                                       read_word(root, "algorithm"));
+  }
+  engine.host_us = read_number(root, "host_us");
+  engine.sparse_host_us = root.has("sparse_host_us") ? read_number(root, "sparse_host_us")
+                                                     : engine.host_us;
+  engine.kernel_cycles = read_number(root, "kernel_cycles");
+  engine.tensors = read_tensors(root);
+  engine.libraries = read_libraries(root);
+  if (root.has("rules")) {
+    const json& rules = root.array("rules");
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      engine.rules.push_back(read_rule(JsonObject(rules[i], root.place() / "rules" / i)));
+    }
+  }
+  return engine;
+}
+
+std::vector<std::filesystem::path> directories() {
+  return {config_directory() / "engines", shipped_config_directory() / "engines"};
+}
+
+}  // namespace
+
+const FusionRule* EngineSpec::rule(FusionRule::Kind kind, VectorKind operation) const {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const FusionRule& row) {
+    return row.kind == kind && row.operations.contains(operation);
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+const FusionRule* EngineSpec::attention() const {
+  return rule(FusionRule::Kind::kAttention, VectorKind::kSoftmax);
+}
+
+EngineSpec parse_engine(std::string_view text, const std::string& file) {
+  return read_engine(parse_json(text, file), file);
+}
+
+EngineSpec load_engine(const std::string& name_or_path) {
+  const std::filesystem::path path = named_path(name_or_path, "engine", directories());
+  return read_engine(read_named_file(name_or_path, path), path.string());
+}
+
+std::vector<std::string> engine_names() {
+  std::set<std::string> names;
+  for (const std::filesystem::path& directory : directories()) {
+    for (std::string& name : names_in(directory)) {
+      names.insert(std::move(name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace sptc::sim

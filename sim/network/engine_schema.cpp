@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+#include "sim/network/engine.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json text_schema() {
+  return {{"type", "string"}, {"minLength", 1}};
+}
+
+/// An object with a value, its evidence and its source.
+ordered_json with_evidence(ordered_json value) {
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", {"value", "evidence", "source"}},
+          {"properties",
+           {{"value", std::move(value)},
+            {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
+            {"source", text_schema()}}}};
+}
+
+ordered_json rule_schema() {
+  const ordered_json kinds = vector_kind_names();
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", {"name", "fuse", "operations", "evidence", "source"}},
+          {"properties",
+           {{"name", text_schema()},
+            {"fuse", {{"enum", {"epilogue", "conv_epilogue", "attention", "chain", "siblings"}}}},
+            {"operations", {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}}},
+            {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
+            {"source", text_schema()}}}};
+}
+
+}  // namespace
+
+std::string engine_schema() {
+  const ordered_json host = {{"type", "number"}, {"minimum", 0}, {"maximum", 100000}};
+  const ordered_json schema = {
+      {"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"title", "sptcsim engine"},
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"required", {"name", "description"}},
+      {"properties",
+       {{"name", text_schema()},
+        {"description", text_schema()},
+        {"scope", {{"enum", {"network", "gemms"}}}},
+        {"launch", with_evidence({{"enum", {"stream", "graph", "eager"}}})},
+        {"algorithm", with_evidence({{"enum", {"heuristic", "best"}}})},
+        {"host_us", with_evidence(host)},
+        {"sparse_host_us", with_evidence(host)},
+        {"kernel_cycles", with_evidence(host)},
+        {"tensors",
+         {{"type", "object"},
+          {"propertyNames", {{"enum", ordered_json(numerics::operand_type_names())}}},
+          {"additionalProperties", with_evidence(text_schema())}}},
+        {"libraries", {{"type", "object"}, {"additionalProperties", text_schema()}}},
+        {"rules", {{"type", "array"}, {"items", rule_schema()}}}}}};
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/network/engine.h"
+#include "sim/trace/vector_operation.h"
+#include "sim/trace/workload.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A kernel that an engine makes of operations.
+struct PlannedKernel {
+  std::string name;  ///< of what it began with
+  WorkGroup group = WorkGroup::kGemm;
+  std::int64_t count = 1;            ///< launches in a pass of the network
+  std::vector<std::size_t> gemms;    ///< one, or the two of attention, or none
+  std::vector<std::size_t> vectors;  ///< what was fused, in order
+};
+
+/// The operations of a network, as its list has them, and how its engine runs them.
+struct Network {
+  const std::vector<Operation>& gemms;
+  const std::vector<VectorOperation>& vectors;
+  const EngineSpec& engine;
+};
+
+/// The kernels of a pass, in order.
+std::vector<PlannedKernel> plan_kernels(const Network& network);
+
+/// Bytes that a kernel needs of memory, each tensor once.
+struct KernelBytes {
+  double weights = 0;  ///< also tables and the key-value cache: nobody has touched them in this pass
+  double recent = 0;   ///< what the kernel before has written
+  double earlier = 0;  ///< what a residual connection adds: written some kernels ago
+  double written = 0;
+
+  double all() const { return weights + recent + earlier + written; }
+};
+KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool sparse);
+
+/// Bits of an element of the tensors between kernels around `kernel`.
+int tensor_bits(const PlannedKernel& kernel, const Network& network);
+
+/// Each GEMM with the conditions of its launch in the network: how launches follow each other, what
+/// the L2 has kept from kernels before, and the type of D.
+std::vector<Operation> under_engine(const Network& network,
+                                    const std::vector<PlannedKernel>& kernels);
+
+}  // namespace sptc::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/tensor_parallel.h"
+
+#include "models/base/error.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+class Splitter {
+ public:
+  Splitter(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors,
+           int gpus)
+      : gemms_(gemms), vectors_(vectors), gpus_(gpus) {}
+
+  TensorParallelPart take() && {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < gemms_.size(); ++i) {
+      while (next < vectors_.size() && vectors_[next].after <= i) {
+        add(vectors_[next++]);
+      }
+      add(gemms_[i]);
+    }
+    while (next < vectors_.size()) {
+      add(vectors_[next++]);
+    }
+    if (sums_ == 0) {
+      throw InputError("--tp splits the layers of transformers, and the workload has none");
+    }
+    return std::move(part_);
+  }
+
+ private:
+  void divide(std::int64_t& extent, const std::string& name, const char* what) const {
+    if (extent % gpus_ != 0) {
+      throw InputError(fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what,
+                                   extent, printable(name)));
+    }
+    extent /= gpus_;
+  }
+
+  void add(const Operation& whole) {
+    Operation op = whole;
+    if (!op.weight) {
+      divide(op.batch, op.name, "batch");
+    } else if (!in_layer(op)) {
+      if (op.shape.m % gpus_ == 0) {
+        op.shape.m /= gpus_;
+      }
+    } else if (!open_) {
+      divide(op.shape.m, op.name, "m");
+      open_ = true;
+    } else {
+      divide(op.shape.k, op.name, "k");
+      open_ = false;
+    }
+    part_.gemms.push_back(op);
+    if (op.weight && in_layer(op) && !open_) {
+      add_sum(op);
+    }
+  }
+
+  /// A layer is there several times.
+  static bool in_layer(const Operation& op) { return op.count > 1; }
+
+  void add_sum(const Operation& op) {
+    VectorOperation sum;
+    sum.name = op.name + ".all_reduce";
+    sum.kind = VectorKind::kAllReduce;
+    sum.rows = sum.input_rows = op.shape.n * op.batch;
+    sum.columns = op.shape.m;
+    sum.count = op.count;
+    sum.after = part_.gemms.size();
+    part_.vectors.push_back(sum);
+    ++sums_;
+  }
+
+  /// Between the two weights each GPU has its heads or columns.
+  void add(const VectorOperation& whole) {
+    VectorOperation op = whole;
+    if (open_) {
+      const bool by_row = op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale ||
+                          op.kind == VectorKind::kMask;
+      divide(by_row ? op.rows : op.columns, op.name, by_row ? "rows" : "columns");
+      op.input_rows = by_row ? op.input_rows / gpus_ : op.input_rows;
+    }
+    part_.vectors.push_back(op);
+  }
+
+  const std::vector<Operation>& gemms_;
+  const std::vector<VectorOperation>& vectors_;
+  std::int64_t gpus_;
+  bool open_ = false;  ///< between the two weights of a pair
+  int sums_ = 0;
+  TensorParallelPart part_;
+};
+
+}  // namespace
+
+TensorParallelPart split_over(const std::vector<Operation>& gemms,
+                              const std::vector<VectorOperation>& vectors, int gpus) {
+  return gpus == 1 ? TensorParallelPart{gemms, vectors} : Splitter(gemms, vectors, gpus).take();
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/inference_report.h"
+
+#include "sim/report/fitted_name.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+namespace sptc::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Totals3 = std::array<const InferenceTotals*, 3>;
+
+constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
+constexpr std::array<WorkGroup, kWorkGroups> kGroups{
+    WorkGroup::kGemm,          WorkGroup::kAttention, WorkGroup::kElementwise,
+    WorkGroup::kNormalisation, WorkGroup::kSoftmax,   WorkGroup::kData,
+    WorkGroup::kCommunication};
+
+Totals3 totals_of(const InferenceResult& inference) {
+  const auto pointer = [](const std::optional<InferenceTotals>& totals) {
+    return totals ? &*totals : nullptr;
+  };
+  return {pointer(inference.dense), pointer(inference.sparse), pointer(inference.mix)};
+}
+
+std::string number(double value) {
+  return value >= 1e6   ? fmt::format("{:.0f}", value)
+         : value >= 100 ? fmt::format("{:.1f}", value)
+                        : fmt::format("{:.4g}", value);
+}
+
+void row(std::string& out, std::string_view label, const Totals3& totals,
+         const std::function<std::string(const InferenceTotals&)>& text) {
+  std::string line = fmt::format("  {:<32}", label);
+  for (const InferenceTotals* variant : totals) {
+    line += fmt::format(" {:>14}", variant == nullptr ? "-" : text(*variant));
+  }
+  out += line + "\n";
+}
+
+void append_totals(std::string& out, const RunResult& result) {
+  const Totals3 totals = totals_of(*result.inference);
+  out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
+                     fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
+  row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
+  const auto batch = static_cast<double>(result.inference->batch);
+  row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
+      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
+  if (totals[0] != nullptr ? totals[0]->energy_uj.has_value() : false) {
+    row(out, "average power W", totals, [](const auto& t) { return number(*t.power_w); });
+    row(out, "joules per input", totals,
+        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
+  }
+  row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
+  for (const WorkGroup group : kGroups) {
+    const auto us = [&](const InferenceTotals& t) {
+      return t.group_us[static_cast<std::size_t>(group)];
+    };
+    const bool any = std::any_of(totals.begin(), totals.end(), [&](const auto* t) {
+      return t != nullptr && us(*t) > 0;
+    });
+    if (any) {
+      row(out, fmt::format("of it ms: {}", name(group)), totals, [&](const auto& t) {
+        return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
+      });
+    }
+  }
+  if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
+    row(out, "of it ms: waiting for host", totals, [](const auto& t) {
+      return fmt::format("{} ({:.0f} %)", number(t.waiting_us * 1e-3),
+                         100 * t.waiting_us / t.latency_us);
+    });
+  }
+}
+
+void append_kernels(std::string& out, const InferenceResult& inference) {
+  const auto us = [](const std::optional<KernelFigures>& figures) {
+    return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
+  };
+  out += fmt::format("\n  {:<28} {:>6} {:>10} {:>10} {:<6} {}\n", "kernel", "count", "dense us",
+                     "2:4 us", "takes", "why, and what is fused");
+  for (const InferenceKernel& kernel : inference.kernels) {
+    std::string why = kernel.reason;
+    if (!kernel.fused.empty()) {
+      why += fmt::format("{}with {}", why.empty() ? "" : "; ", fmt::join(kernel.fused, ", "));
+    }
+    const bool weights = kernel.group == WorkGroup::kGemm;
+    std::string line = fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}",
+                                   fitted_name(kernel.name, 28), kernel.count, us(kernel.dense),
+                                   us(kernel.sparse),
+                                   !weights              ? ""
+                                   : kernel.takes_sparse ? "2:4"
+                                                         : "dense",
+                                   fitted_name(why, 52));
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+}
+
+Json totals_json(const InferenceTotals& totals, std::int64_t batch) {
+  Json json{{"clock_mhz", totals.clock_mhz},
+            {"inputs_per_second", 1e6 * static_cast<double>(batch) / totals.latency_us}};
+  if (totals.energy_uj) {
+    json["energy_uj"] = *totals.energy_uj;
+    json["power_w"] = *totals.power_w;
+  }
+  if (totals.waiting_us > 0) {
+    json["waiting_us"] = totals.waiting_us;
+  }
+  for (const WorkGroup group : kGroups) {
+    if (const double us = totals.group_us[static_cast<std::size_t>(group)]; us > 0) {
+      json["time_us"][std::string(name(group))] = us;
+    }
+  }
+  return json;
+}
+
+Json figures_json(const std::optional<KernelFigures>& figures) {
+  if (!figures) {
+    return nullptr;
+  }
+  Json json{{"time_us", figures->time_us}};
+  if (figures->energy_uj) {
+    json["energy_uj"] = *figures->energy_uj;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string inference_text(const RunResult& result) {
+  std::string out;
+  append_totals(out, result);
+  append_kernels(out, *result.inference);
+  return out;
+}
+
+void add_inference(const RunResult& result, Json& json) {
+  const InferenceResult& inference = *result.inference;
+  json["engine"] = inference.engine;
+  Json& kernels = json["kernels"] = Json::array();
+  for (const InferenceKernel& kernel : inference.kernels) {
+    Json row{{"name", kernel.name},
+             {"group", std::string(name(kernel.group))},
+             {"count", kernel.count},
+             {"fused", kernel.fused},
+             {"dense", figures_json(kernel.dense)},
+             {"sparse", figures_json(kernel.sparse)}};
+    if (kernel.group == WorkGroup::kGemm) {
+      row["takes"] = kernel.takes_sparse ? "sparse" : "dense";
+      row["reason"] = kernel.reason;
+    }
+    kernels.push_back(std::move(row));
+  }
+  const Totals3 totals = totals_of(inference);
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] != nullptr) {
+      Json& variant = json["totals"][std::string(kVariants[i])];
+      variant["latency_us"] = totals[i]->latency_us;
+      variant["inference"] = totals_json(*totals[i], inference.batch);
+    }
+  }
+}
+
+}  // namespace sptc::sim

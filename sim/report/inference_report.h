@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace sptc::sim {
+
+/// A pass of the network: latency, rate, watts and joules, where the time goes, which weights take
+/// 2:4 and why. In columns of at most 120 characters.
+std::string inference_text(const RunResult& result);
+
+/// Adds the same to the object of a result: "engine", "kernels", and to the variants of "totals"
+/// "latency_us" and "inference".
+void add_inference(const RunResult& result, nlohmann::ordered_json& json);
+
+}  // namespace sptc::sim

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/inference.h"
+
+#include "models/base/error.h"
+#include "sim/network/kernel_plan.h"
+#include "sim/network/kernel_time.h"
+#include "sim/network/launch_queue.h"
+#include "sim/run/kernel_energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+/// A kernel in one of its variants: how long, and what happens.
+struct Variant {
+  std::function<double(double)> us_at;  ///< at a clock in MHz
+  std::optional<energy::Work> work;
+};
+
+struct Kernel {
+  PlannedKernel plan;
+  Variant dense;
+  std::optional<Variant> sparse;
+  double boost_us = 0, sparse_boost_us = 0;
+};
+
+enum class Weights { kDense, kSparse, kMix };
+
+/// All kernels of a network, and passes through them.
+class Inference {
+ public:
+  Inference(const Network& network, const GpuSpec& gpu, const RunOptions& options,
+            KernelRunner& runner, SwitchingSource& switching)
+      : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
+    std::vector<PlannedKernel> plan = plan_kernels(network);
+    for (const PlannedKernel& kernel : plan) {
+      pass_bytes_ +=
+          static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
+    }
+    for (PlannedKernel& kernel : plan) {
+      add(std::move(kernel));
+    }
+  }
+
+  InferenceResult result(const EngineSpec& engine) {
+    InferenceResult result;
+    result.engine = engine.name;
+    for (const Kernel& kernel : kernels_) {
+      result.kernels.push_back(described(kernel));
+    }
+    const bool any_sparse = std::any_of(kernels_.begin(), kernels_.end(),
+                                        [](const Kernel& kernel) { return kernel.sparse; });
+    if (options_.variants != Variants::kSparse) {
+      result.dense = pass(Weights::kDense, result.kernels);
+    }
+    if (any_sparse) {
+      result.sparse = pass(Weights::kSparse, result.kernels);
+    }
+    if (any_sparse && result.dense) {
+      result.mix = pass(Weights::kMix, result.kernels);
+    }
+    return result;
+  }
+
+ private:
+  /// Bytes since the residual connection that `kernel` adds was used: by the first kernel behind
+  /// the last normalisation or residual before it.
+  double bytes_since_residual(const PlannedKernel& kernel) const {
+    double since = 0;
+    for (auto before = kernels_.rbegin(); before != kernels_.rend(); ++before) {
+      if (before->plan.count != kernel.count ||
+          before->plan.group == WorkGroup::kNormalisation) {
+        break;
+      }
+      since += bytes_of(before->plan, network_, false).all();
+    }
+    return since;
+  }
+
+  void add(PlannedKernel plan) {
+    Kernel kernel;
+    kernel.plan = std::move(plan);
+    if (kernel.plan.group == WorkGroup::kGemm) {
+      add_gemm(kernel);
+    } else {
+      add_other(kernel);
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+
+  static std::function<double(double)> seconds_of(const Variant& variant) {
+    return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
+  }
+
+  Variant gemm(const PlannedKernel& plan, bool sparse, double& boost_us) {
+    const Operation& op = network_.gemms[plan.gemms.front()];
+    VariantResult figures = runner_.time(op, sparse);
+    add_residual(plan, figures);
+    boost_us = figures.timing.time_us;
+    Variant variant;
+    const double cycles = network_.engine.kernel_cycles;
+    boost_us += cycles / figures.timing.clock_mhz;
+    variant.us_at = [figures, cycles](double mhz) {
+      return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
+    };
+    if (options_.power) {
+      variant.work = work_of(op, sparse, *options_.power, switching_.of(op, sparse), figures);
+      variant.work->seconds_at = seconds_of(variant);
+    }
+    return variant;
+  }
+
+  void add_gemm(Kernel& kernel) {
+    const Operation& op = network_.gemms[kernel.plan.gemms.front()];
+    kernel.dense = gemm(kernel.plan, false, kernel.boost_us);
+    if (op.prunable && options_.variants != Variants::kDense) {
+      kernel.sparse = gemm(kernel.plan, true, kernel.sparse_boost_us);
+    }
+  }
+
+  /// What the epilogue of `plan` reads beside its parameters, a residual, passes L2 and DRAM beside
+  /// the operands: in the closed form of the launch, which says how much longer that takes.
+  void add_residual(const PlannedKernel& plan, VariantResult& figures) const {
+    const KernelBytes bytes = bytes_of(plan, network_, false);
+    if (bytes.earlier <= 0) {
+      return;
+    }
+    const double mhz = gpu_.boost_clock_mhz;
+    const ResidentTensors resident =
+        resident_tensors(bytes, bytes_since_residual(plan), pass_bytes_, gpu_.memory);
+    const double from_dram = bytes.earlier * (1 - resident.earlier);
+    KernelEstimate& form = figures.timing.clock_scaling.form;
+    const double ratio = figures.timing.clock_mhz / mhz;
+    const double before = form.time_us(ratio);
+    form.dram_us += from_dram / (gpu_.memory.dram_bytes_per_cycle(mhz) * mhz);
+    form.l2_us += bytes.earlier / gpu_.memory.l2_bytes_per_cycle / mhz;
+    const double more_us = form.time_us(ratio) - before;
+    figures.timing.time_us += more_us;
+    figures.timing.cycles += std::llround(more_us * figures.timing.clock_mhz);
+    MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
+    moved.l2_read += std::llround(bytes.earlier);
+    moved.dram_read += std::llround(from_dram);
+  }
+
+  void add_other(Kernel& kernel) {
+    const KernelBytes bytes = bytes_of(kernel.plan, network_, false);
+    const ResidentTensors resident = resident_tensors(bytes, bytes_since_residual(kernel.plan),
+                                                      pass_bytes_, gpu_.memory);
+    const bool attention = kernel.plan.group == WorkGroup::kAttention;
+    ClosedForm form = attention
+                          ? attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
+                          : vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
+    form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
+    form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
+    const double boost_mhz = gpu_.boost_clock_mhz;
+    kernel.boost_us = form.times.time_us(1);
+    kernel.dense.us_at = [times = form.times, boost_mhz](double mhz) {
+      return times.time_us(mhz / boost_mhz);
+    };
+    if (options_.power) {
+      kernel.dense.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power,
+                                         switching_);
+    }
+  }
+
+  /// Of an all-reduce along a ring: each GPU sends and gets its part of the tensor twice.
+  double on_links_us(const PlannedKernel& plan, const KernelBytes& bytes) const {
+    if (plan.group != WorkGroup::kCommunication) {
+      return 0;
+    }
+    const double gpus = options_.tensor_parallel;
+    return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
+  }
+
+  /// Of a launch into a stream, beside that of a graph.
+  double launch_extra_us() const {
+    switch (network_.engine.launch) {
+      case LaunchMode::kGraph:
+        return 0;
+      case LaunchMode::kStream:
+        return gpu_.kernels.stream_us;
+      case LaunchMode::kEager:
+        break;
+    }
+    return 2 * gpu_.kernels.stream_us;
+  }
+
+  static bool faster_sparse(const Kernel& kernel) {
+    return kernel.sparse && kernel.sparse_boost_us < kernel.boost_us;
+  }
+
+  InferenceKernel described(const Kernel& kernel) const {
+    InferenceKernel row;
+    row.name = kernel.plan.name;
+    row.group = kernel.plan.group;
+    row.count = kernel.plan.count;
+    for (const std::size_t i : kernel.plan.gemms) {
+      if (network_.gemms[i].name != row.name) {
+        row.fused.push_back(network_.gemms[i].name);
+      }
+    }
+    for (const std::size_t i : kernel.plan.vectors) {
+      if (network_.vectors[i].name != row.name) {
+        row.fused.push_back(network_.vectors[i].name);
+      }
+    }
+    row.takes_sparse = faster_sparse(kernel);
+    if (kernel.plan.group == WorkGroup::kGemm) {
+      const Operation& op = network_.gemms[kernel.plan.gemms.front()];
+      row.reason = reason(op, kernel);
+    }
+    return row;
+  }
+
+  std::string reason(const Operation& op, const Kernel& kernel) const {
+    if (!op.weight) {
+      return "both operands are activations";
+    }
+    if (!op.prunable) {
+      return "no kernel: the extents of the weight do not allow 2:4";
+    }
+    if (!kernel.sparse) {
+      return "2:4 was not simulated";
+    }
+    const double gain = kernel.boost_us / kernel.sparse_boost_us;
+    return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast", gain)
+                    : fmt::format("2:4 takes {:.2f} times as long", 1 / gain);
+  }
+
+  const Variant& chosen(const Kernel& kernel, Weights weights) const {
+    const bool sparse =
+        weights == Weights::kSparse || (weights == Weights::kMix && faster_sparse(kernel));
+    return sparse && kernel.sparse ? *kernel.sparse : kernel.dense;
+  }
+
+  /// The clock of a pass: the highest at which its mean power is within the limit.
+  double clock_of(Weights weights, std::vector<energy::PowerResult>& powers) const {
+    const double most_mhz = options_.clock_policy.mhz_of({}, gpu_.boost_clock_mhz);
+    if (!options_.power) {
+      return most_mhz;
+    }
+    std::vector<energy::RepeatedWork> works;
+    for (const Kernel& kernel : kernels_) {
+      works.push_back({*chosen(kernel, weights).work, static_cast<double>(kernel.plan.count)});
+    }
+    if (options_.clock_limited) {
+      powers = energy::power_limited(*options_.power, works, most_mhz);
+      return powers.front().clock_mhz;
+    }
+    for (const energy::RepeatedWork& work : works) {
+      powers.push_back(energy::power_at(*options_.power, work.work, most_mhz));
+    }
+    return most_mhz;
+  }
+
+  InferenceTotals pass(Weights weights, std::vector<InferenceKernel>& rows) const {
+    InferenceTotals totals;
+    std::vector<energy::PowerResult> powers;
+    totals.clock_mhz = clock_of(weights, powers);
+    std::vector<QueuedLaunch> launches;
+    double joules = 0;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      const Kernel& kernel = kernels_[i];
+      const Variant& variant = chosen(kernel, weights);
+      const auto count = static_cast<double>(kernel.plan.count);
+      const bool sparse = &variant != &kernel.dense;
+      launches.push_back({variant.us_at(totals.clock_mhz),
+                          sparse ? network_.engine.sparse_host_us : network_.engine.host_us,
+                          kernel.plan.count});
+      totals.group_us[static_cast<std::size_t>(kernel.plan.group)] += count * launches.back().us;
+      KernelFigures figures{launches.back().us, {}};
+      if (!powers.empty()) {
+        figures.energy_uj = powers[i].energy.total_pj() * 1e-6;
+        joules += count * *figures.energy_uj * 1e-6;
+      }
+      if (weights == Weights::kDense) {
+        rows[i].dense = figures;
+      } else if (weights == Weights::kSparse && sparse) {
+        rows[i].sparse = figures;
+      }
+    }
+    const QueueTime time = queue_time(launches);
+    totals.latency_us = time.latency_us;
+    totals.waiting_us = time.waiting_us;
+    if (!powers.empty()) {
+      joules += totals.waiting_us * 1e-6 * energy::idle_w(*options_.power);
+      totals.energy_uj = joules * 1e6;
+      totals.power_w = joules / (totals.latency_us * 1e-6);
+    }
+    return totals;
+  }
+
+  const Network network_;
+  const GpuSpec& gpu_;
+  const RunOptions& options_;
+  KernelRunner& runner_;
+  SwitchingSource& switching_;
+  double pass_bytes_ = 0;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace
+
+InferenceResult run_inference(const std::vector<Operation>& operations,
+                              const std::vector<VectorOperation>& vectors, const EngineSpec& engine,
+                              const GpuSpec& gpu, const RunOptions& options, KernelRunner& kernels,
+                              SwitchingSource& switching) {
+  const Network network{operations, vectors, engine};
+  return Inference(network, gpu, options, kernels, switching).result(engine);
+}
+
+}  // namespace sptc::sim

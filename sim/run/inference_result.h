@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/trace/vector_operation.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// A launch of a kernel in a variant of the network, at the clock of that.
+struct KernelFigures {
+  double time_us = 0;
+  std::optional<double> energy_uj;
+};
+
+/// A kernel of an engine, and which weights it takes in the fastest mix.
+struct InferenceKernel {
+  std::string name;
+  std::vector<std::string> fused;  ///< operations in it beside the one that names it
+  WorkGroup group = WorkGroup::kGemm;
+  std::int64_t count = 1;
+  std::optional<KernelFigures> dense, sparse;  ///< sparse: only of weights that can be pruned
+  /// Of weights: what the mix takes, and why.
+  bool takes_sparse = false;
+  std::string reason;
+};
+
+/// A pass of the network: with dense weights, all 2:4, or the mix.
+struct InferenceTotals {
+  double latency_us = 0;
+  double clock_mhz = 0;
+  double waiting_us = 0;  ///< of it the GPU waits for the host
+  std::optional<double> energy_uj, power_w;
+  /// Time of the kernels by WorkGroup.
+  std::array<double, kWorkGroups> group_us{};
+};
+
+struct InferenceResult {
+  std::string engine;
+  std::int64_t batch = 1;  ///< inputs of a pass: the dimension "batch" of the workload
+  std::vector<InferenceKernel> kernels;
+  std::optional<InferenceTotals> dense, sparse, mix;
+};
+
+}  // namespace sptc::sim

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/kernel_energy.h"
+
+#include "sim/gemm/gemm_kernel.h"
+#include "sim/run/design_cost.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+using energy::Event;
+
+/// Bytes of registers that a lane reads and writes in an instruction: two operands and a result.
+constexpr double kReadOfLane = 8, kWrittenOfLane = 4;
+
+/// The products of attention: as GEMMs whose tiles no copy brings.
+void add_products(const PlannedKernel& kernel, const Network& network, const GpuSpec& gpu,
+                  const energy::PowerSpec& power, SwitchingSource& switching,
+                  energy::EventCounts& counts) {
+  for (const std::size_t i : kernel.gemms) {
+    const Operation& op = network.gemms[i];
+    GemmProblem problem;
+    problem.shape = op.shape;
+    problem.batch = op.batch;
+    problem.dtype = op.dtype;
+    VariantResult figures;
+    figures.kernel.instruction = kernel_instruction(problem, gpu.kernel_target());
+    figures.design = design_cost(gpu, op.dtype);
+    counts += launch_events(op, false, figures, switching.of(op, false), power.dot_width_bytes);
+  }
+}
+
+}  // namespace
+
+energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
+                            const ClosedForm& form, const GpuSpec& gpu,
+                            const energy::PowerSpec& power, SwitchingSource& switching) {
+  const bool first = kernel.gemms.empty();
+  const std::size_t beside =
+      first ? std::min(network.vectors[kernel.vectors.front()].after, network.gemms.size() - 1)
+            : kernel.gemms.front();
+  const Operation& op = network.gemms[beside];
+  const energy::Switching& values = switching.of(op, false);
+  const double switched = (values.operand_a + values.operand_b) / 2;
+  energy::EventCounts counts(op.dtype);
+  if (!kernel.gemms.empty()) {
+    add_products(kernel, network, gpu, power, switching, counts);
+  }
+  const KernelEvents& events = form.events;
+  counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
+  counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
+  counts.add(Event::kRegisterWrite,
+             events.lane_operations * kWrittenOfLane + events.l2_bytes, values.accumulators);
+  counts.add(Event::kSharedMemoryRead, events.shared_memory_bytes, switched);
+  counts.add(Event::kInterconnect, events.l2_bytes, switched);
+  counts.add(Event::kL2Access, events.l2_bytes + events.dram_bytes, switched);
+  counts.add(Event::kHbmAccess, events.dram_bytes, switched);
+  counts.add(Event::kInstructionIssue, events.instructions);
+  const double boost_mhz = gpu.boost_clock_mhz;
+  const double fed = form.times.tensor_us / form.times.time_us(1);
+  return {counts,
+          [times = form.times, boost_mhz](double mhz) {
+            return 1e-6 * times.time_us(mhz / boost_mhz);
+          },
+          form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine's rules do to a network, in closed form.
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "sim/network/engine.h"
+#include "sim/run/simulate.h"
+#include "sim/trace/workload.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using nlohmann::json;
+
+const std::string kSource = SPTC_SOURCE_DIR;
+
+json engine_file(const std::string& name) {
+  return json::parse(read_text_file(kSource + "/configs/engines/" + name + ".json", 1 << 20));
+}
+
+class EngineRules : public testing::Test {
+ protected:
+  InferenceResult run(const std::string& engine, const NamedDims& dims = {{"batch", 8}},
+                      const std::string& network = "bert_large", const char* dtype = "f16") {
+    SimulationOptions options;
+    options.fidelity = Fidelity::kAnalytic;
+    options.check = CheckMode::kNone;
+    options.what_ifs = false;
+    options.engine = engine;
+    options.dtype = numerics::parse_data_type(dtype);
+    const Workload workload = read_workload(kSource + "/traces/" + network + ".json", dims);
+    return *simulate(workload, a100, options).inference;
+  }
+  double latency(const std::string& engine, const NamedDims& dims = {{"batch", 8}}) {
+    return run(engine, dims).dense->latency_us;
+  }
+  /// The path of an engine file.
+  std::string written(json engine) {
+    engine["name"] = "changed";
+    const std::filesystem::path path = directory.path() / (std::to_string(++files) + ".json");
+    write_file(path, engine.dump());
+    return path.string();
+  }
+  std::string without_rule(const std::string& engine, const std::string& rule) {
+    json file = engine_file(engine);
+    json& rules = file["rules"];
+    const std::size_t before = rules.size();
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (rules[i]["name"] == rule) {
+        rules.erase(i);
+        break;
+      }
+    }
+    EXPECT_EQ(rules.size() + 1, before) << rule;
+    return written(file);
+  }
+
+  TemporaryDirectory directory;
+  int files = 0;
+  Architecture a100 = load_architecture("a100-sxm4-40gb");
+};
+
+TEST_F(EngineRules, SwitchingARuleOffTakesLonger) {
+  const double all = latency("tensorrt");
+  for (const char* rule : {"epilogue", "attention", "skip and layer norm"}) {
+    EXPECT_GT(latency(without_rule("tensorrt", rule)), 1.01 * all) << rule;
+  }
+}
+
+TEST_F(EngineRules, FusedAttentionGainsMoreTheLongerTheSequence) {
+  const std::string apart = without_rule("tensorrt", "attention");
+  const auto gain = [&](std::int64_t seq) {
+    const NamedDims dims{{"batch", 8}, {"seq", seq}};
+    return latency(apart, dims) / latency("tensorrt", dims);
+  };
+  EXPECT_GT(gain(128), 1);
+  EXPECT_GT(gain(512), gain(128));
+}
+
+TEST_F(EngineRules, EpiloguesOfConvolutionsGain) {
+  const NamedDims dims{{"batch", 32}};
+  const double fused = run("tensorrt", dims, "resnet50", "s8").dense->latency_us;
+  const std::string apart = without_rule("tensorrt", "convolution, sum and activation");
+  EXPECT_GT(run(apart, dims, "resnet50", "s8").dense->latency_us, 1.3 * fused);
+}
+
+TEST_F(EngineRules, WiderTensorsBetweenKernelsTakeLonger) {
+  json wide = engine_file("tensorrt");
+  wide["tensors"]["s8"]["value"] = "s32";
+  const NamedDims dims{{"batch", 32}};
+  EXPECT_GT(run(written(wide), dims, "bert_large", "s8").dense->latency_us,
+            1.1 * run("tensorrt", dims, "bert_large", "s8").dense->latency_us);
+}
+
+TEST_F(EngineRules, LaunchesIntoAStreamTakeLongerThanAGraph) {
+  json stream = engine_file("tensorrt");
+  stream["launch"]["value"] = "stream";
+  EXPECT_GT(latency(written(stream), {{"batch", 1}}), 1.05 * latency("tensorrt", {{"batch", 1}}));
+}
+
+TEST_F(EngineRules, AHostThatIsSlowIsWaitedForOnlyByShortKernels) {
+  json slow = engine_file("tensorrt");
+  slow["host_us"] = {{"value", 20}, {"evidence", "assumed"}, {"source", "a test"}};
+  const std::string path = written(slow);
+  const InferenceResult short_kernels = run(path, {{"batch", 1}, {"seq", 128}});
+  EXPECT_GT(short_kernels.dense->waiting_us, 0.3 * short_kernels.dense->latency_us);
+  EXPECT_LT(run(path, {{"batch", 64}}).dense->waiting_us, 100);
+}
+
+TEST_F(EngineRules, TheMixIsNoSlowerThanEitherOfItsParts) {
+  for (const std::int64_t batch : {1, 8, 64}) {
+    const InferenceResult result = run("tensorrt", {{"batch", batch}, {"seq", 128}});
+    EXPECT_LE(result.mix->latency_us, 1.005 * result.dense->latency_us);
+    EXPECT_LE(result.mix->latency_us, 1.005 * result.sparse->latency_us);
+  }
+}
+
+TEST_F(EngineRules, TimesAndEnergiesAddUp) {
+  const InferenceResult result = run("tensorrt");
+  const auto& groups = result.dense->group_us;
+  EXPECT_NEAR(std::accumulate(groups.begin(), groups.end(), 0.0), result.dense->latency_us, 1e-6);
+  double us = 0;
+  double uj = 0;
+  for (const InferenceKernel& kernel : result.kernels) {
+    us += static_cast<double>(kernel.count) * kernel.dense->time_us;
+    uj += static_cast<double>(kernel.count) * *kernel.dense->energy_uj;
+  }
+  EXPECT_NEAR(us, result.dense->latency_us, 1e-6);
+  EXPECT_NEAR(uj, *result.dense->energy_uj, 1e-6 * uj);
+  EXPECT_NEAR(*result.dense->power_w, uj / us, 1e-6);
+  EXPECT_LE(*result.dense->power_w, 400.5);
+}
+
+}  // namespace
+}  // namespace sptc::sim

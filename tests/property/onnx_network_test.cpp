@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A BERT that was exported to ONNX takes as long as the one that is shipped.
+#include "sim/config/architecture.h"
+#include "sim/import/recording.h"
+#include "sim/run/simulate.h"
+#include "sim/trace/workload.h"
+#include "tests/support/onnx_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace sptc::sim {
+namespace {
+
+using namespace sptc::onnx;
+
+constexpr std::int64_t kHalf = 10;
+constexpr std::int64_t kLayers = 12, kHidden = 768, kFfn = 3072, kHeads = 12, kDepth = 64;
+
+/// The layers of BERT-Base as PyTorch's exporter writes them.
+class ExportedBert {
+ public:
+  ExportedBert(std::int64_t batch, std::int64_t seq) : batch_(batch), seq_(seq) {
+    graph_ = input("x0", kHalf, {batch, seq, kHidden}) + input("mask", kHalf, {batch, 1, 1, seq});
+    graph_ += weight("eight", kHalf, {}) + weight("root", kHalf, {}) + weight("one", kHalf, {});
+    graph_ += shape("heads", {batch, seq, kHeads, kDepth}) + shape("whole", {batch, seq, kHidden});
+    for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+      prefix_ = "l" + std::to_string(layer) + ".";
+      add_layer("x" + std::to_string(layer), "x" + std::to_string(layer + 1));
+    }
+  }
+  std::string text() const { return model(graph_); }
+
+ private:
+  /// x W + b, under the name `y`.
+  void linear(const std::string& x, const std::string& y, std::int64_t in, std::int64_t out) {
+    const std::string name = prefix_ + y;
+    graph_ += weight(name + ".w", kHalf, {in, out}) + weight(name + ".b", kHalf, {out}) +
+              node("MatMul", {x, name + ".w"}, name + ".product") +
+              node("Add", {name + ".b", name + ".product"}, name);
+  }
+  void heads(const std::string& x, std::initializer_list<std::int64_t> axes) {
+    const std::string name = prefix_ + x;
+    graph_ += node("Reshape", {name, "heads"}, name + ".heads") +
+              node("Transpose", {name + ".heads"}, name + ".turned", ints("perm", axes));
+  }
+  void residual_and_norm(const std::string& x, const std::string& skip, const std::string& y) {
+    graph_ += weight(y + ".gamma", kHalf, {kHidden}) + weight(y + ".beta", kHalf, {kHidden}) +
+              node("Add", {prefix_ + x, skip}, y + ".sum") +
+              node("LayerNormalization", {y + ".sum", y + ".gamma", y + ".beta"}, y);
+  }
+
+  void add_layer(const std::string& x, const std::string& y) {
+    const std::string& p = prefix_;
+    for (const char* name : {"q", "k", "v"}) {
+      linear(x, name, kHidden, kHidden);
+    }
+    heads("q", {0, 2, 1, 3});
+    heads("k", {0, 2, 3, 1});
+    heads("v", {0, 2, 1, 3});
+    graph_ += node("MatMul", {p + "q.turned", p + "k.turned"}, p + "scores") +
+              node("Div", {p + "scores", "eight"}, p + "scaled") +
+              node("Add", {p + "scaled", "mask"}, p + "masked") +
+              node("Softmax", {p + "masked"}, p + "shares") +
+              node("MatMul", {p + "shares", p + "v.turned"}, p + "context") +
+              node("Transpose", {p + "context"}, p + "merged", ints("perm", {0, 2, 1, 3})) +
+              node("Reshape", {p + "merged", "whole"}, p + "joined");
+    linear(p + "joined", "output", kHidden, kHidden);
+    residual_and_norm("output", x, p + "norm");
+    linear(p + "norm", "inner", kHidden, kFfn);
+    graph_ += node("Div", {p + "inner", "root"}, p + "g1") + node("Erf", {p + "g1"}, p + "g2") +
+              node("Add", {p + "g2", "one"}, p + "g3") +
+              node("Mul", {p + "inner", p + "g3"}, p + "g4") +
+              node("Mul", {p + "g4", "one"}, p + "g5");
+    linear(p + "g5", "outer", kFfn, kHidden);
+    residual_and_norm("outer", p + "norm", y);
+  }
+
+  std::int64_t batch_, seq_;
+  std::string graph_, prefix_;
+};
+
+double latency_us(const Workload& workload, const std::string& engine) {
+  SimulationOptions options;
+  options.fidelity = Fidelity::kAnalytic;
+  options.check = CheckMode::kNone;
+  options.what_ifs = false;
+  options.engine = engine;
+  return simulate(workload, load_architecture("a100-sxm4-40gb"), options)
+      .inference->dense->latency_us;
+}
+
+TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
+  for (const std::int64_t batch : {1, 32}) {
+    InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
+    const Workload exported = read_recording(stream).workload;
+    const Workload shipped = read_workload(
+        std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", batch}, {"seq", 128}});
+    for (const char* engine : {"tensorrt", "compiled"}) {
+      const double time = latency_us(exported, engine);
+      EXPECT_NEAR(time / latency_us(shipped, engine), 1, 0.03) << engine << ", batch " << batch;
+    }
+  }
+}
+
+TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
+  InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
+  const Workload workload = read_recording(stream).workload;
+  EXPECT_EQ(workload.operations.size(), 8U * kLayers);
+  std::int64_t gelus = 0, norms = 0, masks = 0, residuals = 0, biases = 0;
+  for (const VectorOperation& op : workload.vectors) {
+    gelus += op.kind == VectorKind::kGelu ? 1 : 0;
+    norms += op.kind == VectorKind::kLayerNorm ? 1 : 0;
+    masks += op.kind == VectorKind::kMask ? 1 : 0;
+    residuals += op.kind == VectorKind::kResidual ? 1 : 0;
+    biases += op.kind == VectorKind::kBias ? 1 : 0;
+  }
+  EXPECT_EQ(gelus, kLayers);
+  EXPECT_EQ(norms, 2 * kLayers);
+  EXPECT_EQ(masks, kLayers);
+  EXPECT_EQ(residuals, 2 * kLayers);
+  EXPECT_EQ(biases, 6 * kLayers);
+}
+
+}  // namespace
+}  // namespace sptc::sim

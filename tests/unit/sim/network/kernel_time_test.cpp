@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/kernel_time.h"
+
+#include "sim/config/architecture.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+const GpuSpec& a100() {
+  static const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  return gpu;
+}
+
+/// Attention of `heads` heads with a depth of 64, and a layer norm behind it.
+struct Parts {
+  Parts(std::int64_t keys, std::int64_t queries, std::int64_t heads, bool causal = false) {
+    Operation op;
+    op.weight = false;
+    op.batch = heads;
+    op.shape = {keys, queries, 64};
+    gemms.push_back(op);
+    op.shape = {64, queries, keys};
+    gemms.push_back(op);
+    VectorOperation softmax;
+    softmax.kind = VectorKind::kSoftmax;
+    softmax.rows = softmax.input_rows = heads * queries;
+    softmax.columns = keys;
+    softmax.causal = causal;
+    softmax.after = 1;
+    vectors.push_back(softmax);
+    VectorOperation norm;
+    norm.kind = VectorKind::kLayerNorm;
+    norm.rows = norm.input_rows = queries;
+    norm.columns = heads * 64;
+    norm.after = 2;
+    vectors.push_back(norm);
+  }
+  Network network() const { return {gemms, vectors, engine}; }
+  PlannedKernel kernel(std::size_t i) const { return plan_kernels(network())[i]; }
+
+  ClosedForm attention(const ResidentTensors& resident = {}) const {
+    const PlannedKernel plan = kernel(0);
+    return attention_kernel(plan, network(), bytes_of(plan, network(), false), resident, a100());
+  }
+  ClosedForm norm(const ResidentTensors& resident = {}) const {
+    const PlannedKernel plan = kernel(1);
+    return vector_kernel(plan, network(), bytes_of(plan, network(), false), resident, a100());
+  }
+
+  std::vector<Operation> gemms;
+  std::vector<VectorOperation> vectors;
+  EngineSpec engine = load_engine("tensorrt");
+};
+
+double dram_us(double bytes) {
+  const MemorySpec& memory = a100().memory;
+  const double mhz = a100().boost_clock_mhz;
+  return bytes / (memory.dram_bytes_per_cycle(mhz) * mhz);
+}
+
+TEST(VectorKernel, LargeTensorsTakeWhatDramTakes) {
+  const Parts parts(128, 1 << 16, 16);
+  const ClosedForm form = parts.norm();
+  const double bytes = 2.0 * 2 * 1024 * (1 << 16) + 2 * 2 * 1024;
+  EXPECT_DOUBLE_EQ(form.events.dram_bytes, bytes);
+  EXPECT_GT(form.times.time_us(1), dram_us(bytes));
+  EXPECT_LT(form.times.time_us(1), 1.1 * dram_us(bytes) + 5);
+}
+
+TEST(VectorKernel, WhatTheL2HoldsIsNotReadFromDram) {
+  const Parts parts(128, 1 << 12, 16);
+  const ClosedForm cold = parts.norm();
+  const ClosedForm warm = parts.norm({1, 1, 1, 1});
+  EXPECT_DOUBLE_EQ(warm.events.dram_bytes, 0);
+  EXPECT_DOUBLE_EQ(warm.events.l2_bytes, cold.events.l2_bytes);
+  EXPECT_LT(warm.times.time_us(1), cold.times.time_us(1));
+}
+
+TEST(VectorKernel, SmallTensorsTakeALaunchAndALatency) {
+  const Parts parts(16, 1, 16);
+  const ClosedForm form = parts.norm();
+  const double least = a100().kernels.launch_us + form.times.latency_us;
+  EXPECT_GT(form.times.time_us(1), least);
+  EXPECT_LT(form.times.time_us(1), least + 1);
+}
+
+TEST(VectorKernel, ALowerClockSlowsWhatTheSmsDo) {
+  const Parts parts(128, 1 << 12, 16);
+  const KernelTimes times = parts.norm({1, 1, 1, 1}).times;
+  EXPECT_NEAR(times.time_us(0.5) - times.launch_us, 2 * (times.time_us(1) - times.launch_us), 1e-9);
+  const KernelTimes cold = Parts(128, 1 << 16, 16).norm().times;
+  EXPECT_LT(cold.time_us(0.5), 1.2 * cold.time_us(1));
+}
+
+TEST(Attention, TakesMoreThanItsProductsAndItsSoftmax) {
+  const ClosedForm form = Parts(4096, 4096, 64).attention({1, 1, 1, 1});
+  const double macs = 2.0 * 4096 * 4096 * 64 * 64;
+  EXPECT_DOUBLE_EQ(form.events.macs, macs);
+  EXPECT_GE(form.times.tensor_us, macs / 1024 / 108 / 1410);
+  EXPECT_GT(form.times.lanes_us, 0);
+  EXPECT_GT(form.times.time_us(1), form.times.tensor_us + form.times.lanes_us);
+}
+
+// FlashAttention-2 reaches 50 to 73 % of the peak of an A100 (Dao, arXiv 2307.08691).
+TEST(Attention, ReachesWhatFlashAttentionDoesAndNoMore) {
+  const ClosedForm form = Parts(8192, 8192, 32).attention();
+  const double tflops = 2e-6 * form.events.macs / form.times.time_us(1);
+  EXPECT_GT(tflops, 0.5 * 312);
+  EXPECT_LT(tflops, 0.73 * 312);
+}
+
+TEST(Attention, ACausalMaskHalvesTheWork) {
+  const double whole = Parts(8192, 8192, 32).attention().times.time_us(1);
+  const double causal = Parts(8192, 8192, 32, true).attention().times.time_us(1);
+  EXPECT_NEAR(causal / whole, 0.5, 0.02);
+}
+
+TEST(Attention, DecodingReadsTheCacheOnce) {
+  const Parts parts(2048, 4, 512);
+  const ClosedForm form = parts.attention();
+  const double cache = 2.0 * 2 * 2048 * 64 * 512;
+  EXPECT_NEAR(form.events.dram_bytes, cache, 0.01 * cache);
+  EXPECT_GT(form.times.time_us(1), dram_us(cache));
+  EXPECT_LT(form.times.time_us(1), 1.1 * dram_us(cache) + 5);
+}
+
+TEST(Attention, FewQueriesAreSpreadOverTheSms) {
+  const Parts parts(8192, 4, 8);
+  EXPECT_GT(parts.attention().times.busy_sms, 100);
+}
+
+TEST(ResidentTensors, WhatIsSmallStaysAndWhatIsLargeGoes) {
+  const MemorySpec& memory = a100().memory;
+  const KernelBytes little{0, 1e6, 1e6, 1e6};
+  const ResidentTensors kept = resident_tensors(little, 5e6, 6e8, memory);
+  EXPECT_GT(kept.recent, 0.8);
+  EXPECT_GT(kept.earlier, 0.5);
+  EXPECT_LT(kept.earlier, kept.recent);
+  EXPECT_EQ(kept.weights, 0);
+  const KernelBytes much{0, 1e8, 1e8, 1e8};
+  const ResidentTensors lost = resident_tensors(much, 5e8, 6e9, memory);
+  EXPECT_EQ(lost.recent, 0);
+  EXPECT_EQ(lost.earlier, 0);
+}
+
+}  // namespace
+}  // namespace sptc::sim
