@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -33,6 +34,15 @@ void on_interrupt(int /*signal*/) {
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   ::_exit(kInterrupted);
+}
+
+constexpr std::string_view kStandardOutput = "-";
+
+/// What is written as it comes, without a file beside: standard output, a device, a pipe.
+bool is_stream(const std::filesystem::path& path) {
+  std::error_code error;
+  return path == kStandardOutput || std::filesystem::is_character_file(path, error) ||
+         std::filesystem::is_fifo(path, error);
 }
 
 }  // namespace
@@ -62,8 +72,21 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   announce_output(option, path);
 }
 
+void require_writable_text(std::string_view option, const std::filesystem::path& path) {
+  if (!is_stream(path)) {
+    require_writable(option, path);
+  }
+}
+
 void write_result(const std::filesystem::path& path, std::string_view text) {
-  if (!path.empty()) {
+  if (is_stream(path) && path != kStandardOutput) {
+    std::ofstream stream(path, std::ios::binary);
+    if (!(stream << text << std::flush)) {
+      throw InputError(fmt::format("{}: cannot be written", printable(path.string())));
+    }
+    return;
+  }
+  if (!path.empty() && path != kStandardOutput) {
     require_no_input(path);
     write_file(path, text);
     return;
@@ -72,6 +95,14 @@ void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!written || std::fflush(stdout) != 0) {
     throw InputError("the result cannot be written to standard output");
   }
+}
+
+bool output_has_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool is_refused = no_color != nullptr && *no_color != '\0';
+  const bool is_dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return ::isatty(STDOUT_FILENO) != 0 && !is_refused && !is_dumb;
 }
 
 PendingFile::PendingFile(const std::filesystem::path& path, const std::string& extension)

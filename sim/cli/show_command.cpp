@@ -119,7 +119,7 @@ int run(const Arguments& arguments) {
   for (const auto& [option, file] :
        {std::pair{"--out", &arguments.out}, {"--html", &arguments.html}}) {
     if (!file->empty()) {
-      require_writable(option, *file);
+      require_writable_text(option, *file);
     }
   }
   const mma::Target& target = target_of(arguments.arch);

@@ -30,6 +30,8 @@ void SimulationArguments::add_to(CLI::App& command) {
       "--explain", explain,
       "what the tensor cores wait for, what twice of each resource would gain, and where "
       "the joules go");
+  command.add_flag("--verbose", verbose,
+                   "the whole text report: kernels, utilisation, energy by part, assumed numbers");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
@@ -41,8 +43,11 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
   if (given.explain && format == ReportFormat::kCsv) {
     throw InputError("--explain writes sentences: use --format text or json");
   }
+  if (given.verbose && format != ReportFormat::kText) {
+    throw InputError("--verbose is of --format text: the others are always whole");
+  }
   if (!given.out.empty()) {
-    require_writable("--out", given.out);
+    require_writable_text("--out", given.out);
   }
   if (!given.vcd.empty()) {
     if (options.fidelity == Fidelity::kAnalytic) {
@@ -66,7 +71,8 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     result.assumed = assumptions(architecture);
   }
   result.explained = given.explain;
-  write_result(given.out, report(result, format));
+  write_result(given.out,
+               report(result, format, {given.verbose, given.out.empty() && output_has_color()}));
   waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }

@@ -20,6 +20,7 @@ struct SimulationArguments {
   std::string out;
   std::string vcd;
   bool explain = false;
+  bool verbose = false;
   bool quiet = false;
 
   /// Declares all of them on `command`.
