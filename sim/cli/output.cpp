@@ -7,10 +7,12 @@
 #include "sim/report/message.h"
 
 #include <fmt/format.h>
+#include <systemc>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -95,6 +97,23 @@ void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!written || std::fflush(stdout) != 0) {
     throw InputError("the result cannot be written to standard output");
   }
+}
+
+std::string command_line() {
+  std::string line = "sptcsim";
+  for (int i = 1; i < sc_core::sc_argc(); ++i) {
+    const std::string word = sc_core::sc_argv()[i];
+    const bool is_plain =
+        !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+          return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;
+        });
+    std::string quoted;
+    for (const char c : word) {
+      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    line += is_plain ? " " + word : " '" + quoted + "'";
+  }
+  return line;
 }
 
 bool output_has_color() {

@@ -18,6 +18,9 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 /// InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
 
+/// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".
+std::string command_line();
+
 /// Whether text on standard output may have colour: it goes to a terminal that knows colour, and
 /// NO_COLOR is not set (no-color.org).
 bool output_has_color();

@@ -6,6 +6,7 @@
 #include "sim/config/architecture.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
+#include "sim/report/run_page.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 
@@ -25,6 +26,8 @@ void SimulationArguments::add_to(CLI::App& command) {
   command
       .add_option("--vcd", vcd,
                   "write the waveform of the tensor cores of an SM to FILE; not in analytic")
+      ->type_name("FILE");
+  command.add_option("--html", html, "write one page with figures, which needs no network")
       ->type_name("FILE");
   command.add_flag(
       "--explain", explain,
@@ -49,6 +52,9 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
   if (!given.out.empty()) {
     require_writable_text("--out", given.out);
   }
+  if (!given.html.empty()) {
+    require_writable_text("--html", given.html);
+  }
   if (!given.vcd.empty()) {
     if (options.fidelity == Fidelity::kAnalytic) {
       throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
@@ -58,6 +64,7 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
   const Workload workload = load();
   PendingFile waveform(given.vcd, ".vcd");
   RunResult result;
+  GpuSpec gpu;
   {
     ProgressBar bar(given.quiet);
     const Architecture architecture = load_architecture(given.arch);
@@ -69,8 +76,12 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     hooks.waveform = waveform.stem();
     result = simulate(workload, architecture, options, hooks);
     result.assumed = assumptions(architecture);
+    gpu = architecture.gpu;
   }
   result.explained = given.explain;
+  if (!given.html.empty()) {
+    write_result(given.html, run_page(result, gpu, command_line()));
+  }
   write_result(given.out,
                report(result, format, {given.verbose, given.out.empty() && output_has_color()}));
   waveform.keep("$comment end $end\n");

@@ -205,7 +205,7 @@ std::string short_report(const RunResult& result, bool color) {
   const std::string accuracy = accuracy_text(result);
   out += accuracy + "\n" + measured_line(result) + checks(paint, result);
   for (const std::string& note : result.notes) {
-    out += wrapped("note: " + note, kWidth, 2);
+    out += "note: " + note + "\n";
   }
   out += paint.dim(fmt::format("{} assumed numbers entered (--verbose).", result.assumed.size())) +
          "\n";

@@ -5,13 +5,13 @@
 
 namespace sptc::sim {
 
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+std::string wrapped(const std::string& text, std::size_t width) {
   std::string out, line;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     if (!line.empty() && line.size() + 1 + word.size() > width) {
       out += line + "\n";
-      line = std::string(indent, ' ') + word;
+      line = word;
     } else {
       line += (line.empty() ? "" : " ") + word;
     }

@@ -6,8 +6,7 @@
 
 namespace sptc::sim {
 
-/// `text` in lines of at most `width` columns, each ended; `indent` blanks in front of all but the
-/// first.
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent = 0);
+/// `text` in lines of at most `width` columns, each ended.
+std::string wrapped(const std::string& text, std::size_t width);
 
 }  // namespace sptc::sim
