@@ -5,8 +5,8 @@
 Runs a workload with every number of an energy file that has a range at its low and at its high end, one at a time, and
 prints what that does to time, energy and performance per watt of 2:4 against dense, largest effect first.
 
-    scripts/energy_sensitivity.py traces/bert_large_s384_b8.json
-    scripts/energy_sensitivity.py --top 10 traces/resnext101_32x16d_b256.json -- --clock limited --data relu
+    scripts/energy_sensitivity.py traces/bert_large.json -- --dim batch=8 --clock limited --fidelity analytic
+    scripts/energy_sensitivity.py --top 10 traces/resnext101_32x16d.json -- --dim batch=256 --clock limited --data relu
 """
 import argparse
 import json

@@ -11,16 +11,19 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NETWORKS = {"BERT-Large, sequence 384, batch 8": "bert_large_s384_b8", "ViT-L/16, batch 32": "vit_l_16_b32",
-            "Llama-3-70B prefill, 2048 tokens": "llama3_70b_prefill_b1_s2048",
-            "Llama-3-70B decode, batch 16": "llama3_70b_decode_b16_ctx2048", "DLRM-DCNv2, batch 2048": "dlrm_v2_dcn_b2048",
-            "ResNeXt-101 32x16d, batch 32": "resnext101_32x16d_b32", "ResNet-50 v1.5, batch 32": "resnet50_v1_5_b32"}
+# Title, file and dimensions.
+NETWORKS = [("BERT-Large, sequence 384, batch 8", "bert_large", "batch=8"), ("ViT-L/16, batch 32", "vit_l_16", "batch=32"),
+            ("Llama-3-70B prefill, 2048 tokens", "llama3_70b", "batch=1,seq=2048"),
+            ("Llama-3-70B decode, batch 16", "llama3_70b", "batch=16,seq=1,context=2048"),
+            ("DLRM-DCNv2, batch 2048", "dlrm_v2_dcn", "batch=2048"),
+            ("ResNeXt-101 32x16d, batch 32", "resnext101_32x16d", "batch=32"),
+            ("ResNet-50 v1.5, batch 32", "resnet50", "batch=32")]
 WORDS = {"tensor": "tensor cores", "smem": "shared memory", "sm_port": "ports of the SMs", "l2": "L2", "hbm": "DRAM",
          "launch": "launch", "latency": "latency"}
 
 
-def simulate(arguments, trace):
-    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--arch", arguments.arch, "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json", "--explain"]
+def simulate(arguments, trace, dims):
+    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), "--dim", dims, "--arch", arguments.arch, "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json", "--explain"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
@@ -35,8 +38,8 @@ def main():
     arguments = parser.parse_args()
     print("| network | dense ms | 2:4 ms | speed-up | per watt | least gain: layer (m x n x k), speed-up, bound |")
     print("|---|---:|---:|---:|---:|---|")
-    for title, trace in NETWORKS.items():
-        result = simulate(arguments, trace)
+    for title, trace, dims in NETWORKS:
+        result = simulate(arguments, trace, dims)
         dense, sparse = result["totals"]["dense"], result["totals"]["sparse"]
         pruned = [op for op in result["operations"] if op.get("speedup") is not None and op["prunable"]]
         least = min(pruned, key=lambda op: op["speedup"])

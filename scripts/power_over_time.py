@@ -5,8 +5,8 @@
 Operations stand in the order of the trace, all launches of one together, without gaps; the shaded area is the energy. Needs
 python3-matplotlib.
 
-    scripts/power_over_time.py traces/bert_large_s384_b8.json power.svg
-    scripts/power_over_time.py traces/resnet50_v1_5_b32.json power.png -- --clock limited --power-limit 300 --data relu
+    scripts/power_over_time.py traces/bert_large.json power.svg -- --dim batch=8 --clock limited
+    scripts/power_over_time.py traces/resnet50.json power.png -- --dim batch=32 --clock limited --power-limit 300 --data relu
 """
 import argparse
 import json

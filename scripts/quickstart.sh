@@ -34,6 +34,6 @@ run_and_show run traces/digits/mlp.json --fidelity datapath --check eigen
 run_and_show run traces/digits/cnn.json --fidelity datapath --check eigen
 
 heading "4/4 BERT-Large"
-run_and_show run traces/bert_large_s384_b8.json
+run_and_show run traces/bert_large.json --dim batch=8
 
 heading "Done in $SECONDS s. The program is ${build_dir#"$root"/}/sptcsim; try: sptcsim run --help. Tests: scripts/test.sh"

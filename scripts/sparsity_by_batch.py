@@ -20,9 +20,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NETWORKS = {"BERT-Large, sequence 384": ("bert_large_s384_b{}", (1, 8, 32, 128, 256)),
-            "ResNet-50 v1.5": ("resnet50_v1_5_b{}", (1, 8, 32, 128, 256)),
-            "ResNeXt-101 32x16d": ("resnext101_32x16d_b{}", (1, 8, 32, 128, 256))}
+NETWORKS = {"BERT-Large, sequence 384": ("bert_large", (1, 8, 32, 128, 256)),
+            "ResNet-50 v1.5": ("resnet50", (1, 8, 32, 128, 256)),
+            "ResNeXt-101 32x16d": ("resnext101_32x16d", (1, 8, 32, 128, 256))}
 # TensorRT 8 on A100, ResNeXt-101 32x16d, int8, whole network: up to 20 % and 36 %.
 PUBLISHED = {"ResNeXt-101 32x16d": (1.20, 1.36)}
 BANDWIDTH_GB_S = 2039 * 0.85
@@ -71,8 +71,14 @@ def ratios(result, rest):
     return times[0] / times[1], energies[0] / energies[1]
 
 
-def figures(program, trace, dtype, options):
-    document = json.loads((ROOT / "traces" / (trace + ".json")).read_text())
+def expanded(program, trace, batch):
+    """The list with numbers for its extents."""
+    command = [program, "import", str(ROOT / "traces" / (trace + ".json")), "--dim", f"batch={batch}"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def figures(program, trace, batch, dtype, options):
+    document = expanded(program, trace, batch)
     options = [*options, "--dtype", dtype]
     alone = simulate(program, document, options)
     surrounded = with_rest(document, BYTES[dtype])
@@ -118,7 +124,7 @@ def main():
     print(f"{'':<26} {'':>5}" + 3 * f" {'speed-up':>10} {'perf/W':>10}")
     for network, (trace, batches) in NETWORKS.items():
         for batch in batches:
-            values = figures(arguments.program, trace.format(batch), arguments.dtype,
+            values = figures(arguments.program, trace, batch, arguments.dtype,
                              [*arguments.options, "--energy", arguments.energy])
             rows.setdefault(network, []).append((batch, values))
             print(f"{network:<26} {batch:>5} " + " ".join(f"{value:>10.3f}" for value in values), flush=True)

@@ -98,7 +98,7 @@ def networks(study):
     by = {(row[0], row[1].split()[0]): [float(cell) for cell in row[3:]] for row in cells}
     text = []
     for workload in workloads:
-        text.append(f"{workload.split(',')[0].split(' SQuAD')[0]} gains {by[workload, '2:4'][0]:.2f} at 2:4, {by[workload, '1:4'][0]:.2f} at 1:4 on the A100's "
+        text.append(f"{workload.split(' (')[0].split(' SQuAD')[0]} gains {by[workload, '2:4'][0]:.2f} at 2:4, {by[workload, '1:4'][0]:.2f} at 1:4 on the A100's "
                     f"paths\n  and {by[workload, '1:4'][2]:.2f} with all four times as wide; 6:8 decomposed on\n  2:4 hardware {by[workload, '6:8'][0]:.2f}")
     study.expect(all(by[workload, "1:4"][2] < 0.6 * 4 for workload in workloads), "networks see far less than 4x")
     study.fill("shows-networks", """

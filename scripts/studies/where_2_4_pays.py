@@ -11,10 +11,10 @@ import figure
 from study import ROOT, Study, arguments, spread, table
 
 # Title, what the size counts, and the name of the workload with the size in it.
-FAMILIES = [("BERT-Large, sequences of 384", "batch", r"BERT-Large .* batch (\d+)"),
-            ("ResNet-50 v1.5", "batch", r"ResNet-50 .* batch (\d+)"),
-            ("Llama-3-70B, prefill", "tokens", r"llama3_70b prefill_b1_s(\d+)"),
-            ("Llama-3-70B, decode", "batch", r"llama3_70b decode_b(\d+)_")]
+FAMILIES = [("BERT-Large, sequences of 384", "batch", r"BERT-Large .*\(batch=(\d+),"),
+            ("ResNet-50 v1.5", "batch", r"ResNet-50 .*\(batch=(\d+),"),
+            ("Llama-3-70B, prefill", "tokens", r"Llama 3 70B \(batch=1, context=(\d+), seq=\1\)"),
+            ("Llama-3-70B, decode", "batch", r"Llama 3 70B \(batch=(\d+), context=2048, seq=1\)")]
 RESNET_LAYERS = ["layer1.0.conv1", "layer1.0.conv2", "layer1.0.conv3", "layer2.1.conv1", "layer2.1.conv2", "layer2.1.conv3",
                  "layer3.1.conv1", "layer3.1.conv2", "layer3.1.conv3", "layer4.1.conv1", "layer4.1.conv2", "layer4.1.conv3", "fc"]
 BANDWIDTHS = [(1019.5, "half (1020 GB/s)"), (2039, "A100 (2039 GB/s)"), (4078, "twice (4078 GB/s)")]
@@ -46,18 +46,18 @@ def bound_shares(row, variant):
     return ", ".join(f"{name} {100 * part / total:.0f} %" for name, part in sorted(shares.items(), key=lambda x: -x[1]))
 
 
-def systemc(study, trace):
-    return json.loads(study.run("run", str(ROOT / "traces" / trace), "--check", "none", "--format", "json"))
+def systemc(study, trace, batch):
+    return json.loads(study.run("run", str(ROOT / "traces" / trace), "--dim", f"batch={batch}", "--check", "none", "--format", "json"))
 
 
 def second_opinion(study, bert, resnet):
     """BERT-Large at batch 8 and ResNet-50 at batch 32 by the SystemC model, beside the rows of the closed form."""
-    simulated = systemc(study, "bert_large_s384_b8.json")
+    simulated = systemc(study, "bert_large.json", 8)
     other = {op["name"]: op for op in simulated["operations"]}
     ratios = [op["dense"]["time_us"] / other[op["name"]]["dense"]["time_us"] for op in bert["operations"]]
     apart = max(abs(op["speedup"] - other[op["name"]]["speedup"]) for op in by_operation(bert))
     totals = simulated["totals"]
-    least = min((op for op in systemc(study, "resnet50_v1_5_b32.json")["operations"] if op["sparse"]), key=lambda op: op["speedup"])
+    least = min((op for op in systemc(study, "resnet50.json", 32)["operations"] if op["sparse"]), key=lambda op: op["speedup"])
     study.fill("systemc", f"""The SystemC model, a second opinion, says {totals['dense']['time_us'] / 1000:.2f} ms and {totals['speedup']:.2f} where the table has
 {bert['dense_time_us'] / 1000:.2f} ms and {bert['speedup']:.2f} (BERT-Large, batch 8). Dense times of its GEMMs by the closed form are {spread(ratios)} of the SystemC
 model's, speed-ups at most {apart:.2f} apart. For layers with short K it is the gloomier one: the worst of ResNet-50 at batch 32 is

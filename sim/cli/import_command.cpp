@@ -2,6 +2,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
+#include "sim/import/workload_export.h"
 #include "sim/import/workload_text_writer.h"
 
 #include <memory>
@@ -9,23 +10,46 @@
 
 namespace sptc::sim {
 
+namespace {
+
+std::string exported(const Recording& recording, ExportFormat format) {
+  switch (format) {
+    case ExportFormat::kScaleSim:
+      return scale_sim_text(recording.workload);
+    case ExportFormat::kTimeloop:
+      return timeloop_text(recording.workload);
+    case ExportFormat::kWorkload:
+      break;
+  }
+  return workload_json(recording);
+}
+
+}  // namespace
+
 void add_import_command(CLI::App& app, Command& chosen) {
   struct Arguments {
     RecordingOptions recording;
     std::string out;
+    std::string to = "workload";
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "import", "a profile, a log or a model of another program as a workload; says what was left");
   arguments->recording.add_to(*command);
-  command->add_option("--out", arguments->out, "write the workload to FILE instead of stdout")
+  command
+      ->add_option("--to", arguments->to,
+                   "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "write to FILE instead of stdout")
       ->type_name("FILE");
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (!arguments->out.empty()) {
-        require_writable("--out", arguments->out);
+        require_writable(kOutOption, arguments->out);
       }
-      write_result(arguments->out, workload_json(arguments->recording.read()));
+      const ExportFormat format = parse_export_format(arguments->to);
+      write_result(arguments->out, exported(arguments->recording.read(), format));
       return 0;
     };
   });

@@ -52,10 +52,14 @@ void RecordingOptions::add_to(CLI::App& command) {
                   "input")
       ->type_name("FILE")
       ->required();
-  command.add_option("--dim", dims, "value of a dimension that the file leaves open")
-      ->type_name("NAME=V,..");
+  command.add_option("--dim", dims, "value of a dimension of the file")->type_name("NAME=V,..");
   command.add_option("--input", inputs, "extents of an input of an ONNX model, as 1,3,224,224")
       ->type_name("NAME=EXTENTS");
+  command
+      .add_option("--convention", convention,
+                  "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)")
+      ->type_name("WORD")
+      ->capture_default_str();
   command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
@@ -68,14 +72,8 @@ Recording RecordingOptions::read() const {
 Recording RecordingOptions::read(InputStream& input) const {
   ImportOptions options;
   options.tf32 = tf32;
-  for (const std::string& given : dims) {
-    for (const std::string& part : split(given)) {
-      const auto [name, value] = named("--dim", "batch=8", part);
-      if (!options.dims.emplace(name, extent("--dim", name, value)).second) {
-        throw InputError(fmt::format("--dim: {} is given twice", printable(name)));
-      }
-    }
-  }
+  options.convention = parse_convention(convention);
+  options.dims = single_values(parse_dim_lists(dims));
   for (const std::string& given : inputs) {
     const auto [name, extents] = named("--input", "x=1,3,224,224", given);
     std::vector<std::int64_t>& to = options.inputs[name];

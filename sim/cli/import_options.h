@@ -14,6 +14,7 @@ namespace sptc::sim {
 struct RecordingOptions {
   std::string file;
   std::vector<std::string> dims{}, inputs{};
+  std::string convention = "weight-first";
   bool strict = false;
   bool tf32 = false;
 

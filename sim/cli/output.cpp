@@ -38,18 +38,23 @@ void on_interrupt(int /*signal*/) {
   ::_exit(kInterrupted);
 }
 
-constexpr std::string_view kStandardOutput = "-";
-
 /// What is written as it comes, without a file beside: standard output, a device, a pipe.
 bool is_stream(const std::filesystem::path& path) {
   std::error_code error;
-  return path == kStandardOutput || std::filesystem::is_character_file(path, error) ||
+  return is_standard_output(path) || std::filesystem::is_character_file(path, error) ||
          std::filesystem::is_fifo(path, error);
 }
 
 }  // namespace
 
+bool is_standard_output(const std::filesystem::path& path) {
+  return path.empty() || path == "-" || path == "/dev/stdout";
+}
+
 void require_writable(std::string_view option, const std::filesystem::path& path) {
+  if (option == kOutOption && is_standard_output(path)) {
+    return;
+  }
   std::error_code error;
   const std::string shown = printable(path.string());
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
@@ -81,14 +86,14 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
-  if (is_stream(path) && path != kStandardOutput) {
+  if (!is_standard_output(path) && is_stream(path)) {
     std::ofstream stream(path, std::ios::binary);
     if (!(stream << text << std::flush)) {
       throw InputError(fmt::format("{}: cannot be written", printable(path.string())));
     }
     return;
   }
-  if (!path.empty() && path != kStandardOutput) {
+  if (!is_standard_output(path)) {
     require_no_input(path);
     write_file(path, text);
     return;

@@ -7,6 +7,11 @@
 
 namespace sptc::sim {
 
+/// The option of the result, which may also go to standard output.
+inline constexpr std::string_view kOutOption = "--out";
+/// Whether `path` is empty, "-" or "/dev/stdout".
+bool is_standard_output(const std::filesystem::path& path);
+
 /// Throws InputError unless a file can be created at `path`, which `option` names, or where that
 /// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
@@ -14,8 +19,8 @@ void require_writable(std::string_view option, const std::filesystem::path& path
 /// or a pipe.
 void require_writable_text(std::string_view option, const std::filesystem::path& path);
 
-/// Writes `text` to stdout, or to `path` (beside it, then renamed) where it is not empty. Throws
-/// InputError.
+/// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path).
+/// Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
 
 /// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".

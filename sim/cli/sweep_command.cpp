@@ -258,6 +258,9 @@ int show_plan(const Arguments& arguments) {
 // --- merge, report, emit ---
 
 int merge(const Arguments& arguments) {
+  if (is_standard_output(arguments.out)) {
+    throw InputError("--out: the united results are a database, which needs a file");
+  }
   require_writable("--out", arguments.out);
   if (std::filesystem::exists(arguments.out)) {
     throw InputError(

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -129,6 +130,41 @@ std::string algorithm_text(std::string_view body) {
   return text;
 }
 
+/// "128x64" or "64x3" behind `prefix`; 0 for what is no number, as AUTO.
+std::pair<int, int> logged_pair(std::string_view text, std::string_view prefix) {
+  std::pair<int, int> pair;
+  const std::size_t cross = text.find('x', prefix.size());
+  if (!text.starts_with(prefix) || cross == std::string_view::npos) {
+    return pair;
+  }
+  std::from_chars(text.data() + prefix.size(), text.data() + cross, pair.first);
+  std::from_chars(text.data() + cross + 1, text.data() + text.size(), pair.second);
+  return pair;
+}
+
+/// What the library chose: "tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_64x3 numSplitsK=2" and
+/// "epilogue=EPILOGUE_RELU_BIAS".
+Recorded logged_choice(std::string_view body, std::string_view compute) {
+  const std::string_view algo = value_of(body, "algo").value_or("");
+  const auto [m, n] = logged_pair(value_of(algo, "tile").value_or(""), "MATMUL_TILE_");
+  const auto [k, stages] = logged_pair(value_of(algo, "stages").value_or(""), "MATMUL_STAGES_");
+  const auto possible = [](int extent) { return extent > 0 && extent <= kMostTileExtent; };
+  Recorded chosen;
+  if (possible(m) && possible(n) && possible(k)) {
+    chosen.tile = {m, n, k};
+    chosen.stages = stages > 0 && stages <= kMostRecorded ? stages : 0;
+  }
+  const std::string_view slices = value_of(algo, "numSplitsK").value_or("");
+  int split_k = 0;
+  std::from_chars(slices.data(), slices.data() + slices.size(), split_k);
+  chosen.split_k = split_k > 1 && split_k <= kMostRecorded ? split_k : 0;
+  constexpr std::string_view kEpilogue = "EPILOGUE_";
+  std::string_view epilogue = value_of(compute, "epilogue").value_or("");
+  epilogue.remove_prefix(epilogue.starts_with(kEpilogue) ? kEpilogue.size() : 0);
+  chosen.epilogue = printable(epilogue);
+  return chosen;
+}
+
 /// The word behind "--name" or "-name" of a command line.
 std::optional<std::string_view> option(std::string_view line, std::string_view name) {
   for (std::size_t at = line.find(name); at != std::string_view::npos;
@@ -191,6 +227,10 @@ RecordedLaunch launch_of(const BlasCall& call) {
   launch.op.shape = swap ? GemmShape{call.n, call.m, call.k} : GemmShape{call.m, call.n, call.k};
   launch.op.batch = call.batch;
   launch.op.count = call.count;
+  launch.op.recorded = call.chosen;
+  if (swap) {
+    std::swap(launch.op.recorded.tile.m, launch.op.recorded.tile.n);
+  }
   launch.op.recorded.d_dtype = call.d_type.empty() ? "" : our_type(call.d_type);
   launch.op.recorded.kernel = call.kernel;
   launch.op.recorded.sparse = call.a_sparse || call.b_sparse;
@@ -270,6 +310,7 @@ std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& p
   call.compute = value_of(compute, "computeType").value_or("");
   call.row_major = d->row_major;
   call.kernel = algorithm_text(body);
+  call.chosen = logged_choice(body, compute);
   const std::int64_t k_of_b = call.transpose_b ? b.cols : b.rows;
   const std::int64_t n_of_b = call.transpose_b ? b.rows : b.cols;
   const std::int64_t m_of_a = transpose_a ? a.cols : a.rows;

@@ -21,6 +21,7 @@ struct BlasCall {
   bool a_sparse = false, b_sparse = false;
   bool row_major = false;  ///< D: then the library computes the transpose, and B is the weight
   std::string kernel;
+  Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
 };
 
 /// What `call` launches. A is taken for the weight where the log does not say more.

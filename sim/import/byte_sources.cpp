@@ -12,7 +12,6 @@
 #include <cstring>
 #include <unistd.h>
 #include <utility>
-#include <zlib.h>
 
 namespace sptc::sim {
 namespace {
@@ -59,71 +58,6 @@ class HeadSource : public ByteSource {
   std::string head_;
   std::size_t at_ = 0;
   std::unique_ptr<ByteSource> source_;
-};
-
-class GzipSource : public ByteSource {
- public:
-  GzipSource(std::unique_ptr<ByteSource> source, std::string name)
-      : source_(std::move(source)), name_(std::move(name)) {
-    constexpr int kGzip = 16 + MAX_WBITS;
-    if (::inflateInit2(&state_, kGzip) != Z_OK) {
-      throw std::bad_alloc();
-    }
-  }
-  ~GzipSource() override { ::inflateEnd(&state_); }
-  GzipSource(const GzipSource&) = delete;
-  GzipSource& operator=(const GzipSource&) = delete;
-
-  std::size_t read(char* to, std::size_t size) override {
-    state_.next_out = reinterpret_cast<Bytef*>(to);
-    state_.avail_out = static_cast<uInt>(std::min<std::size_t>(size, 1U << 30));
-    const uInt asked = state_.avail_out;
-    while (state_.avail_out == asked && !done_) {
-      if (state_.avail_in == 0) {
-        refill();
-      }
-      if (!done_) {
-        inflate_some();
-      }
-    }
-    return asked - state_.avail_out;
-  }
-
- private:
-  void refill() {
-    const std::size_t got = source_->read(input_.data(), input_.size());
-    state_.next_in = reinterpret_cast<Bytef*>(input_.data());
-    state_.avail_in = static_cast<uInt>(got);
-    if (got == 0) {
-      if (!between_members_) {
-        throw InputError(name_ + ": the gzip data end early: the file is cut off");
-      }
-      done_ = true;
-    }
-  }
-
-  void inflate_some() {
-    if (between_members_ && state_.next_in[0] != 0x1F) {
-      done_ = true;  // what follows the last member is padding
-      return;
-    }
-    between_members_ = false;
-    const int status = ::inflate(&state_, Z_NO_FLUSH);
-    if (status == Z_STREAM_END) {
-      ::inflateReset(&state_);
-      between_members_ = true;
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      throw InputError(fmt::format("{}: the gzip data are damaged: {}", name_,
-                                   state_.msg != nullptr ? state_.msg : "unknown reason"));
-    }
-  }
-
-  std::unique_ptr<ByteSource> source_;
-  std::string name_;
-  z_stream state_{};
-  std::array<char, 65536> input_{};
-  bool between_members_ = false;
-  bool done_ = false;
 };
 
 /// The first `bytes` of `source`, which has at least as many.
@@ -175,10 +109,6 @@ std::string take(ByteSource& source, std::size_t size) {
   }
   bytes.resize(filled);
   return bytes;
-}
-
-std::unique_ptr<ByteSource> gunzip(std::unique_ptr<ByteSource> source, std::string name) {
-  return std::make_unique<GzipSource>(std::move(source), std::move(name));
 }
 
 TarReader::TarReader(std::unique_ptr<ByteSource> source, std::string name)

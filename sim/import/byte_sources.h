@@ -21,9 +21,6 @@ std::unique_ptr<ByteSource> with_head(std::string head, std::unique_ptr<ByteSour
 /// Takes up to `size` bytes; fewer only at the end.
 std::string take(ByteSource& source, std::size_t size);
 
-/// What gzip compressed, of one or more members. Refuses a file that ends early.
-std::unique_ptr<ByteSource> gunzip(std::unique_ptr<ByteSource> source, std::string name);
-
 /// One regular file of a tar.
 struct TarMember {
   std::string name;

@@ -5,6 +5,7 @@
 #include "sim/config/file_use.h"
 #include "sim/config/text_file.h"
 #include "sim/import/byte_sources.h"
+#include "sim/import/decompression.h"
 
 #include <fmt/format.h>
 
@@ -20,12 +21,6 @@ namespace sptc::sim {
 namespace {
 
 constexpr std::size_t kHeadBytes = 256 << 10;
-
-constexpr std::string_view kGzipMagic = "\x1F\x8B";
-constexpr std::string_view kXzMagic(
-    "\xFD"
-    "7zXZ");
-constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
 
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, const std::string& shown) {
   std::error_code error;
@@ -47,23 +42,6 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, const s
   return file_source(descriptor, shown);
 }
 
-/// `source` without gzip.
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
-                                         const std::string& shown) {
-  std::string magic = take(*source, kXzMagic.size());
-  const bool gzip = magic.starts_with(kGzipMagic);
-  for (const auto& [bytes, program] : {std::pair(kXzMagic, "xz"), std::pair(kZstdMagic, "zstd")}) {
-    if (magic.starts_with(bytes)) {
-      throw InputError(
-          fmt::format("{0}: compressed by {1}, which is not read here; unpack it first: {1} -dc "
-                      "{0} | sptcsim run -",
-                      shown, program));
-    }
-  }
-  source = with_head(std::move(magic), std::move(source));
-  return gzip ? gunzip(std::move(source), shown) : std::move(source);
-}
-
 /// "x.tar.gz:member" where there is no file of that whole name.
 std::pair<std::filesystem::path, std::string> path_and_member(const std::filesystem::path& given) {
   const std::string text = given.string();
@@ -75,10 +53,14 @@ std::pair<std::filesystem::path, std::string> path_and_member(const std::filesys
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-/// The name of the member to read: the one that is asked for, else the largest.
-TarMember chosen_member(TarReader tar, const std::string& wanted, const std::string& shown) {
+/// The name of the member to read: the one that is asked for, else the largest, which is said in
+/// `choice` where there are several.
+TarMember chosen_member(TarReader tar, const std::string& wanted, const std::string& shown,
+                        std::string& choice) {
   std::optional<TarMember> chosen;
+  int members = 0;
   while (const std::optional<TarMember> member = tar.next()) {
+    ++members;
     const bool better =
         wanted.empty() ? !chosen || member->bytes > chosen->bytes : member->name == wanted;
     if (better) {
@@ -89,6 +71,10 @@ TarMember chosen_member(TarReader tar, const std::string& wanted, const std::str
     throw InputError(wanted.empty()
                          ? shown + ": the tar holds no file"
                          : fmt::format("{}: the tar holds no file '{}'", shown, printable(wanted)));
+  }
+  if (wanted.empty() && members > 1) {
+    choice = fmt::format("of {} files in the tar the largest is read, {}; {}:NAME reads another",
+                         members, printable(chosen->name), shown);
   }
   return *chosen;
 }
@@ -155,8 +141,9 @@ void InputStream::unwrap(std::unique_ptr<ByteSource> source, const std::filesyst
     if (reopen.empty()) {  // standard input passes once: its first file is read
       const std::optional<TarMember> first = reader.next();
       name_ += first ? ":" + printable(first->name) : "";
+      choice_ = "standard input passes once, so the first file of the tar is read";
     } else {
-      const TarMember chosen = chosen_member(std::move(reader), member, name_);
+      const TarMember chosen = chosen_member(std::move(reader), member, name_, choice_);
       reader = TarReader(decompressed(open_file(reopen, name_), name_), name_);
       for (auto next = reader.next(); next && next->name != chosen.name; next = reader.next()) {
       }

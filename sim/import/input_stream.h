@@ -18,9 +18,9 @@ class ByteSource {
   virtual std::size_t read(char* to, std::size_t size) = 0;
 };
 
-/// A file, or standard input, opened for reading. What gzip compressed and tar packed is unwrapped
-/// by content; of a tar the member is read that the path names ("x.tar.gz:trace.json"), or the
-/// largest.
+/// A file, or standard input, opened for reading. What gzip, xz or zstd compressed and tar packed
+/// is unwrapped by content; of a tar the member is read that the path names
+/// ("x.tar.gz:trace.json"), or the largest.
 class InputStream {
  public:
   /// `path`: "-" is standard input. Throws InputError.
@@ -37,6 +37,8 @@ class InputStream {
   std::string rest(std::size_t max_bytes);
   /// What was opened, printable, with the member of a tar.
   const std::string& name() const { return name_; }
+  /// Which of several files of a tar is read and that nobody asked for it; else empty.
+  const std::string& choice() const { return choice_; }
   /// The same as a path, for a workload's default name.
   std::filesystem::path path() const { return path_; }
 
@@ -47,6 +49,7 @@ class InputStream {
 
   std::filesystem::path path_;
   std::string name_;
+  std::string choice_;
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::istream> stream_;
 };

@@ -47,6 +47,14 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
                   format, most->first));
 }
 
+/// Launches that a library runs in different ways are not equal.
+std::string chosen_kernel(const Recorded& recorded) {
+  return recorded.steers()
+             ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n, recorded.tile.k,
+                           recorded.stages, recorded.split_k, recorded.epilogue)
+             : "";
+}
+
 }  // namespace
 
 std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
@@ -116,7 +124,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   }
   const Key key(
       op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
-      op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") +
+      op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
           (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
                    : ""),
       launch.reason);

@@ -5,14 +5,16 @@
 #include "sim/import/launch_list.h"
 #include "sim/import/onnx_model.h"
 #include "sim/import/onnx_shapes.h"
-#include "sim/import/open_dims.h"
+#include "sim/import/onnx_weight.h"
 #include "sim/import/readers.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -39,8 +41,9 @@ constexpr std::array<std::string_view, 9> kOthers{
 
 class Walker {
  public:
-  Walker(const OnnxGraph& graph, const ImportOptions& options, const std::string& file)
-      : options_(options), file_(file), dims_(options.dims, file) {
+  Walker(const OnnxGraph& graph, const ImportOptions& options, const std::string& file,
+         std::shared_ptr<const std::string> model)
+      : options_(options), file_(file), model_(std::move(model)), dims_(options.dims, file) {
     for (const OnnxInput& value : graph.values) {
       const bool whole = value.has_shape && std::all_of(value.dims.begin(), value.dims.end(),
                                                         [](auto extent) { return extent > 0; });
@@ -50,8 +53,8 @@ class Walker {
     }
     refuse_unknown_inputs(graph);
     for (const OnnxTensor& tensor : graph.initializers) {
-      values_[tensor.name] = {tensor.dims, tensor.integers, tensor.reals, tensor.type, true, false,
-                              ""};
+      values_[tensor.name] = {tensor.dims, tensor.integers, tensor.reals, tensor.type,
+                              true,        false,           "",           origin_of(tensor)};
     }
     for (const OnnxInput& input : graph.inputs) {
       if (!values_.contains(input.name)) {
@@ -132,9 +135,46 @@ class Walker {
       }
       leave_inner(node, node);
       OnnxValue value = infer_output(node, inputs);
+      value.origin = origin_behind(node, inputs);
       inherit_loss(node, inputs, value);
       set(node, 0, std::move(value));
     }
+  }
+
+  static OnnxOrigin origin_of(const OnnxTensor& tensor) {
+    return {tensor.raw, tensor.type, tensor.dims, false};
+  }
+
+  /// Of a constant, and of what only changes its type or swaps its two axes.
+  static std::optional<OnnxOrigin> origin_behind(const OnnxNode& node,
+                                                 const std::vector<OnnxValue>& inputs) {
+    if (node.op == "Constant") {
+      const auto value = node.attributes.find("value");
+      return value != node.attributes.end() && value->second.tensor
+                 ? std::optional(origin_of(*value->second.tensor))
+                 : std::nullopt;
+    }
+    std::optional<OnnxOrigin> origin = inputs.empty() ? std::nullopt : inputs[0].origin;
+    if (!origin || node.op == "Identity" || node.op == "Cast" || node.op == "DequantizeLinear") {
+      return origin;
+    }
+    const bool swaps = node.op == "Transpose" && origin->dims.size() == 2 &&
+                       node.integers("perm", {1, 0}) == OnnxDims{1, 0};
+    origin->transposed = !origin->transposed;
+    return swaps ? origin : std::nullopt;
+  }
+
+  /// The values of the matrix `operand`, whose rows, or columns, are those of A [m, k].
+  std::shared_ptr<const WeightValues> matrix_of(const OnnxValue& operand, bool by_columns,
+                                                std::int64_t m, std::int64_t k) const {
+    if (!operand.constant || !operand.origin) {
+      return nullptr;
+    }
+    by_columns = by_columns != operand.origin->transposed;
+    const OnnxDims stored = by_columns ? OnnxDims{k, m} : OnnxDims{m, k};
+    return operand.origin->dims == stored
+               ? onnx_weight(model_, *operand.origin, matrix_layout(stored, by_columns))
+               : nullptr;
   }
 
   /// Which operator lost the extents, for the reason of what follows.
@@ -223,14 +263,15 @@ class Walker {
   }
 
   void add(const OnnxNode& node, const GemmShape& shape, std::int64_t batch, bool weight,
-           const std::string& dtype) {
+           const std::string& dtype, std::shared_ptr<const WeightValues> values = nullptr) {
     RecordedLaunch launch;
     launch.op.name = name_of(node);
     launch.op.shape = shape;
     launch.op.batch = batch;
     launch.weight = weight;
     launch.dtype = dtype;
-    list_.add(std::move(launch), file_ + ": " + printable(launch.op.name));
+    launch.op.weight = std::move(values);
+    list_.add(std::move(launch), file_ + ": " + printable(name_of(node)));
   }
 
   OnnxValue product(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
@@ -267,9 +308,10 @@ class Walker {
     }
     const std::string dtype = type_of(node, a, b);
     if (a.constant && !b.constant) {
-      add(node, {m, n, k}, batch, true, dtype);
+      add(node, {m, n, k}, batch, true, dtype, matrix_of(a, node.integer("transA", 0) != 0, m, k));
     } else if (right.size() == 2) {  // one weight for all batches
-      add(node, {n, extent_product({m, batch}), k}, 1, b.constant, dtype);
+      add(node, {n, extent_product({m, batch}), k}, 1, b.constant, dtype,
+          matrix_of(b, node.integer("transB", 0) == 0, n, k));
     } else {
       add(node, {n, m, k}, batch, b.constant, dtype);
     }
@@ -322,6 +364,9 @@ class Walker {
     launch.op.batch = groups;
     launch.weight = w.constant;
     launch.dtype = type_of(node, x, w);
+    if (w.origin && !w.origin->transposed && w.origin->dims == *w.dims) {
+      launch.op.weight = onnx_weight(model_, *w.origin, filter_layout(*w.dims, groups));
+    }
     keep_geometry(*x.dims, *window, groups, launch.op);
     list_.add(std::move(launch), file_ + ": " + printable(name_of(node)));
     return {output, std::nullopt, {}, x.type, false, false, ""};
@@ -394,6 +439,7 @@ class Walker {
 
   const ImportOptions& options_;
   const std::string& file_;
+  std::shared_ptr<const std::string> model_;
   OpenDims dims_;
   std::unordered_map<std::string, OnnxValue> values_;
   std::unordered_map<std::string, const OnnxInput*> stated_;
@@ -412,13 +458,16 @@ bool is_onnx(std::string_view head) {
 
 void read_onnx(InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;  // of protobuf
-  const std::string bytes = input.rest(kMaxBytes);
-  const OnnxGraph graph = parse_onnx(bytes, input.name());
-  LaunchList list = Walker(graph, options, input.name()).take();
+  const auto model = std::make_shared<const std::string>(input.rest(kMaxBytes));
+  const OnnxGraph graph = parse_onnx(*model, input.name());
+  LaunchList list = Walker(graph, options, input.name(), model).take();
   recording.account.notes.emplace_back(kTf32Note);
   recording.account.notes.emplace_back(
       "A is the operand that the model holds as a weight; of two activations it is the second");
   std::move(list).move_to(recording, input.name());
+  for (std::string& note : mark_sparse_weights(recording.workload.operations)) {
+    recording.account.notes.push_back(std::move(note));
+  }
 }
 
 }  // namespace sptc::sim

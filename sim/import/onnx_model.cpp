@@ -139,7 +139,7 @@ std::vector<float> raw_reals(std::string_view raw) {
 OnnxTensor read_tensor(Message message) {
   OnnxTensor tensor;
   OnnxDims values;
-  std::string_view raw;
+  std::string_view raw, packed;
   Field field;
   while (message.next(field)) {
     switch (field.number) {
@@ -151,6 +151,7 @@ OnnxTensor read_tensor(Message message) {
         break;
       case 4:
         tensor.reals = raw_reals(field.bytes);
+        packed = field.bytes;
         break;
       case 5:
       case 7:
@@ -173,6 +174,7 @@ OnnxTensor read_tensor(Message message) {
   if (tensor.type == OnnxType::kFloat && !raw.empty()) {
     tensor.reals = raw_reals(raw);
   }
+  tensor.raw = raw.empty() && tensor.type == OnnxType::kFloat ? packed : raw;
   return tensor;
 }
 

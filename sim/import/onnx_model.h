@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this program needs of an ONNX model, out of its protobuf wire format (onnx/onnx.proto). The
-// bytes of large tensors are skipped, and files of external data are never opened.
+// bytes of large tensors stay where they are, and files of external data are never opened.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,7 @@ struct OnnxTensor {
   OnnxDims dims;
   std::optional<OnnxDims> integers;  ///< of a small tensor of int32 or int64
   std::vector<float> reals;          ///< of a small tensor of float
+  std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
 };
 
 struct OnnxGraph;

@@ -10,6 +10,14 @@
 
 namespace sptc::sim {
 
+/// The tensor of the model that a value is, or that it is the transpose of.
+struct OnnxOrigin {
+  std::string_view raw;
+  OnnxType type = OnnxType::kNone;
+  OnnxDims dims;
+  bool transposed = false;
+};
+
 /// What is known of a value of an ONNX graph.
 struct OnnxValue {
   std::optional<OnnxDims> dims;      ///< nothing: unknown
@@ -19,6 +27,7 @@ struct OnnxValue {
   bool constant = false;   ///< a weight, or made from weights alone
   bool quantized = false;  ///< comes through DequantizeLinear; `type` is that before it
   std::string lost_at;     ///< where the extents are unknown: the operator that lost them
+  std::optional<OnnxOrigin> origin{};  ///< of a weight whose elements are known
 };
 
 /// Extents along the axes of a window: outputs of convolutions and pools. Nothing where the window

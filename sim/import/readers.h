@@ -28,6 +28,14 @@ void read_transformer_config(InputStream& input, const ImportOptions& options,
 bool is_cutlass_profile(std::string_view head);
 void read_cutlass_profile(InputStream& input, const ImportOptions& options, Recording& recording);
 
+/// A topology of SCALE-Sim: GEMMs or convolutions.
+bool is_scale_sim(std::string_view head);
+void read_scale_sim(InputStream& input, const ImportOptions& options, Recording& recording);
+
+/// A .traceg of Accel-Sim: says the mix of its instructions, and that nothing of it is simulated.
+bool is_sass_trace(std::string_view head);
+void read_sass_trace(InputStream& input, const ImportOptions& options, Recording& recording);
+
 /// The SQLite export of Nsight Systems: times by kernel; shapes where NVTX ranges say them.
 void read_nsys(InputStream& input, const ImportOptions& options, Recording& recording);
 /// An ONNX model: the GEMMs of one pass. Open dimensions are those of `options`.

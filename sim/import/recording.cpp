@@ -4,8 +4,8 @@
 #include "models/base/error.h"
 #include "sim/config/board_names.h"
 #include "sim/config/text_file.h"
-#include "sim/import/open_dims.h"
 #include "sim/import/readers.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
@@ -38,12 +38,14 @@ struct Head {
   }
 };
 
-void read_own_json(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
-  recording.workload = parse_workload_json(input.rest(kMaxWorkloadBytes), input.path());
+void read_own_json(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_json(input.rest(kMaxWorkloadBytes), input.path(), options.dims);
 }
 
-void read_own_csv(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
-  recording.workload = parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path());
+void read_own_csv(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path(), options.convention);
 }
 
 /// Chrome's trace as a bare array of events.
@@ -62,7 +64,8 @@ struct Format {
 
 /// In the order in which they are tried.
 constexpr Format kFormats[] = {
-    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json},
+    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json,
+     true},
     {"PyTorch profile",
      [](const Head& head) {
        return head.has("traceEvents") || head.has("deviceProperties") ||
@@ -79,6 +82,10 @@ constexpr Format kFormats[] = {
     {"ONNX model", [](const Head& head) { return is_onnx(head.text); }, read_onnx, true},
     {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
      read_blas_log},
+    {"trace of SASS instructions", [](const Head& head) { return is_sass_trace(head.text); },
+     read_sass_trace},
+    {"topology of SCALE-Sim", [](const Head& head) { return is_scale_sim(head.text); },
+     read_scale_sim},
     {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
      read_transformer_config, true},
 };
@@ -91,7 +98,7 @@ bool is_json(const Head& head) {
 /// What no format recognises may still be a workload of our own with a fault, which its reader
 /// names.
 const Format& own_format(const Head& head, const InputStream& input) {
-  static constexpr Format kJson{"", nullptr, read_own_json};
+  static constexpr Format kJson{"", nullptr, read_own_json, true};
   static constexpr Format kCsv{"", nullptr, read_own_csv};
   const std::string extension = input.path().extension().string();
   if (is_json(head)) {
@@ -145,6 +152,10 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
     throw InputError(
         fmt::format("--input: only an ONNX model has inputs, and {} is none", input.name()));
   }
+  if (format.read != read_own_csv && options.convention != Convention::kWeightFirst) {
+    throw InputError(fmt::format(
+        "--convention: only a CSV of m, n, k leaves it open, and {} is none", input.name()));
+  }
   Recording recording;
   recording.account.format = format.name;
   if (!format.name.empty()) {
@@ -153,11 +164,30 @@ Recording read_recording(InputStream& input, const ImportOptions& options) {
     recording.workload.source = fmt::format("{}: {}", input.name(), format.name);
   }
   format.read(input, options, recording);
+  if (!input.choice().empty()) {
+    recording.workload.notes.insert(recording.workload.notes.begin(), input.choice());
+  }
   if (!recording.account.gpu.empty()) {
     const std::string board = board_name(recording.account.gpu);
     recording.account.arch = board == recording.account.gpu ? "" : board;
   }
   return recording;
+}
+
+std::vector<Recording> read_recordings(const std::filesystem::path& path, const DimLists& lists,
+                                       const ImportOptions& options) {
+  const std::vector<NamedDims> all = combinations(lists);
+  if (path == "-" && all.size() > 1) {
+    throw InputError(
+        "--dim: standard input is read once, so each dimension has one value; name a file instead");
+  }
+  std::vector<Recording> recordings;
+  for (const NamedDims& dims : all) {
+    ImportOptions here = options;
+    here.dims = dims;
+    recordings.push_back(read_recording(path, here));
+  }
+  return recordings;
 }
 
 Recording read_recording(const std::filesystem::path& path, const ImportOptions& options) {

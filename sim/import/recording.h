@@ -2,7 +2,8 @@
 #pragma once
 
 #include "sim/import/input_stream.h"
-#include "sim/trace/workload.h"
+#include "sim/trace/dim_lists.h"
+#include "sim/trace/workload_text.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -24,13 +25,16 @@ struct Account {
 
 struct Recording {
   Workload workload;
+  /// The workload as JSON with expressions of its dimensions, where they are known; else empty.
+  std::string parametric;
   Account account;
 };
 
 struct ImportOptions {
-  std::map<std::string, std::int64_t> dims{};                 ///< --dim NAME=V
+  NamedDims dims{};                                           ///< --dim NAME=V
   std::map<std::string, std::vector<std::int64_t>> inputs{};  ///< --input NAME=1,3,640,640
   bool tf32 = false;  ///< f32 GEMMs whose kernel is not recorded run as TF32
+  Convention convention = Convention::kWeightFirst;  ///< of a CSV of m, n, k
 };
 
 /// Whether `input` is what another program recorded, or a workload in JSON, which may hold recorded
@@ -42,5 +46,11 @@ bool is_recording(const InputStream& input);
 Recording read_recording(const std::filesystem::path& path, const ImportOptions& options = {});
 /// The same from an open stream.
 Recording read_recording(InputStream& input, const ImportOptions& options = {});
+
+/// Reads `path` once for each combination of the values in `lists`, the last dimension fastest.
+/// `options` has no dimensions of its own. Throws InputError, also for several combinations of
+/// standard input.
+std::vector<Recording> read_recordings(const std::filesystem::path& path, const DimLists& lists,
+                                       const ImportOptions& options = {});
 
 }  // namespace sptc::sim

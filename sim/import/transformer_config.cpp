@@ -4,8 +4,8 @@
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
 #include "sim/import/launch_list.h"
-#include "sim/import/open_dims.h"
 #include "sim/import/readers.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,8 @@
 
 namespace sptc::sim {
 namespace {
+
+using json = nlohmann::ordered_json;
 
 enum class Family { kDecoder, kEncoder, kVision };
 
@@ -55,24 +57,31 @@ const Model& model_of(const JsonObject& root) {
   (root.place() / "model_type").fail("unknown model " + unknown_name(printable(type), names));
 }
 
+/// "2*batch" of 2 and "batch"; the dimension itself where the factor is 1.
+std::string times(std::int64_t factor, const std::string& dims) {
+  return factor == 1 ? dims : fmt::format("{}*{}", factor, dims);
+}
+
+/// Makes the operations of a model, with extents as expressions of batch, seq and context.
 class Builder {
  public:
-  Builder(const JsonObject& config, OpenDims& dims, Recording& recording)
-      : config_(config), dims_(dims), notes_(recording.account.notes) {
+  Builder(const JsonObject& config, OpenDims& dims, std::vector<std::string>& notes)
+      : config_(config), dims_(dims), notes_(notes) {
     dtype_ = weight_dtype_ = type_of_model();
     layers_ = extent("num_hidden_layers");
     hidden_ = extent("hidden_size");
     heads_ = extent("num_attention_heads");
   }
 
-  LaunchList decoder() {
-    batch_ = dims_.value("batch", kHint);
+  void decoder() {
+    const std::int64_t batch = dims_.value("batch", kHint);
     const auto context = dims_.given("context");
     const auto seq = context && !dims_.given("seq") ? 1 : dims_.value("seq", kHint);
-    const std::int64_t keys = context.value_or(seq);
-    notes_.push_back(seq == 1 && context
-                         ? fmt::format("decode: one token each of {} sequences of {}", batch_, keys)
-                         : fmt::format("prefill: {} sequences of {} tokens", batch_, seq));
+    declared_ = {{"batch", batch}, {"seq", seq}, {"context", context ? json(*context) : "seq"}};
+    notes_.push_back(
+        seq == 1 && context
+            ? fmt::format("decode: one token each of {} sequences of {}", batch, *context)
+            : fmt::format("prefill: {} sequences of {} tokens", batch, seq));
     notes_.emplace_back(
         "attention is counted whole: neither causal masks nor sliding windows make it smaller");
     const std::int64_t kv = extent_or("num_key_value_heads", heads_);
@@ -81,54 +90,59 @@ class Builder {
       config_.place().fail(
           fmt::format("{} attention heads do not share {} key and value heads", heads_, kv));
     }
-    const std::int64_t tokens = product({batch_, seq});
+    const std::string tokens = "batch*seq";
     weight("attn.qkv", product({heads_ + 2 * kv, head}), tokens, hidden_, layers_);
-    attention(keys, product({heads_ / kv, seq}), head, product({batch_, kv}));
+    attention("context", times(heads_ / kv, "seq"), head, times(kv, "batch"));
     weight("attn.o", hidden_, tokens, product({heads_, head}), layers_);
     const std::int64_t experts = extent_or("num_local_experts", extent_or("num_experts", 1));
     if (experts > 1) {
-      mixture(experts, tokens);
+      mixture(experts, product({batch, seq}));
     } else {
       feed_forward("mlp", extent("intermediate_size"), tokens);
     }
     weight_dtype_ = dtype_;  // the last layer stays as it is
-    weight("lm_head", extent("vocab_size"), batch_, hidden_, 1);
-    return std::move(list_);
+    weight("lm_head", extent("vocab_size"), "batch", hidden_, 1);
   }
 
-  LaunchList encoder() {
-    batch_ = dims_.value("batch", "batch=8,seq=384");
+  void encoder() {
+    const std::int64_t batch = dims_.value("batch", "batch=8,seq=384");
     const std::int64_t seq = dims_.value("seq", "batch=8,seq=384");
-    blocks(seq);
+    declared_ = {{"batch", batch}, {"seq", seq}};
+    blocks("seq", "batch*seq");
     notes_.push_back(
-        fmt::format("{} sequences of {} tokens, without the head of a task", batch_, seq));
-    return std::move(list_);
+        fmt::format("{} sequences of {} tokens, without the head of a task", batch, seq));
   }
 
-  LaunchList vision() {
-    batch_ = dims_.value("batch", "batch=8");
+  void vision() {
+    declared_ = {{"batch", dims_.value("batch", "batch=8")}};
     const std::int64_t patch = extent("patch_size");
     const std::int64_t image = extent("image_size");
     const std::int64_t side = image / patch;
-    ConvGeometry conv;
-    conv.n = batch_;
-    conv.c = extent_or("num_channels", 3);
-    conv.h = conv.w = image;
-    conv.k = hidden_;
-    conv.r = conv.s = patch;
-    conv.stride = {patch, patch};
-    RecordedLaunch embed = launch("patch_embed", {}, 1, 1);
-    if (!lower_convolution(conv, embed.op)) {
+    if (side == 0) {
       (config_.place() / "patch_size").fail("patches of this size do not fit the image");
     }
-    embed.weight = true;
-    add(std::move(embed));
-    blocks(product({side, side}) + 1);
+    add({{"name", "patch_embed"},
+         {"conv",
+          {{"N", "batch"},
+           {"C", extent_or("num_channels", 3)},
+           {"H", image},
+           {"W", image},
+           {"K", hidden_},
+           {"R", patch},
+           {"S", patch},
+           {"stride", {patch, patch}}}},
+         {"dtype", weight_dtype_}});
+    const std::int64_t tokens = product({side, side}) + 1;
+    blocks(std::to_string(tokens), times(tokens, "batch"));
     if (config_.has("id2label") && config_.require("id2label").is_object()) {
-      weight("head", static_cast<std::int64_t>(config_.require("id2label").size()), batch_, hidden_,
-             1);
+      weight("head", static_cast<std::int64_t>(config_.require("id2label").size()), "batch",
+             hidden_, 1);
     }
-    return std::move(list_);
+  }
+
+  /// As a workload whose dimensions have the values that the user gave.
+  json workload(const std::string& name) && {
+    return {{"schema", kWorkloadSchema}, {"name", name}, {"dims", declared_}, {"ops", ops_}};
   }
 
  private:
@@ -156,62 +170,65 @@ class Builder {
     return name == "float16" ? "f16" : name == "float32" ? "tf32" : "bf16";
   }
 
-  RecordedLaunch launch(const std::string& name, const GemmShape& shape, std::int64_t batch,
-                        std::int64_t count) const {
-    RecordedLaunch result;
-    result.op.name = name;
-    result.op.shape = shape;
-    result.op.batch = batch;
-    result.op.count = count;
-    result.dtype = dtype_;
-    return result;
+  void add(json op) { ops_.push_back(std::move(op)); }
+
+  void weight(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k,
+              std::int64_t count, const std::string& batch = "1") {
+    add({{"name", name},
+         {"m", m},
+         {"n", n},
+         {"k", k},
+         {"batch", batch},
+         {"count", count},
+         {"dtype", weight_dtype_}});
   }
 
-  void add(RecordedLaunch result) { list_.add(std::move(result), config_.place().file); }
-
-  void weight(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
-              std::int64_t count, std::int64_t batch = 1) {
-    RecordedLaunch result = launch(name, {m, n, k}, batch, count);
-    result.weight = true;
-    result.dtype = weight_dtype_;
-    add(std::move(result));
+  void attention(const std::string& keys, const std::string& queries, std::int64_t head,
+                 const std::string& batch) {
+    for (const bool scores : {true, false}) {
+      add({{"name", scores ? "attn.scores" : "attn.context"},
+           {"m", scores ? json(keys) : json(head)},
+           {"n", queries},
+           {"k", scores ? json(head) : json(keys)},
+           {"batch", batch},
+           {"count", layers_},
+           {"dtype", dtype_},
+           {"weight_operand", nullptr}});
+    }
   }
 
-  void attention(std::int64_t keys, std::int64_t queries, std::int64_t head, std::int64_t batch) {
-    add(launch("attn.scores", {keys, queries, head}, batch, layers_));
-    add(launch("attn.context", {head, queries, keys}, batch, layers_));
-  }
-
-  void feed_forward(const std::string& name, std::int64_t ffn, std::int64_t tokens) {
+  void feed_forward(const std::string& name, std::int64_t ffn, const std::string& tokens) {
     weight(name + ".gate_up", product({2, ffn}), tokens, hidden_, layers_);
     weight(name + ".down", hidden_, tokens, ffn, layers_);
   }
 
   void mixture(std::int64_t experts, std::int64_t tokens) {
-    const std::int64_t chosen = product({tokens, extent_or("num_experts_per_tok", 1)});
+    const std::int64_t each_token = extent_or("num_experts_per_tok", 1);
+    const std::int64_t chosen = product({tokens, each_token});
     const std::int64_t active = std::min(experts, chosen);
-    const std::int64_t each = (chosen + active - 1) / active;
     const std::int64_t ffn = extent_or("moe_intermediate_size", extent_or("intermediate_size", 0));
     notes_.push_back(fmt::format("experts: {} of {} get {} tokens each, as balanced routing has it",
-                                 active, experts, each));
-    weight("moe.router", experts, tokens, hidden_, layers_);
-    weight("moe.expert.gate_up", product({2, ffn}), each, hidden_, layers_, active);
-    weight("moe.expert.down", hidden_, each, ffn, layers_, active);
+                                 active, experts, (chosen + active - 1) / active));
+    const std::string all = times(each_token, "batch*seq");
+    const std::string some = fmt::format("min({}, {})", experts, all);
+    const std::string each = fmt::format("ceil_div({}, {})", all, some);
+    weight("moe.router", experts, "batch*seq", hidden_, layers_);
+    weight("moe.expert.gate_up", product({2, ffn}), each, hidden_, layers_, some);
+    weight("moe.expert.down", hidden_, each, ffn, layers_, some);
     if (const std::int64_t shared = extent_or("shared_expert_intermediate_size", 0); shared > 0) {
-      feed_forward("moe.shared", shared, tokens);
+      feed_forward("moe.shared", shared, "batch*seq");
     }
   }
 
   /// The layers of an encoder.
-  void blocks(std::int64_t seq) {
-    const std::int64_t tokens = product({batch_, seq});
+  void blocks(const std::string& seq, const std::string& tokens) {
     const std::int64_t head = hidden_ / heads_;
     if (head == 0) {
       config_.place().fail("there are more attention heads than hidden features");
     }
     const std::int64_t ffn = extent("intermediate_size");
     weight("attn.qkv", product({3, hidden_}), tokens, hidden_, layers_);
-    attention(seq, seq, head, product({batch_, heads_}));
+    attention(seq, seq, head, times(heads_, "batch"));
     weight("attn.output", hidden_, tokens, hidden_, layers_);
     weight("ffn.intermediate", ffn, tokens, hidden_, layers_);
     weight("ffn.output", hidden_, tokens, ffn, layers_);
@@ -221,8 +238,9 @@ class Builder {
   OpenDims& dims_;
   std::vector<std::string>& notes_;
   std::string dtype_, weight_dtype_;
-  std::int64_t layers_ = 0, hidden_ = 0, heads_ = 0, batch_ = 0;
-  LaunchList list_;
+  std::int64_t layers_ = 0, hidden_ = 0, heads_ = 0;
+  json declared_;
+  json ops_ = json::array();
 
  public:
   /// Weights that are stored as FP8 multiply as FP8; other quantizations are said.
@@ -252,15 +270,27 @@ void read_transformer_config(InputStream& input, const ImportOptions& options,
   const bool nested = root.has("text_config") && !root.has("hidden_size");
   const JsonObject config = nested ? root.object("text_config") : root;
   OpenDims dims(options.dims, input.name());
-  Builder builder(config, dims, recording);
+  Builder builder(config, dims, recording.account.notes);
   builder.read_quantization(root);
-  LaunchList list = model.family == Family::kDecoder   ? builder.decoder()
-                    : model.family == Family::kEncoder ? builder.encoder()
-                                                       : builder.vision();
+  switch (model.family) {
+    case Family::kDecoder:
+      builder.decoder();
+      break;
+    case Family::kEncoder:
+      builder.encoder();
+      break;
+    case Family::kVision:
+      builder.vision();
+      break;
+  }
   dims.refuse_unused();
   recording.account.notes.emplace_back("A is the weight of each layer, as the model defines it");
-  recording.workload.name = printable(root.text("model_type"));
-  std::move(list).move_to(recording, input.name());
+  recording.parametric = std::move(builder).workload(printable(root.text("model_type"))).dump();
+  const std::filesystem::path file = recording.workload.file;
+  const std::string source = recording.workload.source;
+  recording.workload = parse_workload_json(recording.parametric, input.name() + ": as a workload");
+  recording.workload.file = file;
+  recording.workload.source = source;
 }
 
 }  // namespace sptc::sim

@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "models/numerics/data_type.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,6 +41,18 @@ ordered_json recorded_json(const Recorded& recorded) {
   }
   if (recorded.sparse) {
     json["sparse"] = true;
+  }
+  if (recorded.tile.k > 0) {
+    json["tile"] = {recorded.tile.m, recorded.tile.n, recorded.tile.k};
+  }
+  if (recorded.stages > 0) {
+    json["stages"] = recorded.stages;
+  }
+  if (recorded.split_k > 0) {
+    json["split_k"] = recorded.split_k;
+  }
+  if (!recorded.epilogue.empty()) {
+    json["epilogue"] = recorded.epilogue;
   }
   return json;
 }
@@ -161,6 +174,22 @@ std::string not_taken_text(const std::vector<NotTaken>& launches, double all_us)
   return text;
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += "  note: " + note + "\n";
+  }
+  return text;
+}
+
+ordered_json operations_json(const std::vector<Operation>& operations) {
+  ordered_json json = ordered_json::array();
+  for (const Operation& op : operations) {
+    json.push_back(operation_json(op));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string workload_json(const Recording& recording) {
@@ -169,16 +198,23 @@ std::string workload_json(const Recording& recording) {
     throw InputError(printable(workload.file.string()) +
                      ": a network with real values is a workload already");
   }
-  ordered_json json{{"schema", "gemm-workload/0.1"}, {"name", workload.name}};
+  const bool parametric = !recording.parametric.empty();
+  ordered_json json{{"schema", kWorkloadSchema}, {"name", title(workload)}};
+  if (parametric) {
+    json = ordered_json::parse(recording.parametric);
+  }
   if (!workload.source.empty()) {
     json["source"] = workload.source;
   }
   if (!recording.account.format.empty()) {
     json["account"] = account_json(recording.account);
   }
-  json["ops"] = ordered_json::array();
-  for (const Operation& op : workload.operations) {
-    json["ops"].push_back(operation_json(op));
+  if (parametric) {  // after what it is read from
+    ordered_json ops = std::move(json["ops"]);
+    json.erase("ops");
+    json["ops"] = std::move(ops);
+  } else {
+    json["ops"] = operations_json(workload.operations);
   }
   for (const NotTaken& launch : workload.not_taken) {
     json["not_taken"].push_back(not_taken_json(launch));
@@ -188,9 +224,10 @@ std::string workload_json(const Recording& recording) {
 }
 
 std::string account_text(const Recording& recording) {
-  const auto& [workload, account] = recording;
+  const Workload& workload = recording.workload;
+  const Account& account = recording.account;
   if (account.format.empty()) {
-    return "";
+    return notes_text(workload.notes);
   }
   Sum taken;
   for (const Operation& op : workload.operations) {
@@ -209,10 +246,7 @@ std::string account_text(const Recording& recording) {
       taken.text(account.kernels_us, fmt::format(" of {} shapes", workload.operations.size())));
   text += fmt::format("  not taken: {}\n", left.text(account.kernels_us));
   text += not_taken_text(workload.not_taken, account.kernels_us);
-  for (const std::string& note : account.notes) {
-    text += "  note: " + note + "\n";
-  }
-  return text;
+  return text + notes_text(account.notes) + notes_text(workload.notes);
 }
 
 void require_all_taken(const Recording& recording) {

@@ -11,7 +11,7 @@ namespace sptc::sim {
 /// a network with real values, whose tensors stand in a file of its own.
 std::string workload_json(const Recording& recording);
 
-/// What was taken, what was not and why, for a reader; empty for a workload of our own.
+/// What was taken, what was not and why, for a reader; of a workload of our own the notes alone.
 std::string account_text(const Recording& recording);
 
 /// Throws InputError where something was not taken.

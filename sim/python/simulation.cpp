@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <string>
@@ -164,9 +165,12 @@ void bind_simulation(nb::module_& module) {
                    [](const Workload& workload) { return workload.operations.size(); });
   module.attr("MOST_EXTENT") = sim::kMaxExtent;
   module.def("one_gemm", one_gemm);
-  module.def("read_workload", [](const std::string& path) { return sim::read_workload(path); });
-  module.def("parse_workload",
-             [](const std::string& text) { return sim::parse_workload_json(text, "workload"); });
+  module.def("read_workload", [](const std::string& path, const sim::NamedDims& dims) {
+    return sim::read_workload(path, dims);
+  });
+  module.def("parse_workload", [](const std::string& text, const sim::NamedDims& dims) {
+    return sim::parse_workload_json(text, "workload", dims);
+  });
   nb::class_<Run>(module, "Run").def("json", &Run::json);
   module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none());

@@ -3,6 +3,9 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
+#include "sim/config/text_file.h"
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -18,6 +21,9 @@ GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
   result.distinct_b = op.distinct_b();
   result.conditions = options_.conditions;
   result.d_dtype = options_.d_dtype;
+  if (!result.d_dtype && !options_.dtype) {
+    result.d_dtype = numerics::parse_data_type(op.recorded.d_dtype);
+  }
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -65,14 +71,70 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   return result;
 }
 
+std::optional<KernelRunner::Chosen> KernelRunner::chosen_kernel(const Operation& op,
+                                                                bool sparse) const {
+  const Recorded& recorded = op.recorded;
+  const KernelOverrides& asked = options_.kernel;
+  const bool user_chose = asked.cta_tile || asked.stages || asked.split_k || asked.decomposition;
+  if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype ||
+      refused_.contains(op.name)) {
+    return std::nullopt;
+  }
+  return Chosen{recorded.tile.m, recorded.tile.n, recorded.tile.k, recorded.stages,
+                recorded.split_k};
+}
+
+GemmRun KernelRunner::launch(const Operation& op, bool sparse, const GemmProblem& what,
+                             const std::vector<GemmOperands>* operands) {
+  if (const auto chosen = chosen_kernel(op, sparse)) {
+    KernelOverrides overrides = options_.kernel;
+    if (chosen->tile_k > 0) {
+      overrides.cta_tile = GemmShape{chosen->tile_m, chosen->tile_n, chosen->tile_k};
+    }
+    if (chosen->stages > 0) {
+      overrides.stages = chosen->stages;
+    }
+    if (chosen->split_k > 0) {
+      overrides.split_k = chosen->split_k;
+    }
+    try {
+      GemmRun run = launch_(what, overrides, operands);
+      as_recorded_.insert(op.name);
+      return run;
+    } catch (const InputError& error) {
+      refused_.emplace(op.name, error.what());
+    }
+  }
+  return launch_(what, options_.kernel, operands);
+}
+
+std::vector<std::string> KernelRunner::notes() const {
+  std::vector<std::string> notes;
+  if (!as_recorded_.empty()) {
+    notes.push_back(fmt::format(
+        "{} of the operations ran with the tile, stages and split-K that the recording names",
+        as_recorded_.size()));
+  }
+  if (!refused_.empty()) {
+    const auto& [name, why] = *refused_.begin();
+    notes.push_back(
+        fmt::format("the recorded kernels of {} operations do not fit {}, so others "
+                    "are simulated; the first, '{}': {}",
+                    refused_.size(), gpu_.name, printable(name), why));
+  }
+  return notes;
+}
+
 VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
   GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const Key key{what.shape.m, what.shape.n, what.shape.k,    what.batch,
-                what.dtype,   sparse,       what.distinct_b, clock_mhz};
+  const Key key{what.shape.m,    what.shape.n, what.shape.k,
+                what.batch,      what.dtype,   sparse,
+                what.distinct_b, clock_mhz,    chosen_kernel(op, sparse).value_or(Chosen{}),
+                what.d_dtype};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
-    found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;
+    found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;
   }
   return figures(op, sparse, found->second);
 }
@@ -83,7 +145,7 @@ WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResu
 
 KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,
                                              const std::vector<GemmOperands>& operands) {
-  GemmRun run = launch_(problem(op, sparse), options_.kernel, &operands);
+  GemmRun run = launch(op, sparse, problem(op, sparse), &operands);
   ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
   VariantResult result = figures(op, sparse, run);
   return {std::move(result), std::move(run.d)};

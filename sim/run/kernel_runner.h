@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace sptc::sim {
@@ -43,23 +46,41 @@ class KernelRunner {
   /// With values: one GemmOperands per batch entry.
   ValueRun compute(const Operation& op, bool sparse, const std::vector<GemmOperands>& operands);
 
+  /// Which launches had the kernels that a recording names, and which could not; for the report.
+  std::vector<std::string> notes() const;
+
  private:
+  /// What a library chose for a recorded launch.
+  struct Chosen {
+    std::int64_t tile_m = 0, tile_n = 0, tile_k = 0;
+    int stages = 0, split_k = 0;
+    auto operator<=>(const Chosen&) const = default;
+  };
   struct Key {
     std::int64_t m, n, k, batch;
     numerics::DataType dtype;
     bool sparse;
     double distinct_b;
     double clock_mhz;
+    Chosen chosen;
+    std::optional<numerics::DataType> d_dtype;
     auto operator<=>(const Key&) const = default;
   };
 
   GemmProblem problem(const Operation& op, bool sparse) const;
+  /// Nothing where the recording says none, or the user's options go before it.
+  std::optional<Chosen> chosen_kernel(const Operation& op, bool sparse) const;
+  /// With the recorded kernel where it fits.
+  GemmRun launch(const Operation& op, bool sparse, const GemmProblem& what,
+                 const std::vector<GemmOperands>* operands);
   VariantResult figures(const Operation& op, bool sparse, const GemmRun& run) const;
 
   const GpuSpec& gpu_;
   const RunOptions& options_;
   Launcher launch_;
   std::map<Key, GemmRun> timed_;
+  std::set<std::string> as_recorded_;           ///< operations
+  std::map<std::string, std::string> refused_;  ///< operations whose kernel does not fit, and why
 };
 
 }  // namespace sptc::sim

@@ -303,7 +303,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   const std::vector<Operation> operations = prepare(workload, options);
   require_values(operations, options);
   RunResult result;
-  result.workload = workload.name;
+  result.workload = title(workload);
   result.arch = architecture.gpu.name;
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
@@ -341,6 +341,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   }
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu, network_runs, result);
+  for (std::string& note : kernels.notes()) {
+    result.notes.push_back(std::move(note));
+  }
   if (is_dense_only(asked, architecture.gpu)) {
     result.notes.push_back(architecture.gpu.name +
                            " has no sparse matrix instructions: dense only");

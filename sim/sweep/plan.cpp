@@ -157,7 +157,8 @@ SweepPoint SweepPlan::point(std::uint64_t position) const {
     const std::size_t chosen = index(dimension_of_[i], position);
     switch (axis.kind) {
       case SweepAxis::Kind::kWorkload:
-        point.workload = chosen;
+      case SweepAxis::Kind::kDim:
+        point.workload += chosen * axis.stride;
         break;
       case SweepAxis::Kind::kArch:
         point.architecture = chosen;

@@ -10,7 +10,8 @@
 #include "sim/run/option_table.h"
 #include "sim/sweep/axis_values.h"
 #include "sim/sweep/database.h"
-#include "sim/sweep/digest.h"
+#include "sim/sweep/sweep_workloads.h"
+#include "sim/trace/dim_lists.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
@@ -56,6 +57,7 @@ class SpecReader {
     read_architectures();
     read_options();
     read_axes();
+    expand_workloads();
     read_conditions();
     read_rest();
     return std::move(spec_);
@@ -71,66 +73,46 @@ class SpecReader {
 
   // --- workloads ---
 
-  static Workload one_gemm(const JsonObject& object) {
-    constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
-                                                       "batch", "count", "dtype", "prunable"};
-    object.allow_only(kKeys);
-    Operation op;
-    op.shape = {object.integer("m", 1, kMaxExtent), object.integer("n", 1, kMaxExtent),
-                object.integer("k", 1, kMaxExtent)};
-    op.batch = object.integer_or("batch", 1, 1, kMaxExtent);
-    op.count = object.integer_or("count", 1, 1, kMaxExtent);
-    op.prunable = object.boolean_or("prunable", true);
-    const std::string dtype = object.text_or("dtype", "f16");
-    const auto type = parse_operand_type(dtype);
-    if (!type) {
-      (object.place() / "dtype").fail(unknown_operand_type(dtype));
-    }
-    op.dtype = *type;
-    Workload workload;
-    op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
-    workload.name = op.name;
-    workload.operations.push_back(op);
-    return workload;
-  }
-
-  SweepWorkload read_workload_at(const json& value, const JsonPlace& place) const {
-    SweepWorkload result;
-    if (value.is_object()) {
-      result.workload = one_gemm(JsonObject(value, place));
-      const Operation& op = result.workload.operations.front();
-      result.digest =
-          sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k, op.batch,
-                             op.count, numerics::name(op.dtype), op.prunable));
-    } else if (value.is_string()) {
-      const std::filesystem::path path = resolved(value.get<std::string>());
-      result.workload = read_workload(path);
-      result.digest = sha256_of_file(path);
-      if (result.workload.network) {
-        result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
-      }
-    } else {
-      place.fail("must be the path of a workload or an object {m, n, k}, not " + describe(value));
-    }
-    result.name = result.workload.name;
-    return result;
-  }
-
+  /// Dimensions of axes are not known yet: expand_workloads() reads the workloads with them.
   void read_workloads() {
-    const json& array = root_.array("workloads");
-    SweepAxis axis{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads"};
-    for (std::size_t i = 0; i < array.size(); ++i) {
-      SweepWorkload workload = read_workload_at(array[i], axis.place / i);
-      for (const SweepWorkload& other : spec_.workloads) {
-        if (other.name == workload.name) {
-          (axis.place / i)
-              .fail(fmt::format("a second workload is called '{}'", printable(workload.name)));
+    sources_ = read_workload_sources(root_, spec_.file.parent_path(), varied_dims(root_));
+    add_dimension(
+        {{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads", 1}});
+    spec_.dimensions.back().size = sources_.size();
+  }
+
+  /// Reads every workload for every combination of the axes that vary dimensions, and names the
+  /// values of the axis.
+  void expand_workloads() {
+    DimLists lists;
+    std::size_t stride = 1;
+    for (SweepAxis& axis : spec_.axes) {
+      if (axis.kind == SweepAxis::Kind::kDim) {
+        lists.emplace_back(axis.target, std::vector<std::int64_t>{});
+        for (const json& value : axis.values) {
+          lists.back().second.push_back(to_integer(value, axis.place, 1, kMaxExtent));
         }
       }
-      axis.values.emplace_back(workload.name);
-      spec_.workloads.push_back(std::move(workload));
     }
-    add_dimension({std::move(axis)});
+    for (auto axis = spec_.axes.rbegin(); axis != spec_.axes.rend(); ++axis) {
+      if (axis->kind == SweepAxis::Kind::kDim) {
+        axis->stride = stride;
+        stride *= axis->values.size();
+      }
+    }
+    SweepAxis& axis = spec_.axes.front();
+    axis.stride = stride;
+    const std::vector<NamedDims> all = combinations(lists);
+    for (const WorkloadSource& source : sources_) {
+      for (const NamedDims& dims : all) {
+        spec_.workloads.push_back(read_source(source, dims));
+      }
+      const std::string& name = spec_.workloads.back().name;
+      if (std::find(axis.values.begin(), axis.values.end(), name) != axis.values.end()) {
+        source.place.fail(fmt::format("a second workload is called '{}'", printable(name)));
+      }
+      axis.values.emplace_back(name);
+    }
   }
 
   // --- architectures ---
@@ -206,18 +188,28 @@ class SpecReader {
   }
 
   SweepAxis read_axis(const JsonObject& object) {
-    constexpr std::array<std::string_view, 6> kKeys = {"parameter", "option", "name",
+    constexpr std::array<std::string_view, 7> kKeys = {"parameter", "option", "dim",   "name",
                                                        "values",    "range",  "random"};
     object.allow_only(kKeys);
-    if (object.has("parameter") == object.has("option")) {
-      object.place().fail("needs either 'parameter' or 'option'");
-    }
+    constexpr std::array<std::pair<std::string_view, SweepAxis::Kind>, 3> kTargets{
+        {{"parameter", SweepAxis::Kind::kParameter},
+         {"option", SweepAxis::Kind::kOption},
+         {"dim", SweepAxis::Kind::kDim}}};
     SweepAxis axis;
     axis.place = object.place();
-    const bool parameter = object.has("parameter");
-    axis.kind = parameter ? SweepAxis::Kind::kParameter : SweepAxis::Kind::kOption;
-    axis.target = object.text(parameter ? "parameter" : "option");
-    if (parameter) {
+    for (const auto& [key, kind] : kTargets) {
+      if (object.has(key)) {
+        if (!axis.target.empty()) {
+          object.place().fail("needs one of 'parameter', 'option' and 'dim', not two");
+        }
+        axis.kind = kind;
+        axis.target = object.text(key);
+      }
+    }
+    if (axis.target.empty()) {
+      object.place().fail("needs 'parameter', 'option' or 'dim'");
+    }
+    if (axis.kind == SweepAxis::Kind::kParameter) {
       // The same pointer in each architecture, or the axis would mean different things.
       for (const SweepArchitecture& architecture : spec_.architectures) {
         axis.target =
@@ -276,6 +268,9 @@ class SpecReader {
         axis.place.fail(fmt::format("'{}' is set under /options too", printable(axis.target)));
       }
       return;
+    }
+    if (axis.kind == SweepAxis::Kind::kDim) {
+      return;  // expand_workloads() reads the workloads with it
     }
     if (axis.values.size() == 1) {
       for (const SweepArchitecture& architecture : spec_.architectures) {
@@ -383,6 +378,7 @@ class SpecReader {
 
   JsonObject root_;
   SweepSpec spec_;
+  std::vector<WorkloadSource> sources_;
 };
 
 }  // namespace

@@ -20,16 +20,19 @@ namespace sptc::sim {
 /// One thing that a sweep varies.
 struct SweepAxis {
   enum class Kind {
-    kWorkload,   ///< values are indices of SweepSpec::workloads
+    kWorkload,   ///< values are names of workloads
     kArch,       ///< values are indices of SweepSpec::architectures
     kParameter,  ///< `target` is the JSON pointer of a number or word of the architecture
     kOption,     ///< `target` is an option of `sptcsim run` without "--"
+    kDim,        ///< `target` is a dimension of the workloads
   };
   Kind kind = Kind::kParameter;
   std::string name;  ///< in conditions, and the column of the results
   std::string target;
   std::vector<nlohmann::json> values;  ///< numbers, words or booleans, no two equal
   JsonPlace place;
+  /// Of a workload or a dimension: by how much its next value advances in SweepSpec::workloads.
+  std::size_t stride = 0;
 };
 
 /// Axes that advance together; one axis where the spec has no zip.
@@ -56,6 +59,7 @@ struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   std::filesystem::path file;
   nlohmann::json document;  ///< as read
   std::vector<SweepArchitecture> architectures;
+  /// Every workload with every combination of the dimensions that axes vary.
   std::vector<SweepWorkload> workloads;
   std::map<std::string, std::string> options;  ///< of every point, without "--"
   std::vector<SweepAxis> axes;                 ///< workload first, arch second

@@ -4,10 +4,14 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/open_dims.h"
 #include "sim/trace/workload_text.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,7 +27,17 @@ double Operation::distinct_b() const {
   return std::min(1.0, input / read);
 }
 
-Workload read_workload(const std::filesystem::path& path) {
+std::string title(const Workload& workload, const std::set<std::string>& without) {
+  std::string values;
+  for (const auto& [name, value] : workload.dims) {
+    if (!without.contains(name)) {
+      values += fmt::format("{}{}={}", values.empty() ? "" : ", ", name, value);
+    }
+  }
+  return values.empty() ? workload.name : fmt::format("{} ({})", workload.name, values);
+}
+
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims) {
   constexpr std::uint64_t kMaxFileBytes = 16 << 20;
   const std::string extension = path.extension().string();
   if (extension != ".json" && extension != ".csv") {
@@ -31,7 +45,11 @@ Workload read_workload(const std::filesystem::path& path) {
                      printable(extension) + "' (allowed: .json, .csv)");
   }
   const std::string text = read_text_file(path, kMaxFileBytes);
-  return extension == ".json" ? parse_workload_json(text, path) : parse_workload_csv(text, path);
+  if (extension == ".json") {
+    return parse_workload_json(text, path, dims);
+  }
+  OpenDims(dims, printable(path.string())).refuse_unused();
+  return parse_workload_csv(text, path);
 }
 
 namespace {
@@ -39,21 +57,52 @@ namespace {
 // Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
 constexpr std::array<std::string_view, 6> kKernelTypes{"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"};
 
-/// Other names of types, and ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAliases{{
-    {"fp8", "'e4m3' or 'e5m2'"},
-    {"f8", "'e4m3' or 'e5m2'"},
-    {"float8", "'e4m3' or 'e5m2'"},
-    {"fp8_e4m3", "'e4m3'"},
-    {"fp8_e5m2", "'e5m2'"},
-    {"fp16", "'f16'"},
-    {"half", "'f16'"},
-    {"float16", "'f16'"},
-    {"int8", "'s8'"},
-    {"i8", "'s8'"},
-    {"fp32", "'tf32'"},
-    {"float32", "'tf32'"},
+struct OtherName {
+  std::string_view name;
+  std::string_view ours;  ///< empty: several
+  std::string_view meant;
+};
+
+/// Other names of types, in small letters, and ours.
+constexpr std::array<OtherName, 22> kOtherNames{{
+    {"fp8", "e4m3", "'e4m3' or 'e5m2'"},
+    {"f8", "e4m3", "'e4m3' or 'e5m2'"},
+    {"float8", "e4m3", "'e4m3' or 'e5m2'"},
+    {"fp8_e4m3", "e4m3", "'e4m3'"},
+    {"fp8e4m3", "e4m3", "'e4m3'"},
+    {"f8e4m3", "e4m3", "'e4m3'"},
+    {"float8_e4m3", "e4m3", "'e4m3'"},
+    {"float8_e4m3fn", "e4m3", "'e4m3'"},
+    {"fp8_e5m2", "e5m2", "'e5m2'"},
+    {"fp8e5m2", "e5m2", "'e5m2'"},
+    {"f8e5m2", "e5m2", "'e5m2'"},
+    {"float8_e5m2", "e5m2", "'e5m2'"},
+    {"fp16", "f16", "'f16'"},
+    {"half", "f16", "'f16'"},
+    {"float16", "f16", "'f16'"},
+    {"bfloat16", "bf16", "'bf16'"},
+    {"int8", "s8", "'s8'"},
+    {"i8", "s8", "'s8'"},
+    {"fp32", "", "'tf32'"},
+    {"float32", "", "'tf32'"},
+    {"f32", "", "'tf32'"},
+    {"float", "", "'tf32'"},
 }};
+
+std::string small_letters(std::string_view name) {
+  std::string small;
+  for (const char c : name) {
+    small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return small;
+}
+
+const OtherName* other_name(std::string_view name) {
+  const auto found =
+      std::find_if(kOtherNames.begin(), kOtherNames.end(),
+                   [&](const OtherName& row) { return row.name == small_letters(name); });
+  return found == kOtherNames.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
@@ -67,11 +116,26 @@ std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
   return known ? numerics::parse_data_type(name) : std::nullopt;
 }
 
+std::optional<numerics::DataType> parse_usual_type(std::string_view name) {
+  const OtherName* const other = other_name(name);
+  return parse_operand_type(other != nullptr ? other->ours : small_letters(name));
+}
+
 std::string unknown_operand_type(std::string_view name) {
-  const auto alias = std::find_if(kAliases.begin(), kAliases.end(),
-                                  [name](const auto& row) { return row.first == name; });
+  const OtherName* const other = other_name(name);
   return "unknown operand type " +
-         unknown_name(printable(name), kKernelTypes, alias != kAliases.end() ? alias->second : "");
+         unknown_name(printable(name), kKernelTypes, other != nullptr ? other->meant : "");
+}
+
+Convention parse_convention(std::string_view name) {
+  constexpr std::array<std::string_view, 2> kNames{"weight-first", "tokens-first"};
+  if (name == kNames[0]) {
+    return Convention::kWeightFirst;
+  }
+  if (name == kNames[1]) {
+    return Convention::kTokensFirst;
+  }
+  throw InputError("--convention: unknown convention " + unknown_name(printable(name), kNames));
 }
 
 std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op) {

@@ -7,7 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +54,25 @@ struct Recorded {
   std::string kernel;  ///< name of the kernel; tile, stages and split-K where only they are known
   std::string d_dtype;
   bool sparse = false;  ///< the weight was 2:4
+  // What a library chose, as far as its log says it; the launch is simulated with it.
+  GemmShape tile{};  ///< of a CTA; k 0: not recorded
+  int stages = 0;
+  int split_k = 0;
+  std::string epilogue{};
+
+  bool steers() const { return tile.k > 0 || split_k > 1; }
+};
+
+/// The values of a weight that stand in the file of a model.
+class WeightValues {
+ public:
+  virtual ~WeightValues() = default;
+  /// Row `row` of A [m, k] of entry `batch`.
+  virtual std::vector<float> row(std::int64_t batch, std::int64_t row) const = 0;
+  /// The largest magnitude of all.
+  virtual float largest() const = 0;
+  /// Whether they are integers of a quantized model.
+  virtual bool integral() const = 0;
 };
 
 /// Launches of a recording that are not simulated, and why. Extents that it does not say are 0.
@@ -81,6 +103,7 @@ struct Operation {
   std::string group;
   Rest rest;
   Recorded recorded;
+  std::shared_ptr<const WeightValues> weight;  ///< none: values of A are generated
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;
@@ -97,19 +120,28 @@ struct NetworkData {
   std::int64_t classes = 0;    ///< rows of the last output that count
 };
 
+/// Values of named dimensions, such as batch and seq.
+using NamedDims = std::map<std::string, std::int64_t>;
+
 struct Workload {
   std::string name;
   std::filesystem::path file;
   std::vector<Operation> operations;
   std::optional<NetworkData> network;
+  NamedDims dims;                   ///< on which the extents depend, and their values
   std::string source;               ///< of a recording: its format and file
   std::vector<NotTaken> not_taken;  ///< of a recording
+  std::vector<std::string> notes;   ///< on how the file was read, one sentence each
 };
 
-/// Reads a workload file: `.json` (schema gemm-workload/0.1) or `.csv`
-/// (`m,n,k[,...]`), as traces/README.md describes them. Convolutions
-/// are lowered to implicit GEMM: m = k/groups, n = n*p*q, k = r*s*c/groups, batch = groups. Throws
-/// InputError.
-Workload read_workload(const std::filesystem::path& path);
+/// The name of `workload` and the dimensions that it was read with, but for those in `without`:
+/// "BERT-Large (batch=8, seq=384)".
+std::string title(const Workload& workload, const std::set<std::string>& without = {});
+
+/// Reads a workload file: `.json` (schema gemm-workload/0.1 or 0.2) or `.csv`
+/// (`m,n,k[,...]`), as traces/README.md describes them. `dims` replaces the defaults of its
+/// dimensions. Convolutions are lowered to implicit GEMM: m = k/groups, n = n*p*q, k =
+/// r*s*c/groups, batch = groups. Throws InputError.
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims = {});
 
 }  // namespace sptc::sim

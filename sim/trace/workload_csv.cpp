@@ -7,10 +7,14 @@
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <set>
+#include <utility>
 
 namespace sptc::sim {
 namespace {
@@ -41,27 +45,52 @@ constexpr std::array<std::string_view, kColumns> kColumnNames = {
 /// Which field of a record each column is in; -1: the file does not have it.
 using Layout = std::array<int, kColumns>;
 
-Layout read_header(const CsvRecord& header, const std::string& file) {
+/// Upper and lower case and blanks around a name are alike: "M", " dtype".
+std::string column_name(std::string_view field) {
+  std::string name;
+  for (const char c : field) {
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const std::size_t first = name.find_first_not_of(' ');
+  return first == std::string::npos ? ""
+                                    : name.substr(first, name.find_last_not_of(' ') - first + 1);
+}
+
+/// "'sparcity' (like 'sparsity')".
+std::string unread_column(std::string_view field) {
+  const std::string_view near = nearest_name(column_name(field), kColumnNames);
+  const bool alike = near.size() > 2 && column_name(field).starts_with(near.substr(0, 2));
+  return fmt::format("'{}'{}", printable(field), alike ? fmt::format(" (like '{}')", near) : "");
+}
+
+/// `notes` gets one on the columns that are not read.
+Layout read_header(const CsvRecord& header, const std::string& file,
+                   std::vector<std::string>& notes) {
   Layout layout;
   layout.fill(-1);
+  std::vector<std::string> unread;
   for (std::size_t i = 0; i < header.fields.size(); ++i) {
-    const std::string& name = header.fields[i];
-    const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
+    const auto found =
+        std::find(kColumnNames.begin(), kColumnNames.end(), column_name(header.fields[i]));
     if (found == kColumnNames.end()) {
-      fail(file, header.line,
-           "the first line must name the columns, and there is no column " +
-               unknown_name(printable(name), kColumnNames));
+      unread.push_back(unread_column(header.fields[i]));
+      continue;
     }
     int& field = layout[static_cast<std::size_t>(found - kColumnNames.begin())];
     if (field >= 0) {
-      fail(file, header.line, fmt::format("the column '{}' stands twice", name));
+      fail(file, header.line, fmt::format("the column '{}' stands twice", *found));
     }
     field = static_cast<int>(i);
   }
   for (const Column column : {kM, kN, kK}) {
     if (layout[column] < 0) {
-      fail(file, header.line, fmt::format("the column '{}' is missing", kColumnNames[column]));
+      fail(file, header.line,
+           fmt::format("the first line must name the columns, and '{}' is missing",
+                       kColumnNames[column]));
     }
+  }
+  if (!unread.empty()) {
+    notes.push_back(fmt::format("columns that are not read: {}", fmt::join(unread, ", ")));
   }
   return layout;
 }
@@ -109,9 +138,13 @@ class Row {
 };
 
 /// "dense" or the pattern that the hardware executes for the type; "1:1" is dense as in SCALE-Sim.
+/// A weight that the file says nothing of is pruned, as in `sptcsim gemm`.
 bool read_sparsity(const Row& row, numerics::DataType type) {
   const std::string_view text = row.field(kSparsity);
-  if (text.empty() || text == "dense" || text == "1:1") {
+  if (text.empty()) {
+    return true;
+  }
+  if (text == "dense" || text == "1:1") {
     return false;
   }
   const std::string pattern = sparsity::hardware_pattern(type).name();
@@ -128,7 +161,7 @@ Operation read_operation(const Row& row) {
   op.batch = row.integer_or_one(kBatch);
   op.count = row.integer_or_one(kCount);
   if (const std::string_view type = row.field(kDtype); !type.empty()) {
-    const std::optional<numerics::DataType> parsed = parse_operand_type(type);
+    const std::optional<numerics::DataType> parsed = parse_usual_type(type);
     if (!parsed) {
       row.fail(unknown_operand_type(type));
     }
@@ -153,16 +186,38 @@ Operation read_operation(const Row& row) {
   return op;
 }
 
+constexpr std::string_view kTokensHint =
+    "m looks like tokens: k equals n of other rows, as of layers that follow each other, and not "
+    "m. "
+    "The weight is A[m,k] here; --convention tokens-first swaps m and n";
+
+/// What one layer puts out, its m, is what another takes in, its k. Where n is instead, the file
+/// has tokens first.
+bool m_looks_like_tokens(const std::vector<Operation>& operations) {
+  std::set<std::int64_t> depths;
+  for (const Operation& op : operations) {
+    depths.insert(op.shape.k);
+  }
+  std::size_t m_met = 0;
+  std::size_t n_met = 0;
+  for (const Operation& op : operations) {
+    m_met += depths.contains(op.shape.m) ? 1 : 0;
+    n_met += depths.contains(op.shape.n) ? 1 : 0;
+  }
+  return n_met > 0 && m_met == 0;
+}
+
 }  // namespace
 
-Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file) {
+Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file,
+                            Convention convention) {
   const std::string shown = printable(file.string());
   const std::vector<CsvRecord> records = parse_csv(text, shown);
   if (records.empty()) {
     throw InputError(shown + ": empty; the first line must name the columns m,n,k[,...]");
   }
-  const Layout layout = read_header(records[0], shown);
   Workload workload;
+  const Layout layout = read_header(records[0], shown, workload.notes);
   workload.file = file;
   workload.name = file.stem().string();
   std::int64_t macs = 0;
@@ -182,6 +237,13 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
   }
   if (workload.operations.empty()) {
     throw InputError(shown + ": has a header but no operations");
+  }
+  if (convention == Convention::kTokensFirst) {
+    for (Operation& op : workload.operations) {
+      std::swap(op.shape.m, op.shape.n);
+    }
+  } else if (m_looks_like_tokens(workload.operations)) {
+    workload.notes.emplace_back(kTokensHint);
   }
   return workload;
 }

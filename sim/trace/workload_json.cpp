@@ -4,6 +4,8 @@
 #include "sim/config/file_use.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/text_file.h"
+#include "sim/trace/open_dims.h"
+#include "sim/trace/workload_dims.h"
 #include "sim/trace/workload_text.h"
 
 #include <fmt/format.h>
@@ -17,13 +19,13 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::string_view kSchema = "gemm-workload/0.1";
+constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloadSchema};
 
 // Keys that only inform a human reader are allowed and not looked at.
-constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",    "default_dtype",
-                                         "network",         "phase",     "notes",  "convention",
-                                         "hyperparameters", "sources",   "totals", "checks",
-                                         "source",          "not_taken", "account"};
+constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",     "default_dtype",
+                                         "network",         "phase",     "notes",   "convention",
+                                         "hyperparameters", "sources",   "totals",  "checks",
+                                         "source",          "not_taken", "account", "dims"};
 constexpr std::string_view kOpKeys[] = {"name",
                                         "kind",
                                         "m",
@@ -49,7 +51,8 @@ constexpr std::string_view kOpKeys[] = {"name",
                                         "why_not_prunable",
                                         "note",
                                         "recorded"};
-constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse"};
+constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
+                                              "tile",    "stages", "split_k", "epilogue"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
                                               "dtype", "count", "time_us", "reason"};
 constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
@@ -250,8 +253,23 @@ double read_time(const JsonObject& object) {
 
 Recorded read_recorded(const JsonObject& object) {
   object.allow_only(kRecordedKeys);
-  return {read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
-          object.boolean_or("sparse", false)};
+  Recorded recorded{read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
+                    object.boolean_or("sparse", false)};
+  if (object.has("tile")) {
+    const json& tile = object.array("tile");
+    const JsonPlace place = object.place() / "tile";
+    if (tile.size() != 3) {
+      place.fail(fmt::format("must have 3 elements (m, n, k), not {}", tile.size()));
+    }
+    const auto extent = [&](std::size_t i) {
+      return to_integer(tile[i], place / i, 1, kMostTileExtent);
+    };
+    recorded.tile = {extent(0), extent(1), extent(2)};
+  }
+  recorded.stages = static_cast<int>(object.integer_or("stages", 0, 0, kMostRecorded));
+  recorded.split_k = static_cast<int>(object.integer_or("split_k", 0, 0, kMostRecorded));
+  recorded.epilogue = object.text_or("epilogue", "");
+  return recorded;
 }
 
 NotTaken read_not_taken(const JsonObject& object) {
@@ -338,17 +356,35 @@ void check_network(const JsonObject& root, const Workload& workload) {
   }
 }
 
+/// Whether the schema is one in which extents may be expressions.
+bool has_dims(const JsonObject& root) {
+  const std::string schema = root.text("schema");
+  if (schema == kSchemas[1]) {
+    return true;
+  }
+  if (schema != kSchemas[0]) {
+    (root.place() / "schema").fail("unknown schema " + unknown_name(printable(schema), kSchemas));
+  }
+  if (root.has("dims")) {
+    (root.place() / "dims").fail(fmt::format("needs the schema \"{}\"", kSchemas[1]));
+  }
+  return false;
+}
+
 }  // namespace
 
-Workload parse_workload_json(std::string_view text, const std::filesystem::path& file) {
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
+                             const NamedDims& dims) {
   const std::string shown = printable(file.string());
-  const json document = parse_json(text, shown);
+  json document = parse_json(text, shown);
   const JsonObject root(document, {shown, ""});
   root.allow_only(kTopKeys);
-  root.require("schema");
-  require_word(root, "schema", kSchema);
-
   Workload workload;
+  if (has_dims(root)) {
+    workload.dims = resolve_dims(document, dims, shown);
+  } else {
+    OpenDims(dims, shown).refuse_unused();
+  }
   workload.file = file;
   workload.name = root.text_or("name", file.stem().string());
   const DataType type = read_type(root, "default_dtype", DataType::kF16);

@@ -67,6 +67,18 @@ TEST(FuzzReaders, WorkloadJson) {
   fuzz(text, 20000, [](const std::string& input) { parse_workload_json(input, "f/f.json"); });
 }
 
+TEST(FuzzReaders, WorkloadJsonWithDimensions) {
+  const std::string text = R"json({"schema": "gemm-workload/0.2",
+    "dims": {"batch": 2, "seq": "4*batch", "experts": "min(8, max(batch, 2))"},
+    "ops": [{"name": "c", "conv": {"N": "batch", "C": 8, "H": "seq", "W": "seq/2", "K": 8, "R": 3,
+             "S": 3, "stride": ["1", 1], "pad": ["2 - 1", 1]}},
+            {"name": "g", "m": 16, "n": "ceil_div(batch*(seq + 1), experts)", "k": "512",
+             "batch": "experts", "count": "2*batch", "rest_ns": "seq"}]})json";
+  fuzz(text, 20000, [](const std::string& input) {
+    parse_workload_json(input, "f.json", {{"batch", 3}});
+  });
+}
+
 TEST(FuzzReaders, WorkloadCsv) {
   const std::string text =
       "m,n,k,dtype,sparsity,batch,count,name\n16,32,64,f16,2:4,1,2,\"a, \"\"b\"\"\"\r\n"

@@ -32,6 +32,11 @@ void fuzz(const std::string& seed_text, std::uint64_t inputs, const ImportOption
       const Recording recording = read_recording(input, options);
       parse_workload_json(workload_json(recording), "g");
       account_text(recording);
+      for (const Operation& op : recording.workload.operations) {
+        if (op.weight) {
+          op.weight->row(op.batch - 1, op.shape.m - 1);
+        }
+      }
       ++accepted;
     } catch (const InputError& error) {
       ++refused;
@@ -86,7 +91,9 @@ TEST(FuzzRecordings, BlasLogs) {
   fuzz(
       "[2026][cublasLt][7][Trace][cublasLtMatmul] A=0X1 Adesc=[type=R_16F rows=32 cols=64 ld=32] "
       "Bdesc=[type=R_16F rows=32 cols=16] Ddesc=[type=R_32F rows=64 cols=16 order=ORDER_ROW] "
-      "computeDesc=[computeType=COMPUTE_32F transa=OP_T] algo=[tile=MATMUL_TILE_8x8]\n"
+      "computeDesc=[computeType=COMPUTE_32F transa=OP_T epilogue=EPILOGUE_GELU] "
+      "algo=[tile=MATMUL_TILE_8x8 "
+      "stages=MATMUL_STAGES_64x3 numSplitsK=2]\n"
       "[2026][CUSPARSELT][1][Api][x] matmulDescr[out]={m=32, n=46, k=64, matA={format=Structured, "
       "valuesType=CUDA_R_8I}, matB={valuesType=CUDA_R_8I}, is_A_sparse=true, batchSize=1}\n"
       "hipblaslt-bench -m 6 -n 3 -k 12 --transB T --a_type f8_r --batch_count 3\n"
@@ -132,6 +139,16 @@ TEST(FuzzRecordings, Onnx) {
       30000, {{{"batch", 2}}});
 }
 
+TEST(FuzzRecordings, OnnxWeights) {
+  using namespace sptc::onnx;
+  const std::string raw = bytes(9, std::string(4 * 16 * 4, '\x3F'));
+  fuzz(model(input("x", 1, {2, 16}) + bytes(5, tensor("w", 1, {16, 4}, raw)) +
+             bytes(5, tensor("v", 3, {4, 4}, bytes(9, std::string(16, '\5')))) +
+             node("MatMul", {"x", "w"}, "h") + node("DequantizeLinear", {"v", "s"}, "d") +
+             node("Transpose", {"d"}, "t") + node("MatMul", {"h", "t"}, "y")),
+       20000);
+}
+
 TEST(FuzzRecordings, CutlassProfile) {
   fuzz(
       "Problem,Provider,OperationKind,Operation,Disposition,Status,m,n,k,A,B,C,op_class,Runtime\n"
@@ -141,8 +158,18 @@ TEST(FuzzRecordings, CutlassProfile) {
       20000);
 }
 
-TEST(FuzzRecordings, GzipAndTar) {
+TEST(FuzzRecordings, ScaleSim) {
+  fuzz("Layer, M, N, K, Sparsity,\nffn, 16, 32, 64, 2:4,\nhead, 8, 8, 8,\n", 20000);
+  fuzz(
+      "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
+      "Strides,\nconv1, 18, 18, 3, 3, 16, 8, 2,\nDP2, 18, 18, 3, 3, 16, 1, 1, 1:1,\n",
+      20000);
+}
+
+TEST(FuzzRecordings, CompressionAndTar) {
   fuzz(gzipped("m,n,k\n16,32,64\n"), 20000);
+  fuzz(xz_packed("m,n,k\n16,32,64\n"), 20000);
+  fuzz(zstd_packed("m,n,k\n16,32,64\n"), 20000);
   fuzz(tar_member("a", "m,n,k\n") + tar_member("b.csv", "m,n,k\n16,32,64\n") + tar_end(), 20000);
 }
 

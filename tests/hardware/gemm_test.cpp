@@ -381,7 +381,7 @@ TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
   const auto shapes = read_gemm_shapes(kit / "shapes.csv");
   EXPECT_EQ(read_gemm_shapes(kit / "pair_shapes.csv").size(), 12U);
   EXPECT_GE(shapes.size(), 10U);
-  EXPECT_EQ(shapes[2].name, "bert_large_s384_b8: attn.qkv");
+  EXPECT_EQ(shapes[2].name, "bert_large batch=8: attn.qkv");
   for (const GemmShape& shape : shapes) {
     EXPECT_NO_THROW(GemmData(mma::gemm_instruction(numerics::DataType::kS8, true),
                              {16, 8, shape.k, "k"}, false, 1));

@@ -102,7 +102,7 @@ class Process(unittest.TestCase):
         timer.start()
         self.addCleanup(timer.cancel)
         with self.assertRaises(KeyboardInterrupt):
-            sptcsim.run(TRACES / "llama3_70b_prefill_b1_s2048.json", sms="all", no_extrapolate=True, check="none")
+            sptcsim.run(TRACES / "llama3_70b.json", sms="all", no_extrapolate=True, check="none")
         self.assertLess(time.monotonic() - started, 30)
         self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
 
@@ -124,6 +124,18 @@ class Run(unittest.TestCase):
         theirs = program("run", path, "--fidelity", "datapath", "--check", "eigen")
         self.assertEqual(ours.to_dict(), theirs)
         self.assertEqual(ours.accuracy.samples, 899)
+
+    def test_dimensions_of_a_workload_are_set(self):
+        net = {"schema": "gemm-workload/0.2", "name": "net", "dims": {"batch": 2, "seq": 8},
+               "ops": [{"name": "x", "m": 64, "n": "batch*seq", "k": 32}]}
+        self.assertEqual(sptcsim.run(net, **ANALYTIC).operations[0].n, 16)
+        given = sptcsim.run(net, dims={"batch": 4}, **ANALYTIC)
+        self.assertEqual((given.operations[0].n, given.workload), (32, "net (batch=4, seq=8)"))
+        path = TRACES / "bert_large.json"
+        self.assertEqual(sptcsim.run(path, dims={"batch": 3}, **ANALYTIC).operations[0].n, 3 * 384)
+        for dims, part in (({"bach": 1}, "nearest valid: 'batch'"), ({"batch": 0}, "batch must be an integer from 1")):
+            with self.assertRaisesRegex(sptcsim.InputError, part):
+                sptcsim.run(net, dims=dims, **ANALYTIC)
 
     def test_a_dict_is_a_workload(self):
         result = sptcsim.run(self.WORKLOAD, **ANALYTIC)

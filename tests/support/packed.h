@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <lzma.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <zlib.h>
+#include <zstd.h>
 
 namespace sptc {
 
@@ -25,6 +28,30 @@ inline std::string gzipped(std::string_view text) {
   deflate(&state, Z_FINISH);
   packed.resize(packed.size() - state.avail_out);
   deflateEnd(&state);
+  return packed;
+}
+
+/// `text` as an xz file.
+inline std::string xz_packed(std::string_view text) {
+  std::string packed(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr,
+                              reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                              reinterpret_cast<std::uint8_t*>(packed.data()), &size,
+                              packed.size()) != LZMA_OK) {
+    throw std::runtime_error("lzma_easy_buffer_encode");
+  }
+  packed.resize(size);
+  return packed;
+}
+
+/// `text` as a zstd file with a checksum, as the program of that name writes it.
+inline std::string zstd_packed(std::string_view text) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress2(context, packed.data(), packed.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(context);
   return packed;
 }
 

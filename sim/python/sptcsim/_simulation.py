@@ -180,23 +180,25 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     return GemmResult(simulated, architecture)
 
 
-def _workload(workload):
+def _workload(workload, dims):
+    dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
     if isinstance(workload, (str, os.PathLike)):
-        return _core.read_workload(os.fspath(workload))
+        return _core.read_workload(os.fspath(workload), dims)
     if isinstance(workload, dict):
         try:
-            return _core.parse_workload(json.dumps(workload))
+            return _core.parse_workload(json.dumps(workload), dims)
         except TypeError as error:
             raise InputError(f"workload: {error}") from None
     raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
 
 
-def run(workload, *, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
+def run(workload, *, dims=None, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
     """Simulates every operation of a workload.
 
     workload: the path of a .json or .csv file (traces/README.md), or the JSON object as a dict.
+    dims: values of its dimensions in place of their defaults, for example {"batch": 8}.
     Everything else is that of gemm(). Returns a Result. Raises InputError.
     """
     architecture = chosen(arch)._core
-    simulated = _core.simulate(_workload(workload), architecture, _given(sparse, options), explain, what_ifs, progress)
+    simulated = _core.simulate(_workload(workload, dims), architecture, _given(sparse, options), explain, what_ifs, progress)
     return Result(simulated, architecture)

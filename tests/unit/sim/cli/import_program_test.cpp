@@ -103,5 +103,62 @@ TEST_F(ImportProgram, TheInputIsNotWrittenOver) {
   EXPECT_EQ(read(csv), "m,n,k\n16,8,32\n");
 }
 
+const std::string kParametric = R"({"schema": "gemm-workload/0.2", "name": "net",
+  "dims": {"batch": 2, "seq": 8}, "ops": [{"name": "x", "m": 64, "n": "batch*seq", "k": 32}]})";
+
+TEST_F(ImportProgram, DimensionsOfAWorkloadAreSet) {
+  const std::string net = file("net.json", kParametric);
+  const auto json = [&](const std::string& options) {
+    const ProgramOutcome outcome =
+        run("run " + net + " --fidelity analytic --format json --quiet" + options);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  EXPECT_EQ(json("").at("operations").at(0).at("n"), 16);
+  const auto given = json(" --dim batch=4 --dim seq=3");
+  EXPECT_EQ(given.at("operations").at(0).at("n"), 12);
+  EXPECT_EQ(given.at("workload"), "net (batch=4, seq=3)");
+  expect_refused("run " + net + " --dim batch=1,8", "--dim batch: one value is taken here, not 2");
+  expect_refused("run " + net + " --dim batch=0", "--dim batch: must be an integer from 1 to");
+  expect_refused("run " + net + " --dim bach=1", "nearest valid: 'batch'");
+}
+
+TEST_F(ImportProgram, ResultsGoToStandardOutputByName) {
+  const std::string net = file("net.json", kParametric);
+  const std::string plain = run("import " + net).out;
+  EXPECT_EQ(run("import " + net + " --out -").out, plain);
+  EXPECT_EQ(run("import " + net + " --out /dev/stdout").out, plain);
+  EXPECT_FALSE(std::filesystem::exists(path("-")));
+  const std::string report = " --fidelity analytic --format csv --quiet";
+  EXPECT_EQ(run("run " + net + report + " --out -").out, run("run " + net + report).out);
+}
+
+TEST_F(ImportProgram, OtherFormatsAreWritten) {
+  const std::string net = file("net.json", kParametric);
+  EXPECT_EQ(run("import " + net + " --to scalesim").out,
+            "Layer, M, N, K, Sparsity,\nx, 16, 64, 32, 2:4,\n");
+  EXPECT_NE(run("import " + net + " --to timeloop").out.find("M: 64, N: 16, K: 32"),
+            std::string::npos);
+  expect_refused("import " + net + " --to timelop", "nearest valid: 'timeloop'");
+}
+
+TEST_F(ImportProgram, TokensFirstIsForCsv) {
+  const std::string csv = file("x.csv", "M,N,K,extra\n384,4096,1024,1\n384,1024,4096,1\n");
+  const ProgramOutcome plain = run("import " + csv);
+  EXPECT_NE(plain.err.find("note: columns that are not read: 'extra'"), std::string::npos);
+  EXPECT_NE(plain.err.find("note: m looks like tokens"), std::string::npos) << plain.err;
+  const ProgramOutcome swapped = run("import " + csv + " --convention tokens-first");
+  EXPECT_EQ(nlohmann::json::parse(swapped.out).at("ops").at(0).at("m"), 4096);
+  EXPECT_EQ(swapped.err.find("tokens"), std::string::npos) << swapped.err;
+  expect_refused("import " + file("net.json", kParametric) + " --convention tokens-first",
+                 "only a CSV of m, n, k leaves it open");
+}
+
+TEST_F(ImportProgram, OtherCompressionsAreRead) {
+  for (const std::string& packed : {xz_packed(kParametric), zstd_packed(kParametric)}) {
+    expect_output("run " + file("packed", packed) + " --fidelity analytic --format csv", "\nx,");
+  }
+}
+
 }  // namespace
 }  // namespace sptc

@@ -41,6 +41,45 @@ TEST(BlasLog, CublasLtSaysShapeTypesAndAlgorithm) {
   EXPECT_EQ(taken.recorded.kernel, "algo 66, tile 128x128, stages 128xAUTO, split-k 2");
 }
 
+TEST(BlasLog, TheKernelThatTheLibraryChoseIsKept) {
+  const std::string chosen =
+      lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
+         "type=R_16F rows=64 cols=16 ld=64",
+         "computeType=COMPUTE_32F transa=OP_T epilogue=EPILOGUE_RELU_BIAS",
+         "algo=[algoId=6 tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_32x5 numSplitsK=3]");
+  const Recorded recorded = read(chosen).workload.operations.at(0).recorded;
+  EXPECT_EQ(recorded.tile, (GemmShape{128, 64, 32}));
+  EXPECT_EQ(recorded.stages, 5);
+  EXPECT_EQ(recorded.split_k, 3);
+  EXPECT_EQ(recorded.epilogue, "RELU_BIAS");
+  EXPECT_TRUE(recorded.steers());
+  // Launches that run in different ways stay apart.
+  EXPECT_EQ(read(chosen + kLinear).workload.operations.size(), 2);
+  // AUTO stages: the tile is known, its depth too.
+  EXPECT_EQ(read(kLinear).workload.operations.at(0).recorded.stages, 0);
+  EXPECT_EQ(read(kLinear).workload.operations.at(0).recorded.tile, (GemmShape{128, 128, 128}));
+}
+
+TEST(BlasLog, ATileOfASwappedProductIsSwappedToo) {
+  const Recorded recorded =
+      read(lt("type=R_16F rows=32 cols=64 order=ORDER_ROW", "type=R_16F rows=64 cols=16",
+              "type=R_16F rows=32 cols=16 order=ORDER_ROW", "computeType=COMPUTE_32F",
+              "algo=[tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_32x5]"))
+          .workload.operations.at(0)
+          .recorded;
+  EXPECT_EQ(recorded.tile, (GemmShape{64, 128, 32}));
+}
+
+TEST(BlasLog, NumbersThatNoTileHasAreLeftOut) {
+  const Recorded recorded =
+      read(lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
+              "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T",
+              "algo=[tile=MATMUL_TILE_99999999999x64 stages=MATMUL_STAGES_-32x5 numSplitsK=-2]"))
+          .workload.operations.at(0)
+          .recorded;
+  EXPECT_FALSE(recorded.steers());
+}
+
 TEST(BlasLog, OnlyTracesOfLaunchesCount) {
   const Recording recording = read(
       "[cublasLt][1][Api][cublasLtMatmul] A=0X1 Adesc=0X2\n"

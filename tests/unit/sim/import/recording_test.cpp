@@ -48,7 +48,8 @@ TEST(Recording, WrittenJsonIsReadBackTheSame) {
 TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
   Recording recording = read(kWorkload);
   recording.workload.source = "s";
-  recording.workload.operations[0].recorded = {12.5, "kernel", "f32", true};
+  recording.workload.operations[0].recorded = {12.5,          "kernel", "f32", true,
+                                               {128, 64, 32}, 3,        2,     "BIAS"};
   recording.workload.not_taken.push_back({"n", {1, 2, 0}, 4, "f32", 5, 1.25, "why"});
   const Workload again = parse_workload_json(workload_json(recording), "x.json");
   EXPECT_EQ(again.source, "s");
@@ -56,6 +57,10 @@ TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
   EXPECT_EQ(again.operations.at(0).recorded.kernel, "kernel");
   EXPECT_EQ(again.operations.at(0).recorded.d_dtype, "f32");
   EXPECT_TRUE(again.operations.at(0).recorded.sparse);
+  EXPECT_EQ(again.operations.at(0).recorded.tile, (GemmShape{128, 64, 32}));
+  EXPECT_EQ(again.operations.at(0).recorded.stages, 3);
+  EXPECT_EQ(again.operations.at(0).recorded.split_k, 2);
+  EXPECT_EQ(again.operations.at(0).recorded.epilogue, "BIAS");
   ASSERT_EQ(again.not_taken.size(), 1);
   EXPECT_EQ(again.not_taken[0].shape, (GemmShape{1, 2, 0}));
   EXPECT_EQ(again.not_taken[0].batch, 4);
@@ -81,7 +86,7 @@ TEST(Recording, DimensionsThatNothingUsesAreRefused) {
       [&] {
         read_recording(input, {{{"batch", 8}}});
       },
-      {"--dim: x has no open dimension 'batch'"});
+      {"x has no open dimension 'batch'"});
 }
 
 TEST(Recording, KeysOfTheOutermostObjectOnly) {

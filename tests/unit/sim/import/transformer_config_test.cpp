@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/import/recording.h"
+#include "sim/import/workload_text_writer.h"
 #include "sim/trace/workload.h"
+#include "sim/trace/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -21,9 +23,10 @@ const std::string kLlama3 = R"({"architectures": ["LlamaForCausalLM"], "model_ty
   "rope_scaling": null, "torch_dtype": "float16", "use_cache": true})";
 
 /// The list of traces/ that was checked against published counts.
-void expect_shipped(const Recording& recording, const std::string& list, std::size_t without = 0) {
+void expect_shipped(const Recording& recording, const std::string& list, const NamedDims& dims,
+                    std::size_t without = 0) {
   const Workload shipped =
-      read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json");
+      read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims);
   const auto& found = recording.workload.operations;
   ASSERT_EQ(found.size(), shipped.operations.size() - without) << list;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -37,8 +40,10 @@ void expect_shipped(const Recording& recording, const std::string& list, std::si
 }
 
 TEST(TransformerConfig, LlamaIsTheShippedList) {
-  expect_shipped(read(kLlama3, {{"batch", 1}, {"seq", 512}}), "llama3_8b_prefill_b1_s512");
-  expect_shipped(read(kLlama3, {{"batch", 16}, {"context", 2048}}), "llama3_8b_decode_b16_ctx2048");
+  expect_shipped(read(kLlama3, {{"batch", 1}, {"seq", 512}}), "llama3_8b",
+                 {{"batch", 1}, {"seq", 512}});
+  expect_shipped(read(kLlama3, {{"batch", 16}, {"context", 2048}}), "llama3_8b",
+                 {{"batch", 16}, {"seq", 1}, {"context", 2048}});
 }
 
 TEST(TransformerConfig, MixtralIsTheShippedList) {
@@ -46,9 +51,9 @@ TEST(TransformerConfig, MixtralIsTheShippedList) {
     "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
     "num_hidden_layers": 32, "vocab_size": 32000, "num_local_experts": 8,
     "num_experts_per_tok": 2})";
-  expect_shipped(read(mixtral, {{"batch", 1}, {"seq", 2048}}), "mixtral_8x7b_prefill_b1_s2048");
-  expect_shipped(read(mixtral, {{"batch", 64}, {"context", 2048}}),
-                 "mixtral_8x7b_decode_b64_ctx2048");
+  expect_shipped(read(mixtral, {{"batch", 1}, {"seq", 2048}}), "mixtral_8x7b", {});
+  expect_shipped(read(mixtral, {{"batch", 64}, {"context", 2048}}), "mixtral_8x7b",
+                 {{"batch", 64}, {"seq", 1}, {"context", 2048}});
   // One token reaches two of the eight experts.
   const Recording one = read(mixtral, {{"batch", 1}, {"context", 64}});
   EXPECT_EQ(one.workload.operations.at(5).batch, 2);
@@ -58,7 +63,7 @@ TEST(TransformerConfig, MixtralIsTheShippedList) {
 TEST(TransformerConfig, BertIsTheShippedListWithoutTheHead) {
   const std::string bert = R"({"model_type": "bert", "hidden_size": 1024,
     "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 24})";
-  expect_shipped(read(bert, {{"batch", 8}, {"seq", 384}}), "bert_large_s384_b8", 1);
+  expect_shipped(read(bert, {{"batch", 8}, {"seq", 384}}), "bert_large", {{"batch", 8}}, 1);
 }
 
 TEST(TransformerConfig, VitIsTheShippedListWithTheHeadOfItsLabels) {
@@ -70,7 +75,21 @@ TEST(TransformerConfig, VitIsTheShippedListWithTheHeadOfItsLabels) {
     "patch_size": 16, "num_channels": 3, "intermediate_size": 3072, "num_attention_heads": 12,
     "num_hidden_layers": 12, "id2label": {)" +
                           labels + "}}";
-  expect_shipped(read(vit, {{"batch", 1}}), "vit_b_16_b1");
+  expect_shipped(read(vit, {{"batch", 1}}), "vit_b_16", {});
+}
+
+TEST(TransformerConfig, IsWrittenWithItsDimensions) {
+  const std::string text = workload_json(read(kLlama3, {{"batch", 16}, {"context", 2048}}));
+  const Workload same = parse_workload_json(text, "x.json");
+  EXPECT_EQ(same.dims, (NamedDims{{"batch", 16}, {"context", 2048}, {"seq", 1}}));
+  EXPECT_EQ(same.operations.at(1).shape, (GemmShape{2048, 4, 128}));
+  EXPECT_EQ(same.source, "x: model configuration of Hugging Face");
+  const Workload other = parse_workload_json(text, "x.json", {{"batch", 3}, {"seq", 64}});
+  EXPECT_EQ(other.operations.at(0).shape.n, 3 * 64);
+  // Context follows seq where it was not given.
+  const std::string prefill = workload_json(read(kLlama3, {{"batch", 1}, {"seq", 512}}));
+  EXPECT_EQ(parse_workload_json(prefill, "x.json", {{"seq", 64}}).operations.at(1).shape,
+            (GemmShape{64, 4 * 64, 128}));
 }
 
 TEST(TransformerConfig, HeadsMayBeWiderThanTheirShare) {

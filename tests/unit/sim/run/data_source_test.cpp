@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -125,6 +128,53 @@ TEST(MakeDataSource, NamesTheNearestKindAndTheAlternative) {
     EXPECT_NE(std::string(error.what()).find("'random'"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find(".safetensors"), std::string::npos);
   }
+}
+
+class FewValues : public WeightValues {
+ public:
+  FewValues(std::vector<float> values, bool integral)
+      : values_(std::move(values)), integral_(integral) {}
+  std::vector<float> row(std::int64_t batch, std::int64_t row) const override {
+    std::vector<float> shifted = values_;
+    shifted[0] += static_cast<float>(10 * batch + row);
+    return shifted;
+  }
+  float largest() const override { return 4; }
+  bool integral() const override { return integral_; }
+
+ private:
+  std::vector<float> values_;
+  bool integral_;
+};
+
+double value_at(const Operation& op, std::size_t k, std::int64_t batch = 0, std::int64_t row = 0) {
+  const GeneratedData data(DataKind::kRandom, 1);
+  return numerics::to_double(data.a_row(op, batch, row).at(k), op.dtype);
+}
+
+TEST(WeightsOfAModel, AreTheValuesOfA) {
+  Operation op;
+  op.name = "fc";
+  op.shape = {2, 2, 3};
+  op.weight = std::make_shared<FewValues>(std::vector<float>{0.5F, 0, -2}, false);
+  EXPECT_EQ(value_at(op, 0, 3, 1), 31.5);
+  EXPECT_EQ(value_at(op, 1), 0);
+  EXPECT_EQ(value_at(op, 2), -2);
+}
+
+TEST(WeightsOfAModel, FillTheRangeOfATypeOf8Bits) {
+  Operation op;
+  op.name = "fc";
+  op.shape = {2, 2, 3};
+  op.weight = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, false);
+  op.dtype = DataType::kS8;
+  EXPECT_EQ(value_at(op, 0), 127);
+  EXPECT_EQ(value_at(op, 2), -64) << "-63.5, ties to even";
+  op.dtype = DataType::kE4m3;
+  EXPECT_EQ(value_at(op, 0), 448);
+  op.weight = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, true);
+  op.dtype = DataType::kS8;
+  EXPECT_EQ(value_at(op, 0), 4) << "integers of a quantized model";
 }
 
 }  // namespace

@@ -17,13 +17,14 @@ class FakeGpu {
  public:
   int launches = 0;
   std::vector<GemmProblem> problems;
+  std::vector<KernelOverrides> overrides;                ///< of each problem
+  std::function<void(const KernelOverrides&)> refuse;    ///< may throw
   std::function<void(Matrix<numerics::Word>&)> corrupt;  ///< applied to every D
 
   Launcher launcher() {
-    return [this](const GemmProblem& problem, const KernelOverrides& overrides,
-                  const std::vector<GemmOperands>* operands) {
-      return run(problem, overrides, operands);
-    };
+    return
+        [this](const GemmProblem& problem, const KernelOverrides& asked,
+               const std::vector<GemmOperands>* operands) { return run(problem, asked, operands); };
   }
 
   static Architecture architecture() {
@@ -42,10 +43,14 @@ class FakeGpu {
   }
 
  private:
-  GemmRun run(const GemmProblem& problem, const KernelOverrides& /*overrides*/,
+  GemmRun run(const GemmProblem& problem, const KernelOverrides& asked,
               const std::vector<GemmOperands>* operands) {
+    if (refuse) {
+      refuse(asked);
+    }
     ++launches;
     problems.push_back(problem);
+    overrides.push_back(asked);
     GemmRun result;
     result.issued_macs = problem.batch * round_up(problem.shape.m, 16) *
                          round_up(problem.shape.n, 16) * round_up(problem.shape.k, 32) /

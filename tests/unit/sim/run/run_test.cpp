@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -250,6 +251,67 @@ TEST_F(Run, ReportsProgressBeforeEachOperationAndAtTheEnd) {
                  seen += std::to_string(done) + "/" + std::to_string(total) + next + " ";
                });
   EXPECT_EQ(seen, "0/2a 1/2b 2/2 ");
+}
+
+class RecordedKernels : public Run {
+ protected:
+  RecordedKernels() {
+    workload.operations = {operation("layer", {64, 64, 128}, true)};
+    workload.operations[0].recorded = {1.5, "algo 6", "f16", false, {128, 64, 32}, 3, 2, "BIAS"};
+    options.fidelity = Fidelity::kTiming;
+    options.check = CheckMode::kNone;
+  }
+
+  static bool has_note(const RunResult& result, const std::string& part) {
+    return std::any_of(result.notes.begin(), result.notes.end(), [&](const std::string& note) {
+      return note.find(part) != std::string::npos;
+    });
+  }
+};
+
+TEST_F(RecordedKernels, SteerTheLaunchThatWasRecorded) {
+  const RunResult result = run();
+  ASSERT_EQ(gpu.launches, 2);
+  EXPECT_EQ(gpu.overrides[0].cta_tile, (GemmShape{128, 64, 32}));
+  EXPECT_EQ(gpu.overrides[0].stages, 3);
+  EXPECT_EQ(gpu.overrides[0].split_k, 2);
+  EXPECT_EQ(gpu.problems[0].d_dtype, numerics::DataType::kF16);
+  EXPECT_FALSE(gpu.overrides[1].cta_tile) << "the sparse launch was not recorded";
+  EXPECT_TRUE(has_note(result, "1 of the operations ran with the tile, stages and split-K that"));
+}
+
+TEST_F(RecordedKernels, AreDifferentLaunchesOfOneShape) {
+  workload.operations.push_back(workload.operations[0]);
+  workload.operations[1].name = "other";
+  workload.operations[1].recorded.split_k = 4;
+  run();
+  EXPECT_EQ(gpu.launches, 3) << "two dense, and one sparse for both";
+}
+
+TEST_F(RecordedKernels, GiveWayToTheUser) {
+  options.kernel.stages = 4;
+  run();
+  EXPECT_FALSE(gpu.overrides[0].cta_tile);
+  EXPECT_EQ(gpu.overrides[0].stages, 4);
+}
+
+TEST_F(RecordedKernels, AreOfTheRecordedTypeOnly) {
+  options.dtype = numerics::DataType::kS8;
+  run();
+  EXPECT_FALSE(gpu.overrides[0].cta_tile);
+  EXPECT_FALSE(gpu.problems[0].d_dtype);
+}
+
+TEST_F(RecordedKernels, ThatDoNotFitAreNamedAndAnotherIsSimulated) {
+  gpu.refuse = [](const KernelOverrides& asked) {
+    if (asked.cta_tile) {
+      throw InputError("tile 128x64x32 does not fit");
+    }
+  };
+  const RunResult result = run();
+  EXPECT_TRUE(result.operations.at(0).dense);
+  EXPECT_TRUE(has_note(result, "the recorded kernels of 1 operations do not fit test-gpu"));
+  EXPECT_TRUE(has_note(result, "'layer': tile 128x64x32 does not fit"));
 }
 
 }  // namespace

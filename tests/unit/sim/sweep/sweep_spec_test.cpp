@@ -60,7 +60,7 @@ TEST(SweepSpec, NamesAxesAfterTheirTargetsAndFindsParametersByTheirLastKey) {
 }
 
 TEST(SweepSpec, RefusesAxesThatSayNothingOrTooMuch) {
-  expect_axis_refused({{"values", {1}}}, "/axes/0: needs either 'parameter' or 'option'");
+  expect_axis_refused({{"values", {1}}}, "/axes/0: needs 'parameter', 'option' or 'dim'");
   expect_axis_refused({{"parameter", "/sms"}}, "needs exactly one of 'values'");
   expect_axis_refused({{"parameter", "/smss"}, {"values", {1, 2}}}, "unknown parameter '/smss'");
   expect_axis_refused({{"parameter", "/sms"}, {"values", {1, 1}}}, "/values/1: 1 stands twice");

@@ -26,7 +26,51 @@ TEST(WorkloadCsv, ReadsTheThreeRequiredColumns) {
   EXPECT_EQ(op.dtype, DataType::kF16);
   EXPECT_EQ(op.batch, 1);
   EXPECT_EQ(op.count, 1);
-  EXPECT_FALSE(op.prunable);
+  EXPECT_TRUE(op.prunable) << "as in sptcsim gemm";
+}
+
+TEST(WorkloadCsv, NamesOfColumnsAndTypesAreThoseOfOthersToo) {
+  const Workload workload = parse(
+      "Name, M ,N,K,DType,Sparsity\n"
+      "a,16,8,32,FP16,\nb,16,8,32,half,dense\nc,16,8,32,bfloat16,\nd,16,8,32,int8,\n"
+      "e,16,8,32,fp8,\nf,16,8,32,float8_e5m2,\ng,16,8,32,TF32,\n");
+  const DataType types[] = {DataType::kF16,  DataType::kF16,  DataType::kBf16, DataType::kS8,
+                            DataType::kE4m3, DataType::kE5m2, DataType::kTf32};
+  ASSERT_EQ(workload.operations.size(), std::size(types));
+  for (std::size_t i = 0; i < std::size(types); ++i) {
+    EXPECT_EQ(workload.operations[i].dtype, types[i]) << i;
+    EXPECT_EQ(workload.operations[i].shape, (GemmShape{16, 8, 32}));
+  }
+  EXPECT_FALSE(workload.operations[1].prunable);
+  EXPECT_TRUE(workload.notes.empty());
+}
+
+TEST(WorkloadCsv, ColumnsThatAreNotReadAreNotedOnce) {
+  const Workload workload = parse("m,n,k,layer_id,sparcity\n4096,8,1024,7,2:4\n1,1,1,8,2:4\n");
+  EXPECT_EQ(workload.notes,
+            (std::vector<std::string>{"columns that are not read: 'layer_id', 'sparcity' (like "
+                                      "'sparsity')"}));
+}
+
+constexpr const char* kTokensFirst = "M,N,K\n384,3072,1024\n384,1024,4096\n384,4096,1024\n";
+
+TEST(WorkloadCsv, TokensFirstSwapsMAndN) {
+  const Workload swapped = parse_workload_csv(kTokensFirst, "list.csv", Convention::kTokensFirst);
+  EXPECT_EQ(swapped.operations[0].shape, (GemmShape{3072, 384, 1024}));
+  EXPECT_TRUE(swapped.notes.empty());
+  EXPECT_EQ(parse_convention("tokens-first"), Convention::kTokensFirst);
+  expect_input_error([] { parse_convention("tokens"); },
+                     {"--convention: unknown convention 'tokens' (nearest valid: 'tokens-first'"});
+}
+
+TEST(WorkloadCsv, AnMThatLooksLikeTokensIsNoted) {
+  const Workload workload = parse(kTokensFirst);
+  EXPECT_EQ(workload.operations[0].shape, (GemmShape{384, 3072, 1024}));
+  ASSERT_EQ(workload.notes.size(), 1);
+  EXPECT_NE(workload.notes[0].find("m looks like tokens"), std::string::npos);
+  EXPECT_NE(workload.notes[0].find("--convention tokens-first"), std::string::npos);
+  EXPECT_TRUE(parse("m,n,k\n3072,384,1024\n1024,384,4096\n4096,384,1024\n").notes.empty());
+  EXPECT_TRUE(parse("m,n,k\n512,512,512\n").notes.empty());
 }
 
 TEST(WorkloadCsv, ReadsAllColumnsInAnyOrder) {
@@ -92,9 +136,8 @@ TEST(WorkloadCsv, RefusesMacsBeyond64Bits) {
 
 TEST(WorkloadCsv, RefusesAHeaderThatIsWrong) {
   expect_refused("", {"empty"});
-  expect_refused("m,n\n1,2\n", {":1: the column 'k' is missing"});
+  expect_refused("m,n\n1,2\n", {":1: the first line must name the columns, and 'k' is missing"});
   expect_refused("m,n,k,m\n1,2,3,4\n", {":1: the column 'm' stands twice"});
-  expect_refused("m,n,k,sparcity\n", {":1:", "'sparcity'", "nearest valid: 'sparsity'"});
   expect_refused("16,32,64\n", {":1: the first line must name the columns"});
 }
 
@@ -108,8 +151,8 @@ TEST(WorkloadCsv, RefusesRowsWithAnotherNumberOfFields) {
 }
 
 TEST(WorkloadCsv, NamesTheNearestType) {
-  expect_refused("m,n,k,dtype\n1,2,3,fp16\n", {":2: unknown operand type 'fp16'", "'f16'"});
-  expect_refused("m,n,k,dtype\n1,2,3,f32\n", {":2: unknown operand type 'f32'"});
+  expect_refused("m,n,k,dtype\n1,2,3,f61\n", {":2: unknown operand type 'f61'", "'f16'"});
+  expect_refused("m,n,k,dtype\n1,2,3,float32\n", {":2: unknown operand type 'float32'", "'tf32'"});
 }
 
 TEST(WorkloadCsv, RefusesAPatternThatTheTypeDoesNotExecute) {

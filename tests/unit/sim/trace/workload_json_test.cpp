@@ -189,10 +189,24 @@ TEST(WorkloadJson, RefusesMacsBeyond64Bits) {
   expect_refused(workload(big + "," + big), {"/ops/1: m*n*k*batch*count"});
 }
 
+TEST(WorkloadJson, RefusesARecordedTileThatIsNone) {
+  const auto recorded = [](const std::string& keys) {
+    return workload(R"({"name": "x", "m": 16, "n": 8, "k": 32, "recorded": {)" + keys + "}}");
+  };
+  EXPECT_EQ(parse(recorded(R"("tile": [128, 64, 32], "split_k": 2)")).operations[0].recorded.tile,
+            (GemmShape{128, 64, 32}));
+  expect_refused(recorded(R"("tile": [128, 64])"),
+                 {"/ops/0/recorded/tile: must have 3 elements (m, n, k), not 2"});
+  expect_refused(recorded(R"("tile": [128, 64, 0])"),
+                 {"/ops/0/recorded/tile/2: must be an integer"});
+  expect_refused(recorded(R"("stages": -1)"),
+                 {"/ops/0/recorded/stages: must be an integer from 0"});
+}
+
 TEST(WorkloadJson, RefusesAnEmptyListTheWrongSchemaAndUnknownKinds) {
   expect_refused(workload(""), {"/ops: must not be empty"});
   expect_refused(R"({"schema": "gemm-workload/9", "ops": []})",
-                 {"/schema: must be \"gemm-workload/0.1\", not \"gemm-workload/9\""});
+                 {"/schema: unknown schema 'gemm-workload/9'", "gemm-workload/0.2"});
   expect_refused(R"({"ops": []})", {"'schema' is missing"});
   expect_refused(workload(R"({"name": "x", "kind": "gem"})"), {"'gem'", "nearest valid: 'gemm'"});
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "dtype": "fp16"})"),
