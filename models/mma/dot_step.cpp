@@ -156,7 +156,8 @@ FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
   return format;
 }
 
-// C as a word of the accumulator: an f16 beside an f32 D is widened, exactly.
+}  // namespace
+
 Word accumulator_word(Word c, const MmaInstruction& instruction) {
   const numerics::DataType type = instruction.c_type();
   return type == instruction.accumulator
@@ -164,10 +165,9 @@ Word accumulator_word(Word c, const MmaInstruction& instruction) {
              : numerics::from_double(numerics::to_double(c, type), instruction.accumulator);
 }
 
-}  // namespace
-
 StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
-                     const MmaInstruction& instruction, const StepRules& rules, int scale) {
+                     const MmaInstruction& instruction, const StepRules& rules, int scale,
+                     std::vector<Addend>* addends) {
   ensure(a.size() == b.size(), "trace_step: a and b differ in length");
   ensure(!rules.is_integer() && !rules.is_f64(), "trace_step: neither integers nor f64");
   const FloatFormat& a_format = *numerics::info(instruction.a_type).format;
@@ -189,11 +189,17 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
     return trace;
   }
   trace.largest_exponent = largest_exponent(terms, rules);
+  for (const Term& term : terms.finite) {
+    const std::int64_t addend =
+        trace.largest_exponent ? aligned(term, *trace.largest_exponent, rules.fraction_bits) : 0;
+    trace.sum += addend;
+    if (addends != nullptr) {
+      addends->push_back({term.negative, term.significand, term.exponent - term.fraction_bits,
+                          term.exponent, addend});
+    }
+  }
   if (!trace.largest_exponent) {
     return trace;
-  }
-  for (const Term& term : terms.finite) {
-    trace.sum += aligned(term, *trace.largest_exponent, rules.fraction_bits);
   }
   trace.result = rounded(trace.sum, *trace.largest_exponent - rules.fraction_bits,
                          rounding_format(output, rules.cleared_output_bits), rules.rounding);

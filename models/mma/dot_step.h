@@ -8,11 +8,21 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace sptc::mma {
 
 // The plain arithmetic: short, readable, one element at a time. It is the oracle of every faster
 // implementation. f64 has its own functions (f64_dot.h).
+
+/// One finite term of a step, exact and as it entered the sum.
+struct Addend {
+  bool negative = false;
+  std::uint64_t significand = 0;
+  int unit_exponent = 0;     ///< the exact value is (-1)^negative * significand * 2^unit_exponent
+  int exponent = 0;          ///< that the choice of the largest sees
+  std::int64_t aligned = 0;  ///< in units of 2^(largest_exponent - F), cut toward zero
+};
 
 /// What one step did: enough to see where two implementations part.
 struct StepTrace {
@@ -23,11 +33,16 @@ struct StepTrace {
 
 /// One step: D = A B + C over the products of one rounding. `a` and `b` hold the same number of
 /// elements (at most L) of the instruction's operand types, `c` is an accumulator word; all are
-/// storage words. `scale` is added to the exponent of every product (block scales). Not for
-/// integers.
+/// storage words. `scale` is added to the exponent of every product (block scales). `addends` gets
+/// the products in order and C as the last; it stays empty where a NaN or an infinity takes part.
+/// Not for integers.
 StepTrace trace_step(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
                      numerics::Word c, const MmaInstruction& instruction, const StepRules& rules,
-                     int scale = 0);
+                     int scale = 0, std::vector<Addend>* addends = nullptr);
+
+/// C, a word of instruction.c_type(), as a word of the accumulator: an f16 beside an f32 D is
+/// widened, exactly.
+numerics::Word accumulator_word(numerics::Word c, const MmaInstruction& instruction);
 
 /// The result alone. Integers too: exact mod 2^32, or clamped with satfinite; elements of b1 are
 /// words of packed bits.

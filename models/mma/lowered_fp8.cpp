@@ -17,30 +17,42 @@ Word to_f16(Word fp8, DataType type) {
   return numerics::from_double(numerics::to_double(fp8, type), DataType::kF16);
 }
 
-// IEEE addition to nearest even. The sum in double is exact enough to be rounded once more: double
-// has more than twice the bits of f32, plus two (Figueroa 1995).
+}  // namespace
+
+// The sum in double is exact enough to be rounded once more: double has more than twice the bits of
+// f32, plus two (Figueroa 1995).
 Word ieee_add(Word x, Word y, DataType type) {
   return numerics::from_double(numerics::to_double(x, type) + numerics::to_double(y, type), type);
 }
 
-}  // namespace
-
-LoweredTrace trace_lowered_fp8(std::span<const Word> a, std::span<const Word> b, Word c,
-                               const MmaInstruction& instruction, const StepRules& rules) {
+MmaInstruction lowered_instruction(const MmaInstruction& instruction) {
   MmaInstruction step = instruction;
   step.a_type = DataType::kF16;
   step.b_type = DataType::kF16;
+  return step;
+}
+
+LoweredHalf lowered_half(std::span<const Word> a, std::span<const Word> b, std::size_t half,
+                         const MmaInstruction& instruction) {
+  LoweredHalf result;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if ((k % 4) / 2 == half) {
+      result.positions.push_back(k);
+      result.a.push_back(to_f16(a[k], instruction.a_type));
+      result.b.push_back(to_f16(b[k], instruction.b_type));
+    }
+  }
+  return result;
+}
+
+LoweredTrace trace_lowered_fp8(std::span<const Word> a, std::span<const Word> b, Word c,
+                               const MmaInstruction& instruction, const StepRules& rules) {
+  const MmaInstruction step = lowered_instruction(instruction);
   LoweredTrace trace{};
   Word partial = 0;
   for (std::size_t half = 0; half < 2; ++half) {
-    std::vector<Word> a_half, b_half;
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      if ((k % 4) / 2 == half) {
-        a_half.push_back(to_f16(a[k], instruction.a_type));
-        b_half.push_back(to_f16(b[k], instruction.b_type));
-      }
-    }
-    partial = trace_step(a_half, b_half, partial, step, rules).result;
+    const LoweredHalf products = lowered_half(a, b, half, instruction);
+    partial = trace_step(products.a, products.b, partial, step, rules).result;
     trace.partial[half] = partial;
   }
   trace.result = ieee_add(partial, c, rules.output);

@@ -6,7 +6,9 @@
 #include "models/numerics/codec.h"
 
 #include <array>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace sptc::mma {
 
@@ -24,6 +26,19 @@ struct LoweredTrace {
 LoweredTrace trace_lowered_fp8(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
                                numerics::Word c, const MmaInstruction& instruction,
                                const StepRules& rules);
+
+/// The products of one of the two f16 steps: operands converted, and their places in the fp8
+/// instruction.
+struct LoweredHalf {
+  std::vector<std::size_t> positions;
+  std::vector<numerics::Word> a, b;
+};
+LoweredHalf lowered_half(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
+                         std::size_t half, const MmaInstruction& instruction);
+/// The instruction whose steps they are.
+MmaInstruction lowered_instruction(const MmaInstruction& instruction);
+/// x + y of the accumulator's type, to nearest even.
+numerics::Word ieee_add(numerics::Word x, numerics::Word y, numerics::DataType type);
 
 /// The same over any K, instruction after instruction.
 numerics::Word lowered_fp8_dot(std::span<const numerics::Word> a_row,

@@ -32,7 +32,7 @@ void ComparisonOptions::require_valid() const {
     throw InputError("unknown format " + unknown_name(printable(format), kFormats));
   }
   if (!out.empty()) {
-    require_writable("--out", out);
+    require_writable_text("--out", out);
   }
 }
 

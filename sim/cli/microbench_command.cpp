@@ -117,7 +117,7 @@ int run(const Arguments& arguments) {
     throw InputError("unknown --format " + unknown_name(arguments.format, kFormats));
   }
   if (!arguments.out.empty()) {
-    require_writable("--out", arguments.out);
+    require_writable_text("--out", arguments.out);
   }
   const GpuSpec spec = load_architecture(arguments.arch).gpu;
   const std::vector<MicrobenchCase> cases = cases_of(arguments, spec);

@@ -7,13 +7,16 @@
 #include "sim/report/message.h"
 
 #include <fmt/format.h>
+#include <systemc>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -33,6 +36,13 @@ void on_interrupt(int /*signal*/) {
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   ::_exit(kInterrupted);
+}
+
+/// What is written as it comes, without a file beside: standard output, a device, a pipe.
+bool is_stream(const std::filesystem::path& path) {
+  std::error_code error;
+  return is_standard_output(path) || std::filesystem::is_character_file(path, error) ||
+         std::filesystem::is_fifo(path, error);
 }
 
 }  // namespace
@@ -69,7 +79,20 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   announce_output(option, path);
 }
 
+void require_writable_text(std::string_view option, const std::filesystem::path& path) {
+  if (!is_stream(path)) {
+    require_writable(option, path);
+  }
+}
+
 void write_result(const std::filesystem::path& path, std::string_view text) {
+  if (!is_standard_output(path) && is_stream(path)) {
+    std::ofstream stream(path, std::ios::binary);
+    if (!(stream << text << std::flush)) {
+      throw InputError(fmt::format("{}: cannot be written", printable(path.string())));
+    }
+    return;
+  }
   if (!is_standard_output(path)) {
     require_no_input(path);
     write_file(path, text);
@@ -79,6 +102,31 @@ void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!written || std::fflush(stdout) != 0) {
     throw InputError("the result cannot be written to standard output");
   }
+}
+
+std::string command_line() {
+  std::string line = "sptcsim";
+  for (int i = 1; i < sc_core::sc_argc(); ++i) {
+    const std::string word = sc_core::sc_argv()[i];
+    const bool is_plain =
+        !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+          return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;
+        });
+    std::string quoted;
+    for (const char c : word) {
+      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    line += is_plain ? " " + word : " '" + quoted + "'";
+  }
+  return line;
+}
+
+bool output_has_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool is_refused = no_color != nullptr && *no_color != '\0';
+  const bool is_dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return ::isatty(STDOUT_FILENO) != 0 && !is_refused && !is_dumb;
 }
 
 PendingFile::PendingFile(const std::filesystem::path& path, const std::string& extension)

@@ -15,10 +15,20 @@ bool is_standard_output(const std::filesystem::path& path);
 /// Throws InputError unless a file can be created at `path`, which `option` names, or where that
 /// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
+/// The same for text that write_result() writes: `path` may also be "-" (standard output), a device
+/// or a pipe.
+void require_writable_text(std::string_view option, const std::filesystem::path& path);
 
 /// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path).
 /// Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
+
+/// The command as it was typed, in a form that a shell understands: "sptcsim run x.json".
+std::string command_line();
+
+/// Whether text on standard output may have colour: it goes to a terminal that knows colour, and
+/// NO_COLOR is not set (no-color.org).
+bool output_has_color();
 
 /// A file that something else writes while the program runs, under a name beside its final one. It
 /// is removed unless keep() is called, on an interrupt too. One at a time.

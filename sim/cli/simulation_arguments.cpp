@@ -6,6 +6,7 @@
 #include "sim/config/architecture.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
+#include "sim/report/run_page.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 
@@ -26,10 +27,14 @@ void SimulationArguments::add_to(CLI::App& command) {
       .add_option("--vcd", vcd,
                   "write the waveform of the tensor cores of an SM to FILE; not in analytic")
       ->type_name("FILE");
+  command.add_option("--html", html, "write one page with figures, which needs no network")
+      ->type_name("FILE");
   command.add_flag(
       "--explain", explain,
       "what the tensor cores wait for, what twice of each resource would gain, and where "
       "the joules go");
+  command.add_flag("--verbose", verbose,
+                   "the whole text report: kernels, utilisation, energy by part, assumed numbers");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
@@ -41,8 +46,14 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
   if (given.explain && format == ReportFormat::kCsv) {
     throw InputError("--explain writes sentences: use --format text or json");
   }
+  if (given.verbose && format != ReportFormat::kText) {
+    throw InputError("--verbose is of --format text: the others are always whole");
+  }
   if (!given.out.empty()) {
-    require_writable("--out", given.out);
+    require_writable_text("--out", given.out);
+  }
+  if (!given.html.empty()) {
+    require_writable_text("--html", given.html);
   }
   if (!given.vcd.empty()) {
     if (options.fidelity == Fidelity::kAnalytic) {
@@ -53,6 +64,7 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
   const Workload workload = load();
   PendingFile waveform(given.vcd, ".vcd");
   RunResult result;
+  GpuSpec gpu;
   {
     ProgressBar bar(given.quiet);
     const Architecture architecture = load_architecture(given.arch);
@@ -64,9 +76,14 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     hooks.waveform = waveform.stem();
     result = simulate(workload, architecture, options, hooks);
     result.assumed = assumptions(architecture);
+    gpu = architecture.gpu;
   }
   result.explained = given.explain;
-  write_result(given.out, report(result, format));
+  if (!given.html.empty()) {
+    write_result(given.html, run_page(result, gpu, command_line()));
+  }
+  write_result(given.out,
+               report(result, format, {given.verbose, given.out.empty() && output_has_color()}));
   waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }

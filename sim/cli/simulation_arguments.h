@@ -19,7 +19,9 @@ struct SimulationArguments {
   std::string format = "text";
   std::string out;
   std::string vcd;
+  std::string html;
   bool explain = false;
+  bool verbose = false;
   bool quiet = false;
 
   /// Declares all of them on `command`.

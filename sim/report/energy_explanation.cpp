@@ -145,6 +145,14 @@ bool uj_shows(double uj, double total_uj) {
   return uj >= 0.5 * std::pow(10, -decimals(total_uj));
 }
 
+std::array<EnergyShare, 4> energy_shares(const EnergyResult& energy) {
+  const LevelEnergies level = by_level(energy);
+  return {{{"tensor cores", level[0] + level[1] + level[2]},
+           {"registers, shared memory", level[3] + level[4]},
+           {"L2, the way there, DRAM", level[5] + level[6]},
+           {"instructions, leakage, board", level[7] + level[8]}}};
+}
+
 std::string explain_energy(const OperationResult& operation) {
   return rows(operation.pattern, energy_of(operation.dense), energy_of(operation.sparse));
 }

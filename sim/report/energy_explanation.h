@@ -3,10 +3,20 @@
 
 #include "sim/run/run_result.h"
 
+#include <array>
 #include <string>
 #include <string_view>
 
 namespace sptc::sim {
+
+/// A part of the machine and what it takes.
+struct EnergyShare {
+  std::string_view name;
+  double uj = 0;
+};
+
+/// The energy in four shares: tensor cores, what is near them, memory, and the rest.
+std::array<EnergyShare, 4> energy_shares(const EnergyResult& energy);
 
 /// Where the joules of one launch go, by level of the machine, dense above sparse, and a sentence:
 /// what sparsity saves, and what it adds (metadata, selection). Empty where no energies are known.

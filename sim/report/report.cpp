@@ -23,7 +23,7 @@ ReportFormat parse_report_format(std::string_view word) {
   throw InputError("unknown --format " + unknown_name(word, kNames));
 }
 
-std::string report(const RunResult& result, ReportFormat format) {
+std::string report(const RunResult& result, ReportFormat format, const TextStyle& style) {
   switch (format) {
     case ReportFormat::kJson:
       return json_report(result);
@@ -32,7 +32,7 @@ std::string report(const RunResult& result, ReportFormat format) {
     case ReportFormat::kText:
       break;
   }
-  return text_report(result);
+  return style.verbose ? text_report(result) : short_report(result, style.color);
 }
 
 }  // namespace sptc::sim

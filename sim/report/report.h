@@ -16,8 +16,12 @@ enum class ReportFormat { kText, kJson, kCsv };
 /// "text", "json", "csv". Throws InputError with the nearest of them.
 ReportFormat parse_report_format(std::string_view word);
 
-/// A table of at most 120 columns: per operation dense above sparse, totals, checks, accuracy,
-/// notes, assumptions.
+/// What one wants to know first, in at most 100 columns: whether 2:4 pays, a row per operation,
+/// where the energy goes. `color`: with escape sequences of a terminal.
+std::string short_report(const RunResult& result, bool color);
+
+/// All there is to say. A table of at most 120 columns: per operation dense above sparse, totals,
+/// checks, accuracy, notes, assumptions.
 std::string text_report(const RunResult& result);
 
 /// One JSON object (schema "sptcsim-result/0.1"). What was not simulated is null; what this build
@@ -45,6 +49,12 @@ void visit_variant(const VariantResult& variant, const FigureVisitor& visit);
 /// RFC 4180 with a header row; one row per operation and variant.
 std::string csv_report(const RunResult& result);
 
-std::string report(const RunResult& result, ReportFormat format);
+/// How a text report looks.
+struct TextStyle {
+  bool verbose = false;  ///< text_report() instead of short_report()
+  bool color = false;
+};
+
+std::string report(const RunResult& result, ReportFormat format, const TextStyle& style = {});
 
 }  // namespace sptc::sim

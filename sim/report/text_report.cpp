@@ -2,11 +2,11 @@
 #include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
 #include "sim/report/energy_explanation.h"
-#include "sim/report/explanation.h"
 #include "sim/report/fitted_name.h"
 #include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
 #include "sim/report/report.h"
+#include "sim/report/text_parts.h"
 #include "sim/report/version.h"
 
 #include <fmt/format.h>
@@ -227,23 +227,6 @@ void append_energy(std::string& out, const Totals& totals) {
   }
 }
 
-void append_chain(std::string& out, const char* name, const std::optional<double>& simulated,
-                  const std::optional<double>& float64, std::int64_t disagreements) {
-  if (simulated && float64) {
-    line(out, "  {:<8} simulated {:6.2f} %   float64 {:6.2f} %   classified differently: {}", name,
-         100 * *simulated, 100 * *float64, disagreements);
-  }
-}
-
-void append_accuracy(std::string& out, const AccuracyResult& accuracy) {
-  line(out, "\naccuracy on {} samples, layers computed by the simulated tensor cores:",
-       accuracy.samples);
-  append_chain(out, "dense", accuracy.dense_simulated, accuracy.dense_float64,
-               accuracy.dense_disagreements);
-  append_chain(out, "sparse", accuracy.sparse_simulated, accuracy.sparse_float64,
-               accuracy.sparse_disagreements);
-}
-
 /// All checks of a run, and where the extremes are.
 struct CheckSummary {
   std::string mode;
@@ -345,24 +328,8 @@ std::string text_report(const RunResult& result) {
   if (result.inference) {
     out += inference_text(result);
   }
-  if (result.explained) {
-    out +=
-        "\nwhy: what the tensor cores do or wait for, of the cycles of all of them (simulated; "
-        "lat: "
-        "latency, ends: prologue and\nepilogue); gain: speed-up with twice of a resource, half of "
-        "latency or launch (closed form, same kernel and clock)\n";
-    for (const OperationResult& op : result.operations) {
-      out += explain(op);
-      out += explain_energy(op);
-    }
-    if (const std::string energy = explain_energy(result.totals);
-        result.operations.size() > 1 && !energy.empty()) {
-      out += "the network, GEMMs only\n" + energy;
-    }
-  }
-  if (result.accuracy) {
-    append_accuracy(out, *result.accuracy);
-  }
+  out += explanation_text(result);
+  out += accuracy_text(result);
   append_checks(out, result);
   for (const std::string& note : result.notes) {
     out += "note: " + note + "\n";

@@ -2,7 +2,7 @@
 #include "sim/sweep/html_report.h"
 
 #include "models/base/error.h"
-#include "sim/sweep/report_page.h"
+#include "sim/report/html_page.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
@@ -12,15 +12,18 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace sptc::sim {
+
+/// sim/sweep/report.html.
+std::string_view sweep_page();
+
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kPlace = "[[DATA]]";
 
 const char* role_name(SweepColumn::Role role) {
   switch (role) {
@@ -125,16 +128,7 @@ std::string html_report(const SweepTable& table) {
   for (const Sensitivity& one : sensitivities(table)) {
     data["sensitivities"].push_back(sensitivity_json(one));
   }
-  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace);
-  // Inside a script element only "</" and "<!--" could end the data early.
-  for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 6)) {
-    text.replace(at, 1, "\\u003c");
-  }
-  std::string page(report_page());
-  const std::size_t at = page.find(kPlace);
-  ensure(at != std::string::npos, "the report page has no place for its data");
-  page.replace(at, kPlace.size(), text);
-  return page;
+  return html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sim

@@ -383,7 +383,8 @@ TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
 }
 
 TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
-  const std::string gemm = "gemm 4096 4096 4096 --fidelity analytic --check none --explain ";
+  const std::string gemm =
+      "gemm 4096 4096 4096 --fidelity analytic --check none --explain --verbose ";
   for (const auto& [options, pattern] : {std::pair{"--pattern 1:4", "1:4"},
                                          {"--pattern 64:2:8", "64:2:8"},
                                          {"--dtype tf32", "1:2"},

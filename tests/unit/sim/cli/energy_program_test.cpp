@@ -167,7 +167,7 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
       run(gemm + " --format csv --energy a100-sxm4-80gb" + derived("sms", 96)).out;
   EXPECT_EQ(inherited, named);
   EXPECT_NE(inherited, own);
-  expect_output(gemm + " --clock limited" + derived("sms", 96), "average power W");
+  expect_output(gemm + " --clock limited" + derived("sms", 96) + " --verbose", "average power W");
   // A slice has energies of its own.
   std::ofstream(path("slice.json")) << R"({"base": "a100-sxm4-80gb-mig-1g.10gb", "name": "slice",
       "sms": {"value": 12, "evidence": "assumed", "source": "what if"}})";

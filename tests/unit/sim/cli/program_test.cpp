@@ -427,8 +427,33 @@ TEST_F(Program, RefusesPlacesWhereItCannotWriteBeforeItWorks) {
     expect_refused({"gemm", "1", "1", "1", option, path(std::string(250, 'x'))},
                    "File name too long");
   }
-  expect_refused({"gemm", "1", "1", "1", "--out", "/dev/null"}, "not a regular file");
+  expect_refused({"gemm", "1", "1", "1", "--vcd", "/dev/null"}, "not a regular file");
   expect_refused({"gemm", "1", "1", "1", "--out", directory.string()}, "not a regular file");
+}
+
+TEST_F(Program, WritesReportsToStandardOutputDevicesAndPipes) {
+  const std::vector<std::string> gemm{"gemm", "16", "8", "32", "--format", "csv", "--out"};
+  const auto to = [&](const std::string& out) {
+    std::vector<std::string> arguments = gemm;
+    arguments.push_back(out);
+    return run(arguments);
+  };
+  const std::string csv = run({"gemm", "16", "8", "32", "--format", "csv"}).out;
+  EXPECT_EQ(to("-").out, csv);
+  EXPECT_EQ(to("/dev/stdout").out, csv);
+  EXPECT_EQ(to("/dev/null").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {
+  const std::string text = run({"gemm", "256", "64", "256"}).out;
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30);
+  EXPECT_TRUE(text.starts_with("2:4 ")) << text;
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_NE(text.find("assumed numbers entered (--verbose)"), std::string::npos);
+  const std::string whole = run({"gemm", "256", "64", "256", "--verbose"}).out;
+  EXPECT_NE(whole.find("/sm/barrier_latency_cycles"), std::string::npos);
+  expect_refused({"gemm", "1", "1", "1", "--verbose", "--format", "json"}, "--verbose");
 }
 
 TEST_F(Program, EndsWith130WhenInterruptedAndWritesNothing) {

@@ -2,10 +2,14 @@
 #include "sim/report/report.h"
 
 #include "models/base/error.h"
+#include "sim/config/architecture.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/power_trace.h"
 #include "sim/report/progress.h"
+#include "sim/report/run_page.h"
+#include "sim/report/scaled.h"
 #include "sim/report/version.h"
+#include "sim/report/waterfall.h"
 #include "sim/run/run.h"
 #include "tests/unit/sim/report/synthetic_result.h"
 
@@ -491,6 +495,115 @@ TEST(ReportFormat, IsRefusedWithTheNearestName) {
 TEST(ProgressBar, EstimatesTheTimeLeft) {
   EXPECT_EQ(ProgressBar::line(6, 24, 10, "fc1"), "[######..................] 6/24, 30 s left: fc1");
   EXPECT_EQ(ProgressBar::line(0, 4, 2, "a"), "[........................] 0/4, ? left: a");
+}
+
+TEST(ShortReport, LooksLikeThis) {
+  const std::string expected =
+      R"(2:4 gains: 1.33x the speed of dense (synthetic on test-gpu).
+Bound by: tensor (dense), tensor (2:4).
+
+layer                    m x n x k               launches type      dense       2:4   gain  bound by
+ffn.intermediate         4096 x 3072 x 768             24 f16      100 us   50.0 us  2.00x  tensor
+attention scores, "sof.. 384 x 384 x 64            128x24 f16      100 us         -         tensor
+all GEMMs                                              48         4.80 ms   3.60 ms  1.33x
+
+accuracy on 899 samples, layers computed by the simulated tensor cores:
+  dense    simulated  94.66 %   float64  94.66 %   classified differently: 0
+  sparse   simulated  94.22 %   float64  94.33 %   classified differently: 1
+
+Values: 6144 elements compared, 2 mismatches: FAIL (--verbose says where).
+note: a note
+1 assumed numbers entered (--verbose).
+)";
+  EXPECT_EQ(short_report(synthetic_result(), false), expected);
+}
+
+TEST(ShortReport, FitsIn100ColumnsAndListsTheLayersThatTakeLongest) {
+  RunResult result = synthetic_result();
+  result.workload = std::string(300, 'w');
+  OperationResult& wide = result.operations[0];
+  wide.name = std::string(300, 'n');
+  wide.batch = 128;
+  wide.count = 999;
+  wide.dense->timing.time_us = 987'654'321;
+  wide.sparse->timing.time_us = 12'345'678;
+  for (int i = 0; i < 40; ++i) {
+    result.operations.push_back(result.operations[1]);
+    result.operations.back().name = "small " + std::to_string(i);
+    result.operations.back().dense->timing.time_us = 1 + i;
+  }
+  const std::string text = short_report(result, false);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100u) << line;
+  }
+  EXPECT_NE(text.find("and 30 that take less (--verbose)"), std::string::npos);
+  EXPECT_EQ(text.find("small 10 "), std::string::npos);
+  EXPECT_NE(text.find("small 39 "), std::string::npos);
+}
+
+TEST(ShortReport, SharesOfTheEnergyAddUpToTheTotal) {
+  const RunResult result = with_energy();
+  const EnergyResult& energy = *result.totals.dense->energy;
+  double sum = 0;
+  for (const EnergyShare& share : energy_shares(energy)) {
+    sum += share.uj;
+  }
+  EXPECT_DOUBLE_EQ(sum, energy.total_uj);
+  EXPECT_NE(short_report(result, false).find("\ntotal, "), std::string::npos);
+}
+
+TEST(ShortReport, ColoursGainsAndLossesWhereAsked) {
+  RunResult result = synthetic_result();
+  EXPECT_NE(short_report(result, true).find("\033[32m  2.00x\033[0m"), std::string::npos);
+  result.operations[0].sparse->timing.time_us = 200;
+  EXPECT_NE(short_report(result, true).find("\033[31m  0.50x\033[0m"), std::string::npos);
+  EXPECT_EQ(short_report(result, false).find('\033'), std::string::npos);
+}
+
+TEST(ScaledFigures, HaveThreeDigitsAndAUnitThatFits) {
+  EXPECT_EQ(scaled_time(0), "0.00 us");
+  EXPECT_EQ(scaled_time(0.0123), "12.3 ns");
+  EXPECT_EQ(scaled_time(9.996), "10.0 us");
+  EXPECT_EQ(scaled_time(99.96), "100 us");
+  EXPECT_EQ(scaled_time(999.6), "1.00 ms");
+  EXPECT_EQ(scaled_time(2.5e9), "2500 s");
+  EXPECT_EQ(scaled_energy(447740.7), "448 mJ");
+}
+
+TEST(Waterfall, CausesAddUpFromTheIdealToTheRealTime) {
+  RunResult result = synthetic_result();
+  OperationResult& op = result.operations[0];
+  op.dense->timing.launch_us = 4;
+  op.sparse->timing.launch_us = 5;
+  op.sparse->timing.executed_share = 0.5;
+  op.sparse->timing.time_us = 60;
+  op.sparse->timing.clock_mhz = 1300;
+  const double sparse_us = 24 * (60 + 100);
+  result.totals.sparse->time_us = sparse_us;
+  const Waterfall waterfall = waterfall_of(result);
+  EXPECT_EQ(waterfall.dense_us, 4800);
+  EXPECT_EQ(waterfall.ideal_us, 2400);
+  double sum = waterfall.ideal_us;
+  std::map<std::string, double> of;
+  for (const GainLoss& loss : waterfall.losses) {
+    sum += loss.us;
+    of[loss.cause] = loss.us;
+  }
+  EXPECT_NEAR(sum, sparse_us, 1e-9);
+  EXPECT_DOUBLE_EQ(of["layers that stay dense"], 24 * 50);
+  EXPECT_DOUBLE_EQ(of["launches"], 24 * (5 - 0.5 * 4));
+  EXPECT_DOUBLE_EQ(of["clock"], 24 * (55 - 70500 / 1410.0));
+}
+
+TEST(RunPage, HoldsWhatIsInsideAScriptSafely) {
+  RunResult result = synthetic_result();
+  result.operations[0].name = "</script><script>alert(1)</script>";
+  const std::string page = run_page(result, load_architecture("a100-sxm4-80gb").gpu, "sptcsim x");
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("src="), std::string::npos);
+  EXPECT_EQ(page.find("[[DATA]]"), std::string::npos);
+  EXPECT_EQ(page.find("[[STYLE]]"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/run_page.h"
+
+#include "sim/report/energy_explanation.h"
+#include "sim/report/html_page.h"
+#include "sim/report/verdict.h"
+#include "sim/report/version.h"
+#include "sim/report/waterfall.h"
+#include "sim/run/board_figures.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// sim/report/run.html.
+std::string_view run_html();
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Six digits: a page of thousands of operations stays small.
+Json rounded(double value) {
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+/// [time us, bound, TFLOP/s, DRAM bytes, L2 bytes, shared memory bytes, uJ], or null.
+Json variant_json(const std::optional<VariantResult>& variant) {
+  if (!variant) {
+    return {};
+  }
+  const MemoryTraffic& traffic = variant->traffic.memory;
+  return Json::array({rounded(variant->timing.time_us), bound_of(*variant),
+                      rounded(variant->timing.tflops), traffic.l2_and_dram.dram(),
+                      traffic.l2_and_dram.l2(), traffic.shared_memory(),
+                      variant->energy ? rounded(variant->energy->total_uj) : Json()});
+}
+
+Json operation_json(const OperationResult& op) {
+  return Json::array({op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
+                      numerics::name(op.dtype), variant_json(op.dense), variant_json(op.sparse)});
+}
+
+Json total_json(const std::optional<VariantTotals>& total) {
+  if (!total) {
+    return {};
+  }
+  Json json{{"time_us", total->time_us}};
+  if (total->energy) {
+    json["uj"] = total->energy->total_uj;
+    json["power_w"] = total->energy->power_w;
+    json["shares"] = Json::array();
+    for (const EnergyShare& share : energy_shares(*total->energy)) {
+      json["shares"].push_back(Json::array({share.name, share.uj}));
+    }
+  }
+  return json;
+}
+
+Json waterfall_json(const RunResult& result) {
+  const Waterfall waterfall = waterfall_of(result);
+  Json json{{"dense_us", waterfall.dense_us}, {"ideal_us", waterfall.ideal_us}};
+  json["losses"] = Json::array();
+  for (const GainLoss& loss : waterfall.losses) {
+    json["losses"].push_back(Json::array({loss.cause, loss.us}));
+  }
+  return json;
+}
+
+Json board_json(const RunResult& result, const GpuSpec& gpu) {
+  const BoardFigures figures = board_figures(gpu);
+  Json json{{"sms", figures.sms},
+            {"clock_mhz", figures.boost_clock_mhz},
+            {"dram", figures.dram_gb_per_s},
+            {"l2", figures.l2_gb_per_s},
+            {"smem", figures.shared_memory_gb_per_s},
+            {"peaks", Json::object()}};
+  for (const OperationResult& op : result.operations) {
+    const double share = op.sparse ? op.sparse->timing.executed_share : 1;
+    Json& peaks = json["peaks"][std::string(numerics::name(op.dtype))];
+    const double dense = peak_tflops(gpu, op.dtype);
+    if (peaks.is_null() || share < 1) {
+      peaks = Json::array({dense, dense / share});
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string run_page(const RunResult& result, const GpuSpec& gpu, const std::string& command) {
+  const Verdict verdict = verdict_of(result);
+  Json json{{"version", program_version()},
+            {"command", command},
+            {"workload", result.workload},
+            {"arch", result.arch},
+            {"gain", verdict.gain},
+            {"extremes", verdict.extremes},
+            {"pattern", pattern_of(result)},
+            {"board", board_json(result, gpu)},
+            {"dense", total_json(result.totals.dense)},
+            {"sparse", total_json(result.totals.sparse)},
+            {"waterfall", waterfall_json(result)},
+            {"operations", Json::array()},
+            {"notes", result.notes},
+            {"assumed", result.assumed}};
+  if (result.totals.speedup) {
+    json["speedup"] = *result.totals.speedup;
+  }
+  if (result.totals.performance_per_watt_ratio) {
+    json["per_watt"] = *result.totals.performance_per_watt_ratio;
+  }
+  Json& options = json["options"] = Json::object();
+  for (const auto& [key, value] : result.options) {
+    options[key] = value;
+  }
+  options["seed"] = std::to_string(result.seed);
+  for (const OperationResult& op : result.operations) {
+    json["operations"].push_back(operation_json(op));
+  }
+  return html_page(run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace sptc::sim

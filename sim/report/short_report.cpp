@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/numerics/data_type.h"
+#include "sim/report/energy_explanation.h"
+#include "sim/report/fitted_name.h"
+#include "sim/report/measured.h"
+#include "sim/report/report.h"
+#include "sim/report/scaled.h"
+#include "sim/report/text_parts.h"
+#include "sim/report/verdict.h"
+#include "sim/report/wrapped.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kNameWidth = 24;
+constexpr std::size_t kMostRows = 12;
+
+/// Escape sequences of a terminal, or nothing.
+class Paint {
+ public:
+  explicit Paint(bool color) : color_(color) {}
+
+  std::string bold(const std::string& text) const { return painted("1", text); }
+  std::string dim(const std::string& text) const { return painted("2", text); }
+  std::string red(const std::string& text) const { return painted("31", text); }
+  /// Green for a gain, red for a loss.
+  std::string by_sign(int sign, const std::string& text) const {
+    return sign == 0 ? text : painted(sign > 0 ? "32" : "31", text);
+  }
+
+ private:
+  std::string painted(std::string_view code, const std::string& text) const {
+    return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+  }
+
+  bool color_;
+};
+
+std::string row(std::string_view name, std::string_view extents, std::string_view launches,
+                std::string_view type, std::string_view dense, std::string_view sparse) {
+  return fmt::format("{:<24} {:<23} {:>8} {:<5} {:>9} {:>9}", name, extents, launches, type, dense,
+                     sparse);
+}
+
+/// Without the blanks at its end.
+std::string line(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+std::string gain_cell(const Paint& paint, const std::optional<double>& speedup) {
+  return speedup ? paint.by_sign(sign_of_gain(*speedup), fmt::format("{:>6.2f}x", *speedup))
+                 : fmt::format("{:>7}", "");
+}
+
+std::string time_cell(const std::optional<VariantResult>& variant) {
+  return variant ? scaled_time(variant->timing.time_us) : "-";
+}
+
+std::string operation_row(const Paint& paint, const OperationResult& op) {
+  const std::string launches =
+      op.batch > 1 ? fmt::format("{}x{}", op.batch, op.count) : std::to_string(op.count);
+  const auto& shown = op.sparse ? op.sparse : op.dense;
+  return line(row(fitted_name(op.name, kNameWidth),
+                  fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k), launches,
+                  numerics::name(op.dtype), time_cell(op.dense), time_cell(op.sparse)) +
+              gain_cell(paint, op.speedup()) + "  " +
+              std::string(shown ? bound_of(*shown) : std::string_view()));
+}
+
+/// The operations that take most of the time, in the order of the workload.
+std::vector<std::size_t> largest(const std::vector<OperationResult>& operations) {
+  std::vector<std::size_t> order(operations.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() <= kMostRows) {
+    return order;
+  }
+  const auto time = [&](std::size_t i) {
+    const OperationResult& op = operations[i];
+    const auto& figures = op.dense ? op.dense : op.sparse;
+    return figures ? static_cast<double>(op.count) * figures->timing.time_us : 0;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return time(a) > time(b); });
+  order.resize(kMostRows);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+std::string total_row(const Paint& paint, const RunResult& result) {
+  std::int64_t launches = 0;
+  for (const OperationResult& op : result.operations) {
+    launches += op.count;
+  }
+  const auto time = [](const std::optional<VariantTotals>& total) {
+    return total ? scaled_time(total->time_us) : std::string("-");
+  };
+  return line(paint.bold(row("all GEMMs", "", std::to_string(launches), "",
+                             time(result.totals.dense), time(result.totals.sparse))) +
+              gain_cell(paint, result.totals.speedup));
+}
+
+std::string table(const Paint& paint, const RunResult& result) {
+  const std::string pattern = pattern_of(result);
+  std::string out = paint.dim(row("layer", "m x n x k", "launches", "type", "dense",
+                                  pattern.empty() ? "sparse" : pattern) +
+                              "   gain  bound by") +
+                    "\n";
+  const std::vector<std::size_t> shown = largest(result.operations);
+  for (const std::size_t i : shown) {
+    out += operation_row(paint, result.operations[i]);
+  }
+  if (shown.size() < result.operations.size()) {
+    out += paint.dim(fmt::format("and {} that take less (--verbose)",
+                                 result.operations.size() - shown.size())) +
+           "\n";
+  }
+  return out + total_row(paint, result);
+}
+
+std::string energy_lines(const Paint& paint, const Totals& totals) {
+  const auto& dense = totals.dense ? totals.dense->energy : std::nullopt;
+  const auto& sparse = totals.sparse ? totals.sparse->energy : std::nullopt;
+  if (!dense && !sparse) {
+    return "";
+  }
+  const auto cell = [](const std::optional<EnergyResult>& energy, std::size_t part) {
+    return energy ? scaled_energy(energy_shares(*energy)[part].uj) : std::string("-");
+  };
+  std::string out =
+      "\n" +
+      paint.dim(fmt::format("{:<42} {:>9} {:>9}", "energy", "dense", sparse ? "sparse" : "-")) +
+      "\n";
+  const auto shares = energy_shares(dense ? *dense : *sparse);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    out += fmt::format("{:<42} {:>9} {:>9}\n", shares[i].name, cell(dense, i), cell(sparse, i));
+  }
+  const auto total = [](const std::optional<EnergyResult>& energy) {
+    return energy ? scaled_energy(energy->total_uj) : std::string("-");
+  };
+  std::string watts;
+  for (const auto& [name, energy] : {std::pair{"dense", &dense}, {"sparse", &sparse}}) {
+    watts += *energy ? fmt::format("{}{:.0f} W {}", watts.empty() ? ", " : " and ",
+                                   (*energy)->power_w, name)
+                     : "";
+  }
+  return out +
+         paint.bold(
+             fmt::format("{:<42} {:>9} {:>9}", "total" + watts, total(dense), total(sparse))) +
+         "\n";
+}
+
+/// What the checks of values found, in a line; a failure says where.
+std::string checks(const Paint& paint, const RunResult& result) {
+  std::int64_t elements = 0, mismatches = 0, undecided = 0;
+  for (const OperationResult& op : result.operations) {
+    for (const auto* variant : {&op.dense, &op.sparse}) {
+      if (*variant && (*variant)->check) {
+        elements += (*variant)->check->elements;
+        mismatches += (*variant)->check->mismatches;
+        undecided += (*variant)->check->undecided;
+      }
+    }
+  }
+  if (elements == 0) {
+    return "Values were not checked.\n";
+  }
+  std::string text =
+      fmt::format("Values: {} elements compared, {} mismatches", elements, mismatches);
+  text += undecided > 0 ? fmt::format(", {} undecided", undecided) : "";
+  return mismatches > 0 ? paint.red(text + ": FAIL (--verbose says where).") + "\n" : text + ".\n";
+}
+
+std::string measured_line(const RunResult& result) {
+  const MeasuredTotals totals = measured_totals(result.operations);
+  return totals.launches == 0
+             ? ""
+             : fmt::format("{} launches were measured: {}; simulated: {} ({:+.1f} %).\n",
+                           totals.launches, scaled_time(totals.measured_us),
+                           scaled_time(totals.simulated_us),
+                           100 * (totals.simulated_us / totals.measured_us - 1));
+}
+
+}  // namespace
+
+std::string short_report(const RunResult& result, bool color) {
+  const Paint paint(color);
+  const Verdict verdict = verdict_of(result);
+  std::string out = paint.bold(wrapped(verdict.gain, kWidth));
+  if (!verdict.extremes.empty()) {
+    out += wrapped(verdict.extremes, kWidth);
+  }
+  out += "\n" + table(paint, result) + energy_lines(paint, result.totals);
+  const std::string accuracy = accuracy_text(result);
+  out += accuracy + "\n" + measured_line(result) + checks(paint, result);
+  for (const std::string& note : result.notes) {
+    out += "note: " + note + "\n";
+  }
+  out += paint.dim(fmt::format("{} assumed numbers entered (--verbose).", result.assumed.size())) +
+         "\n";
+  return out + explanation_text(result);
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <string>
+
+namespace sptc::sim {
+
+// Parts that the long and the short text report have in common; empty where there is nothing.
+
+/// How many samples the network classifies right.
+std::string accuracy_text(const RunResult& result);
+
+/// --explain: why each operation takes its time and its energy.
+std::string explanation_text(const RunResult& result);
+
+}  // namespace sptc::sim

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/verdict.h"
+
+#include "sim/report/fitted_name.h"
+#include "sim/report/scaled.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace sptc::sim {
+namespace {
+
+constexpr std::size_t kNameWidth = 40;
+
+/// "limited by 300 W" of "limited by 300 W, at most boost".
+std::string clock_words(const RunResult& result) {
+  for (const auto& [key, value] : result.options) {
+    if (key == "clock") {
+      return "clock " + value.substr(0, value.find(','));
+    }
+  }
+  return "";
+}
+
+std::string conditions(const RunResult& result) {
+  const std::string clock = clock_words(result);
+  return fmt::format("({} on {}{}{})", fitted_name(result.workload, kNameWidth + 20), result.arch,
+                     clock.empty() ? "" : ", ", clock);
+}
+
+std::string per_watt(const Totals& totals) {
+  return totals.performance_per_watt_ratio
+             ? fmt::format(", {:.2f}x per watt", *totals.performance_per_watt_ratio)
+             : "";
+}
+
+std::string gain_sentence(const RunResult& result) {
+  const Totals& totals = result.totals;
+  if (totals.speedup) {
+    constexpr std::string_view kWords[] = {"loses", "is as fast as dense", "gains"};
+    const double speedup = *totals.speedup;
+    const std::string_view word = kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)];
+    return fmt::format("{} {}: {:.2f}x the speed of dense {}{}.", pattern_of(result), word, speedup,
+                       conditions(result), per_watt(totals));
+  }
+  const auto& only = totals.dense ? totals.dense : totals.sparse;
+  return only ? fmt::format("{} {} {}.",
+                            totals.dense ? "Dense takes" : pattern_of(result) + " takes",
+                            scaled_time(only->time_us), conditions(result))
+              : "";
+}
+
+/// "attn.output 1.37x, bound by the L2".
+std::string clause(const OperationResult& op) {
+  const std::string_view bound = bound_of(*op.sparse);
+  return fmt::format("{} {:.2f}x{}", fitted_name(op.name, kNameWidth), *op.speedup(),
+                     bound.empty() ? "" : fmt::format(" (bound by {})", bound));
+}
+
+std::string extremes_sentence(const RunResult& result) {
+  const OperationResult* least = nullptr;
+  const OperationResult* most = nullptr;
+  std::size_t count = 0;
+  for (const OperationResult& op : result.operations) {
+    const auto speedup = op.speedup();
+    if (!speedup) {
+      continue;
+    }
+    ++count;
+    least = least == nullptr || *speedup < *least->speedup() ? &op : least;
+    most = most == nullptr || *speedup > *most->speedup() ? &op : most;
+  }
+  if (count == 0) {
+    return "";
+  }
+  if (count == 1) {
+    const std::string_view dense = bound_of(*least->dense), sparse = bound_of(*least->sparse);
+    return dense.empty() || sparse.empty()
+               ? ""
+               : fmt::format("Bound by: {} (dense), {} ({}).", dense, sparse, least->pattern);
+  }
+  return fmt::format("Least: {}. Most: {}.", clause(*least), clause(*most));
+}
+
+}  // namespace
+
+Verdict verdict_of(const RunResult& result) {
+  return {gain_sentence(result), extremes_sentence(result)};
+}
+
+std::string_view bound_of(const VariantResult& variant) {
+  const auto& what_if = variant.explanation.what_if;
+  return what_if ? name_of(what_if->bound_by()).column : std::string_view();
+}
+
+std::string pattern_of(const RunResult& result) {
+  std::string pattern;
+  for (const OperationResult& op : result.operations) {
+    if (op.sparse && pattern != op.pattern) {
+      if (!pattern.empty()) {
+        return "sparsity";
+      }
+      pattern = op.pattern;
+    }
+  }
+  return pattern;
+}
+
+int sign_of_gain(double speedup) {
+  constexpr double kWorthAWord = 0.02;
+  return speedup >= 1 + kWorthAWord ? 1 : speedup <= 1 - kWorthAWord ? -1 : 0;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/run/run_result.h"
+
+#include <string>
+#include <string_view>
+
+namespace sptc::sim {
+
+/// Whether 2:4 pays, in sentences. Each is empty where there is nothing to say.
+struct Verdict {
+  std::string gain;      ///< "2:4 gains 1.39x (BERT-Large on a100-pcie-80gb, ..), 1.44x per watt."
+  std::string extremes;  ///< which operations gain least and most, and what bounds them
+};
+
+Verdict verdict_of(const RunResult& result);
+
+/// What bounds a launch: "L2"; "" where that was not asked.
+std::string_view bound_of(const VariantResult& variant);
+
+/// "2:4": what all sparse operations have; "sparsity" where they differ, "" where there is none.
+std::string pattern_of(const RunResult& result);
+
+/// 1: a gain worth a word, -1: a loss, 0: neither.
+int sign_of_gain(double speedup);
+
+}  // namespace sptc::sim

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/waterfall.h"
+
+#include "sim/report/verdict.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+/// What the executed share of the sparse kernels makes of the dense time.
+double share_of(const VariantResult& sparse) {
+  return sparse.timing.executed_share;
+}
+
+/// The sums that the causes are made of, over all launches.
+struct Sums {
+  double ideal = 0, stays_dense = 0, launches = 0, clock = 0;
+  std::vector<std::pair<std::string_view, double>> bounds;
+
+  void add_bound(std::string_view name, double us) {
+    const auto at = std::find_if(bounds.begin(), bounds.end(),
+                                 [name](const auto& bound) { return bound.first == name; });
+    if (at == bounds.end()) {
+      bounds.emplace_back(name, us);
+    } else {
+      at->second += us;
+    }
+  }
+};
+
+/// A launch of weights: half of its cycles at the dense clock is the ideal.
+void add_sparse(const VariantResult& dense, const VariantResult& sparse, double count, Sums& sums) {
+  const double share = share_of(sparse);
+  const auto in_kernel = [](const VariantResult& variant) {
+    return variant.timing.time_us - variant.timing.launch_us;
+  };
+  sums.ideal += count * share * dense.timing.time_us;
+  sums.launches += count * (sparse.timing.launch_us - share * dense.timing.launch_us);
+  const double at_dense_clock = static_cast<double>(sparse.timing.cycles) / dense.timing.clock_mhz;
+  sums.add_bound(bound_of(sparse), count * (at_dense_clock - share * in_kernel(dense)));
+  sums.clock += count * (in_kernel(sparse) - at_dense_clock);
+}
+
+/// A launch that has no sparse variant.
+void add_dense(const VariantResult& dense, const VariantResult& among_sparse, double share,
+               double count, Sums& sums) {
+  sums.ideal += count * share * dense.timing.time_us;
+  sums.stays_dense += count * (1 - share) * dense.timing.time_us;
+  sums.clock += count * (among_sparse.timing.time_us - dense.timing.time_us);
+}
+
+/// The executed share of the pattern of the first sparse kernel: the ideal of the whole network.
+double ideal_share(const RunResult& result) {
+  for (const OperationResult& op : result.operations) {
+    if (op.sparse) {
+      return share_of(*op.sparse);
+    }
+  }
+  return 1;
+}
+
+}  // namespace
+
+Waterfall waterfall_of(const RunResult& result) {
+  Waterfall waterfall;
+  if (!result.totals.dense || !result.totals.sparse) {
+    return waterfall;
+  }
+  Sums sums;
+  const double share = ideal_share(result);
+  for (const OperationResult& op : result.operations) {
+    const auto count = static_cast<double>(op.count);
+    const VariantResult* in_sparse = op.in_sparse_network();
+    if (!op.dense || in_sparse == nullptr) {
+      continue;
+    }
+    if (op.sparse) {
+      add_sparse(*op.dense, *op.sparse, count, sums);
+    } else {
+      add_dense(*op.dense, *in_sparse, share, count, sums);
+    }
+  }
+  waterfall.dense_us = result.totals.dense->time_us;
+  waterfall.ideal_us = sums.ideal;
+  waterfall.losses.push_back({"layers that stay dense", sums.stays_dense});
+  waterfall.losses.push_back({"launches", sums.launches});
+  for (const auto& [name, us] : sums.bounds) {
+    const std::string bound(name.empty() ? std::string_view("?") : name);
+    waterfall.losses.push_back({"kernels bound by " + bound, us});
+  }
+  waterfall.losses.push_back({"clock", sums.clock});
+  return waterfall;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace sptc::sim {
+
+/// `text` in lines of at most `width` columns, each ended.
+std::string wrapped(const std::string& text, std::size_t width);
+
+}  // namespace sptc::sim

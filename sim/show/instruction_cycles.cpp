@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/show/instruction_cycles.h"
+
+#include "models/mma/catalogue.h"
+#include "sim/base/clock.h"
+#include "sim/base/module.h"
+#include "sim/base/run_events.h"
+#include "sim/base/wire.h"
+#include "sim/tensor_core/issue_interval.h"
+#include "sim/tensor_core/tensor_core.h"
+
+#include <algorithm>
+
+namespace sptc::sim {
+namespace {
+
+/// The registers of an instruction of which only the time counts.
+class NoRegisters : public OperandRegisters {
+ public:
+  const mma::LaneRegister* read(int /*slot*/, int /*base*/) const override { return nullptr; }
+};
+
+WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
+  const mma::OperandRegisters registers = mma::operand_registers(instruction);
+  WarpInstruction result;
+  int next = 0;
+  const auto take = [&next](int count) {
+    const RegisterRange range{next, count};
+    next += count;
+    return range;
+  };
+  result.d = result.c = take(registers.accumulator);
+  result.a = take(registers.a);
+  result.b = take(registers.b);
+  result.metadata = take(registers.metadata);
+  return result;
+}
+
+/// A tensor core, whoever issues one instruction to it, and an observer of its wires.
+class Bench : public Module {
+ public:
+  Bench(const Clock& clock, const GpuSpec& gpu, const mma::MmaInstruction& instruction)
+      : Module("show", clock),
+        issue_("issue", clock, 1),
+        operands_read_("operands_read", clock, 1),
+        done_("done", clock, 1),
+        core_("tensor_core", clock, gpu.sm.tensor_core, registers_),
+        context_(timed_context(gpu.sm.tensor_core, gpu.numerics, instruction)),
+        instruction_(warp_instruction(instruction)) {
+    core_.issue_in(issue_);
+    core_.operands_read_out(operands_read_);
+    core_.done_out(done_);
+    run_on(done_);
+    watch(gpu.sm.tensor_core);
+  }
+
+  void issue_one() { issue_.write({0, &context_, nullptr, 0, &instruction_, false}); }
+  const InstructionCycles& seen() const { return seen_; }
+
+ protected:
+  void on_event() override {
+    done_.read();
+    seen_.done = now();
+  }
+
+ private:
+  /// A stage works in the cycles of the wire behind it.
+  void watch(const TensorCoreSpec& spec) {
+    core_.fetched.set_tap([this, &spec](FetchedToken&) {
+      add("fetch", 0, now() - 1, now() + spec.operand_fetch_latency_cycles - 1);
+    });
+    core_.selected.set_tap([this, &spec](SelectedToken& token) {
+      add("select", token.step, now(), now() + spec.selector_latency_cycles);
+    });
+    core_.products.set_tap([this, &spec](ProductsToken& token) {
+      add("multiply", token.step, now(), now() + spec.multiply_latency_cycles);
+    });
+    core_.sums.set_tap([this, &spec](SumsToken& token) {
+      add("align_add", token.step, now(), now() + spec.align_add_latency_cycles);
+      const std::int64_t begin = now() + spec.align_add_latency_cycles;
+      add("round", token.step, begin, begin + spec.round_latency_cycles);
+    });
+  }
+  void add(std::string_view stage, int step, std::int64_t begin, std::int64_t end) {
+    seen_.spans.push_back({stage, step, begin, end});
+  }
+
+  Wire<MmaIssue> issue_;
+  Wire<OperandsReadToken> operands_read_;
+  Wire<MmaDoneToken> done_;
+  NoRegisters registers_;
+  TensorCore core_;
+  mma::StepContext context_;
+  WarpInstruction instruction_;
+  InstructionCycles seen_;
+};
+
+bool runs_alone(const GpuSpec& gpu, const mma::MmaInstruction& instruction) {
+  if (instruction.family != mma::MmaFamily::kMma || instruction.shape.m != mma::kRows ||
+      instruction.shape.n != mma::kCols) {
+    return false;
+  }
+  const mma::CatalogueEntry entry =
+      mma::find_instruction(mma::find_target(gpu.instruction_set), instruction);
+  const bool is_one = !entry.is_software && entry.sass.find(" x2") == std::string::npos;
+  const int inputs = gpu.sm.tensor_core.selector_inputs;
+  return is_one && (!instruction.sparse || instruction.sparse_pattern().candidates() <= inputs) &&
+         (instruction.accumulator != numerics::DataType::kF64);
+}
+
+}  // namespace
+
+std::optional<InstructionCycles> instruction_cycles(const GpuSpec& gpu,
+                                                    const mma::MmaInstruction& instruction) {
+  if (!runs_alone(gpu, instruction)) {
+    return std::nullopt;
+  }
+  const Clock clock(gpu.boost_clock_mhz);
+  Bench bench(clock, gpu, instruction);
+  bench.issue_one();
+  run_events();
+  InstructionCycles seen = bench.seen();
+  seen.board = gpu.name;
+  std::stable_sort(seen.spans.begin(), seen.spans.end(),
+                   [](const StageSpan& a, const StageSpan& b) { return a.begin < b.begin; });
+  return seen;
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim show as a user meets it.
+#include "tests/support/browser.h"
+#include "tests/support/program_fixture.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using nlohmann::json;
+
+const std::string kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+
+class ShowProgram : public sptc::ProgramFixture {
+ protected:
+  json shown(const std::string& arguments) const {
+    const sptc::ProgramOutcome outcome = run("show " + arguments + " --format json");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  }
+};
+
+TEST_F(ShowProgram, TextFitsIn100ColumnsAndHasEveryPart) {
+  const sptc::ProgramOutcome outcome = run("show " + kSparse + " --row 3 --col 5");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"D[3, 5] on sm_80", "2 of every 4 weights", "canonical E[row, column]",
+                           "lane 12", "CUTLASS 2.x, PyTorch", "step 2", "rounded", "D[3, 5] = 0x",
+                           "a100-sxm4-80gb (simulated)"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST_F(ShowProgram, JsonIsTheSameForTheSameSeedAndAnotherForAnother) {
+  const json element = shown(kSparse);
+  EXPECT_EQ(element, shown(kSparse + " --seed 0"));
+  EXPECT_NE(element["d"], shown(kSparse + " --seed 2")["d"]);
+  EXPECT_EQ(element["schema"], "sptcsim-element/0.1");
+  EXPECT_EQ(element["kept"].size(), 16U);
+  EXPECT_EQ(element["steps"].size(), 2U);
+  EXPECT_EQ(element["sparsity"]["groups"].size(), 8U);
+  EXPECT_EQ(element["cycles"]["board"], "a100-sxm4-80gb");
+  EXPECT_TRUE(shown(kSparse + " --arch sm_80")["cycles"].is_null());
+}
+
+// The words that the vectors of an L40S expect, which came from files of the form of `mma`.
+TEST_F(ShowProgram, ElementsOfFilesAreThoseOfTheVectors) {
+  const std::string name = "m16n8k32.f32.e4m3.e5m2.f32";
+  const std::string set =
+      std::string(SPTC_SOURCE_DIR) + "/tests/golden/numerics/AdaLovelace/mma." + name;
+  const std::string files = " --a " + set + ".A.npy --b " + set + ".B.npy --c " + set + ".C.npy";
+  const std::string expected = read(set + ".D.npy");
+  const std::size_t header = expected.find('\n') + 1;
+  for (const auto& [index, row, col] :
+       {std::array{0, 0, 0}, std::array{3, 7, 2}, std::array{11, 4, 7}}) {
+    const json element = shown(
+        fmt::format("{} --arch sm_89 --case {} --row {} --col {}{}", name, index, row, col, files));
+    std::uint32_t word = 0;
+    const auto at = static_cast<std::size_t>((index * 8 + row) * 8 + col);
+    std::memcpy(&word, expected.data() + header + 4 * at, sizeof(word));
+    EXPECT_EQ(element["d"]["word"], fmt::format("0x{:08x}", word)) << index;
+  }
+  expect_refused("show " + name + " --arch sm_89 --case 12" + files, "--case 12 is outside A");
+}
+
+TEST_F(ShowProgram, RefusesInOneSentence) {
+  expect_refused("show mma.m16n8k16.f32.f16.f16.f33", "f33");
+  expect_refused("show " + kSparse + " --row 16", "--row must be from 0 to 15, not 16");
+  expect_refused("show " + kSparse + " --col -1", "--col must be");
+  expect_refused("show " + kSparse + " --selector 2", "allowed are 0 to 1");
+  expect_refused("show " + kSparse + " --arch V100", "mma.sp");
+  expect_refused("show m8n8k4.f64.f64.f64.f64", "chain of fused multiply-adds");
+  expect_refused("show " + kSparse + " --a a.npy", "--a and --b are given together");
+  expect_refused("show " + kSparse + " --html /nowhere/x.html", "--html");
+}
+
+TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
+  const std::string page = path("element.html");
+  ASSERT_EQ(run("show " + kSparse + " --html " + page).exit_code, 0);
+  const std::string text = read(page);
+  EXPECT_EQ(text.find("src="), std::string::npos);
+  EXPECT_EQ(text.find("<link"), std::string::npos);
+  EXPECT_EQ(text.find("@import"), std::string::npos);
+  EXPECT_LT(text.size(), 200'000U);
+  if (!sptc::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const sptc::BrowserOutcome seen = sptc::open_in_browser(page + "#weight=10", temporary.path());
+  EXPECT_EQ(seen.messages, "");
+  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_NE(seen.dom.find("A[0, 10] = -0.2830 is kept in slot 1 of group 2"), std::string::npos);
+  EXPECT_NE(seen.dom.find("cycle 25 of 25"), std::string::npos);
+}
+
+TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
+  if (!sptc::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  for (const char* arguments :
+       {"m16n8k16.f32.f16.f16.f32 --arch H100", "mma.sp.m16n8k64.s32.s8.s8.s32",
+        "mma.sp.m16n8k128.s32.s4.s4.s32", "mma.sp.m16n8k16.f32.tf32.tf32.f32",
+        "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch H100", "m8n8k4.f32.f16.f16.f32 --arch V100",
+        "wgmma.sp.m64n8k64.f32.e4m3.e4m3 --arch H100 --row 40 --data zeros"}) {
+    const std::string page = path("element.html");
+    ASSERT_EQ(run(std::string("show ") + arguments + " --html " + page).exit_code, 0);
+    const sptc::BrowserOutcome seen = sptc::open_in_browser(page, temporary.path());
+    EXPECT_EQ(seen.messages, "") << arguments;
+    EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos) << arguments;
+  }
+}
+
+}  // namespace
