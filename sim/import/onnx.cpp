@@ -281,7 +281,7 @@ class Walker {
     launch.op.batch = batch;
     launch.weight = weight;
     launch.dtype = dtype;
-    launch.op.weight = std::move(values);
+    launch.op.values = std::move(values);
     launch.op.input = weight && !node.inputs.empty() ? node.inputs.front() : "";
     list_.add(std::move(launch), file_ + ": " + printable(launch.op.name));
   }
@@ -377,7 +377,7 @@ class Walker {
     launch.weight = w.constant;
     launch.dtype = type_of(node, x, w);
     if (w.origin && !w.origin->transposed && w.origin->dims == *w.dims) {
-      launch.op.weight = onnx_weight(model_, *w.origin, filter_layout(*w.dims, groups));
+      launch.op.values = onnx_weight(model_, *w.origin, filter_layout(*w.dims, groups));
     }
     keep_geometry(*x.dims, *window, groups, launch.op);
     list_.add(std::move(launch), file_ + ": " + printable(name_of(node)));

@@ -135,12 +135,12 @@ OnnxWeightLayout filter_layout(const OnnxDims& dims, std::int64_t groups) {
 
 bool is_two_of_four(const Operation& op) {
   constexpr std::size_t kGroup = 4;
-  if (!op.weight || op.shape.k % static_cast<std::int64_t>(kGroup) != 0) {
+  if (!op.values || op.shape.k % static_cast<std::int64_t>(kGroup) != 0) {
     return false;
   }
   for (std::int64_t batch = 0; batch < op.batch; ++batch) {
     for (std::int64_t row = 0; row < op.shape.m; ++row) {
-      const std::vector<float> values = op.weight->row(batch, row);
+      const std::vector<float> values = op.values->row(batch, row);
       for (std::size_t at = 0; at < values.size(); at += kGroup) {
         const auto first = values.begin() + static_cast<std::ptrdiff_t>(at);
         if (std::count(first, first + kGroup, 0.0F) < 2) {
@@ -157,7 +157,7 @@ std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations)
   std::size_t held = 0, sparse = 0, of_tf32 = 0;
   std::string first;
   for (Operation& op : operations) {
-    held += op.weight ? 1 : 0;
+    held += op.values ? 1 : 0;
     if (is_two_of_four(op)) {
       op.prunable = true;
       first = sparse == 0 ? printable(shortened(op.name, kNameBytes)) : first;

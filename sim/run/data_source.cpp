@@ -31,15 +31,15 @@ Matrix<numerics::Word> reshaped(const Tensor& tensor, numerics::DataType type, s
 /// Row of a weight of a model. Types of 8 bits hold it scaled, so that its largest magnitude is
 /// theirs; whole numbers that fit are integers of a quantized model and stay as they are.
 std::vector<numerics::Word> encoded_row(const Operation& op, std::int64_t batch, std::int64_t row) {
-  const std::vector<float> values = op.weight->row(batch, row);
+  const std::vector<float> values = op.values->row(batch, row);
   ensure(values.size() == static_cast<std::size_t>(op.shape.k),
          "data source: a weight of another k");
   const bool bytes = numerics::storage_bits(op.dtype) == 8;
-  const double largest = op.weight->largest();
+  const double largest = op.values->largest();
   const double most = op.dtype == numerics::DataType::kE4m3   ? 448
                       : op.dtype == numerics::DataType::kE5m2 ? 57344
                                                               : 127;
-  const bool as_it_is = !bytes || largest == 0 || (op.weight->integral() && largest <= 128);
+  const bool as_it_is = !bytes || largest == 0 || (op.values->integral() && largest <= 128);
   const double scale = as_it_is ? 1 : most / largest;
   std::vector<numerics::Word> words;
   words.reserve(values.size());
@@ -53,7 +53,7 @@ std::vector<numerics::Word> encoded_row(const Operation& op, std::int64_t batch,
 
 std::vector<numerics::Word> GeneratedData::a_row(const Operation& op, std::int64_t batch,
                                                  std::int64_t row) const {
-  return op.weight ? encoded_row(op, batch, row) : source_.a_row(op, batch, row);
+  return op.values ? encoded_row(op, batch, row) : source_.a_row(op, batch, row);
 }
 
 std::vector<numerics::Word> GeneratedData::b_column(const Operation& op, std::int64_t batch,

@@ -126,7 +126,7 @@ Switching switching_of(const GemmOperands& operands, numerics::DataType type, bo
 
 const Switching& SwitchingSource::of(const Operation& op, bool sparse,
                                      const std::optional<WeightsOnHardware>& weights) {
-  const bool generated = !op.weight && dynamic_cast<const GeneratedData*>(&data_) != nullptr;
+  const bool generated = !op.values && dynamic_cast<const GeneratedData*>(&data_) != nullptr;
   const std::string variant =
       !sparse    ? ""
       : !weights ? "sparse"

@@ -106,7 +106,7 @@ struct Operation {
   std::string group;
   Rest rest;
   Recorded recorded;
-  std::shared_ptr<const WeightValues> weight;  ///< none: values of A are generated
+  std::shared_ptr<const WeightValues> values;  ///< of A; none: they are generated
   /// Of its launches, instead of those of the run; and the type of D in memory.
   std::optional<LaunchConditions> conditions;
   std::optional<numerics::DataType> d_dtype;

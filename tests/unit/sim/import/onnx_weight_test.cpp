@@ -52,26 +52,26 @@ const std::string kX = onnx::input("x", kFloat, {5, 4});
 TEST(OnnxWeight, ARightFactorIsTransposed) {  // w[k=4, n=3]
   const Operation op = first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(12))) +
                                 onnx::node("MatMul", {"x", "w"}, "y"));
-  ASSERT_TRUE(op.weight);
+  ASSERT_TRUE(op.values);
   EXPECT_EQ(op.shape, (GemmShape{3, 5, 4}));
-  EXPECT_EQ(op.weight->row(0, 1), (Row{1, 4, 7, 10}));
-  EXPECT_EQ(op.weight->largest(), 11);
-  EXPECT_FALSE(op.weight->integral());
+  EXPECT_EQ(op.values->row(0, 1), (Row{1, 4, 7, 10}));
+  EXPECT_EQ(op.values->largest(), 11);
+  EXPECT_FALSE(op.values->integral());
 }
 
 TEST(OnnxWeight, AGemmWithTransBIsNot) {
   const Operation op = first_of(kX + weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
                                 onnx::node("Gemm", {"x", "w"}, "y", onnx::integer("transB", 1)));
-  ASSERT_TRUE(op.weight);
-  EXPECT_EQ(op.weight->row(0, 1), (Row{4, 5, 6, 7}));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 1), (Row{4, 5, 6, 7}));
 }
 
 TEST(OnnxWeight, ALeftFactorIsAsItStands) {
   const Operation op = first_of(onnx::input("x", kFloat, {4, 5}) +
                                 weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
                                 onnx::node("MatMul", {"w", "x"}, "y"));
-  ASSERT_TRUE(op.weight);
-  EXPECT_EQ(op.weight->row(0, 2), (Row{8, 9, 10, 11}));
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 2), (Row{8, 9, 10, 11}));
 }
 
 TEST(OnnxWeight, TransposesAndQuantizedWeightsAreFollowed) {
@@ -81,9 +81,9 @@ TEST(OnnxWeight, TransposesAndQuantizedWeightsAreFollowed) {
                weight("s", kFloat, {}, raw_of(std::vector<float>{0.5F})) +
                onnx::node("DequantizeLinear", {"q", "s"}, "w") +
                onnx::node("Transpose", {"w"}, "wt") + onnx::node("MatMul", {"x", "wt"}, "y"));
-  ASSERT_TRUE(op.weight);
-  EXPECT_EQ(op.weight->row(0, 1), (Row{5, -6, 7, -8}));
-  EXPECT_TRUE(op.weight->integral());
+  ASSERT_TRUE(op.values);
+  EXPECT_EQ(op.values->row(0, 1), (Row{5, -6, 7, -8}));
+  EXPECT_TRUE(op.values->integral());
 }
 
 TEST(OnnxWeight, FiltersAreOrderedByTapThenChannel) {  // [k=4, c=2, r=1, s=2], two groups
@@ -93,21 +93,21 @@ TEST(OnnxWeight, FiltersAreOrderedByTapThenChannel) {  // [k=4, c=2, r=1, s=2], 
              raw_of(std::vector<std::uint16_t>{0x3C00, 0x4000, 0x4200, 0x4400,  // 1 2 3 4
                                                0, 0, 0, 0, 0x4500, 0, 0, 0, 0, 0, 0, 0xC000})) +
       onnx::node("Conv", {"x", "w"}, "y", onnx::integer("group", 2)));
-  ASSERT_TRUE(op.weight);
+  ASSERT_TRUE(op.values);
   EXPECT_EQ(op.batch, 2);
-  EXPECT_EQ(op.weight->row(0, 0), (Row{1, 3, 2, 4}));
-  EXPECT_EQ(op.weight->row(1, 0), (Row{5, 0, 0, 0}));
-  EXPECT_EQ(op.weight->row(1, 1), (Row{0, 0, 0, -2}));
+  EXPECT_EQ(op.values->row(0, 0), (Row{1, 3, 2, 4}));
+  EXPECT_EQ(op.values->row(1, 0), (Row{5, 0, 0, 0}));
+  EXPECT_EQ(op.values->row(1, 1), (Row{0, 0, 0, -2}));
 }
 
 TEST(OnnxWeight, WhatTheFileDoesNotHoldHasNoValues) {
   const std::string matmul = onnx::node("MatMul", {"x", "w"}, "y");
-  EXPECT_FALSE(first_of(kX + onnx::weight("w", kFloat, {4, 3}) + matmul).weight);
-  EXPECT_FALSE(first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(11))) + matmul).weight)
+  EXPECT_FALSE(first_of(kX + onnx::weight("w", kFloat, {4, 3}) + matmul).values);
+  EXPECT_FALSE(first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(11))) + matmul).values)
       << "an element is missing";
   EXPECT_FALSE(first_of(kX + weight("v", kFloat, {3, 4}, raw_of(counting(12))) +
                         onnx::shape("s", {4, 3}) + onnx::node("Reshape", {"v", "s"}, "w") + matmul)
-                   .weight)
+                   .values)
       << "arranged anew";
 }
 

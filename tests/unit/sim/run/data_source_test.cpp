@@ -156,7 +156,7 @@ TEST(WeightsOfAModel, AreTheValuesOfA) {
   Operation op;
   op.name = "fc";
   op.shape = {2, 2, 3};
-  op.weight = std::make_shared<FewValues>(std::vector<float>{0.5F, 0, -2}, false);
+  op.values = std::make_shared<FewValues>(std::vector<float>{0.5F, 0, -2}, false);
   EXPECT_EQ(value_at(op, 0, 3, 1), 31.5);
   EXPECT_EQ(value_at(op, 1), 0);
   EXPECT_EQ(value_at(op, 2), -2);
@@ -166,13 +166,13 @@ TEST(WeightsOfAModel, FillTheRangeOfATypeOf8Bits) {
   Operation op;
   op.name = "fc";
   op.shape = {2, 2, 3};
-  op.weight = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, false);
+  op.values = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, false);
   op.dtype = DataType::kS8;
   EXPECT_EQ(value_at(op, 0), 127);
   EXPECT_EQ(value_at(op, 2), -64) << "-63.5, ties to even";
   op.dtype = DataType::kE4m3;
   EXPECT_EQ(value_at(op, 0), 448);
-  op.weight = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, true);
+  op.values = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, true);
   op.dtype = DataType::kS8;
   EXPECT_EQ(value_at(op, 0), 4) << "integers of a quantized model";
 }
