@@ -1,297 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/condition.h"
 
+#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/text_file.h"
+#include "sim/sweep/database.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
-#include <charconv>
-#include <cmath>
-#include <optional>
-#include <utility>
+#include <sqlite3.h>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
 
-constexpr std::size_t kMaxLength = 4096;  // evaluation is recursive
+constexpr std::size_t kMaxLength = 4096;
+
+/// Functions that a condition may call; others could use up memory or depend on more than a point.
+constexpr std::array<std::string_view, 12> kFunctions{"abs", "ceil",  "floor",  "glob",
+                                                      "iif", "instr", "length", "like",
+                                                      "max", "min",   "round",  "substr"};
+
+/// Only what computes something from a point.
+int authorize(void* /*unused*/, int action, const char* /*first*/, const char* second,
+              const char* /*database*/, const char* /*trigger*/) {
+  const bool allowed = action == SQLITE_SELECT || action == SQLITE_READ ||
+                       (action == SQLITE_FUNCTION && std::find(kFunctions.begin(), kFunctions.end(),
+                                                               second) != kFunctions.end());
+  return allowed ? SQLITE_OK : SQLITE_DENY;
+}
+
+/// `text` with its axes in the quotes of SQL: some are called as its keywords are.
+std::string with_quoted_axes(std::string_view text, std::span<const std::string> axes) {
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  std::string result;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    const char first = text[at];
+    if (first == '\'' || first == '"') {
+      end = std::min(text.size(), text.find(first, at + 1)) + 1;
+    } else {
+      end = at + 1;
+      while (is_letter(first) && end < text.size() && is_letter(text[end])) {
+        ++end;
+      }
+    }
+    const std::string word(text.substr(at, end - at));
+    result += std::find(axes.begin(), axes.end(), word) != axes.end() ? sql_name(word) : word;
+  }
+  return result;
+}
+
+/// What SQLite says of a statement that begins and ends with words that are not the user's.
+std::string problem_of(const std::string& message, std::string_view text,
+                       std::span<const std::string> axes) {
+  constexpr std::string_view kColumn = "no such column: ";
+  if (message.starts_with(kColumn)) {
+    const std::vector<std::string_view> allowed(axes.begin(), axes.end());
+    return "unknown axis " + unknown_name(message.substr(kColumn.size()), allowed);
+  }
+  if (message.starts_with("unrecognized token: \"'")) {
+    return "a word does not end with '";
+  }
+  if (message.starts_with("near \"FROM\"")) {
+    return "a ')' is missing";
+  }
+  if (message.starts_with("near \")\"") && text.find(')') == std::string_view::npos) {
+    return "an operand is missing at the end";
+  }
+  return printable(message);
+}
 
 }  // namespace
 
-/// Recursive descent, one function per level of binding.
-class ConditionParser {
+/// The expression over a table of one row: the point.
+class Condition::Statement {
  public:
-  using Kind = Condition::Kind;
-
-  ConditionParser(Condition& target, std::string_view text, std::span<const std::string> axes)
-      : target_(target), text_(text), axes_(axes) {}
-
-  void parse() {
-    target_.root_ = either();
-    skip_space();
-    if (at_ != text_.size()) {
-      fail(fmt::format("'{}' is not expected", printable(text_.substr(at_))));
+  /// `fail` is called with a problem and throws.
+  Statement(std::string_view text, std::span<const std::string> axes,
+            const std::function<void(const std::string&)>& fail) {
+    sqlite3* database = nullptr;
+    const int opened = sqlite3_open_v2(":memory:", &database,
+                                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+    database_.reset(database);
+    ensure(opened == SQLITE_OK, "SQLite cannot make a database in memory");
+    sqlite3_set_authorizer(database, authorize, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "word" is an axis
+    std::vector<std::string> names;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      names.push_back(sql_name(axes[i]));
+      values.push_back(fmt::format("?{}", i + 1));
+    }
+    // The line ends before the ')', so that a comment does not hide it.
+    const std::string sql =
+        fmt::format("WITH point({}) AS (SELECT {}) SELECT ({}\n) FROM point",
+                    fmt::join(names, ", "), fmt::join(values, ", "), with_quoted_axes(text, axes));
+    sqlite3_stmt* statement = nullptr;
+    const char* rest = nullptr;
+    if (sqlite3_prepare_v3(database, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement,
+                           &rest) != SQLITE_OK) {
+      fail(problem_of(sqlite3_errmsg(database), text, axes));
+    }
+    statement_.reset(statement);
+    if (*rest != '\0' || sqlite3_column_count(statement) != 1 ||
+        static_cast<std::size_t>(sqlite3_bind_parameter_count(statement)) != axes.size()) {
+      fail("is more than one expression over the axes");
     }
   }
+
+  sqlite3_stmt* get() const { return statement_.get(); }
 
  private:
-  using Operators = std::initializer_list<std::pair<std::string_view, Kind>>;
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    target_.place_.fail(fmt::format("in '{}': {}", printable(text_), problem));
-  }
-
-  std::size_t add(Condition::Node node) {
-    target_.nodes_.push_back(std::move(node));
-    return target_.nodes_.size() - 1;
-  }
-
-  /// The operand is parsed first: what throws inside the braces of a node makes GCC 12 destroy a
-  /// part of it that is gone.
-  std::size_t add_unary(Kind kind, std::size_t operand) { return add({kind, 0, {}, operand}); }
-
-  void skip_space() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
-      ++at_;
-    }
-  }
-
-  static bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  }
-
-  bool accept(std::string_view token) {
-    skip_space();
-    if (!text_.substr(at_).starts_with(token)) {
-      return false;
-    }
-    const std::size_t end = at_ + token.size();
-    if (is_word(token.front()) && end < text_.size() && is_word(text_[end])) {
-      return false;
-    }
-    at_ = end;
-    return true;
-  }
-
-  template <typename Operand>
-  std::size_t chain(Operand operand, Operators operators) {
-    std::size_t left = operand();
-    while (true) {
-      std::optional<Kind> found;
-      for (const auto& [token, kind] : operators) {
-        if (!found && accept(token)) {
-          found = kind;
-        }
-      }
-      if (!found) {
-        return left;
-      }
-      const std::size_t right = operand();
-      left = add({*found, 0, {}, left, right});
-    }
-  }
-
-  std::size_t either() {
-    return chain([&] { return both(); }, {{"or", Kind::kOr}});
-  }
-  std::size_t both() {
-    return chain([&] { return negation(); }, {{"and", Kind::kAnd}});
-  }
-  std::size_t negation() {
-    return accept("not") ? add_unary(Kind::kNot, negation()) : comparison();
-  }
-  std::size_t comparison() {
-    return chain([&] { return sum(); }, {{"<=", Kind::kLessEqual},
-                                         {">=", Kind::kGreaterEqual},
-                                         {"==", Kind::kEqual},
-                                         {"!=", Kind::kNotEqual},
-                                         {"<", Kind::kLess},
-                                         {">", Kind::kGreater}});
-  }
-  std::size_t sum() {
-    return chain([&] { return product(); }, {{"+", Kind::kAdd}, {"-", Kind::kSubtract}});
-  }
-  std::size_t product() {
-    return chain([&] { return unary(); },
-                 {{"*", Kind::kMultiply}, {"/", Kind::kDivide}, {"%", Kind::kRemainder}});
-  }
-
-  std::size_t unary() {
-    if (++depth_ > kMaxDepth) {
-      fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-    }
-    std::size_t result = 0;
-    if (accept("-")) {
-      result = add_unary(Kind::kNegate, unary());
-    } else if (accept("(")) {
-      result = either();
-      if (!accept(")")) {
-        fail("a ')' is missing");
-      }
-    } else {
-      result = operand();
-    }
-    --depth_;
-    return result;
-  }
-
-  std::size_t operand() {
-    skip_space();
-    if (at_ == text_.size()) {
-      fail("an operand is missing at the end");
-    }
-    const char c = text_[at_];
-    if (c == '\'') {
-      const std::size_t end = text_.find('\'', at_ + 1);
-      if (end == std::string_view::npos) {
-        fail("a word does not end with '");
-      }
-      const std::string word(text_.substr(at_ + 1, end - at_ - 1));
-      at_ = end + 1;
-      return add({Kind::kText, 0, word});
-    }
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') {
-      double value = 0;
-      const auto [end, error] =
-          std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-      if (error != std::errc()) {
-        fail(fmt::format("'{}' is no number", printable(text_.substr(at_))));
-      }
-      at_ = static_cast<std::size_t>(end - text_.data());
-      return add({Kind::kNumber, value});
-    }
-    std::size_t end = at_;
-    while (end < text_.size() && is_word(text_[end])) {
-      ++end;
-    }
-    const std::string_view word = text_.substr(at_, end - at_);
-    if (word.empty()) {
-      fail(fmt::format("'{}' is not expected", printable(text_.substr(at_))));
-    }
-    at_ = end;
-    if (word == "true" || word == "false") {
-      return add({Kind::kNumber, word == "true" ? 1.0 : 0.0});
-    }
-    for (std::size_t i = 0; i < axes_.size(); ++i) {
-      if (axes_[i] == word) {
-        return add({Kind::kAxis, 0, {}, i});
-      }
-    }
-    const std::vector<std::string_view> allowed(axes_.begin(), axes_.end());
-    fail("unknown axis " + unknown_name(word, allowed));
-  }
-
-  static constexpr int kMaxDepth = 64;
-  Condition& target_;
-  std::string_view text_;
-  std::span<const std::string> axes_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3, Close> database_;
+  std::unique_ptr<sqlite3_stmt, Close> statement_;
 };
 
 Condition::Condition(std::string_view text, std::span<const std::string> axes,
                      const JsonPlace& place)
-    : text_(text), place_(place) {
-  if (text.size() > kMaxLength) {
-    place.fail(fmt::format("a condition has at most {} characters", kMaxLength));
+    : text_(text), place_(place), axes_(axes.size()) {
+  if (text.size() > kMaxLength || text.find('\0') != std::string_view::npos) {
+    place.fail(fmt::format("a condition has at most {} characters, none of them NUL", kMaxLength));
   }
-  ConditionParser(*this, text, axes).parse();
+  statement_ = std::make_shared<Statement>(text, axes, [&](const std::string& problem) {
+    place.fail(fmt::format("in '{}': {}", printable(text), problem));
+  });
 }
 
 bool Condition::holds(const Lookup& axis) const {
-  return number(root_, axis) != 0;
-}
-
-double Condition::number(std::size_t node, const Lookup& axis) const {
-  const Value value = evaluate(node, axis);
-  if (value.is_text) {
-    place_.fail(fmt::format("in '{}': '{}' is a word where a number belongs", printable(text_),
-                            printable(value.text)));
-  }
-  return value.number;
-}
-
-double Condition::arithmetic(Kind kind, double left, double right) const {
-  const auto finite = [&](char sign, double result) {
-    if (!std::isfinite(result)) {
-      place_.fail(fmt::format("in '{}': {} {} {} is no finite number", printable(text_), left, sign,
-                              right));
+  sqlite3_stmt* const statement = statement_->get();
+  for (std::size_t i = 0; i < axes_; ++i) {
+    const nlohmann::json& value = axis(i);
+    const int parameter = static_cast<int>(i) + 1;
+    if (value.is_string()) {
+      const auto& word = value.get_ref<const std::string&>();
+      sqlite3_bind_text64(statement, parameter, word.data(), word.size(), SQLITE_STATIC,
+                          SQLITE_UTF8);
+    } else {
+      sqlite3_bind_double(statement, parameter,
+                          value.is_boolean() ? double(value.get<bool>()) : value.get<double>());
     }
-    return result;
-  };
-  switch (kind) {
-    case Kind::kMultiply:
-      return finite('*', left * right);
-    case Kind::kDivide:
-      return finite('/', left / right);
-    case Kind::kRemainder:
-      return finite('%', std::fmod(left, right));
-    case Kind::kAdd:
-      return finite('+', left + right);
-    default:
-      return finite('-', left - right);
   }
-}
-
-bool Condition::compare(const Node& node, const Lookup& axis) const {
-  const Value left = evaluate(node.left, axis);
-  const Value right = evaluate(node.right, axis);
-  if (left.is_text != right.is_text) {
-    place_.fail(fmt::format("in '{}': the word '{}' is compared with a number", printable(text_),
-                            printable(left.is_text ? left.text : right.text)));
+  const int code = sqlite3_step(statement);
+  const int type = code == SQLITE_ROW ? sqlite3_column_type(statement, 0) : SQLITE_NULL;
+  const bool result = sqlite3_column_double(statement, 0) != 0;
+  sqlite3_reset(statement);
+  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
+    place_.fail(fmt::format("in '{}': {}", printable(text_),
+                            type == SQLITE_TEXT ? "a word stands where a number belongs"
+                                                : "gives no number at a point (a division by 0?)"));
   }
-  const auto order =
-      left.is_text ? std::partial_ordering(left.text <=> right.text) : left.number <=> right.number;
-  switch (node.kind) {
-    case Kind::kLess:
-      return order < 0;
-    case Kind::kLessEqual:
-      return order <= 0;
-    case Kind::kGreater:
-      return order > 0;
-    case Kind::kGreaterEqual:
-      return order >= 0;
-    case Kind::kEqual:
-      return order == 0;
-    default:
-      return order != 0;
-  }
-}
-
-Condition::Value Condition::evaluate(std::size_t index, const Lookup& axis) const {
-  const Node& node = nodes_[index];
-  const auto left = [&] { return number(node.left, axis); };
-  const auto right = [&] { return number(node.right, axis); };
-  switch (node.kind) {
-    case Kind::kNumber:
-      return {false, node.number, {}};
-    case Kind::kText:
-      return {true, 0, node.text};
-    case Kind::kAxis: {
-      const nlohmann::json& value = axis(node.left);
-      if (value.is_string()) {
-        return {true, 0, value.get_ref<const std::string&>()};
-      }
-      return {false, value.is_boolean() ? double(value.get<bool>()) : value.get<double>(), {}};
-    }
-    case Kind::kNegate:
-      return {false, -left(), {}};
-    case Kind::kNot:
-      return {false, double(left() == 0), {}};
-    case Kind::kMultiply:
-    case Kind::kDivide:
-    case Kind::kRemainder:
-    case Kind::kAdd:
-    case Kind::kSubtract:
-      return {false, arithmetic(node.kind, left(), right()), {}};
-    case Kind::kAnd:
-      return {false, double(left() != 0 && right() != 0), {}};
-    case Kind::kOr:
-      return {false, double(left() != 0 || right() != 0), {}};
-    default:
-      return {false, double(compare(node, axis)), {}};
-  }
+  return result;
 }
 
 }  // namespace sptc::sim

@@ -302,7 +302,11 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
   expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"},
                  "/where: leaves none of the 2 points");
   write("none.json", with_condition("sms == 'x'"));
-  expect_refused({path("none.json"), "--db", path("none.sqlite")}, "the word 'x' is compared");
+  expect_refused({path("none.json"), "--db", path("none.sqlite")},
+                 "/where: leaves none of the 2 points");
+  write("none.json", with_condition("1 / (sms - 1)"));
+  expect_refused({path("none.json"), "--db", path("none.sqlite")},
+                 "/where: in '1 / (sms - 1)': gives no number at a point");
   EXPECT_FALSE(std::filesystem::exists(path("none.sqlite")));
   write("none.json", with_condition("sms > 1"));
   EXPECT_EQ(sweep({path("none.json"), "--db", path("none.sqlite")}).exit_code, 0);
