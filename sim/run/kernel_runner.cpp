@@ -69,9 +69,9 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
 VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
   GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
-  const Key key{what.shape.m, what.shape.n,    what.shape.k,    what.batch,  what.dtype,
-                sparse,       what.distinct_b, what.conditions, what.d_dtype,
-                what.epilogue_operations};
+  const Key key{
+      what.shape.m, what.shape.n,    what.shape.k,    what.batch,   what.dtype,
+      sparse,       what.distinct_b, what.conditions, what.d_dtype, what.epilogue_operations};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch_(what, options_.kernel, nullptr)).first;
