@@ -119,8 +119,8 @@ std::optional<Kind> kind_of(const OnnxStep& step) {
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
     return kind_of_binary(step);
   }
-  if (op == "Gather" && step.inputs.size() > 1 && step.inputs[0].constant &&
-      step.inputs[0].dims && step.inputs[0].dims->size() == 2) {
+  if (op == "Gather" && step.inputs.size() > 1 && step.inputs[0].constant && step.inputs[0].dims &&
+      step.inputs[0].dims->size() == 2) {
     return Kind::kEmbedding;
   }
   if (op == "Where" || op == "Pow" || op == "Sqrt" || op == "Exp" || op == "Neg") {
@@ -143,7 +143,7 @@ std::optional<VectorOperation> operation(Kind kind, const OnnxStep& step, const 
   const std::int64_t all = elements(last.output);
   VectorOperation op;
   op.kind = kind;
-  op.name = !step.node->name.empty()      ? step.node->name
+  op.name = !step.node->name.empty()     ? step.node->name
             : step.node->outputs.empty() ? step.node->op
                                          : step.node->outputs.front();
   op.columns = last.output.dims->back();

@@ -37,8 +37,9 @@ Blocks blocks_of(const Operation& scores, bool causal, int sms) {
   const std::int64_t rows = std::min(kQueriesOfBlock, round_up(queries, kQueriesOfInstruction));
   const std::int64_t tiles = ceil_div(queries, rows) * scores.batch;
   const std::int64_t most_slices = std::max<std::int64_t>(1, keys / kKeysOfSlice);
-  const std::int64_t slices =
-      queries > kQueriesOfBlock ? 1 : std::clamp(ceil_div(sms, tiles), std::int64_t{1}, most_slices);
+  const std::int64_t slices = queries > kQueriesOfBlock
+                                  ? 1
+                                  : std::clamp(ceil_div(sms, tiles), std::int64_t{1}, most_slices);
   Blocks blocks;
   blocks.queries = static_cast<double>(rows);
   blocks.keys = static_cast<double>(round_up(ceil_div(keys, slices), kKeysOfStep));
@@ -60,8 +61,8 @@ bool is_causal(const PlannedKernel& kernel, const Network& network) {
 }  // namespace
 
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
-                                         const KernelBytes& bytes, const ResidentTensors& resident,
-                                         const GpuSpec& gpu) {
+                            const KernelBytes& bytes, const ResidentTensors& resident,
+                            const GpuSpec& gpu) {
   const Operation& scores = network.gemms[kernel.gemms.front()];
   const int bits = numerics::storage_bits(scores.dtype);
   const auto depth = static_cast<double>(scores.shape.k);
@@ -80,9 +81,10 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   result.events.lane_operations = blocks.count * softmax;
   // Each warp loads all keys and values; an instruction takes 512 bytes of fragments.
   result.events.shared_memory_bytes =
-      blocks.count * 2 * tile_bytes * (1 + std::min(kWarps, blocks.queries / kQueriesOfInstruction));
-  result.events.instructions = result.events.lane_operations / kLanes +
-                               result.events.shared_memory_bytes / kBytesOfLoad;
+      blocks.count * 2 * tile_bytes *
+      (1 + std::min(kWarps, blocks.queries / kQueriesOfInstruction));
+  result.events.instructions =
+      result.events.lane_operations / kLanes + result.events.shared_memory_bytes / kBytesOfLoad;
   const double of_sm = share * blocks.count;
   const double cycles_per_us = gpu.boost_clock_mhz;
   result.times.tensor_us = of_sm * macs / gpu.sm.macs_per_cycle(bits, f32) / cycles_per_us;

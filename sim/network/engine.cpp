@@ -22,9 +22,8 @@ using nlohmann::json;
 using numerics::DataType;
 
 constexpr std::array<std::string_view, 11> kKeys{
-    "name",    "description",    "scope",         "launch",  "algorithm",
-    "host_us", "sparse_host_us", "kernel_cycles", "tensors", "libraries",
-    "rules"};
+    "name",           "description",   "scope",   "launch",    "algorithm", "host_us",
+    "sparse_host_us", "kernel_cycles", "tensors", "libraries", "rules"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
 constexpr std::array<std::pair<std::string_view, FusionRule::Kind>, 5> kRuleKinds{
@@ -150,15 +149,15 @@ EngineSpec read_engine(const json& document, const std::string& file) {
     root.allow_only(kOfGemms);
     return engine;
   }
-  engine.launch = parse_launch_mode((root.place() / "launch" / "value").pointer,
-                                    read_word(root, "launch"));
+  engine.launch =
+      parse_launch_mode((root.place() / "launch" / "value").pointer, read_word(root, "launch"));
   if (root.has("algorithm")) {
     engine.algorithm = parse_algorithm((root.place() / "algorithm" / "value").pointer,
                                        read_word(root, "algorithm"));
   }
   engine.host_us = read_number(root, "host_us");
-  engine.sparse_host_us = root.has("sparse_host_us") ? read_number(root, "sparse_host_us")
-                                                     : engine.host_us;
+  engine.sparse_host_us =
+      root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
   engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);

@@ -151,8 +151,7 @@ double weight_bytes(const Operation& op, bool sparse) {
 void add_gemm(const Operation& op, int bits, bool sparse, KernelBytes& bytes) {
   const int operand_bits = numerics::storage_bits(op.dtype);
   (op.weight ? bytes.weights : bytes.recent) += weight_bytes(op, sparse);
-  bytes.recent +=
-      product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
+  bytes.recent += product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
   bytes.written += product({op.shape.m, op.shape.n, op.batch}) * bits / 8;
 }
 
@@ -228,7 +227,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool s
     const bool first = chain && i == 0;
     const bool table = op.kind == VectorKind::kEmbedding;
     // What it works on is at hand but for the first of a chain, and for tables.
-    double& others = table                             ? bytes.weights
+    double& others = table                              ? bytes.weights
                      : op.kind == VectorKind::kResidual ? bytes.earlier
                                                         : bytes.recent;
     if (first && !table) {

@@ -33,8 +33,9 @@ std::vector<PlannedKernel> plan_kernels(const Network& network);
 
 /// Bytes that a kernel needs of memory, each tensor once.
 struct KernelBytes {
-  double weights = 0;  ///< also tables and the key-value cache: nobody has touched them in this pass
-  double recent = 0;   ///< what the kernel before has written
+  double weights =
+      0;              ///< also tables and the key-value cache: nobody has touched them in this pass
+  double recent = 0;  ///< what the kernel before has written
   double earlier = 0;  ///< what a residual connection adds: written some kernels ago
   double written = 0;
 

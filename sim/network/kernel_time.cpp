@@ -87,8 +87,8 @@ ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double 
 }
 
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
-                                      const KernelBytes& bytes, const ResidentTensors& resident,
-                                      const GpuSpec& gpu) {
+                         const KernelBytes& bytes, const ResidentTensors& resident,
+                         const GpuSpec& gpu) {
   double operations = 0;
   double special = 0;
   double elements = 0;
@@ -103,7 +103,8 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   }
   operations += 2 * elements;
   const VectorOperation& last = network.vectors[kernel.vectors.back()];
-  const bool by_row = kernel.group == WorkGroup::kNormalisation || kernel.group == WorkGroup::kSoftmax;
+  const bool by_row =
+      kernel.group == WorkGroup::kNormalisation || kernel.group == WorkGroup::kSoftmax;
   const double ctas = std::max(
       1.0, by_row ? static_cast<double>(last.rows) : std::ceil(elements / kElementsOfBlock));
   const double share = busiest_share(ctas, gpu.sms);

@@ -51,12 +51,12 @@ ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double 
 
 /// A chain of vector operations.
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
-                                      const KernelBytes& bytes, const ResidentTensors& resident,
-                                      const GpuSpec& gpu);
+                         const KernelBytes& bytes, const ResidentTensors& resident,
+                         const GpuSpec& gpu);
 
 /// Both products of attention with the softmax between them on chip.
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
-                                         const KernelBytes& bytes, const ResidentTensors& resident,
-                                         const GpuSpec& gpu);
+                            const KernelBytes& bytes, const ResidentTensors& resident,
+                            const GpuSpec& gpu);
 
 }  // namespace sptc::sim

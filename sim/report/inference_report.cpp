@@ -20,9 +20,8 @@ using Totals3 = std::array<const InferenceTotals*, 3>;
 
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
 constexpr std::array<WorkGroup, kWorkGroups> kGroups{
-    WorkGroup::kGemm,          WorkGroup::kAttention, WorkGroup::kElementwise,
-    WorkGroup::kNormalisation, WorkGroup::kSoftmax,   WorkGroup::kData,
-    WorkGroup::kCommunication};
+    WorkGroup::kGemm,    WorkGroup::kAttention, WorkGroup::kElementwise,  WorkGroup::kNormalisation,
+    WorkGroup::kSoftmax, WorkGroup::kData,      WorkGroup::kCommunication};
 
 Totals3 totals_of(const InferenceResult& inference) {
   const auto pointer = [](const std::optional<InferenceTotals>& totals) {
@@ -64,9 +63,8 @@ void append_totals(std::string& out, const RunResult& result) {
     const auto us = [&](const InferenceTotals& t) {
       return t.group_us[static_cast<std::size_t>(group)];
     };
-    const bool any = std::any_of(totals.begin(), totals.end(), [&](const auto* t) {
-      return t != nullptr && us(*t) > 0;
-    });
+    const bool any = std::any_of(totals.begin(), totals.end(),
+                                 [&](const auto* t) { return t != nullptr && us(*t) > 0; });
     if (any) {
       row(out, fmt::format("of it ms: {}", name(group)), totals, [&](const auto& t) {
         return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
@@ -81,6 +79,15 @@ void append_totals(std::string& out, const RunResult& result) {
   }
 }
 
+/// What the list of GEMMs alone takes, each by itself at its own clock.
+void append_gemms_only(std::string& out, const Totals& totals) {
+  const auto ms = [](const std::optional<VariantTotals>& variant) {
+    return variant ? number(variant->time_us * 1e-3) : std::string("-");
+  };
+  out += fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms", ms(totals.dense),
+                     ms(totals.sparse));
+}
+
 void append_kernels(std::string& out, const InferenceResult& inference) {
   const auto us = [](const std::optional<KernelFigures>& figures) {
     return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
@@ -93,13 +100,13 @@ void append_kernels(std::string& out, const InferenceResult& inference) {
       why += fmt::format("{}with {}", why.empty() ? "" : "; ", fmt::join(kernel.fused, ", "));
     }
     const bool weights = kernel.group == WorkGroup::kGemm;
-    std::string line = fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}",
-                                   fitted_name(kernel.name, 28), kernel.count, us(kernel.dense),
-                                   us(kernel.sparse),
-                                   !weights              ? ""
-                                   : kernel.takes_sparse ? "2:4"
-                                                         : "dense",
-                                   fitted_name(why, 52));
+    std::string line =
+        fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_name(kernel.name, 28),
+                    kernel.count, us(kernel.dense), us(kernel.sparse),
+                    !weights              ? ""
+                    : kernel.takes_sparse ? "2:4"
+                                          : "dense",
+                    fitted_name(why, 52));
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -139,6 +146,7 @@ Json figures_json(const std::optional<KernelFigures>& figures) {
 std::string inference_text(const RunResult& result) {
   std::string out;
   append_totals(out, result);
+  append_gemms_only(out, result.totals);
   append_kernels(out, *result.inference);
   return out;
 }

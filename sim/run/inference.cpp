@@ -40,8 +40,7 @@ class Inference {
       : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
     std::vector<PlannedKernel> plan = plan_kernels(network);
     for (const PlannedKernel& kernel : plan) {
-      pass_bytes_ +=
-          static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
+      pass_bytes_ += static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
     }
     for (PlannedKernel& kernel : plan) {
       add(std::move(kernel));
@@ -74,8 +73,7 @@ class Inference {
   double bytes_since_residual(const PlannedKernel& kernel) const {
     double since = 0;
     for (auto before = kernels_.rbegin(); before != kernels_.rend(); ++before) {
-      if (before->plan.count != kernel.count ||
-          before->plan.group == WorkGroup::kNormalisation) {
+      if (before->plan.count != kernel.count || before->plan.group == WorkGroup::kNormalisation) {
         break;
       }
       since += bytes_of(before->plan, network_, false).all();
@@ -150,12 +148,11 @@ class Inference {
 
   void add_other(Kernel& kernel) {
     const KernelBytes bytes = bytes_of(kernel.plan, network_, false);
-    const ResidentTensors resident = resident_tensors(bytes, bytes_since_residual(kernel.plan),
-                                                      pass_bytes_, gpu_.memory);
+    const ResidentTensors resident =
+        resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == WorkGroup::kAttention;
-    ClosedForm form = attention
-                          ? attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
-                          : vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
+    ClosedForm form = attention ? attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
+                                : vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
     form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
@@ -164,8 +161,8 @@ class Inference {
       return times.time_us(mhz / boost_mhz);
     };
     if (options_.power) {
-      kernel.dense.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power,
-                                         switching_);
+      kernel.dense.work =
+          work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power, switching_);
     }
   }
 

@@ -50,8 +50,8 @@ energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
   const KernelEvents& events = form.events;
   counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
   counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
-  counts.add(Event::kRegisterWrite,
-             events.lane_operations * kWrittenOfLane + events.l2_bytes, values.accumulators);
+  counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
+             values.accumulators);
   counts.add(Event::kSharedMemoryRead, events.shared_memory_bytes, switched);
   counts.add(Event::kInterconnect, events.l2_bytes, switched);
   counts.add(Event::kL2Access, events.l2_bytes + events.dram_bytes, switched);
@@ -59,11 +59,10 @@ energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
   counts.add(Event::kInstructionIssue, events.instructions);
   const double boost_mhz = gpu.boost_clock_mhz;
   const double fed = form.times.tensor_us / form.times.time_us(1);
-  return {counts,
-          [times = form.times, boost_mhz](double mhz) {
-            return 1e-6 * times.time_us(mhz / boost_mhz);
-          },
-          form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
+  return {
+      counts,
+      [times = form.times, boost_mhz](double mhz) { return 1e-6 * times.time_us(mhz / boost_mhz); },
+      form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
 }
 
 }  // namespace sptc::sim

@@ -112,8 +112,7 @@ constexpr std::array kTable{
         "engine", "NAME|FILE",
         "what runs the network: a name of configs/engines, or a file; it says what is fused, which "
         "types flow between kernels and how launches follow each other (gemms: GEMMs only)",
-        "time, energy", "gemms",
-        [](Options& options, const Text& text) { options.engine = text; }},
+        "time, energy", "gemms", [](Options& options, const Text& text) { options.engine = text; }},
     SimulationOption{
         "tp", "N",
         "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "

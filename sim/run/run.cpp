@@ -359,8 +359,13 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
     if (!whole_network) {
       vectors.clear();
     }
-    result.inference = run_inference(operations, vectors, *options.network_engine,
-                                     architecture.gpu, options, kernels, toggles);
+    if (whole_network && vectors.empty()) {
+      result.notes.push_back("the workload has no operations beside GEMMs: what engine '" +
+                             options.network_engine->name +
+                             "' needs for them is not part of its time");
+    }
+    result.inference = run_inference(operations, vectors, *options.network_engine, architecture.gpu,
+                                     options, kernels, toggles);
     const auto batch = workload.dims.find("batch");
     result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
   }

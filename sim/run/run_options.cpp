@@ -124,8 +124,9 @@ void require_conditions_of(const EngineSpec& engine, const SimulationOptions& as
   refuse(network && (asked.warmup || asked.repeat), "--repeat");
   refuse(network && asked.limit_over.has_value(), "--limit-over");
   if (asked.tensor_parallel > 1 && (engine.gemms_only || asked.link_gb_per_s <= 0)) {
-    throw InputError(engine.gemms_only ? "--tp needs an engine that runs more than GEMMs (--engine)"
-                                       : "--tp needs --link: what the links of a GPU carry in GB/s");
+    throw InputError(engine.gemms_only
+                         ? "--tp needs an engine that runs more than GEMMs (--engine)"
+                         : "--tp needs --link: what the links of a GPU carry in GB/s");
   }
   if (asked.sparsity_auto && asked.variants != Variants::kBoth) {
     throw InputError("--sparsity auto compares dense and 2:4: it needs --variants both");

@@ -19,11 +19,11 @@ struct RunOptions : SimulationOptions {
   ClockPolicy clock_policy;
   bool clock_limited = false;     ///< the highest clock up to that one that the power limit allows
   bool limit_over_group = false;  ///< on average over each Operation::group, not each launch
-  std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
-  std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
-  std::string power_note;                  ///< where the energies come from, for the report
+  std::optional<energy::PowerSpec> power;    ///< nothing: no energy in the report
+  std::optional<energy::AreaTable> area;     ///< nothing: no area in the result
+  std::string power_note;                    ///< where the energies come from, for the report
   std::optional<EngineSpec> network_engine;  ///< nothing: GEMMs only
-  std::optional<Repetition> repetition;    ///< nothing: the steady state of endless repetition
+  std::optional<Repetition> repetition;      ///< nothing: the steady state of endless repetition
 };
 
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these

@@ -85,8 +85,7 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   }
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
-  RunOptions run_options =
-      resolved(options, changed ? *changed : architecture, caches.energies());
+  RunOptions run_options = resolved(options, changed ? *changed : architecture, caches.energies());
   if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
     changed = changed ? *changed : architecture;
     set_library(library, changed->gpu);

@@ -99,9 +99,9 @@ bool is_vector_operation(const JsonObject& object) {
 }
 
 VectorOperation read_vector_operation(const JsonObject& object) {
-  constexpr std::array<std::string_view, 10> kKeys{"name",    "kind",    "rows",       "columns",
-                                                   "count",   "inputs",  "outputs",    "input_rows",
-                                                   "causal",  "note"};
+  constexpr std::array<std::string_view, 10> kKeys{"name",   "kind",   "rows",    "columns",
+                                                   "count",  "inputs", "outputs", "input_rows",
+                                                   "causal", "note"};
   object.allow_only(kKeys);
   const std::optional<VectorKind> kind = parse_vector_kind(object.text("kind"));
   ensure(kind.has_value(), "the caller knows the kind of a vector operation");

@@ -27,7 +27,8 @@ InferenceTotals totals(double us, double mhz, double gemm_us, double energy_uj) 
   return result;
 }
 
-/// An inference with a weight that gains, one that loses, one that has no 2:4 kernel, and attention.
+/// An inference with a weight that gains, one that loses, one that has no 2:4 kernel, and
+/// attention.
 RunResult result() {
   InferenceResult inference;
   inference.engine = "tensorrt";

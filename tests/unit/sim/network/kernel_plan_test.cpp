@@ -37,10 +37,9 @@ VectorOperation vector(const char* name, VectorKind kind, std::int64_t rows, std
 
 /// A layer of BERT-Large: 128 tokens.
 struct Layer {
-  std::vector<Operation> gemms{gemm("qkv", {3072, 128, 1024}),
-                               gemm("scores", {128, 128, 64}, 16, false),
-                               gemm("context", {64, 128, 128}, 16, false),
-                               gemm("output", {1024, 128, 1024})};
+  std::vector<Operation> gemms{
+      gemm("qkv", {3072, 128, 1024}), gemm("scores", {128, 128, 64}, 16, false),
+      gemm("context", {64, 128, 128}, 16, false), gemm("output", {1024, 128, 1024})};
   std::vector<VectorOperation> vectors{vector("bias", VectorKind::kBias, 128, 3072, 1),
                                        vector("softmax", VectorKind::kSoftmax, 2048, 128, 2),
                                        vector("add", VectorKind::kResidual, 128, 1024, 4),
@@ -74,8 +73,8 @@ TEST(KernelPlan, WithoutRulesEachOperationIsAKernel) {
   EngineSpec engine = load_engine("tensorrt");
   engine.rules.clear();
   const auto kernels = plan_kernels({layer.gemms, layer.vectors, engine});
-  EXPECT_EQ(names_of(kernels), (Names{"qkv", "bias", "scores", "softmax", "context", "output",
-                                      "add", "norm"}));
+  EXPECT_EQ(names_of(kernels),
+            (Names{"qkv", "bias", "scores", "softmax", "context", "output", "add", "norm"}));
 }
 
 TEST(KernelPlan, EachRuleFusesWhatItSaysAndNoMore) {

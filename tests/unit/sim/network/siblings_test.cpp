@@ -26,8 +26,8 @@ VectorOperation vector(VectorKind kind, std::size_t after) {
 }
 
 TEST(Siblings, QueriesKeysAndValuesAreOneGemm) {
-  std::vector<Operation> gemms{weight("q", 1024, "x"), weight("k", 256, "x"),
-                               weight("v", 256, "x"), weight("o", 1024, "y")};
+  std::vector<Operation> gemms{weight("q", 1024, "x"), weight("k", 256, "x"), weight("v", 256, "x"),
+                               weight("o", 1024, "y")};
   std::vector<VectorOperation> vectors{vector(VectorKind::kBias, 1), vector(VectorKind::kBias, 2),
                                        vector(VectorKind::kBias, 3),
                                        vector(VectorKind::kResidual, 4)};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole inferences that were measured by others (data/README.md), in closed form.
+// scripts/network_accuracy.py compares the same rows with the SystemC model.
+#include "sim/config/architecture.h"
+#include "sim/run/simulate.h"
+#include "sim/trace/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+const std::string kSource = SPTC_SOURCE_DIR;
+
+struct Row {
+  std::string release, gpu, model, precision, sparsity;
+  std::int64_t seq = 0, batch = 0;
+  double measured_ms = 0, simulated_ms = 0;
+
+  double error() const { return simulated_ms / measured_ms - 1; }
+};
+
+std::vector<Row> read_rows() {
+  std::ifstream file(kSource + "/tests/fidelity/data/network_tensorrt_bert.csv");
+  std::vector<Row> rows;
+  std::string line;
+  bool header = true;
+  while (std::getline(file, line)) {
+    if (line.starts_with("#")) {
+      continue;
+    }
+    std::vector<std::string> cells;
+    std::istringstream text(line);
+    for (std::string cell; std::getline(text, cell, ',');) {
+      cells.push_back(cell);
+    }
+    if (!header) {
+      rows.push_back({cells.at(0), cells.at(2), cells.at(3), cells.at(6), cells.at(7),
+                      std::stoll(cells.at(4)), std::stoll(cells.at(5)), std::stod(cells.at(8)), 0});
+    }
+    header = false;
+  }
+  return rows;
+}
+
+double simulated_ms(const Row& row, const Architecture& gpu) {
+  const bool megatron = row.model.starts_with("megatron");
+  const Workload workload =
+      read_workload(kSource + "/traces/bert_large.json", {{"batch", row.batch},
+                                                          {"seq", row.seq},
+                                                          {"norm_outputs", megatron ? 2 : 1}});
+  SimulationOptions options;
+  options.fidelity = Fidelity::kAnalytic;
+  options.check = CheckMode::kNone;
+  options.what_ifs = false;
+  options.engine = "tensorrt";
+  options.dtype = row.precision == "int8" ? numerics::DataType::kS8 : numerics::DataType::kF16;
+  const InferenceResult result = *simulate(workload, gpu, options).inference;
+  return (row.sparsity == "dense" ? result.dense : result.mix)->latency_us * 1e-3;
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> simulated = [] {
+    std::map<std::string, Architecture> gpus;
+    std::vector<Row> result = read_rows();
+    for (Row& row : result) {
+      auto gpu = gpus.find(row.gpu);
+      if (gpu == gpus.end()) {
+        gpu = gpus.emplace(row.gpu, load_architecture(row.gpu)).first;
+      }
+      row.simulated_ms = simulated_ms(row, gpu->second);
+    }
+    return result;
+  }();
+  return simulated;
+}
+
+double mean_error(const std::string& gpu) {
+  double sum = 0;
+  int count = 0;
+  for (const Row& row : rows()) {
+    if (gpu.empty() || row.gpu == gpu) {
+      sum += std::abs(row.error());
+      ++count;
+    }
+  }
+  std::printf("%s: %d rows, mean error %.1f %%\n", gpu.empty() ? "all" : gpu.c_str(), count,
+              100 * sum / count);
+  return sum / count;
+}
+
+TEST(NetworkLatency, TensorRtBertIsWithinBoundsOnEachGpu) {
+  ASSERT_EQ(rows().size(), 36U);
+  EXPECT_LE(mean_error("A100 40GB"), 0.15);
+  EXPECT_LE(mean_error("L40S"), 0.15);
+  EXPECT_LE(mean_error(""), 0.12);
+}
+
+TEST(NetworkLatency, TheGainOfSparsityIsBetterThanTheBestConstant) {
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::pair<double, double>> dense;
+  for (const Row& row : rows()) {
+    if (row.sparsity == "dense" && row.precision == "int8") {
+      dense[{row.release, row.gpu, row.batch}] = {row.measured_ms, row.simulated_ms};
+    }
+  }
+  double error = 0;
+  int pairs = 0;
+  for (const Row& row : rows()) {
+    if (row.sparsity != "dense") {
+      const auto [measured, simulated] = dense.at({row.release, row.gpu, row.batch});
+      error += std::abs(simulated / row.simulated_ms / (measured / row.measured_ms) - 1);
+      ++pairs;
+    }
+  }
+  std::printf("%d gains, mean error %.3f\n", pairs, error / pairs);
+  EXPECT_EQ(pairs, 12);
+  EXPECT_LE(error / pairs, 0.12);  // that of the best constant
+}
+
+/// The board of "A100 40GB", which its rows do not say: the one whose power they need.
+TEST(NetworkLatency, TheA100IsTheOneOf400Watts) {
+  const Architecture pcie = load_architecture("a100-pcie-40gb");
+  double error = 0;
+  double error_pcie = 0;
+  int count = 0;
+  for (const Row& row : rows()) {
+    if (row.gpu == "A100 40GB" && row.precision == "fp16" && row.batch >= 16) {
+      error += std::abs(row.error());
+      error_pcie += std::abs(simulated_ms(row, pcie) / row.measured_ms - 1);
+      ++count;
+    }
+  }
+  std::printf("fp16, batch 16 and 64: %.1f %% at 400 W, %.1f %% at 250 W\n", 100 * error / count,
+              100 * error_pcie / count);
+  EXPECT_LT(2 * error, error_pcie);
+}
+
+}  // namespace
+}  // namespace sptc::sim
