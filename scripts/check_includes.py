@@ -17,7 +17,7 @@ import tempfile
 
 LAYERS = {
     "models": ["base", "numerics", "sparsity", "mma", "engine", "reference", "energy", "roofline"],
-    "sim": ["base", "isa", "tensor_core", "sm", "memory", "gemm", "sampling", "gpu", "microbench", "config", "trace", "import", "network", "verify", "run", "crosscheck", "validate", "report", "show", "sweep", "cli", "python"],
+    "sim": ["base", "isa", "tensor_core", "sm", "memory", "gemm", "sampling", "gpu", "microbench", "config", "trace", "import", "network", "verify", "run", "crosscheck", "validate", "report", "show", "comparison", "sweep", "cli", "python"],
 }
 
 IMPURE = re.compile(

@@ -35,6 +35,8 @@ void add_validate_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 
+/// sptcsim compare FILE
+void add_compare_command(CLI::App& app, Command& chosen);
 /// sptcsim show INSTRUCTION
 void add_show_command(CLI::App& app, Command& chosen);
 

@@ -191,6 +191,7 @@ int run(int argc, char** argv) {
   sptc::sim::add_energy_command(app, chosen);
   sptc::sim::add_verify_command(app, chosen);
   sptc::sim::add_validate_command(app, chosen);
+  sptc::sim::add_compare_command(app, chosen);
   sptc::sim::add_show_command(app, chosen);
   sptc::sim::add_mma_command(app, chosen);
   sptc::sim::add_microbench_command(app, chosen);

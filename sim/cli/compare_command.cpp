@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/table_options.h"
+#include "sim/comparison/comparison.h"
+#include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
+#include "sim/import/recording.h"
+#include "sim/report/progress.h"
+#include "sim/run/option_values.h"
+#include "sim/trace/dim_lists.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::sim {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string arch = "A100,H100";
+  std::vector<std::string> dims;
+  std::string jobs = "1";
+  std::string format = "text";
+  std::string out, html;
+  bool quiet = false;
+  TableOptions options;
+};
+
+std::vector<Architecture> boards_of(const std::string& list) {
+  std::vector<Architecture> boards;
+  std::size_t begin = 0;
+  while (begin <= list.size()) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    boards.push_back(load_architecture(list.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return boards;
+}
+
+/// "batch=8, seq=384" of the dimensions that have several values.
+std::string words_of(const NamedDims& dims, const DimLists& lists) {
+  std::string words;
+  for (const auto& [name, values] : lists) {
+    if (values.size() > 1) {
+      words += fmt::format("{}{}={}", words.empty() ? "" : ", ", name, dims.at(name));
+    }
+  }
+  return words;
+}
+
+std::vector<ComparedWorkload> workloads_of(const Arguments& arguments) {
+  const DimLists lists = parse_dim_lists(arguments.dims);
+  const std::vector<NamedDims> all = combinations(lists);
+  std::vector<Recording> recordings = read_recordings(arguments.file, lists, {});
+  ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
+  std::vector<ComparedWorkload> workloads;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    workloads.push_back({words_of(all[i], lists), std::move(recordings[i].workload)});
+  }
+  return workloads;
+}
+
+int run(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
+  const auto format = std::find(kFormats.begin(), kFormats.end(), arguments.format);
+  if (format == kFormats.end()) {
+    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
+  }
+  const auto jobs = static_cast<int>(parse_positive("--jobs", arguments.jobs, 1024));
+  SimulationOptions options = arguments.options.parsed();
+  require_consistent(options);
+  require_writable_text("--out", arguments.out);
+  if (!arguments.html.empty()) {
+    require_writable_text("--html", arguments.html);
+  }
+  const std::vector<Architecture> boards = boards_of(arguments.arch);
+  const std::vector<ComparedWorkload> workloads = workloads_of(arguments);
+  Comparison comparison;
+  {
+    ProgressBar bar(arguments.quiet);
+    comparison =
+        compare(workloads, boards, options, jobs, [&](std::size_t begun, std::size_t total) {
+          bar.update(begun, total, begun < total ? boards[begun % boards.size()].gpu.name : "");
+        });
+  }
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, comparison_page(comparison, command_line()));
+  }
+  write_result(arguments.out, *format == "json"  ? comparison_json(comparison)
+                              : *format == "csv" ? comparison_csv(comparison)
+                                                 : comparison_text(comparison));
+  return 0;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "a workload on several GPUs and with several extents, side by side");
+  command->add_option("FILE", arguments->file, "workload or recording, recognised by content")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--arch", arguments->arch, "boards or files, with commas between")
+      ->type_name("NAME,..")
+      ->capture_default_str();
+  command->add_option("--dim", arguments->dims, "values of a dimension of the file: batch=1,8,64")
+      ->type_name("NAME=V,..");
+  arguments->options.add_all(*command);
+  command->add_option("--jobs", arguments->jobs, "points that are simulated at once")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "of the result")
+      ->type_name("text|json|csv")
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "write the result to FILE instead of stdout")
+      ->type_name("FILE");
+  command->add_option("--html", arguments->html, "write one page, which needs no network")
+      ->type_name("FILE");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar");
+  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace sptc::sim

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/comparison/comparison.h"
+
+#include "models/base/error.h"
+#include "sim/report/fitted_name.h"
+#include "sim/run/separate_process.h"
+#include "sim/run/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace sptc::sim {
+namespace {
+
+int bound_index(const std::optional<VariantResult>& variant) {
+  return variant && variant->explanation.what_if
+             ? static_cast<int>(variant->explanation.what_if->bound_by())
+             : -1;
+}
+
+ComparedFigures figures_of(const OperationResult& op) {
+  ComparedFigures figures;
+  if (op.dense) {
+    figures.dense_us = op.dense->timing.time_us;
+    figures.dense_uj = op.dense->energy ? op.dense->energy->total_uj : 0;
+    figures.dense_w = op.dense->energy ? op.dense->energy->power_w : 0;
+  }
+  if (op.sparse) {
+    figures.sparse_us = op.sparse->timing.time_us;
+    figures.sparse_uj = op.sparse->energy ? op.sparse->energy->total_uj : 0;
+    figures.sparse_w = op.sparse->energy ? op.sparse->energy->power_w : 0;
+  }
+  figures.dense_bound = bound_index(op.dense);
+  figures.sparse_bound = bound_index(op.sparse);
+  return figures;
+}
+
+ComparedFigures figures_of(const Totals& totals) {
+  ComparedFigures figures;
+  const auto add = [](const std::optional<VariantTotals>& total, double& us, double& uj,
+                      double& watts) {
+    if (total) {
+      us = total->time_us;
+      uj = total->energy ? total->energy->total_uj : 0;
+      watts = total->energy ? total->energy->power_w : 0;
+    }
+  };
+  add(totals.dense, figures.dense_us, figures.dense_uj, figures.dense_w);
+  add(totals.sparse, figures.sparse_us, figures.sparse_uj, figures.sparse_w);
+  return figures;
+}
+
+/// The network first, then its operations.
+std::string simulated(const Workload& workload, const Architecture& board,
+                      const SimulationOptions& options) {
+  const RunResult result = simulate(workload, board, options);
+  std::vector<ComparedFigures> rows{figures_of(result.totals)};
+  for (const OperationResult& op : result.operations) {
+    rows.push_back(figures_of(op));
+  }
+  return bytes_of(rows);
+}
+
+void require_same_operations(const std::vector<ComparedWorkload>& workloads) {
+  const auto& first = workloads.front().workload.operations;
+  for (const ComparedWorkload& other : workloads) {
+    const auto& operations = other.workload.operations;
+    const bool same =
+        std::equal(first.begin(), first.end(), operations.begin(), operations.end(),
+                   [](const Operation& a, const Operation& b) { return a.name == b.name; });
+    if (!same) {
+      throw InputError(fmt::format("compare: the operations with {} are not those with {}",
+                                   other.dims, workloads.front().dims));
+    }
+  }
+}
+
+void finish(ComparedPoint& point, bool wants_sparse, SeparateProcess process) {
+  try {
+    std::vector<ComparedFigures> rows = rows_of<ComparedFigures>(process.result());
+    point.total = rows.front();
+    point.operations.assign(rows.begin() + 1, rows.end());
+    if (wants_sparse && point.total.sparse_us == 0) {
+      point.no_sparse = point.board + " runs no sparse kernel of this workload ('run' says why)";
+    }
+    if (point.total.dense_uj == 0 && point.total.sparse_uj == 0) {
+      point.no_energy = point.board + " has no energies ('sptcsim energy list')";
+    }
+  } catch (const InputError& error) {
+    point.failure = error.what();
+  }
+}
+
+}  // namespace
+
+std::optional<double> ComparedFigures::gain() const {
+  return dense_us > 0 && sparse_us > 0 ? std::optional(dense_us / sparse_us) : std::nullopt;
+}
+
+std::optional<double> ComparedFigures::per_watt() const {
+  return dense_uj > 0 && sparse_uj > 0 ? std::optional(dense_uj / sparse_uj) : std::nullopt;
+}
+
+Comparison compare(const std::vector<ComparedWorkload>& workloads,
+                   const std::vector<Architecture>& boards, const SimulationOptions& options,
+                   int jobs, const std::function<void(std::size_t, std::size_t)>& progress) {
+  ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  require_same_operations(workloads);
+  Comparison comparison;
+  comparison.workload = workloads.front().workload.name;
+  for (const Operation& op : workloads.front().workload.operations) {
+    comparison.operations.push_back(op.name);
+  }
+  const std::size_t total = workloads.size() * boards.size();
+  comparison.points.reserve(total);
+  std::deque<std::pair<std::size_t, SeparateProcess>> running;
+  const auto finish_first = [&] {
+    finish(comparison.points[running.front().first], options.variants != Variants::kDense,
+           std::move(running.front().second));
+    running.pop_front();
+  };
+  for (const ComparedWorkload& one : workloads) {
+    for (const Architecture& board : boards) {
+      if (running.size() == static_cast<std::size_t>(jobs)) {
+        finish_first();
+      }
+      progress(comparison.points.size(), total);
+      ComparedPoint point;
+      point.board = board.gpu.name;
+      point.dims = one.dims;
+      running.emplace_back(comparison.points.size(), SeparateProcess([&] {
+                             return simulated(one.workload, board, options);
+                           }));
+      comparison.points.push_back(std::move(point));
+    }
+  }
+  while (!running.empty()) {
+    finish_first();
+  }
+  progress(total, total);
+  if (std::all_of(comparison.points.begin(), comparison.points.end(),
+                  [](const ComparedPoint& point) { return !point.failure.empty(); })) {
+    throw InputError(comparison.points.front().failure);
+  }
+  return comparison;
+}
+
+std::string comparison_verdict(const Comparison& comparison) {
+  const ComparedPoint* least = nullptr;
+  const ComparedPoint* most = nullptr;
+  for (const ComparedPoint& point : comparison.points) {
+    if (const auto gain = point.total.gain()) {
+      least = least == nullptr || *gain < *least->total.gain() ? &point : least;
+      most = most == nullptr || *gain > *most->total.gain() ? &point : most;
+    }
+  }
+  if (least == nullptr) {
+    return "";
+  }
+  const auto words = [](const ComparedPoint& point) {
+    return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board,
+                       point.dims.empty() ? "" : " with ", point.dims);
+  };
+  const std::string name = fitted_name(comparison.workload, 60);
+  return least == most ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
+                       : fmt::format("Sparsity gains most, {}, and least, {} ({}).", words(*most),
+                                     words(*least), name);
+}
+
+}  // namespace sptc::sim

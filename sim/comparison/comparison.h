@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/architecture.h"
+#include "sim/run/simulation_options.h"
+#include "sim/trace/workload.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::sim {
+
+/// Dense and sparse figures of a launch or of a network. What is not known is 0 or, of a bound, -1.
+struct ComparedFigures {
+  double dense_us = 0, sparse_us = 0;
+  double dense_uj = 0, sparse_uj = 0;
+  double dense_w = 0, sparse_w = 0;
+  int dense_bound = -1, sparse_bound = -1;  ///< places in kResourceNames
+
+  std::optional<double> gain() const;
+  std::optional<double> per_watt() const;  ///< work per joule, sparse over dense
+};
+
+/// One workload on one board.
+struct ComparedPoint {
+  std::string board;
+  std::string dims;       ///< "batch=8", or "" where the workload has none that vary
+  std::string failure;    ///< why nothing is known; else ""
+  std::string no_sparse;  ///< why no sparse figures are known; else ""
+  std::string no_energy;  ///< why no energy is known; else ""
+  ComparedFigures total;
+  std::vector<ComparedFigures> operations;  ///< as in Comparison::operations
+};
+
+/// The same network on several boards and with several extents.
+struct Comparison {
+  std::string workload;
+  std::vector<std::string> operations;  ///< names, those of the first workload
+  std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
+};
+
+/// A workload of a comparison, and what makes it differ from the others.
+struct ComparedWorkload {
+  std::string dims;
+  Workload workload;
+};
+
+/// Simulates each of `workloads` on each of `boards`, `jobs` at a time, each in a process of its
+/// own. `progress` is called before each point: points begun, of how many. Throws InputError where
+/// the workloads differ in their operations, and where no point can be simulated.
+Comparison compare(const std::vector<ComparedWorkload>& workloads,
+                   const std::vector<Architecture>& boards, const SimulationOptions& options,
+                   int jobs, const std::function<void(std::size_t, std::size_t)>& progress);
+
+/// Which point gains most and least, in a sentence.
+std::string comparison_verdict(const Comparison& comparison);
+
+std::string comparison_text(const Comparison& comparison);
+std::string comparison_json(const Comparison& comparison);
+/// One row per point and operation, and one of the network with an empty operation.
+std::string comparison_csv(const Comparison& comparison);
+/// One page that needs no network; `command` repeats it.
+std::string comparison_page(const Comparison& comparison, const std::string& command);
+
+}  // namespace sptc::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sptcsim compare as a user meets it.
+#include "tests/support/browser.h"
+#include "tests/support/program_fixture.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using nlohmann::json;
+
+class CompareProgram : public sptc::ProgramFixture {
+ protected:
+  const std::string bert =
+      std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json --quiet --check none";
+
+  json compared(const std::string& arguments) const {
+    const sptc::ProgramOutcome outcome = run("compare " + arguments + " --format json");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  }
+};
+
+TEST_F(CompareProgram, EachPointIsWhatRunSays) {
+  const json all = compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 2");
+  ASSERT_EQ(all["points"].size(), 4U);
+  const json point = all["points"][3];
+  EXPECT_EQ(point["board"], "l40s");
+  EXPECT_EQ(point["dims"], "batch=8");
+  const json alone =
+      json::parse(run("run " + bert + " --arch L40S --dim batch=8 --format json").out);
+  EXPECT_EQ(point["total"]["dense_us"], alone["totals"]["dense"]["time_us"]);
+  EXPECT_EQ(point["total"]["sparse_us"], alone["totals"]["sparse"]["time_us"]);
+  EXPECT_EQ(point["total"]["per_watt"], alone["totals"]["performance_per_watt_ratio"]);
+  for (std::size_t i = 0; i < alone["operations"].size(); ++i) {
+    EXPECT_EQ(point["operations"][i]["dense_us"], alone["operations"][i]["dense"]["time_us"]);
+    EXPECT_EQ(point["operations"][i]["dense_bound_by"],
+              alone["operations"][i]["dense"]["bound_by"]);
+  }
+  EXPECT_EQ(all, compared(bert + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
+}
+
+TEST_F(CompareProgram, SaysWhyAFigureIsMissing) {
+  const std::string mine = board_without_energies();
+  const std::string arguments = bert + " --fidelity analytic --arch A100," + mine;
+  const json all = compared(arguments);
+  EXPECT_TRUE(all["points"][1]["total"]["dense_uj"].is_null());
+  EXPECT_NE(all["points"][1]["no_energy"].get<std::string>().find("mine"), std::string::npos);
+  expect_output("compare " + arguments, "n/a: mine has no energies");
+}
+
+TEST_F(CompareProgram, TextFitsIn100ColumnsAndCsvHasARowForEachLayer) {
+  const std::string arguments =
+      bert + " --fidelity analytic --arch A100,H100,L40S --dim batch=1,8,64";
+  std::istringstream text(run("compare " + arguments).out);
+  for (std::string line; std::getline(text, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+  }
+  const std::string csv = run("compare " + arguments + " --format csv").out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 9 * (1 + 7));
+}
+
+TEST_F(CompareProgram, RefusesInOneSentence) {
+  expect_refused("compare " + bert + " --arch A100,nothing", "nothing");
+  expect_refused("compare " + bert + " --dim batch=1,x", "batch");
+  expect_refused("compare " + bert + " --dim nonsense=1,2", "nonsense");
+  expect_refused("compare " + bert + " --jobs 0", "--jobs");
+  expect_refused("compare no.json", "no.json");
+}
+
+TEST_F(CompareProgram, ThePageRunsInABrowser) {
+  const std::string page = path("compare.html");
+  ASSERT_EQ(run("compare " + bert +
+                " --fidelity analytic --arch A100,H100 --dim batch=1,8 --html " + page)
+                .exit_code,
+            0);
+  const std::string text = read(page);
+  EXPECT_EQ(text.find("src="), std::string::npos);
+  if (!sptc::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const sptc::BrowserOutcome seen = sptc::open_in_browser(page, temporary.path());
+  EXPECT_EQ(seen.messages, "");
+  EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_NE(seen.dom.find("h100-sxm5-80gb, batch=8"), std::string::npos);
+}
+
+}  // namespace
