@@ -13,6 +13,10 @@ namespace sptc::sim {
 /// itself that name. Throws InputError; an unknown name is reported at `place`.
 KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place);
 
+/// `library` with the kernels of the one that --library calls `name`; what a launch takes beside
+/// them stays. Throws InputError.
+KernelLibrarySpec with_kernels_of(const std::string& name, const KernelLibrarySpec& library);
+
 /// The same from text; `file` is for messages.
 KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file);
 

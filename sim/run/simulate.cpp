@@ -2,15 +2,18 @@
 #include "sim/run/simulate.h"
 
 #include "models/base/error.h"
-#include "models/mma/step_rules.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulation_caches.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sptc::sim {
@@ -26,6 +29,23 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
     return options.data;
   }
   return workload.network && options.fidelity == Fidelity::kDatapath ? "network" : "random";
+}
+
+/// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
+GemmSimulator::Sms usual_sms(const Workload& workload, const RunOptions& options) {
+  constexpr std::size_t kFewLaunches = 8;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, numerics::DataType>>
+      launches;
+  for (const Operation& op : workload.operations) {
+    const GemmShape& shape = op.shape;
+    launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
+  }
+  if (!options.extrapolate || options.kernel.decomposition == Decomposition::kStreamK) {
+    return GemmSimulator::Sms::kSampled;  // all SMs would be simulated cycle by cycle
+  }
+  const std::size_t variants = options.variants == Variants::kBoth ? 2 : 1;
+  return variants * launches.size() <= kFewLaunches ? GemmSimulator::Sms::kAll
+                                                    : GemmSimulator::Sms::kSampled;
 }
 
 }  // namespace
@@ -56,16 +76,17 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   }
   const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
   std::optional<Architecture> changed;
-  if (!options.numerics.empty()) {
-    mma::require_rule_set(options.numerics);
-    changed = architecture;
-    changed->gpu.numerics = options.numerics;
+  if (!options.numerics.empty() || !options.library.empty()) {
+    changed = with_asked(architecture, options);
   }
   const Architecture& asked = changed ? *changed : architecture;
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
   RunOptions run_options = resolved(options, asked, caches.energies());
   run_options.data = data_name(options, workload, hooks.operands);
+  if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
+    run_options.sms = usual_sms(workload, run_options);
+  }
 
   const bool generated =
       hooks.operands == nullptr &&
