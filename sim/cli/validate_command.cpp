@@ -129,7 +129,7 @@ int validate(const Arguments& given) {
   const std::optional<Recording> recording = given_recording(given.csv);
   const bool recorded = recording && !given.arch_given && !recording->account.arch.empty();
   const Architecture architecture =
-      load_architecture(recorded ? recording->account.arch : given.arch);
+      with_asked(load_architecture(recorded ? recording->account.arch : given.arch), asked);
   EnergyFiles files;
   RunOptions options = resolved(asked, architecture, files);
   defaults.launch.repetition = options.repetition;
@@ -179,8 +179,8 @@ void add_options_of_rows(CLI::App& command, Arguments& arguments) {
   command.add_option("--data", arguments.data, "operand values, for the power")
       ->type_name("random|integers|zeros|relu")
       ->capture_default_str();
-  arguments.options.add(command, {"l2", "launch", "algorithm", "d-dtype", "warmup", "repeat",
-                                  "clock", "energy", "power-limit"});
+  arguments.options.add(command, {"l2", "launch", "algorithm", "library", "d-dtype", "warmup",
+                                  "repeat", "clock", "energy", "power-limit"});
 }
 
 }  // namespace

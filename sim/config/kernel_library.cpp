@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/kernel_library.h"
 
+#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
@@ -101,16 +102,30 @@ std::vector<TileShape> read_tiles(const JsonObject& root, std::string_view key) 
   return result;
 }
 
+/// Which of two words stands at `key`: the first one where none does.
+template <typename Choice>
+Choice choice(const JsonObject& root, std::string_view key,
+              const std::array<std::string_view, 2>& words) {
+  const std::string word = root.text_or(key, words.front());
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) {
+    (root.place() / key).fail("unknown word " + unknown_name(printable(word), words));
+  }
+  return static_cast<Choice>(found - words.begin());
+}
+
 KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 9> kKeys = {"name",
-                                                     "evidence",
-                                                     "source",
-                                                     "tiles",
-                                                     "sparse_tiles",
-                                                     "most_split_k",
-                                                     "sparse_most_split_k",
-                                                     "swizzle",
-                                                     "sparse_swizzle"};
+  constexpr std::array<std::string_view, 11> kKeys = {"name",
+                                                      "evidence",
+                                                      "source",
+                                                      "tiles",
+                                                      "sparse_tiles",
+                                                      "most_split_k",
+                                                      "sparse_most_split_k",
+                                                      "swizzle",
+                                                      "sparse_swizzle",
+                                                      "f16_reduction_scheme",
+                                                      "fp8_accumulation"};
   const JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
@@ -129,6 +144,11 @@ KernelLibrarySpec read_library(const json& document, const std::string& file) {
       static_cast<int>(root.integer_or("most_split_k", library.most_split_k, 1, kMaxSplitK));
   library.sparse_most_split_k =
       static_cast<int>(root.integer_or("sparse_most_split_k", library.most_split_k, 1, kMaxSplitK));
+  // In the order of the enumerators.
+  library.f16_reduction_scheme =
+      choice<ReductionScheme>(root, "f16_reduction_scheme", {"compute_type", "output_type"});
+  library.fp8_accumulation =
+      choice<Fp8Accumulation>(root, "fp8_accumulation", {"fast", "promoted"});
   return library;
 }
 
@@ -138,7 +158,11 @@ KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string&
   return read_library(parse_json(text, file), file);
 }
 
-KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place) {
+namespace {
+
+/// The library called `name`, or `refuse` hears why there is none.
+template <typename Refuse>
+KernelLibrarySpec load(const std::string& name, const Refuse& refuse) {
   // A directory of the user's own need not repeat the libraries that are shipped.
   std::vector<std::string> names;
   for (const std::filesystem::path& directory : {config_directory(), shipped_config_directory()}) {
@@ -153,7 +177,26 @@ KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& 
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  place.fail("unknown library " + unknown_name(printable(name), allowed));
+  refuse("unknown library " + unknown_name(printable(name), allowed));
+  return {};
+}
+
+}  // namespace
+
+KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place) {
+  return load(name, [&](const std::string& why) { place.fail(why); });
+}
+
+KernelLibrarySpec with_kernels_of(const std::string& name, const KernelLibrarySpec& library,
+                                  const std::string& asked_by) {
+  KernelLibrarySpec result =
+      load(name, [&](const std::string& why) { throw InputError(asked_by + ": " + why); });
+  result.launch_us = library.launch_us;
+  result.stream_us = library.stream_us;
+  result.sparse_stream_us = library.sparse_stream_us;
+  result.reduction_launch_us = library.reduction_launch_us;
+  result.cluster_ctas = library.cluster_ctas;
+  return result;
 }
 
 }  // namespace sptc::sim

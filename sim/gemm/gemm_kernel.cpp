@@ -71,10 +71,10 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   const SmSpec& sm = target.sm;
   kernel.async_copy_bytes = sm.async_copy_bytes;
   const RegisterAllocation registers(kernel);
+  const int accumulators = (kernel.promotes ? 2 : 1) * registers.accumulator_count();
   // Of wgmma nothing but the accumulators is in registers, of tcgen05.mma those that are stored.
   kernel.registers_per_thread =
-      kAddressRegisters +
-      (kernel.executed.is_asynchronous() ? registers.accumulator_count() : registers.count());
+      kAddressRegisters + (kernel.executed.is_asynchronous() ? accumulators : registers.count());
   std::int64_t available = sm.max_shared_memory_per_cta.count();
   if (kernel.tensor_memory()) {
     available = std::min(available, sm.shared_memory.count() / kAccumulatorsInTensorMemory -
@@ -254,7 +254,8 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           ctas_per_sm,
           occupancy_limit,
           carve_out,
-          ceil_div(launched, sms * ctas_per_sm)};
+          ceil_div(launched, sms * ctas_per_sm),
+          promotes ? all_k_tiles() : 0};
 }
 
 namespace {
@@ -299,8 +300,14 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = target.library.cluster_ctas;
+    kernel.promotes = executed.family == mma::MmaFamily::kWgmma &&
+                      numerics::is_fp8(problem.dtype) &&
+                      target.library.fp8_accumulation == Fp8Accumulation::kPromoted;
   }
   kernel.swizzle = target.library.swizzle_for(problem.sparse);
+  if (problem.dtype == numerics::DataType::kF16) {
+    kernel.reduction_scheme = target.library.f16_reduction_scheme;
+  }
   set_resources(kernel, overrides.stages, target);
   if (const auto why = misfit(kernel, target.sm)) {
     reason = *why;

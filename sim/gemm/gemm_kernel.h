@@ -15,7 +15,7 @@
 
 namespace sptc::sim {
 
-/// Of an accumulator, f32 or s32: what partial sums travel as.
+/// Of an accumulator, f32 or s32.
 inline constexpr std::int64_t kAccumulatorBytes = 4;
 
 /// Where a CTA works: GEMM of the batch, its tile of D, and its slice of K.
@@ -48,6 +48,8 @@ struct GemmKernel {
   int stages = 0;
   int async_copy_bytes = 16;  ///< of a thread with one instruction; 0: none
   int split_k = 1;            ///< slices of K, a CTA each; a second kernel sums them
+  ReductionScheme reduction_scheme = ReductionScheme::kComputeType;
+  bool promotes = false;  ///< see Fp8Accumulation
   Decomposition decomposition = Decomposition::kDataParallel;
   double issue_stretch = 1;  ///< see sim/gemm/issue_stretch.h
   int registers_per_thread = 0;

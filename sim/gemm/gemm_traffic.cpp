@@ -27,7 +27,9 @@ int output_bits(const GemmProblem& problem) {
 
 int stored_bits(const GemmKernel& kernel) {
   constexpr int kAccumulatorBits = 32;
-  return kernel.split_k > 1 ? kAccumulatorBits : output_bits(kernel.problem);
+  const bool as_accumulated =
+      kernel.split_k > 1 && kernel.reduction_scheme == ReductionScheme::kComputeType;
+  return as_accumulated ? kAccumulatorBits : output_bits(kernel.problem);
 }
 
 GemmBytes::GemmBytes(const GemmKernel& kernel)

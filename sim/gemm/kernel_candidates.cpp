@@ -21,6 +21,8 @@ struct CandidatesOf {
   std::vector<TileShape> tiles;
   int cluster_ctas;
   int swizzle;
+  ReductionScheme f16_reduction_scheme;
+  Fp8Accumulation fp8_accumulation;
   std::int64_t k;       ///< of the problem
   std::int64_t long_k;  ///< from which on there are as many k-tiles as stages, or more
 
@@ -32,6 +34,8 @@ struct CandidatesOf {
            sm == target.sm && tiles == target.library.tiles_for(sparse) &&
            cluster_ctas == target.library.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
+           f16_reduction_scheme == target.library.f16_reduction_scheme &&
+           fp8_accumulation == target.library.fp8_accumulation &&
            std::min(k, long_k) == std::min(problem.shape.k, long_k);
   }
 };
@@ -93,6 +97,8 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         target.library.tiles_for(problem.sparse),
                         target.library.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
+                        target.library.f16_reduction_scheme,
+                        target.library.fp8_accumulation,
                         problem.shape.k,
                         long_k(candidates)};
   kept.emplace_back(std::move(question), std::move(candidates));

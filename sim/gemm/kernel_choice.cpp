@@ -80,6 +80,18 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   return fitting;
 }
 
+/// Time by which the library weighs its kernels, at a fixed clock: that of the launch, or, by its
+/// heuristic, that of tiles and rounds of them. A heuristic does not know what the L2 keeps, and
+/// with it what DRAM delivers. `enough_us`: see closed_form_us().
+double weighed_us(const GemmKernel& kernel, const KernelTarget& target, double enough_us) {
+  if (kernel.problem.conditions.algorithm == Algorithm::kBest) {
+    return closed_form_us(kernel, target, enough_us);
+  }
+  KernelEstimate form = estimate(kernel, target);
+  form.dram_us = 0;
+  return form.time_us(1);
+}
+
 /// What the user asks for of how the chosen kernel cuts the GEMM.
 void check_cut(const KernelOverrides& overrides, bool values) {
   if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > kMaxStages)) {
@@ -222,8 +234,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       }
       kernel.cut_k(slices);
       const GemmKernel tried = overrides.stages ? kernel : with_all_stages(kernel, target);
-      // Libraries weigh their kernels at a fixed clock.
-      const double time_us = closed_form_us(tried, target, best_us);
+      const double time_us = weighed_us(tried, target, best_us);
       if (!best || time_us < best_us) {
         best = tried;
         best_us = time_us;

@@ -26,6 +26,18 @@ struct TileShape {
   bool operator==(const TileShape&) const = default;
 };
 
+/// In which type the partial sums of split-K pass memory, in cuBLAS's words.
+enum class ReductionScheme {
+  kComputeType,  ///< that of the accumulators
+  kOutputType,   ///< that of D
+};
+
+/// Where wgmma sums products of 8-bit floats, of which its own accumulators lose bits.
+enum class Fp8Accumulation {
+  kFast,      ///< in them alone
+  kPromoted,  ///< after each k-tile they are added to others (CUTLASS: GmmaFP8Accumulation)
+};
+
 /// What stands for the GEMM library of a GPU and for the host that launches its kernels.
 struct KernelLibrarySpec {
   // Time that is not spent in the SMs.
@@ -43,6 +55,8 @@ struct KernelLibrarySpec {
   std::vector<TileShape> sparse_tiles;
   int most_split_k = 16;
   int sparse_most_split_k = 16;
+  ReductionScheme f16_reduction_scheme = ReductionScheme::kComputeType;  ///< of f16 operands
+  Fp8Accumulation fp8_accumulation = Fp8Accumulation::kFast;
   /// Columns of tiles that CTAs go through together, row after row: 1 is column after column.
   int swizzle = 8;
   int sparse_swizzle = 8;

@@ -27,6 +27,7 @@ struct KernelResult {
   std::string_view occupancy_limit;  ///< registers, shared memory, warps or CTAs
   Bytes carve_out;                   ///< of an SM's memory, for shared memory
   std::int64_t waves = 0;            ///< ceil(ctas / (SMs * ctas_per_sm))
+  std::int64_t promotions = 0;       ///< of each accumulator: see Fp8Accumulation
 };
 
 /// How the cycles were obtained.

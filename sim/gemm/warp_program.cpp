@@ -64,8 +64,11 @@ class ProgramBuilder {
       add(program.loop, Opcode::kWgmma).d = registers_.accumulators();
     }
     add(program.loop, Opcode::kWgmmaCommit);
-    // A single stage has to be empty before it is filled again.
-    add_drain(program.loop, kernel_.stages > 1 ? 1 : 0);
+    // A single stage has to be empty before it is filled again, and what is added complete.
+    add_drain(program.loop, kernel_.stages > 1 && !kernel_.promotes ? 1 : 0);
+    if (kernel_.promotes) {
+      add(program.loop, Opcode::kWgmmaWait).issue_slots = registers_.accumulator_count();
+    }
     add_drain(program.epilogue, 0);
     add_stores(program.epilogue);
     program.persistent = kernel_.persistent();

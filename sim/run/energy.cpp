@@ -193,12 +193,16 @@ energy::EventCounts launch_events(const Operation& op, bool sparse, const Varian
   // The epilogue: D = alpha * accumulator, converted and stored.
   counts.add(Event::kRegisterRead, outputs * 4, switching.accumulators);
   counts.add(Event::kCudaCoreFma, outputs, switching.accumulators);
+  const double promoted = outputs * static_cast<double>(figures.kernel.promotions);
+  counts.add(Event::kRegisterRead, 2 * promoted * 4, switching.accumulators);
+  counts.add(Event::kRegisterWrite, promoted * 4, switching.accumulators);
+  counts.add(Event::kCudaCoreFma, promoted, switching.accumulators);
   // The TMA copies the tiles of asynchronous instructions without instructions to speak of.
   const double copies = instruction.is_asynchronous()
                             ? 0
                             : static_cast<double>(figures.traffic.memory.shared_memory());
   counts.add(Event::kInstructionIssue,
-             instructions * warps + copies / kWarpAccessBytes + 2 * outputs / kLanes);
+             instructions * warps + copies / kWarpAccessBytes + (2 * outputs + promoted) / kLanes);
   return counts;
 }
 
@@ -225,7 +229,7 @@ energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& 
 namespace {
 
 /// As the closed form of the launch follows the clock.
-void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
+void carry_over(double clock_mhz, double time_us, VariantResult& figures) {
   const double stretch =
       (time_us - figures.timing.launch_us) / (figures.timing.time_us - figures.timing.launch_us);
   const double clocks = clock_mhz / figures.timing.clock_mhz;
@@ -250,7 +254,7 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
 void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
                 const energy::PowerResult& result, VariantResult& figures) {
   if (result.limited) {
-    slow_down(result.clock_mhz, result.seconds * 1e6, figures);
+    carry_over(result.clock_mhz, result.seconds * 1e6, figures);
   }
   EnergyResult energy;
   const energy::EnergyBreakdown& parts = result.energy;
@@ -277,29 +281,45 @@ namespace {
 
 /// NVIDIA boards change their clock in such steps [MHz].
 constexpr double kClockStep = 15;
+
+double in_steps(double mhz) {
+  return std::max(kClockStep, std::floor(mhz / kClockStep) * kClockStep);
+}
+
+}  // namespace
+
+double clock_at_limit(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                      const Switching& switching, const VariantResult& figures) {
+  const double most_mhz = figures.timing.clock_scaling.boost_clock_mhz;
+  const energy::Work work = work_of(op, sparse, power, switching, figures);
+  const energy::PowerResult limited = power_limited(power, work, most_mhz);
+  return limited.limited ? in_steps(limited.clock_mhz) : most_mhz;
+}
+
+namespace {
+
 /// How fast a board acts on its power [s], assumed: on more than a burst may take, and on the mean
 /// behind a burst. Measured pairs that take 8 ms in all run at the clock of a limit already; those
 /// of an H100 PCIe are slower by a fifth from 30 to 100 ms on (configs/CALIBRATION.md).
 constexpr double kPowerAverageSeconds = 0.002;
 constexpr double kBurstSeconds = 0.025;
 
-double in_steps(double mhz) {
-  return std::max(kClockStep, std::floor(mhz / kClockStep) * kClockStep);
-}
-
-/// `figures` as simulated at the highest clock at which they take no more than the limit. Values
-/// that travelled do so once: at another clock the same events happen without them.
+/// `figures` as simulated at, or within a few steps of, the highest clock at which they take no
+/// more than the limit. Values that travelled do so once: at another clock the same events happen
+/// without them.
 VariantResult at_power_limit(const Operation& op, bool sparse, const energy::PowerSpec& power,
                              const Switching& switching, const LaunchAtClock& at_clock,
                              const VariantResult& figures) {
   constexpr int kTries = 4;
-  const double most_mhz = figures.timing.clock_mhz;
+  constexpr double kFewSteps = 3 * kClockStep;  // the closed form carries a launch that far
   VariantResult found = figures;
   for (int i = 0; i < kTries; ++i) {
-    const energy::Work work = work_of(op, sparse, power, switching, found);
-    const energy::PowerResult limited = power_limited(power, work, most_mhz);
-    const double mhz = limited.limited ? in_steps(limited.clock_mhz) : most_mhz;
-    if (std::abs(mhz - found.timing.clock_mhz) < kClockStep) {
+    const double mhz = clock_at_limit(op, sparse, power, switching, found);
+    const double change = std::abs(mhz - found.timing.clock_mhz);
+    if (change > 0 && change <= kFewSteps) {
+      carry_over(mhz, 1e6 * seconds_at(found, mhz), found);
+    }
+    if (change <= kFewSteps) {
       break;
     }
     found = at_clock(mhz);
@@ -353,12 +373,12 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
     energy_of(figures);
     return;
   }
-  VariantResult boost = figures;
-  energy_of(boost);
+  VariantResult first = figures;
+  const double boost_mhz = figures.timing.clock_scaling.boost_clock_mhz;
   figures = at_power_limit(op, sparse, power, switching, at_clock, figures);
-  figures.check = boost.check;
+  figures.check = first.check;
   energy_of(figures);
-  figures.energy->limited = figures.timing.clock_mhz < boost.timing.clock_mhz;
+  figures.energy->limited = figures.timing.clock_mhz < boost_mhz;
   figures.energy->limit_exceeded =
       figures.energy->limited && figures.energy->power_w > 1.02 * power.power_limit_w;
   if (!options.repetition || !figures.energy->limited) {
@@ -368,14 +388,15 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   energy::PowerSpec burst = power;
   burst.power_limit_w *= power.burst_ratio;
   const bool bursts = power.burst_ratio > 1;
+  energy_of(first);
   const VariantResult before =
-      bursts ? at_power_limit(op, sparse, burst, switching, at_clock, boost) : boost;
-  const double until_us = bursts ? 1e6 * kBurstSeconds : us_to_limit(power, boost.energy->power_w);
+      bursts ? at_power_limit(op, sparse, burst, switching, at_clock, first) : first;
+  const double until_us = bursts ? 1e6 * kBurstSeconds : us_to_limit(power, first.energy->power_w);
   const double share = share_before(until_us, *options.repetition, before.timing.time_us);
   if (share > 0) {
     figures = mean_of(before, figures, share);
     energy_of(figures);
-    figures.energy->limited = figures.timing.clock_mhz < boost.timing.clock_mhz;
+    figures.energy->limited = figures.timing.clock_mhz < boost_mhz;
   }
 }
 

@@ -61,11 +61,17 @@ energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& 
 void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
                 const energy::PowerResult& result, VariantResult& figures);
 
+/// The highest clock [MHz], up to boost, at which the launch of `figures` takes no more than the
+/// limit: another one is followed in closed form.
+double clock_at_limit(const Operation& op, bool sparse, const energy::PowerSpec& power,
+                      const energy::Switching& switching, const VariantResult& figures);
+
 /// The launch at another clock, in MHz.
 using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
 
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
-/// power limit allows: `at_clock` simulates it there.
+/// power limit allows: `at_clock` simulates it there. With options.repetition `figures` are those
+/// of the boost clock.
 void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
                 const energy::Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures);
@@ -76,5 +82,10 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
                 const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
                 RunResult& result);
+
+/// The clock [MHz] at which a launch is simulated first: that of the power limit by its closed form
+/// where it ends there, which mostly leaves nothing else to simulate; 0: that of the run.
+double first_clock(const Operation& op, bool sparse, SwitchingSource& switching,
+                   const RunOptions& options, const GpuSpec& gpu, const KernelRunner& kernels);
 
 }  // namespace sptc::sim

@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
 #include "sim/config/text_file.h"
+#include "sim/gpu/analytic_gemm.h"
 
 #include <fmt/format.h>
 
@@ -145,6 +146,10 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
     found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;
   }
   return figures(op, sparse, found->second);
+}
+
+VariantResult KernelRunner::closed_form(const Operation& op, bool sparse) const {
+  return figures(op, sparse, analytic_gemm(problem(op, sparse), options_.kernel, gpu_, {}));
 }
 
 WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {

@@ -36,6 +36,9 @@ class KernelRunner {
   /// once.
   VariantResult time(const Operation& op, bool sparse, double clock_mhz = 0);
 
+  /// In closed form, at the boost clock.
+  VariantResult closed_form(const Operation& op, bool sparse) const;
+
   /// Of `launch`, which time() or compute() returned, at the clock that it has now.
   WhatIf what_if(const Operation& op, bool sparse, const VariantResult& launch) const;
 

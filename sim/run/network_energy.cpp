@@ -31,6 +31,15 @@ energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
           op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
 }
 
+const energy::Switching& switching_on(const GpuSpec& gpu, const Operation& op, bool sparse,
+                                      const RunOptions& options, SwitchingSource& switching) {
+  std::optional<WeightsOnHardware> weights;
+  if (sparse && options.pattern) {
+    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
+  }
+  return switching.of(op, sparse, weights);
+}
+
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
 class NetworkEnergies {
  public:
@@ -85,12 +94,7 @@ class NetworkEnergies {
   }
 
   const energy::Switching& switching_of(std::size_t i, bool sparse) {
-    std::optional<WeightsOnHardware> weights;
-    if (sparse && options_.pattern) {
-      weights = {*options_.pattern,
-                 weights_execution(options_.pattern, operations_[i].dtype, gpu_)};
-    }
-    return switching_.of(operations_[i], sparse, weights);
+    return switching_on(gpu_, operations_[i], sparse, options_, switching_);
   }
 
   void limit(const std::vector<std::size_t>& members, std::vector<OperationResult>& results) {
@@ -155,6 +159,18 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 }
 
 }  // namespace
+
+double first_clock(const Operation& op, bool sparse, SwitchingSource& switching,
+                   const RunOptions& options, const GpuSpec& gpu, const KernelRunner& kernels) {
+  const bool ends_at_limit = options.power && options.clock_limited && !options.limit_over_group &&
+                             !options.repetition && options.fidelity == Fidelity::kTiming;
+  if (!ends_at_limit) {
+    return 0;
+  }
+  return clock_at_limit(op, sparse, *options.power,
+                        switching_on(gpu, op, sparse, options, switching),
+                        kernels.closed_form(op, sparse));
+}
 
 void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
                 const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,

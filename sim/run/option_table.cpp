@@ -142,6 +142,11 @@ constexpr std::array kTable{
                        options.conditions.algorithm =
                            parse_algorithm("--algorithm", printable(text));
                      }},
+    SimulationOption{
+        "library", "NAME",
+        "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
+        "architecture)",
+        "time, energy", "", [](Options& options, const Text& text) { options.library = text; }},
     SimulationOption{"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
                      "type of D in memory (default: that of the operands, of integers s32)",
                      "time, energy", "",
@@ -188,7 +193,8 @@ constexpr std::array kTable{
                      [](Options& options, const Text& text) { options.seed = parse_seed(text); }},
     SimulationOption{
         "sms", "sampled|all",
-        "all, or two to eight that stand for all (default: sampled in timing, all in datapath)",
+        "all, or two to eight that stand for all (default: all of up to eight launches and in "
+        "datapath; else, and in sweeps, sampled)",
         "time, energy", "",
         [](Options& options, const Text& text) { options.sms = parse_sms(text); }},
     SimulationOption{

@@ -147,11 +147,12 @@ CheckResult check_values(const Operation& op, bool sparse, const GpuSpec& gpu,
 
 VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
                           const RunOptions& options, const DataSource& data,
-                          KernelRunner& kernels) {
+                          SwitchingSource& switching, KernelRunner& kernels) {
   if (options.fidelity == Fidelity::kDatapath) {
     return run_with_values(op, sparse, gpu, options, data, kernels);
   }
-  VariantResult result = kernels.time(op, sparse);
+  VariantResult result =
+      kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
   if (options.check_mode() != CheckMode::kNone) {
     result.check = check_values(op, sparse, gpu, options, data);
   }
@@ -179,6 +180,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
       {"clock", clock_text(options)},
+      {"library", options.library.empty() ? "as the architecture" : options.library},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
@@ -221,7 +223,8 @@ using Progress = std::function<void(std::size_t done)>;
 /// Each operation by itself, as dense and as sparse weights go through it.
 std::vector<OperationResult> run_each(const std::vector<Operation>& operations, const GpuSpec& gpu,
                                       const RunOptions& options, const DataSource& values,
-                                      const Progress& report_progress, KernelRunner& kernels) {
+                                      SwitchingSource& switching, const Progress& report_progress,
+                                      KernelRunner& kernels) {
   if (options.fidelity == Fidelity::kDatapath) {
     std::for_each(operations.begin(), operations.end(), require_operand_memory);
   }
@@ -231,10 +234,10 @@ std::vector<OperationResult> run_each(const std::vector<Operation>& operations, 
     report_progress(i);
     OperationResult row = header(op, options);
     if (runs_dense(op, options.variants)) {
-      row.dense = run_variant(op, false, gpu, options, values, kernels);
+      row.dense = run_variant(op, false, gpu, options, values, switching, kernels);
     }
     if (runs_sparse(op, options.variants)) {
-      row.sparse = run_variant(op, true, gpu, options, values, kernels);
+      row.sparse = run_variant(op, true, gpu, options, values, switching, kernels);
     }
     results.push_back(std::move(row));
   }
@@ -335,6 +338,8 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   KernelRunner kernels(architecture.gpu, options, launch);
   const GeneratedData generated(DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
+  SwitchingSource sampled(values);
+  SwitchingSource& toggles = switching != nullptr ? *switching : sampled;
   const Progress report_progress = [&](std::size_t done) {
     if (progress) {
       progress(done, operations.size(), done < operations.size() ? operations[done].name : "");
@@ -350,11 +355,9 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
                                   report_progress, result.operations);
   } else {
     result.operations =
-        run_each(operations, architecture.gpu, options, values, report_progress, kernels);
+        run_each(operations, architecture.gpu, options, values, toggles, report_progress, kernels);
   }
   report_progress(operations.size());
-  SwitchingSource sampled(values);
-  SwitchingSource& toggles = switching != nullptr ? *switching : sampled;
   if (options.network_engine) {
     if (!whole_network) {
       vectors.clear();

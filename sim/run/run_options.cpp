@@ -2,6 +2,8 @@
 #include "sim/run/run_options.h"
 
 #include "models/base/error.h"
+#include "models/mma/step_rules.h"
+#include "sim/config/kernel_library.h"
 
 #include <fmt/format.h>
 
@@ -134,6 +136,17 @@ void require_conditions_of(const EngineSpec& engine, const SimulationOptions& as
 }
 
 }  // namespace
+
+Architecture with_asked(Architecture architecture, const SimulationOptions& asked) {
+  if (!asked.numerics.empty()) {
+    mma::require_rule_set(asked.numerics);
+    architecture.gpu.numerics = asked.numerics;
+  }
+  if (!asked.library.empty()) {
+    architecture.gpu.kernels = with_kernels_of(asked.library, architecture.gpu.kernels);
+  }
+  return architecture;
+}
 
 RunOptions resolved(const SimulationOptions& asked, const Architecture& architecture,
                     EnergyFiles& files) {

@@ -26,6 +26,9 @@ struct RunOptions : SimulationOptions {
   std::optional<Repetition> repetition;      ///< nothing: the steady state of endless repetition
 };
 
+/// `architecture` with the arithmetic and the library that `asked` names. Throws InputError.
+Architecture with_asked(Architecture architecture, const SimulationOptions& asked);
+
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these
 /// where it has no energy file, or none that fits a derived design, and nothing asks for one.
 /// Throws InputError, also for options that would do nothing.

@@ -2,16 +2,19 @@
 #include "sim/run/simulate.h"
 
 #include "models/base/error.h"
-#include "models/mma/step_rules.h"
 #include "sim/config/kernel_library.h"
 #include "sim/run/gemm_launcher.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulation_caches.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sptc::sim {
@@ -31,7 +34,7 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
 
 /// The kernels that the engine has on the GPU; empty: those of the architecture.
 std::string library_of_engine(const RunOptions& options, const GpuSpec& gpu) {
-  if (!options.network_engine) {
+  if (!options.network_engine || !options.library.empty()) {
     return "";
   }
   const auto& libraries = options.network_engine->libraries;
@@ -39,15 +42,21 @@ std::string library_of_engine(const RunOptions& options, const GpuSpec& gpu) {
   return found == libraries.end() ? "" : found->second;
 }
 
-/// Replaces the kernels of `gpu`, not what launches take.
-void set_library(const std::string& name, GpuSpec& gpu) {
-  const KernelLibrarySpec own = gpu.kernels;
-  gpu.kernels = load_kernel_library(name, {"the engine", "/libraries/" + gpu.instruction_set});
-  gpu.kernels.launch_us = own.launch_us;
-  gpu.kernels.stream_us = own.stream_us;
-  gpu.kernels.sparse_stream_us = own.sparse_stream_us;
-  gpu.kernels.reduction_launch_us = own.reduction_launch_us;
-  gpu.kernels.cluster_ctas = own.cluster_ctas;
+/// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
+GemmSimulator::Sms usual_sms(const Workload& workload, const RunOptions& options) {
+  constexpr std::size_t kFewLaunches = 8;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, numerics::DataType>>
+      launches;
+  for (const Operation& op : workload.operations) {
+    const GemmShape& shape = op.shape;
+    launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
+  }
+  if (!options.extrapolate || options.kernel.decomposition == Decomposition::kStreamK) {
+    return GemmSimulator::Sms::kSampled;  // all SMs would be simulated cycle by cycle
+  }
+  const std::size_t variants = options.variants == Variants::kBoth ? 2 : 1;
+  return variants * launches.size() <= kFewLaunches ? GemmSimulator::Sms::kAll
+                                                    : GemmSimulator::Sms::kSampled;
 }
 
 }  // namespace
@@ -78,20 +87,23 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   }
   const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
   std::optional<Architecture> changed;
-  if (!options.numerics.empty()) {
-    mma::require_rule_set(options.numerics);
-    changed = architecture;
-    changed->gpu.numerics = options.numerics;
+  if (!options.numerics.empty() || !options.library.empty()) {
+    changed = with_asked(architecture, options);
   }
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
   RunOptions run_options = resolved(options, changed ? *changed : architecture, caches.energies());
   if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
     changed = changed ? *changed : architecture;
-    set_library(library, changed->gpu);
+    changed->gpu.kernels =
+        with_kernels_of(library, changed->gpu.kernels,
+                        "the engine, /libraries/" + architecture.gpu.instruction_set);
   }
   const Architecture& asked = changed ? *changed : architecture;
   run_options.data = data_name(options, workload, hooks.operands);
+  if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
+    run_options.sms = usual_sms(workload, run_options);
+  }
 
   const bool generated =
       hooks.operands == nullptr &&

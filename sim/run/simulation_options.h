@@ -55,6 +55,7 @@ struct SimulationOptions {
   std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
+  std::string library;   ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
   /// Operand values: random, integers, zeros, relu, or the path of a .safetensors file. Empty:
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
@@ -73,7 +74,7 @@ struct SimulationOptions {
   LaunchConditions conditions;
   std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
   std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
-  std::optional<GemmSimulator::Sms> sms;      ///< else `sampled` in timing, `all` in datapath
+  std::optional<GemmSimulator::Sms> sms;      ///< else as many as simulate() sees fit
   bool extrapolate = true;                    ///< only where no values travel
   bool what_ifs = true;                       ///< what bounds each launch; costs time
   /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".

@@ -345,6 +345,8 @@ void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
       break;
     // What these wait for is there when they are issued.
     case Opcode::kWgmmaWait:
+      take_further_slots(instruction.issue_slots, cycle);
+      break;
     case Opcode::kWaitStage:
     case Opcode::kBarrier:
       break;

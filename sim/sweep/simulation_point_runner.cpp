@@ -190,6 +190,9 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan
     set_option(options, option, value);
   }
   options.what_ifs = plan.spec().store_operations;
+  if (options.fidelity == Fidelity::kTiming && !options.sms) {
+    options.sms = GemmSimulator::Sms::kSampled;
+  }
   return options_.emplace(key, std::move(options)).first->second;
 }
 

@@ -31,6 +31,35 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles_for(true), read.tiles);
   EXPECT_EQ(read.most_split_k, 16);
   EXPECT_EQ(read.swizzle, 8);
+  EXPECT_EQ(read.f16_reduction_scheme, ReductionScheme::kComputeType);
+  EXPECT_EQ(read.fp8_accumulation, Fp8Accumulation::kFast);
+}
+
+TEST(KernelLibrary, SaysHowItSums) {
+  json summing = library();
+  summing.update({{"f16_reduction_scheme", "output_type"}, {"fp8_accumulation", "promoted"}});
+  const KernelLibrarySpec read = parse_kernel_library(summing.dump(), "l.json");
+  EXPECT_EQ(read.f16_reduction_scheme, ReductionScheme::kOutputType);
+  EXPECT_EQ(read.fp8_accumulation, Fp8Accumulation::kPromoted);
+  summing["fp8_accumulation"] = "fas";
+  expect_input_error([&] { parse_kernel_library(summing.dump(), "l.json"); },
+                     {"/fp8_accumulation: unknown word 'fas' (nearest valid: 'fast'"});
+}
+
+TEST(KernelLibrary, OfAnotherNameGivesItsKernelsAndNotItsTimesOfTheHost) {
+  KernelLibrarySpec own;
+  own.launch_us = 3;
+  own.sparse_stream_us = 4;
+  own.reduction_launch_us = 5;
+  own.cluster_ctas = 2;
+  const KernelLibrarySpec other = with_kernels_of("cublas-sm90-xmma", own);
+  EXPECT_EQ(other.tiles.size(), 7U);
+  EXPECT_EQ(other.launch_us, 3);
+  EXPECT_EQ(other.sparse_stream_us, 4);
+  EXPECT_EQ(other.reduction_launch_us, 5);
+  EXPECT_EQ(other.cluster_ctas, 2);
+  expect_input_error([&] { with_kernels_of("cublas-sm90-xma", own); },
+                     {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
 }
 
 TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/gemm/kernel_choice.h"
+
 #include "models/mma/register_map.h"
 #include "sim/gemm/kernel_estimate.h"
 #include "sim/gemm/register_allocation.h"
+#include "sim/gemm/traffic_counts.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/gemm/a100_kernels.h"
 
@@ -47,7 +50,8 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
     // With fewer output tiles than SMs, and with more of them, whose last round is not full.
     for (const GemmShape& shape :
          {GemmShape{1024, 64, 8192}, GemmShape{18432, 256, 28672}, GemmShape{8192, 512, 8192}}) {
-      const GemmProblem what = problem(shape.m, shape.n, shape.k, sparse);
+      GemmProblem what = problem(shape.m, shape.n, shape.k, sparse);
+      what.conditions.algorithm = Algorithm::kBest;
       const GemmKernel chosen = choose_kernel(what, {}, target, false);
       EXPECT_EQ(chosen.split_k > 1, !sparse) << shape.m;
       if (sparse) {
@@ -60,6 +64,53 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
       }
     }
   }
+}
+
+TEST(ChooseKernel, ByItsHeuristicKnowsTilesAndRoundsButNotWhatDramDelivers) {
+  GpuSpec slow = a100();
+  const auto chosen = [&](Algorithm algorithm, double dram_gb_per_s) {
+    GemmProblem what = problem(8192, 2048, 8192);
+    what.conditions.algorithm = algorithm;
+    slow.memory.dram_gb_per_s = dram_gb_per_s;
+    return choose_kernel(what, {}, slow.kernel_target(), false);
+  };
+  const GemmKernel by_heuristic = chosen(Algorithm::kHeuristic, 2039);
+  EXPECT_EQ(chosen(Algorithm::kHeuristic, 20).cta_tile, by_heuristic.cta_tile);
+  EXPECT_EQ(chosen(Algorithm::kHeuristic, 20).split_k, by_heuristic.split_k);
+  // Where DRAM is all that counts, no kernel is faster than the one that is timed.
+  const GemmKernel best = chosen(Algorithm::kBest, 20);
+  const KernelTarget target = slow.kernel_target();
+  EXPECT_LT(closed_form_us(best, target), closed_form_us(by_heuristic, target));
+}
+
+TEST(ChooseKernel, TakesPartialSumsOfF16AsTheLibraryDoes) {
+  GpuSpec gpu = a100();
+  const auto stored = [&](DataType type, ReductionScheme scheme) {
+    gpu.kernels.f16_reduction_scheme = scheme;
+    const GemmKernel kernel = choose_kernel(problem(1024, 64, 8192, false, type), {{}, {}, 4},
+                                            gpu.kernel_target(), false);
+    EXPECT_EQ(kernel.split_k, 4);
+    return stored_bytes(kernel);
+  };
+  constexpr std::int64_t kElements = 4 * 1024 * 64;
+  EXPECT_EQ(stored(DataType::kF16, ReductionScheme::kComputeType), 4 * kElements);
+  EXPECT_EQ(stored(DataType::kF16, ReductionScheme::kOutputType), 2 * kElements);
+  EXPECT_EQ(stored(DataType::kBf16, ReductionScheme::kOutputType), 4 * kElements);
+}
+
+TEST(ChooseKernel, KeepsRegistersForTheAccumulatorsThatFp8IsPromotedTo) {
+  GpuSpec h100 = load_architecture("h100-sxm5-80gb").gpu;
+  const auto chosen = [&](DataType type, Fp8Accumulation accumulation) {
+    h100.kernels.fp8_accumulation = accumulation;
+    return choose_kernel(problem(8192, 8192, 8192, false, type), {}, h100.kernel_target(), false);
+  };
+  EXPECT_FALSE(chosen(DataType::kF16, Fp8Accumulation::kPromoted).promotes);
+  EXPECT_FALSE(chosen(DataType::kE4m3, Fp8Accumulation::kFast).promotes);
+  const GemmKernel promoted = chosen(DataType::kE4m3, Fp8Accumulation::kPromoted);
+  EXPECT_TRUE(promoted.promotes);
+  EXPECT_LE(promoted.registers_per_thread, h100.sm.max_registers_per_thread);
+  // Each thread has a 128th of 64 rows, twice.
+  EXPECT_GT(promoted.registers_per_thread, promoted.cta_tile.n);
 }
 
 TEST(ChooseKernel, LaunchesNoSliceOfKWithoutAKTile) {
@@ -401,7 +452,8 @@ TEST(ChooseKernel, FindsTheFastestTileAndStagesThatFitAnSmWithLessSharedMemory) 
       gpu.sm.max_shared_memory_per_cta = Bytes(bytes);
       const KernelTarget target = gpu.kernel_target();
       for (const bool sparse : {false, true}) {
-        const GemmProblem what = problem(4096, 4096, 4096, sparse);
+        GemmProblem what = problem(4096, 4096, 4096, sparse);
+        what.conditions.algorithm = Algorithm::kBest;
         const double chosen = estimate(choose_kernel(what, {}, target, false), target).time_us(1);
         for (const TileShape& tile : gpu.kernels.tiles_for(sparse)) {
           if (tile.bits == 8) {

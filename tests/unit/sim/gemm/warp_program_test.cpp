@@ -13,6 +13,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
@@ -37,6 +38,30 @@ TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
                                                    kernel.fragments_n() * registers.b(0, 0).count))
         << name;
   }
+}
+
+TEST(WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
+  GpuSpec h100 = load_architecture("h100-sxm5-80gb").gpu;
+  const auto waits = [&](Fp8Accumulation accumulation) {
+    h100.kernels.fp8_accumulation = accumulation;
+    const GemmKernel kernel = choose_kernel(problem(4096, 4096, 4096, false, DataType::kE4m3), {},
+                                            h100.kernel_target(), false);
+    std::vector<WarpInstruction> result;
+    for (const WarpInstruction& instruction : gemm_warp_program(kernel, 8).loop) {
+      if (instruction.opcode == Opcode::kWgmmaWait) {
+        result.push_back(instruction);
+      }
+    }
+    EXPECT_EQ(result.back().issue_slots,
+              accumulation == Fp8Accumulation::kPromoted ? kernel.cta_tile.n / 2 : 1);
+    return result;
+  };
+  const auto fast = waits(Fp8Accumulation::kFast);
+  ASSERT_EQ(fast.size(), 1U);
+  EXPECT_EQ(fast[0].pending_groups, 1);
+  const auto promoted = waits(Fp8Accumulation::kPromoted);
+  ASSERT_EQ(promoted.size(), 2U);
+  EXPECT_EQ(promoted[0].pending_groups, 0);
 }
 
 TEST(WarpProgram, CopiesBehindTheFirstBarrierAndWaitsBeforeTheLastMultiplications) {

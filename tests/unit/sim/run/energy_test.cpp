@@ -243,6 +243,21 @@ TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   EXPECT_GT(next.energy->power_w, power.power_limit_w);
 }
 
+TEST(AddEnergy, AFewStepsOfTheClockAreFollowedInClosedForm) {
+  energy::PowerSpec power = a100();
+  power.power_limit_w = watts_at_800_mhz();
+  RunOptions options;
+  options.clock_limited = true;
+  VariantResult held = figures();
+  add_energy(
+      layer(), false, power, {}, options, [](double mhz) { return half_at(figures(), mhz); }, held);
+  VariantResult near = half_at(figures(), held.timing.clock_mhz + 30);
+  add_energy(layer(), false, power, {}, options, never, near);
+  EXPECT_NEAR(near.timing.clock_mhz, held.timing.clock_mhz, 15);
+  EXPECT_LE(near.energy->power_w, power.power_limit_w);
+  EXPECT_TRUE(near.energy->limited);
+}
+
 TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   energy::PowerSpec power = a100();
   RunOptions options;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -104,6 +105,43 @@ TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
   hooks.operands = &zeros;
   EXPECT_EQ(energy(), named);
   EXPECT_LT(energy(), random);
+}
+
+TEST_F(Simulate, HasAllSmsForAFewLaunchesAndSamplesThemForMany) {
+  const auto sms = [&] {
+    return SeparateProcess([&] {
+             const RunResult result = simulated();
+             const auto row =
+                 std::find_if(result.options.begin(), result.options.end(),
+                              [](const auto& option) { return option.first == "sms"; });
+             return row->second;
+           })
+        .result();
+  };
+  options.fidelity = Fidelity::kTiming;
+  EXPECT_EQ(sms(), "all");
+  options.kernel.decomposition = Decomposition::kStreamK;  // which is not shortened on all SMs
+  EXPECT_EQ(sms(), "sampled");
+  options.kernel.decomposition.reset();
+  options.sms = GemmSimulator::Sms::kSampled;
+  EXPECT_EQ(sms(), "sampled");
+  options.sms.reset();
+  workload.operations = {operation("a", 64), operation("b", 128), operation("c", 192),
+                         operation("d", 256), operation("e", 320)};
+  EXPECT_EQ(sms(), "sampled");
+  options.variants = Variants::kDense;
+  EXPECT_EQ(sms(), "all");
+}
+
+TEST_F(Simulate, RunsTheKernelsOfTheLibraryThatItIsTold) {
+  options.variants = Variants::kDense;
+  options.library = "cusparselt-default";
+  for (const OperationResult& op : simulated().operations) {
+    EXPECT_EQ(op.dense->kernel.cta_tile.m, 128);
+    EXPECT_EQ(op.dense->kernel.cta_tile.n, 128);
+  }
+  options.library = "cusparse";
+  expect_input_error([&] { simulated(); }, {"--library: unknown library 'cusparse'"});
 }
 
 TEST_F(Simulate, WithSystemCTakesAProcessForEachCall) {
