@@ -55,9 +55,8 @@ std::vector<Row> read_rows() {
 double simulated_ms(const Row& row, const Architecture& gpu) {
   const bool megatron = row.model.starts_with("megatron");
   const Workload workload =
-      read_workload(kSource + "/traces/bert_large.json", {{"batch", row.batch},
-                                                          {"seq", row.seq},
-                                                          {"norm_outputs", megatron ? 2 : 1}});
+      read_workload(kSource + "/traces/bert_large.json",
+                    {{"batch", row.batch}, {"seq", row.seq}, {"norm_outputs", megatron ? 2 : 1}});
   SimulationOptions options;
   options.fidelity = Fidelity::kAnalytic;
   options.check = CheckMode::kNone;

@@ -65,16 +65,26 @@ TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
 
 TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   SimulationOptions options;
-  const json values = {{"clock", 1200.5},        {"power-limit", 250},
-                       {"board-idle", 60},       {"stages", 3},
-                       {"split-k", 2},           {"warmup", 0},
-                       {"repeat", 10},           {"seed", 18446744073709551615U},
-                       {"no-extrapolate", true}, {"tile", "128x64x32"},
-                       {"l2", "rotate:4"},       {"pattern", "1:4"},
-                       {"data", "relu"},         {"numerics", "volta"},
-                       {"energy", "h100"},       {"limit-over", "group"},
-                       {"engine", "tensorrt"},   {"sparsity", "auto"},
-                       {"tp", "4"},              {"link", "300"}};
+  const json values = {{"clock", 1200.5},
+                       {"power-limit", 250},
+                       {"board-idle", 60},
+                       {"stages", 3},
+                       {"split-k", 2},
+                       {"warmup", 0},
+                       {"repeat", 10},
+                       {"seed", 18446744073709551615U},
+                       {"no-extrapolate", true},
+                       {"tile", "128x64x32"},
+                       {"l2", "rotate:4"},
+                       {"pattern", "1:4"},
+                       {"data", "relu"},
+                       {"numerics", "volta"},
+                       {"energy", "h100"},
+                       {"limit-over", "group"},
+                       {"engine", "tensorrt"},
+                       {"sparsity", "auto"},
+                       {"tp", "4"},
+                       {"link", "300"}};
   for (const auto& [name, value] : values.items()) {
     set_option(options, name, value);
   }
