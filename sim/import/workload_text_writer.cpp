@@ -182,10 +182,47 @@ std::string notes_text(const std::vector<std::string>& notes) {
   return text;
 }
 
-ordered_json operations_json(const std::vector<Operation>& operations) {
+ordered_json vector_json(const VectorOperation& op) {
+  ordered_json json{{"name", op.name},
+                    {"kind", name(op.kind)},
+                    {"rows", op.rows},
+                    {"columns", op.columns},
+                    {"count", op.count}};
+  if (op.tensors != info(op.kind).tensors) {
+    json["inputs"] = op.tensors;
+  }
+  if (op.outputs != 1) {
+    json["outputs"] = op.outputs;
+  }
+  if (op.input_rows != op.rows) {
+    json["input_rows"] = op.input_rows;
+  }
+  if (op.causal) {
+    json["causal"] = true;
+  }
+  return json;
+}
+
+/// GEMMs and what stands between them, in order.
+ordered_json operations_json(const Workload& workload) {
   ordered_json json = ordered_json::array();
-  for (const Operation& op : operations) {
+  auto next = workload.vectors.begin();
+  for (std::size_t i = 0; i <= workload.operations.size(); ++i) {
+    for (; next != workload.vectors.end() && next->after <= i; ++next) {
+      json.push_back(vector_json(*next));
+    }
+    if (i == workload.operations.size()) {
+      break;
+    }
+    const Operation& op = workload.operations[i];
     json.push_back(operation_json(op));
+    // Of a list of GEMMs alone nobody asks which operands are weights.
+    if (!workload.vectors.empty() && !op.weight) {
+      json.back()["weight_operand"] = nullptr;
+    }
+    if (!op.input.empty()) {
+      json.back()["input"] = op.input;
+    }
   }
   return json;
 }
@@ -214,7 +251,7 @@ std::string workload_json(const Recording& recording) {
     json.erase("ops");
     json["ops"] = std::move(ops);
   } else {
-    json["ops"] = operations_json(workload.operations);
+    json["ops"] = operations_json(workload);
   }
   for (const NotTaken& launch : workload.not_taken) {
     json["not_taken"].push_back(not_taken_json(launch));

@@ -171,7 +171,10 @@ EngineSpec read_engine(const json& document, const std::string& file) {
 }
 
 std::vector<std::filesystem::path> directories() {
-  return {config_directory() / "engines", shipped_config_directory() / "engines"};
+  // A directory of the user's own need not repeat the engines that are shipped.
+  const std::filesystem::path own = config_directory() / "engines";
+  const std::filesystem::path shipped = shipped_config_directory() / "engines";
+  return own == shipped ? std::vector{own} : std::vector{own, shipped};
 }
 
 }  // namespace

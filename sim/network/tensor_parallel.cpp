@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace sptc::sim {
@@ -23,7 +24,11 @@ class Splitter {
       while (next < vectors_.size() && vectors_[next].after <= i) {
         add(vectors_[next++]);
       }
-      add(gemms_[i]);
+      if (routes(i)) {
+        part_.gemms.push_back(gemms_[i]);
+      } else {
+        add(gemms_[i]);
+      }
     }
     while (next < vectors_.size()) {
       add(vectors_[next++]);
@@ -35,6 +40,13 @@ class Splitter {
   }
 
  private:
+  /// Whether GEMM `i` chooses experts, which every GPU does for itself.
+  bool routes(std::size_t i) const {
+    return std::any_of(vectors_.begin(), vectors_.end(), [i](const VectorOperation& op) {
+      return op.after == i + 1 && op.kind == VectorKind::kRouting;
+    });
+  }
+
   void divide(std::int64_t& extent, const std::string& name, const char* what) const {
     if (extent % gpus_ != 0) {
       throw InputError(fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what,

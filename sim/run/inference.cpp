@@ -222,6 +222,9 @@ class Inference {
     if (!op.prunable) {
       return "no kernel: the extents of the weight do not allow 2:4";
     }
+    if (gpu_.sm.tensor_core.selector_inputs == 1) {
+      return "no kernel: the GPU has no sparse instructions";
+    }
     if (!kernel.sparse) {
       return "2:4 was not simulated";
     }

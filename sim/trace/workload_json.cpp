@@ -26,31 +26,12 @@ constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops", 
                                          "network",         "phase",     "notes",   "convention",
                                          "hyperparameters", "sources",   "totals",  "checks",
                                          "source",          "not_taken", "account", "dims"};
-constexpr std::string_view kOpKeys[] = {"name",
-                                        "kind",
-                                        "m",
-                                        "n",
-                                        "k",
-                                        "batch",
-                                        "count",
-                                        "dtype",
-                                        "conv",
-                                        "trans_a",
-                                        "trans_b",
-                                        "prunable_2_4",
-                                        "weight_operand",
-                                        "tensors",
-                                        "activation",
-                                        "b",
-                                        "group",
-                                        "rest_ns",
-                                        "rest_bytes",
-                                        "a_role",
-                                        "b_role",
-                                        "layout",
-                                        "why_not_prunable",
-                                        "note",
-                                        "recorded"};
+constexpr std::string_view kOpKeys[] = {
+    "name",           "kind",       "m",          "n",       "k",       "batch",
+    "count",          "dtype",      "conv",       "trans_a", "trans_b", "prunable_2_4",
+    "weight_operand", "tensors",    "activation", "b",       "group",   "input",
+    "rest_ns",        "rest_bytes", "a_role",     "b_role",  "layout",  "why_not_prunable",
+    "note",           "recorded"};
 constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
                                               "tile",    "stages", "split_k", "epilogue"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
@@ -300,6 +281,7 @@ Operation read_operation(const JsonObject& object, DataType default_type) {
   object.boolean_or("trans_a", false);
   object.boolean_or("trans_b", false);
   op.weight = !object.has("weight_operand") || !object.require("weight_operand").is_null();
+  op.input = object.text_or("input", "");
   op.prunable = read_prunable(object, op);
   op.activation = read_activation(object);
   if (object.has("tensors")) {

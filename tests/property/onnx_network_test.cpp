@@ -2,8 +2,10 @@
 // A BERT that was exported to ONNX takes as long as the one that is shipped.
 #include "sim/config/architecture.h"
 #include "sim/import/recording.h"
+#include "sim/import/workload_text_writer.h"
 #include "sim/run/simulate.h"
 #include "sim/trace/workload.h"
+#include "sim/trace/workload_text.h"
 #include "tests/support/onnx_file.h"
 
 #include <gtest/gtest.h>
@@ -120,6 +122,14 @@ TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
   EXPECT_EQ(masks, kLayers);
   EXPECT_EQ(residuals, 2 * kLayers);
   EXPECT_EQ(biases, 6 * kLayers);
+}
+
+TEST(OnnxNetwork, WrittenAsAWorkloadItIsTheSame) {
+  InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
+  const Recording recording = read_recording(stream);
+  const Workload again = parse_workload_json(workload_json(recording), "again.json");
+  EXPECT_EQ(again.vectors.size(), recording.workload.vectors.size());
+  EXPECT_DOUBLE_EQ(latency_us(again, "tensorrt"), latency_us(recording.workload, "tensorrt"));
 }
 
 }  // namespace

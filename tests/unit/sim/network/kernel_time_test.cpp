@@ -94,7 +94,7 @@ TEST(VectorKernel, ALowerClockSlowsWhatTheSmsDo) {
   const KernelTimes times = parts.norm({1, 1, 1, 1}).times;
   EXPECT_NEAR(times.time_us(0.5) - times.launch_us, 2 * (times.time_us(1) - times.launch_us), 1e-9);
   const KernelTimes cold = Parts(128, 1 << 16, 16).norm().times;
-  EXPECT_LT(cold.time_us(0.5), 1.2 * cold.time_us(1));
+  EXPECT_LT(cold.time_us(0.9), 1.08 * cold.time_us(1));  // DRAM keeps its own clock
 }
 
 TEST(Attention, TakesMoreThanItsProductsAndItsSoftmax) {
@@ -137,7 +137,7 @@ TEST(Attention, FewQueriesAreSpreadOverTheSms) {
 TEST(ResidentTensors, WhatIsSmallStaysAndWhatIsLargeGoes) {
   const MemorySpec& memory = a100().memory;
   const KernelBytes little{0, 1e6, 1e6, 1e6};
-  const ResidentTensors kept = resident_tensors(little, 5e6, 6e8, memory);
+  const ResidentTensors kept = resident_tensors(little, 2.2e7, 6e8, memory);
   EXPECT_GT(kept.recent, 0.8);
   EXPECT_GT(kept.earlier, 0.5);
   EXPECT_LT(kept.earlier, kept.recent);

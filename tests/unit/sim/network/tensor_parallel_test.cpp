@@ -61,6 +61,15 @@ TEST(TensorParallel, EachLayerSumsUpTwice) {
   EXPECT_EQ(sums, 2 * 32);
 }
 
+TEST(TensorParallel, EveryGpuRoutesTokensForItself) {
+  const Workload mixtral = read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/mixtral_8x7b.json",
+                                         {{"batch", 64}, {"seq", 1}, {"context", 2048}});
+  const TensorParallelPart part = split_over(mixtral.operations, mixtral.vectors, 8);
+  EXPECT_EQ(named(part, "moe.router").shape, (GemmShape{8, 64, 4096}));
+  EXPECT_EQ(named(part, "moe.expert.gate_up").shape.m, 28672 / 8);
+  EXPECT_EQ(named(part, "moe.expert.down").shape.k, 14336 / 8);
+}
+
 TEST(TensorParallel, WhatCannotBeDividedIsRefused) {
   Workload workload = llama();
   expect_input_error([&] { split_over(workload.operations, workload.vectors, 7); },

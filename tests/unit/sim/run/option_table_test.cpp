@@ -43,7 +43,7 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
       ++words;
     }
   }
-  EXPECT_EQ(words, 37u);
+  EXPECT_EQ(words, 39u);
   EXPECT_EQ(simulation_option("dtype").type,
             fmt::format("{}", fmt::join(kernel_operand_types(), "|")));
 }
@@ -65,14 +65,26 @@ TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
 
 TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   SimulationOptions options;
-  const json values = {{"clock", 1200.5},        {"power-limit", 250},
-                       {"board-idle", 60},       {"stages", 3},
-                       {"split-k", 2},           {"warmup", 0},
-                       {"repeat", 10},           {"seed", 18446744073709551615U},
-                       {"no-extrapolate", true}, {"tile", "128x64x32"},
-                       {"l2", "rotate:4"},       {"pattern", "1:4"},
-                       {"data", "relu"},         {"numerics", "volta"},
-                       {"energy", "h100"},       {"limit-over", "group"}};
+  const json values = {{"clock", 1200.5},
+                       {"power-limit", 250},
+                       {"board-idle", 60},
+                       {"stages", 3},
+                       {"split-k", 2},
+                       {"warmup", 0},
+                       {"repeat", 10},
+                       {"seed", 18446744073709551615U},
+                       {"no-extrapolate", true},
+                       {"tile", "128x64x32"},
+                       {"l2", "rotate:4"},
+                       {"pattern", "1:4"},
+                       {"data", "relu"},
+                       {"numerics", "volta"},
+                       {"energy", "h100"},
+                       {"limit-over", "group"},
+                       {"engine", "tensorrt"},
+                       {"sparsity", "auto"},
+                       {"tp", "4"},
+                       {"link", "300"}};
   for (const auto& [name, value] : values.items()) {
     set_option(options, name, value);
   }
@@ -92,6 +104,10 @@ TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   EXPECT_EQ(options.pattern->name(), "1:4");
   EXPECT_EQ(options.data + options.numerics + options.energy, "reluvoltah100");
   EXPECT_EQ(options.limit_over, LimitOver::kGroup);
+  EXPECT_EQ(options.engine, "tensorrt");
+  EXPECT_TRUE(options.sparsity_auto);
+  EXPECT_EQ(options.tensor_parallel, 4);
+  EXPECT_EQ(options.link_gb_per_s, 300);
   set_option(options, "no-extrapolate", json(false));
   EXPECT_TRUE(options.extrapolate);
 }
@@ -107,6 +123,9 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
                      {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
   expect_input_error(set("limit-over", "grup"),
                      {"unknown --limit-over 'grup' (nearest valid: 'group'"});
+  expect_input_error(set("sparsity", "aut"), {"unknown --sparsity 'aut' (nearest valid: 'auto'"});
+  expect_input_error(set("tp", "9"), {"--tp must be an integer from 1 to 8"});
+  expect_input_error(set("link", "-1"), {"--link must be a number of GB/s above 0"});
   expect_input_error(set("stages", 2.5), {"--stages must be an integer from 1 to 16, not '2.5'"});
   expect_input_error(set("no-extrapolate", "maybe"),
                      {"--no-extrapolate must be true or false, not 'maybe'"});
