@@ -10,10 +10,12 @@
 
 #include <string_view>
 
-namespace sptc::sim {
-
+namespace sptc::pages {
 /// sim/comparison/compare.html.
 std::string_view compare_html();
+}  // namespace sptc::pages
+
+namespace sptc::sim {
 
 namespace {
 
@@ -114,7 +116,8 @@ std::string comparison_csv(const Comparison& comparison) {
 std::string comparison_page(const Comparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return html_page(compare_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return html_page(pages::compare_html(),
+                   json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sim
