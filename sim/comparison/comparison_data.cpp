@@ -40,7 +40,7 @@ Json figures_json(const ComparedFigures& figures) {
           {"sparse_w", known(figures.sparse_w)},   {"per_watt", known(figures.per_watt())}};
 }
 
-Json comparison_document(const Comparison& comparison) {
+Json comparison_document(const BoardComparison& comparison) {
   Json json{{"schema", "sptcsim-comparison/0.1"},
             {"version", program_version()},
             {"workload", comparison.workload},
@@ -96,11 +96,11 @@ std::string csv_row(const ComparedPoint& point, const std::string& operation,
 
 }  // namespace
 
-std::string comparison_json(const Comparison& comparison) {
+std::string comparison_json(const BoardComparison& comparison) {
   return comparison_document(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string comparison_csv(const Comparison& comparison) {
+std::string comparison_csv(const BoardComparison& comparison) {
   std::string out =
       "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
       "dense_bound_by,sparse_bound_by\r\n";
@@ -113,7 +113,7 @@ std::string comparison_csv(const Comparison& comparison) {
   return out;
 }
 
-std::string comparison_page(const Comparison& comparison, const std::string& command) {
+std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
   return html_page(pages::compare_html(),
