@@ -4,7 +4,7 @@
 set(SPTC_PAGE_STYLE "${PROJECT_SOURCE_DIR}/sim/report/page.css")
 
 # sptc_page(<sources> <page.html> <function>)
-# Appends to <sources> a file that defines sptc::sim::<function>(): the page, with the style that all pages share
+# Appends to <sources> a file that defines sptc::pages::<function>(): the page, with the style that all pages share
 # (sim/report/page.css) where it says [[STYLE]].
 function(sptc_page sources page function)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}" "${SPTC_PAGE_STYLE}")

@@ -5,7 +5,9 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
+#include "sim/config/energy.h"
 #include "sim/report/version.h"
+#include "sim/run/board_figures.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,15 +19,43 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sptc::sim {
 namespace {
 
-int list() {
+int list_names() {
   std::string text;
   for (const std::string& name : architecture_names()) {
     text += name + "\n";
   }
+  write_result({}, text);
+  return 0;
+}
+
+/// "300 W" of the board's energy file; "-" where it has none.
+std::string power_limit(const std::string& name, const std::vector<std::string>& with_energies) {
+  const bool is_known =
+      std::find(with_energies.begin(), with_energies.end(), name) != with_energies.end();
+  return is_known ? fmt::format("{:.0f}", load_energy(name).config.power.power_limit_w) : "-";
+}
+
+int list() {
+  constexpr const char* kRow = "{:<28} {:>4} {:>6} {:>9} {:>9} {:>6} {:>6} {:>8}\n";
+  const std::vector<std::string> with_energies = energy_names();
+  std::string text = fmt::format(kRow, "board", "SMs", "MHz", "f16", "s8", "GB/s", "W", "energies");
+  for (const std::string& name : architecture_names()) {
+    const GpuSpec gpu = load_architecture(name).gpu;
+    const auto tera = [&](numerics::DataType type) {
+      return fmt::format("{:.0f}", peak_tflops(gpu, type));
+    };
+    const std::string watts = power_limit(name, with_energies);
+    text += fmt::format(kRow, name, gpu.sms, fmt::format("{:.0f}", gpu.boost_clock_mhz),
+                        tera(numerics::DataType::kF16), tera(numerics::DataType::kS8),
+                        fmt::format("{:.0f}", gpu.memory.dram_gb_per_s), watts,
+                        watts == "-" ? "no" : "yes");
+  }
+  text += "f16, s8: dense TFLOP/s and TOP/s at the boost clock; GB/s: of DRAM; W: power limit.\n";
   write_result({}, text);
   return 0;
 }
@@ -109,8 +139,12 @@ CLI::App* add_with_name(CLI::App& arch, const char* name, const char* descriptio
 
 void add_arch_command(CLI::App& app, Command& chosen) {
   CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
-  arch->add_subcommand("list", "names of the known architectures")->callback([&chosen] {
-    chosen = list;
+  CLI::App* list_command = arch->add_subcommand(
+      "list", "the known architectures: SMs, peak, bandwidth, power limit, energies");
+  auto only_names = std::make_shared<bool>(false);
+  list_command->add_flag("--names", *only_names, "names alone");
+  list_command->callback([only_names, &chosen] {
+    chosen = [only_names] { return *only_names ? list_names() : list(); };
   });
   struct Arguments {
     std::string name;

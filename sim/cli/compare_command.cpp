@@ -83,7 +83,7 @@ int run(const Arguments& arguments) {
   }
   const std::vector<Architecture> boards = boards_of(arguments.arch);
   const std::vector<ComparedWorkload> workloads = workloads_of(arguments);
-  Comparison comparison;
+  BoardComparison comparison;
   {
     ProgressBar bar(arguments.quiet);
     comparison =

@@ -178,6 +178,22 @@ void refuse_extras(CLI::App* app) {
   throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));
 }
 
+/// Of `words`, "help" and the names of a command: its help. Throws InputError.
+std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = &app;
+  std::string outer;
+  for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    const auto inner =
+        command->get_subcommands([&](const CLI::App* child) { return child->get_name() == *word; });
+    if (inner.empty()) {
+      throw InputError("unknown command " + children_of(command, sptc::sim::printable(*word)));
+    }
+    outer += (outer.empty() ? "" : " ") + command->get_name();
+    command = inner.front();
+  }
+  return command->help(outer);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
                "sptcsim");
@@ -203,8 +219,14 @@ int run(int argc, char** argv) {
       inner->allow_extras();
     }
   }
+  std::vector<std::string> words = joined_arguments(argc, argv);
+  if (!words.empty() && words.back() == "help") {
+    std::reverse(words.begin(), words.end());
+    sptc::sim::write_result({}, help_of(app, words));
+    return 0;
+  }
   try {
-    app.parse(joined_arguments(argc, argv));
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       std::ostringstream text;  // of --help, --version

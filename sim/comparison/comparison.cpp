@@ -104,12 +104,12 @@ std::optional<double> ComparedFigures::per_watt() const {
   return dense_uj > 0 && sparse_uj > 0 ? std::optional(dense_uj / sparse_uj) : std::nullopt;
 }
 
-Comparison compare(const std::vector<ComparedWorkload>& workloads,
-                   const std::vector<Architecture>& boards, const SimulationOptions& options,
-                   int jobs, const std::function<void(std::size_t, std::size_t)>& progress) {
+BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
+                        const std::vector<Architecture>& boards, const SimulationOptions& options,
+                        int jobs, const std::function<void(std::size_t, std::size_t)>& progress) {
   ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   require_same_operations(workloads);
-  Comparison comparison;
+  BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   for (const Operation& op : workloads.front().workload.operations) {
     comparison.operations.push_back(op.name);
@@ -148,7 +148,7 @@ Comparison compare(const std::vector<ComparedWorkload>& workloads,
   return comparison;
 }
 
-std::string comparison_verdict(const Comparison& comparison) {
+std::string comparison_verdict(const BoardComparison& comparison) {
   const ComparedPoint* least = nullptr;
   const ComparedPoint* most = nullptr;
   for (const ComparedPoint& point : comparison.points) {

@@ -32,11 +32,11 @@ struct ComparedPoint {
   std::string no_sparse;  ///< why no sparse figures are known; else ""
   std::string no_energy;  ///< why no energy is known; else ""
   ComparedFigures total;
-  std::vector<ComparedFigures> operations;  ///< as in Comparison::operations
+  std::vector<ComparedFigures> operations;  ///< as in BoardComparison::operations
 };
 
 /// The same network on several boards and with several extents.
-struct Comparison {
+struct BoardComparison {
   std::string workload;
   std::vector<std::string> operations;  ///< names, those of the first workload
   std::vector<ComparedPoint> points;    ///< dimensions first, boards fastest
@@ -51,18 +51,18 @@ struct ComparedWorkload {
 /// Simulates each of `workloads` on each of `boards`, `jobs` at a time, each in a process of its
 /// own. `progress` is called before each point: points begun, of how many. Throws InputError where
 /// the workloads differ in their operations, and where no point can be simulated.
-Comparison compare(const std::vector<ComparedWorkload>& workloads,
-                   const std::vector<Architecture>& boards, const SimulationOptions& options,
-                   int jobs, const std::function<void(std::size_t, std::size_t)>& progress);
+BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
+                        const std::vector<Architecture>& boards, const SimulationOptions& options,
+                        int jobs, const std::function<void(std::size_t, std::size_t)>& progress);
 
 /// Which point gains most and least, in a sentence.
-std::string comparison_verdict(const Comparison& comparison);
+std::string comparison_verdict(const BoardComparison& comparison);
 
-std::string comparison_text(const Comparison& comparison);
-std::string comparison_json(const Comparison& comparison);
+std::string comparison_text(const BoardComparison& comparison);
+std::string comparison_json(const BoardComparison& comparison);
 /// One row per point and operation, and one of the network with an empty operation.
-std::string comparison_csv(const Comparison& comparison);
+std::string comparison_csv(const BoardComparison& comparison);
 /// One page that needs no network; `command` repeats it.
-std::string comparison_page(const Comparison& comparison, const std::string& command);
+std::string comparison_page(const BoardComparison& comparison, const std::string& command);
 
 }  // namespace sptc::sim

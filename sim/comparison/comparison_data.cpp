@@ -10,10 +10,12 @@
 
 #include <string_view>
 
-namespace sptc::sim {
-
+namespace sptc::pages {
 /// sim/comparison/compare.html.
 std::string_view compare_html();
+}  // namespace sptc::pages
+
+namespace sptc::sim {
 
 namespace {
 
@@ -38,7 +40,7 @@ Json figures_json(const ComparedFigures& figures) {
           {"sparse_w", known(figures.sparse_w)},   {"per_watt", known(figures.per_watt())}};
 }
 
-Json comparison_document(const Comparison& comparison) {
+Json comparison_document(const BoardComparison& comparison) {
   Json json{{"schema", "sptcsim-comparison/0.1"},
             {"version", program_version()},
             {"workload", comparison.workload},
@@ -94,11 +96,11 @@ std::string csv_row(const ComparedPoint& point, const std::string& operation,
 
 }  // namespace
 
-std::string comparison_json(const Comparison& comparison) {
+std::string comparison_json(const BoardComparison& comparison) {
   return comparison_document(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string comparison_csv(const Comparison& comparison) {
+std::string comparison_csv(const BoardComparison& comparison) {
   std::string out =
       "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
       "dense_bound_by,sparse_bound_by\r\n";
@@ -111,10 +113,11 @@ std::string comparison_csv(const Comparison& comparison) {
   return out;
 }
 
-std::string comparison_page(const Comparison& comparison, const std::string& command) {
+std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return html_page(compare_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return html_page(pages::compare_html(),
+                   json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sim

@@ -48,7 +48,7 @@ std::string layer_cell(const ComparedFigures& figures) {
 }
 
 /// Layers by points, as many points beside each other as fit.
-std::string layers(const Comparison& comparison) {
+std::string layers(const BoardComparison& comparison) {
   constexpr std::size_t kAtOnce = 5;
   std::string out;
   for (std::size_t first = 0; first < comparison.points.size(); first += kAtOnce) {
@@ -75,7 +75,7 @@ std::string layers(const Comparison& comparison) {
 
 }  // namespace
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_text(const BoardComparison& comparison) {
   std::string out = wrapped(comparison_verdict(comparison), kWidth) + "\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",
                      "dense", "sparse", "/ watt");

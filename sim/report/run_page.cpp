@@ -14,10 +14,12 @@
 #include <optional>
 #include <string_view>
 
-namespace sptc::sim {
-
+namespace sptc::pages {
 /// sim/report/run.html.
 std::string_view run_html();
+}  // namespace sptc::pages
+
+namespace sptc::sim {
 
 namespace {
 
@@ -122,7 +124,7 @@ std::string run_page(const RunResult& result, const GpuSpec& gpu, const std::str
   for (const OperationResult& op : result.operations) {
     json["operations"].push_back(operation_json(op));
   }
-  return html_page(run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return html_page(pages::run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sim

@@ -4,13 +4,15 @@
 
 #include <string_view>
 
-namespace sptc::sim {
-
+namespace sptc::pages {
 /// sim/show/element.html.
 std::string_view element_page();
+}  // namespace sptc::pages
+
+namespace sptc::sim {
 
 std::string element_html(const ElementView& view) {
-  return html_page(element_page(), element_json(view));
+  return html_page(pages::element_page(), element_json(view));
 }
 
 }  // namespace sptc::sim

@@ -16,10 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
-namespace sptc::sim {
-
+namespace sptc::pages {
 /// sim/sweep/report.html.
 std::string_view sweep_page();
+}  // namespace sptc::pages
+
+namespace sptc::sim {
 
 namespace {
 
@@ -128,7 +130,7 @@ std::string html_report(const SweepTable& table) {
   for (const Sensitivity& one : sensitivities(table)) {
     data["sensitivities"].push_back(sensitivity_json(one));
   }
-  return html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return html_page(pages::sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sim

@@ -27,7 +27,7 @@ TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
 }
 
 TEST_F(EnergyProgram, EveryShippedBoardKeepsItsPowerLimit) {
-  std::istringstream names(run("arch list").out);
+  std::istringstream names(run("arch list --names").out);
   int boards = 0;
   for (std::string name; std::getline(names, name); ++boards) {
     const Outcome outcome =

@@ -172,7 +172,13 @@ TEST_F(Program, AnswersHelpAndVersion) {
 }
 
 TEST_F(Program, ListsShowsAndValidatesArchitectures) {
-  EXPECT_NE(run({"arch", "list"}).out.find("a100-sxm4-80gb\n"), std::string::npos);
+  EXPECT_NE(run({"arch", "list", "--names"}).out.find("a100-sxm4-80gb\n"), std::string::npos);
+  const std::string boards = run({"arch", "list"}).out;
+  EXPECT_NE(
+      boards.find(
+          "a100-sxm4-80gb                108   1410       312       624   2039    400      yes"),
+      std::string::npos)
+      << boards;
   EXPECT_NE(run({"arch", "show", "a100-sxm4-80gb"}).out.find("/sms"), std::string::npos);
   EXPECT_EQ(run({"arch", "validate", "a100-sxm4-80gb"}).exit_code, 0);
   write("bad.json", "{\"sms\": NaN}");
@@ -229,7 +235,7 @@ TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
     document[Json::json_pointer(parameter["pointer"].get<std::string>())] = number;
   };
   const Json base = shown("t4");
-  std::istringstream names(run({"arch", "list"}).out);
+  std::istringstream names(run({"arch", "list", "--names"}).out);
   int shipped = 0;
   for (std::string name; std::getline(names, name); ++shipped) {
     const Json original = shown(name);
@@ -284,7 +290,7 @@ TEST_F(Program, RefusesUnknownWordsWithTheNearest) {
   expect_refused({"gemm", "1", "1", "1", "--dtype", "e4m3"},
                  "near ones: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
   expect_refused({"gemm", "1", "1", "1", "--jobs", "2"},
-                 "'--jobs' (that is an option of validate, sweep, ");
+                 "'--jobs' (that is an option of validate, compare, sweep, ");
 }
 
 TEST_F(Program, RefusesOptionsOfSmsWhereNoneIsSimulated) {
@@ -443,6 +449,14 @@ TEST_F(Program, WritesReportsToStandardOutputDevicesAndPipes) {
   EXPECT_EQ(to("/dev/stdout").out, csv);
   EXPECT_EQ(to("/dev/null").exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(Program, HelpIsACommandToo) {
+  const std::string all = run({"--help"}).out;
+  EXPECT_EQ(run({"help"}).out, all);
+  EXPECT_EQ(run({"help", "run"}).out, run({"run", "--help"}).out);
+  EXPECT_EQ(run({"help", "arch", "list"}).out, run({"arch", "list", "--help"}).out);
+  expect_refused({"help", "rum"}, "nearest valid: 'run'");
 }
 
 TEST_F(Program, ReportsAreShortUnlessAskedAndHaveNoColourInFiles) {
