@@ -100,7 +100,7 @@ double mean_error(const std::string& gpu) {
 TEST(NetworkLatency, TensorRtBertIsWithinBoundsOnEachGpu) {
   ASSERT_EQ(rows().size(), 36U);
   EXPECT_LE(mean_error("A100 40GB"), 0.09);  // 7.6
-  EXPECT_LE(mean_error("L40S"), 0.095);      // 8.2: no number is set on its rows
+  EXPECT_LE(mean_error("L40S"), 0.095);      // 8.2
   EXPECT_LE(mean_error(""), 0.09);           // 7.8
 }
 
