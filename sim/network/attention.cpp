@@ -19,9 +19,13 @@ constexpr std::int64_t kKeysOfSlice = 256;
 constexpr double kWarps = 4;
 
 /// Instructions of a lane for an element of the scores: scaling and subtracting the maximum in one,
-/// the maximum, the sum, half a conversion to 16 bits; bytes are converted from and to integers.
-double softmax_operations(int operand_bits) {
-  return operand_bits >= 16 ? 3.5 : 6.5;
+/// the maximum, the sum, half a conversion to 16 bits.
+constexpr double kSoftmaxOperations = 3.5;
+
+/// Results of the special function units for one: the exponential, and of bytes a conversion from
+/// the integer of the first product and one to that of the second.
+double special_operations(int operand_bits) {
+  return operand_bits >= 16 ? 1 : 3;
 }
 
 /// How the work is cut.
@@ -76,7 +80,8 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   add_memory(bytes, l2_read, resident, share, gpu, result);
   const bool f32 = numerics::accumulator_type(scores.dtype) == numerics::DataType::kF32;
   const double macs = 2 * blocks.scores * depth;
-  const double softmax = blocks.scores * (softmax_operations(bits) + 1);
+  const double special = blocks.scores * special_operations(bits);
+  const double softmax = blocks.scores * kSoftmaxOperations + special;
   result.events.macs = blocks.count * macs;
   result.events.lane_operations = blocks.count * softmax;
   // Each warp loads all keys and values; an instruction takes 512 bytes of fragments.
@@ -90,9 +95,9 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   result.times.tensor_us = of_sm * macs / gpu.sm.macs_per_cycle(bits, f32) / cycles_per_us;
   // The softmax of a warp waits for its products and they for it: FlashAttention-2 does not overlap
   // them (Shah et al., FlashAttention-3, arXiv 2407.08608).
-  result.times.lanes_us =
-      of_sm * std::max(softmax / lanes_per_cycle(gpu.sm), blocks.scores / kSpecialPerCycle) /
-      cycles_per_us;
+  result.times.lanes_us = of_sm *
+                          std::max(softmax / lanes_per_cycle(gpu.sm), special / kSpecialPerCycle) /
+                          cycles_per_us;
   result.times.busy_sms = std::min(static_cast<double>(gpu.sms), blocks.count);
   return result;
 }

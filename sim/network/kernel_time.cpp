@@ -97,11 +97,13 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
     const VectorKindInfo& kind = info(op.kind);
     elements = static_cast<double>(op.elements());
     const double window = static_cast<double>(op.input_rows) / static_cast<double>(op.rows);
-    // Of what is read and written each element is converted.
     operations += elements * (kind.instructions + (op.tensors - 1 + kind.parameters) + window);
     special += elements * kind.special;
   }
-  operations += 2 * elements;
+  // What is read and written is converted, bytes by the special function units.
+  const int bits = tensor_bits(kernel, network);
+  const double converted = (bytes.recent + bytes.earlier + bytes.written) * 8 / bits;
+  (bits == 8 ? special : operations) += converted;
   const VectorOperation& last = network.vectors[kernel.vectors.back()];
   const bool by_row =
       kernel.group == WorkGroup::kNormalisation || kernel.group == WorkGroup::kSoftmax;

@@ -23,7 +23,7 @@ using Group = WorkGroup;
 // the hyperbolic tangent (Hendrycks, Gimpel, arXiv 1606.08415); layer norm adds up the elements and
 // their squares, then scales and shifts; exponentials are of base 2 behind a multiplication.
 // Conversions between integers and floating point run on the special function units (Jia et al.,
-// arXiv 1903.07486, Turing: I2F and F2I issue as slowly as MUFU).
+// arXiv 1903.07486, Turing, recalled: I2F and F2I issue as slowly as MUFU).
 constexpr std::array<VectorKindInfo, 22> kKinds{{
     {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
     {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},

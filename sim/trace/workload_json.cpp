@@ -146,15 +146,21 @@ void read_convolution(const JsonObject& object, Operation& op) {
   op.conv = conv;
 }
 
-void read_shape(const JsonObject& object, Operation& op) {
+/// The kind of an operation that is no vector operation. Throws InputError for one that is none.
+std::string read_kind(const JsonObject& object) {
   const std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
-  std::vector<std::string_view> kinds{"gemm", "conv2d"};
-  if (kind == "conv2d") {
-    read_convolution(object, op);
-  } else if (kind != "gemm") {
+  if (kind != "gemm" && kind != "conv2d") {
+    std::vector<std::string_view> kinds{"gemm", "conv2d"};
     const std::vector<std::string_view> others = vector_kind_names();
     kinds.insert(kinds.end(), others.begin(), others.end());
     (object.place() / "kind").fail("unknown kind " + unknown_name(printable(kind), kinds));
+  }
+  return kind;
+}
+
+void read_shape(const JsonObject& object, const std::string& kind, Operation& op) {
+  if (kind == "conv2d") {
+    read_convolution(object, op);
   } else if (object.has("conv")) {
     (object.place() / "conv").fail("only an operation of kind \"conv2d\" has a convolution");
   } else {
@@ -271,11 +277,12 @@ NotTaken read_not_taken(const JsonObject& object) {
 }
 
 Operation read_operation(const JsonObject& object, DataType default_type) {
+  const std::string kind = read_kind(object);
   object.allow_only(kOpKeys);
   Operation op;
   op.name = object.text("name");
   op.dtype = read_type(object, "dtype", default_type);
-  read_shape(object, op);
+  read_shape(object, kind, op);
   read_surroundings(object, op);
   // Transposition is a matter of storage; the operands here are always logical matrices.
   object.boolean_or("trans_a", false);

@@ -99,9 +99,9 @@ double mean_error(const std::string& gpu) {
 
 TEST(NetworkLatency, TensorRtBertIsWithinBoundsOnEachGpu) {
   ASSERT_EQ(rows().size(), 36U);
-  EXPECT_LE(mean_error("A100 40GB"), 0.105);  // 9.2
-  EXPECT_LE(mean_error("L40S"), 0.085);       // 7.4: no number is set on its rows
-  EXPECT_LE(mean_error(""), 0.095);           // 8.6
+  EXPECT_LE(mean_error("A100 40GB"), 0.09);  // 7.6
+  EXPECT_LE(mean_error("L40S"), 0.095);      // 8.2
+  EXPECT_LE(mean_error(""), 0.09);           // 7.8
 }
 
 TEST(NetworkLatency, TheGainOfSparsityIsBetterThanTheBestConstant) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
@@ -120,6 +121,63 @@ TEST_F(EngineRules, TheMixIsNoSlowerThanEitherOfItsParts) {
     EXPECT_LE(result.mix->latency_us, 1.005 * result.dense->latency_us);
     EXPECT_LE(result.mix->latency_us, 1.005 * result.sparse->latency_us);
   }
+}
+
+/// A GEMM, or a convolution, and what is fused into its epilogue.
+void add(const char* name, bool convolution, std::initializer_list<VectorKind> epilogue,
+         Workload& workload) {
+  Operation op;
+  op.name = name;
+  op.shape = {1024, 8192, 256};
+  op.dtype = numerics::DataType::kS8;
+  if (convolution) {
+    op.conv = ConvGeometry{8, 256, 32, 32, 1024, 1, 1};
+    op.conv->p = op.conv->q = 32;
+  }
+  workload.operations.push_back(op);
+  for (const VectorKind kind : epilogue) {
+    VectorOperation vector;
+    vector.name = name;
+    vector.kind = kind;
+    vector.rows = vector.input_rows = op.shape.n;
+    vector.columns = op.shape.m;
+    vector.tensors = info(kind).tensors;
+    vector.after = workload.operations.size();
+    workload.vectors.push_back(vector);
+  }
+}
+
+TEST_F(EngineRules, EpiloguesIssueInstructionsInBothFidelities) {
+  Workload workload;
+  add("relu", false, {VectorKind::kRelu}, workload);
+  add("gelu", false, {VectorKind::kBias, VectorKind::kGelu}, workload);
+  SimulationOptions options;
+  options.check = CheckMode::kNone;
+  options.what_ifs = false;
+  options.engine = "tensorrt";
+  const auto longer = [&](Fidelity fidelity) {
+    options.fidelity = fidelity;
+    const InferenceResult result = *simulate(workload, a100, options).inference;
+    EXPECT_EQ(result.kernels.size(), 2U);
+    return result.kernels[1].dense->time_us / result.kernels[0].dense->time_us;
+  };
+  // The closed form counts the epilogue of CTAs that share an SM once.
+  EXPECT_GT(longer(Fidelity::kAnalytic), 1.02);
+  EXPECT_GT(longer(Fidelity::kTiming), 1.1);
+}
+
+TEST_F(EngineRules, AResidualIsReadByTheEpilogueOfAConvolution) {
+  Workload workload;
+  add("conv", true, {VectorKind::kRelu}, workload);
+  add("sum", true, {VectorKind::kResidual, VectorKind::kRelu}, workload);
+  SimulationOptions options;
+  options.check = CheckMode::kNone;
+  options.fidelity = Fidelity::kAnalytic;
+  options.engine = "tensorrt";
+  const InferenceResult result = *simulate(workload, a100, options).inference;
+  ASSERT_EQ(result.kernels.size(), 2U);
+  EXPECT_GT(*result.kernels[1].dense->energy_uj, *result.kernels[0].dense->energy_uj);
+  EXPECT_GT(result.kernels[1].dense->time_us, result.kernels[0].dense->time_us);
 }
 
 TEST_F(EngineRules, TimesAndEnergiesAddUp) {

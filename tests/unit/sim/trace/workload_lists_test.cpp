@@ -87,7 +87,8 @@ TEST(WorkloadLists, ReaderAndSchemaKnowTheSameKeys) {
       document(std::string(SPTC_SOURCE_DIR) + "/configs/schema/workload.schema.json");
   const auto plain = nlohmann::json::parse(
       R"({"schema": "gemm-workload/0.2", "ops": [{"name": "c", "conv": {"N": 1, "C": 16, "H": 8,
-          "W": 8, "K": 8, "R": 3, "S": 3}, "recorded": {}}]})");
+          "W": 8, "K": 8, "R": 3, "S": 3}, "recorded": {}},
+          {"name": "v", "kind": "gelu", "rows": 8, "columns": 8}]})");
   const auto unknown_to_reader = [&](const std::string& at, const std::string& key) {
     nlohmann::json changed = plain;
     changed[nlohmann::json::json_pointer(at)][key] = 5;
@@ -98,10 +99,11 @@ TEST(WorkloadLists, ReaderAndSchemaKnowTheSameKeys) {
     }
     return false;
   };
-  const std::string op = "/properties/ops/items";
+  const std::string op = "/definitions/gemm";
   for (const auto& [at, of_schema] : std::vector<std::pair<std::string, std::string>>{
            {"", ""},
            {"/ops/0", op},
+           {"/ops/1", "/definitions/vector"},
            {"/ops/0/conv", op + "/properties/conv"},
            {"/ops/0/recorded", op + "/properties/recorded"}}) {
     const auto keys = schema[nlohmann::json::json_pointer(of_schema)]["properties"];
