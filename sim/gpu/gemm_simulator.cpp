@@ -206,9 +206,8 @@ class GemmSimulator::Impl {
   void require_waveform(const mma::MmaInstruction& instruction) const {
     if ((vcd_ != nullptr || options_.passages != nullptr) && instruction.is_asynchronous()) {
       throw InputError(
-          fmt::format("no waveform or timeline of {}: only its time is simulated; --fidelity "
-                      "datapath runs mma.sync",
-                      mma::name(instruction.family)));
+          fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+                      vcd_ != nullptr ? "waveform" : "timeline", mma::name(instruction.family)));
     }
   }
 
