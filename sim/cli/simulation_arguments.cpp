@@ -4,13 +4,22 @@
 #include "models/base/error.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
+#include "sim/config/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/report/run_page.h"
+#include "sim/report/timeline.h"
+#include "sim/run/option_values.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
+#include "sim/tensor_core/passage_log.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace sptc::sim {
 
@@ -27,6 +36,17 @@ void SimulationArguments::add_to(CLI::App& command) {
       .add_option("--vcd", vcd,
                   "write the waveform of the tensor cores of an SM to FILE; not in analytic")
       ->type_name("FILE");
+  command
+      .add_option("--timeline", timeline,
+                  "write what the tensor cores of an SM do, for Perfetto; not in analytic")
+      ->type_name("FILE");
+  command.add_option("--konata", konata, "the same for Konata, a row for each mma")
+      ->type_name("FILE");
+  command
+      .add_option("--window", window,
+                  "of --timeline and --konata: cycles since the first launch begins (default: "
+                  "0:20000)")
+      ->type_name("FIRST:LAST");
   command.add_option("--html", html, "write one page with figures, which needs no network")
       ->type_name("FILE");
   command.add_flag(
@@ -37,6 +57,40 @@ void SimulationArguments::add_to(CLI::App& command) {
                    "the whole text report: kernels, utilisation, energy by part, assumed numbers");
   command.add_flag("--quiet", quiet, "no progress bar");
 }
+
+namespace {
+
+LogWindow parse_window(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw InputError(
+        fmt::format("--window must be FIRST:LAST, for example 0:20000, not '{}'", printable(text)));
+  }
+  constexpr std::int64_t kMost = 1LL << 50;
+  LogWindow window;
+  window.first = parse_integer("--window", text.substr(0, colon), 0, kMost);
+  window.last = parse_integer("--window", text.substr(colon + 1), window.first + 1, kMost);
+  return window;
+}
+
+/// The log that --timeline and --konata ask for; nothing where neither is given.
+std::optional<PassageLog> passages_of(const SimulationArguments& given) {
+  if (given.timeline.empty() && given.konata.empty()) {
+    if (!given.window.empty()) {
+      throw InputError("--window is of --timeline and --konata");
+    }
+    return std::nullopt;
+  }
+  for (const auto& [option, path] :
+       {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
+    if (!path->empty()) {
+      require_writable_text(option, *path);
+    }
+  }
+  return PassageLog(given.window.empty() ? LogWindow{} : parse_window(given.window));
+}
+
+}  // namespace
 
 int simulate_and_report(const SimulationArguments& given, const std::function<Workload()>& load,
                         const DataSource* operands) {
@@ -61,6 +115,7 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     }
     require_writable("--vcd", given.vcd);
   }
+  std::optional<PassageLog> passages = passages_of(given);
   const Workload workload = load();
   PendingFile waveform(given.vcd, ".vcd");
   RunResult result;
@@ -74,11 +129,18 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     };
     hooks.operands = operands;
     hooks.waveform = waveform.stem();
+    hooks.passages = passages ? &*passages : nullptr;
     result = simulate(workload, architecture, options, hooks);
     result.assumed = assumptions(architecture);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;
+  if (!given.timeline.empty()) {
+    write_result(given.timeline, timeline_json(*passages));
+  }
+  if (!given.konata.empty()) {
+    write_result(given.konata, konata_log(*passages));
+  }
   if (!given.html.empty()) {
     write_result(given.html, run_page(result, gpu, command_line()));
   }

@@ -20,6 +20,8 @@ struct SimulationArguments {
   std::string out;
   std::string vcd;
   std::string html;
+  std::string timeline, konata;
+  std::string window;
   bool explain = false;
   bool verbose = false;
   bool quiet = false;

@@ -20,6 +20,7 @@
 #include "sim/sampling/sampling_plan.h"
 #include "sim/sampling/tile_times.h"
 #include "sim/tensor_core/issue_interval.h"
+#include "sim/tensor_core/passage_log.h"
 #include "sim/tensor_core/waveform.h"
 
 #include <fmt/format.h>
@@ -48,6 +49,9 @@ class GemmSimulator::Impl {
     }
     if (!options.vcd_file.empty()) {
       open_waveform();
+    }
+    if (options.passages != nullptr) {
+      observe_passages();
     }
     run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
@@ -200,10 +204,10 @@ class GemmSimulator::Impl {
 
   /// Throws InputError where somebody asks for the waveform of stages that the model lacks.
   void require_waveform(const mma::MmaInstruction& instruction) const {
-    if (vcd_ != nullptr && instruction.is_asynchronous()) {
-      throw InputError(fmt::format(
-          "no waveform of {}: only its time is simulated; --fidelity datapath runs mma.sync",
-          mma::name(instruction.family)));
+    if ((vcd_ != nullptr || options_.passages != nullptr) && instruction.is_asynchronous()) {
+      throw InputError(
+          fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+                      vcd_ != nullptr ? "waveform" : "timeline", mma::name(instruction.family)));
     }
   }
 
@@ -220,6 +224,15 @@ class GemmSimulator::Impl {
       partition->mma_done.set_tap([waveform = waveforms_.back().get()](MmaDoneToken& token) {
         waveform->show_result(token);
       });
+    }
+  }
+
+  void observe_passages() {
+    ensure(vcd_ == nullptr, "a wire has one tap: a waveform or a log");
+    int number = 0;
+    for (const auto& partition : gpu_.sms().front()->sub_partitions) {
+      options_.passages->observe(number++, clock_, spec_.sm.tensor_core, partition->issue,
+                                 partition->tensor_core, partition->mma_done);
     }
   }
 

@@ -24,6 +24,7 @@
 namespace sptc::sim {
 
 class Gpu;
+class PassageLog;
 
 struct GemmRun {
   KernelResult kernel;
@@ -56,7 +57,8 @@ class GemmSimulator {
     Sms sms = Sms::kSampled;
     bool extrapolate =
         true;  ///< multiply a detected period of main loop and CTA rounds; only without values
-    std::string vcd_file;  ///< without ".vcd"; empty: no waveform
+    std::string vcd_file;            ///< without ".vcd"; empty: no waveform
+    PassageLog* passages = nullptr;  ///< of the first SM; not together with `vcd_file`
     ClockPolicy clock{};
     /// Binds every SM to a memory of the caller (Gpu::Memory::kOutside), in the place of L2 and
     /// DRAM; empty: those. Needs all SMs, and no cycles are carried on. SystemC's time is that of

@@ -10,8 +10,9 @@
 
 namespace sptc::sim {
 
-GemmLauncher::GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file)
-    : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)) {}
+GemmLauncher::GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file,
+                           PassageLog* passages)
+    : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)), passages_(passages) {}
 
 GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrides& overrides,
                                  const std::vector<GemmOperands>* operands) {
@@ -25,6 +26,7 @@ GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrid
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();
     build.vcd_file = vcd_file_;
+    build.passages = passages_;
     simulator_.emplace(gpu_, build);
   }
   simulator_->set_clock(options_.clock_policy);

@@ -17,8 +17,10 @@ namespace sptc::sim {
 /// so at most one such GPU per process.
 class GemmLauncher {
  public:
-  /// `gpu` and `options` must outlive it. `vcd_file`: as in GemmSimulator::Options.
-  GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {});
+  /// `gpu` and `options` must outlive it. `vcd_file` and `passages`: as in
+  /// GemmSimulator::Options.
+  GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {},
+               PassageLog* passages = nullptr);
 
   GemmRun operator()(const GemmProblem& problem, const KernelOverrides& overrides,
                      const std::vector<GemmOperands>* operands);
@@ -27,6 +29,7 @@ class GemmLauncher {
   const GpuSpec& gpu_;
   const RunOptions& options_;
   std::string vcd_file_;
+  PassageLog* passages_;
   std::optional<GemmSimulator> simulator_;
 };
 

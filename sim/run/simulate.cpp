@@ -78,6 +78,11 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
     throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
   }
+  if (hooks.passages != nullptr &&
+      (options.fidelity == Fidelity::kAnalytic || !hooks.waveform.empty())) {
+    throw InputError(
+        "--timeline and --konata show a simulation: not with --fidelity analytic, nor with --vcd");
+  }
   if (hooks.operands != nullptr && !options.data.empty()) {
     throw InputError("--data names operand values, and others are given: give one");
   }
@@ -111,7 +116,7 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   SwitchingSource* const switching =
       generated ? &caches.switching(options.data, options.seed) : nullptr;
   // What is refused before the first launch leaves no trace of SystemC.
-  GemmLauncher launcher(asked.gpu, run_options, hooks.waveform);
+  GemmLauncher launcher(asked.gpu, run_options, hooks.waveform, hooks.passages);
   const auto launch = [&](const auto&... problem) {
     if (hooks.cancelled && hooks.cancelled()) {
       throw Cancelled();

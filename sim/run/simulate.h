@@ -14,6 +14,7 @@
 
 namespace sptc::sim {
 
+class PassageLog;
 class SimulationCaches;
 
 /// The end of a simulation that SimulationHooks::cancelled asked for.
@@ -33,6 +34,8 @@ struct SimulationHooks {
   const DataSource* operands = nullptr;
   /// Where to write a waveform of the tensor cores of one SM, without ".vcd"; not in analytic.
   std::string waveform;
+  /// Gets what the tensor cores of one SM do; not in analytic, and not together with a waveform.
+  PassageLog* passages = nullptr;
   /// What simulations have in common and need not read or sample again.
   SimulationCaches* caches = nullptr;
 };

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/tensor_core/passage_log.h"
+
+#include <string>
+
+namespace sptc::sim {
+
+/// Trace events in JSON, for Perfetto (ui.perfetto.dev) and Chrome: a track for each stage of each
+/// tensor core, one for each warp, and a counter of the instructions under way. A microsecond of
+/// the viewer is a cycle.
+std::string timeline_json(const PassageLog& log);
+
+/// The same for Konata, Kanata 0004: a row for each instruction, its stages, what it waits for in
+/// lane 1, and an arrow from the instruction whose accumulator it takes.
+std::string konata_log(const PassageLog& log);
+
+}  // namespace sptc::sim

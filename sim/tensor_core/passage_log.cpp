@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/tensor_core/passage_log.h"
+
+namespace sptc::sim {
+
+using Kind = LoggedStage::Kind;
+
+void PassageLog::observe(int partition, const Clock& clock, const TensorCoreSpec& spec,
+                         Wire<MmaIssue>& issue, TensorCore& core, Wire<MmaDoneToken>& done) {
+  issue.set_tap([this, partition, &clock](MmaIssue& token) {
+    if (clock.now() < window_.first || clock.now() >= window_.last) {
+      return;
+    }
+    name_ = name_.empty() ? token.context->instruction.ptx_name() : name_;
+    under_way_[{partition, token.id}] = instructions_.size();
+    instructions_.push_back(
+        {partition, token.warp_slot, token.instruction->d.base, clock.now(), -1, {}});
+  });
+  // A stage works in the cycles of the wire behind it.
+  core.fetched.set_tap([this, partition, &clock, &spec](FetchedToken& token) {
+    const std::int64_t read = clock.now();
+    add(partition, token.issue.id,
+        {Kind::kFetch, 0, read, read + spec.operand_fetch_latency_cycles - 1});
+  });
+  core.selected.set_tap([this, partition, &clock, &spec](SelectedToken& token) {
+    add(partition, token.issue.id,
+        {Kind::kSelect, token.step, clock.now(), clock.now() + spec.selector_latency_cycles});
+  });
+  core.products.set_tap([this, partition, &clock, &spec](ProductsToken& token) {
+    add(partition, token.issue.id,
+        {Kind::kMultiply, token.step, clock.now(), clock.now() + spec.multiply_latency_cycles});
+  });
+  core.sums.set_tap([this, partition, &clock, &spec](SumsToken& token) {
+    const std::int64_t rounds = clock.now() + spec.align_add_latency_cycles;
+    add(partition, token.issue.id, {Kind::kAlignAdd, token.step, clock.now(), rounds});
+    add(partition, token.issue.id,
+        {Kind::kRound, token.step, rounds, rounds + spec.round_latency_cycles});
+  });
+  done.set_tap([this, partition, &clock, &spec](MmaDoneToken& token) {
+    const auto at = under_way_.find({partition, token.issue.id});
+    if (at != under_way_.end()) {
+      instructions_[at->second].done =
+          clock.now() + spec.round_latency_cycles + spec.write_back_latency_cycles;
+      under_way_.erase(at);
+    }
+  });
+}
+
+void PassageLog::add(int partition, std::uint64_t id, const LoggedStage& stage) {
+  const auto at = under_way_.find({partition, id});
+  if (at != under_way_.end()) {
+    instructions_[at->second].stages.push_back(stage);
+  }
+}
+
+}  // namespace sptc::sim
