@@ -5,7 +5,7 @@
 Draws GPUs in turn and shapes, f16 or s8, dense or 2:4 where the GPU has it, and prints mean, bias, the share beyond 2 % and the
 worst launches. tests/fidelity/README.md has the figures.
 
-    scripts/fidelity_distance.py                          # times of --fidelity timing against --fidelity analytic
+    scripts/fidelity_distance.py                          # times of sampled SMs against --fidelity analytic
     scripts/fidelity_distance.py --against all-sms        # cycles and times of sampled SMs against all of them, without extrapolation
     scripts/fidelity_distance.py --change                 # the first, each launch on a GPU with one number halved or doubled
 """
@@ -74,7 +74,7 @@ def distances(program, launch, against):
     """By figure, how much longer the first of two takes, as a share; nothing where one refuses."""
     figures, options = ((("cycles", "time_us"), ("--sms", "all", "--no-extrapolate")) if against == "all-sms" else
                         (("time_us",), ("--fidelity", "analytic")))
-    first, second = program.gemm(launch), program.gemm(launch, *options)
+    first, second = program.gemm(launch, "--sms", "sampled"), program.gemm(launch, *options)
     return {figure: first[figure] / second[figure] - 1 for figure in figures} if first and second else {}
 
 

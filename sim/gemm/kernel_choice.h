@@ -15,9 +15,9 @@ double closed_form_us(const GemmKernel& kernel, const KernelTarget& target,
                       double enough_us = std::numeric_limits<double>::infinity());
 
 /// The kernel that the library would run for `problem`: the candidate with the least time in closed
-/// form, or what `overrides` say. With `values`, out of the kernels whose values the data path can
-/// carry: those that do not cut K. Throws InputError for an override that does not
-/// fit, or for a type without matrix instruction.
+/// form, the one that its heuristic takes for it, or what `overrides` say. With `values`, out of
+/// the kernels whose values the data path can carry: those that do not cut K. Throws InputError for
+/// an override that does not fit, or for a type without matrix instruction.
 GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
                          const KernelTarget& target, bool values);
 

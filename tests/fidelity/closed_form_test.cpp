@@ -42,21 +42,21 @@ double mean_distance(const char* name, const std::vector<Row>& rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-// 4.3 % here.
-TEST(ClosedForm, LiesWithinFivePercentOfTheSimulatedA100OnAverage) {
+// 3.9 % here.
+TEST(ClosedForm, LiesWithinFourAndAHalfPercentOfTheSimulatedA100OnAverage) {
   EXPECT_LE(mean_distance("a100-sxm4-80gb", {{{768, 3072, 768}, false, 0.04},
                                              {{3072, 1500, 768}, false, 0.1},
                                              {{2304, 577, 2304}, false, 0.1},
-                                             {{64, 12544, 576}, false, 0.1},
-                                             {{512, 196, 4608}, false, 0.05},
-                                             {{1000, 32, 2048}, false, 0.05},
+                                             {{64, 12544, 576}, false, 0.03},
+                                             {{512, 196, 4608}, false, 0.04},
+                                             {{1000, 32, 2048}, false, 0.065},
                                              {{6656, 17, 6656}, false, 0.015},
                                              {{320, 320, 16384}, false, 0.08},
                                              {{5000, 5000, 5000}, false, 0.03},
                                              {{18944, 900, 3584}, false, 0.03},
-                                             {{3072, 1500, 768}, true, 0.1},
-                                             {{5000, 5000, 5000}, true, 0.025}}),
-            0.05);
+                                             {{3072, 1500, 768}, true, 0.045},
+                                             {{5000, 5000, 5000}, true, 0.015}}),
+            0.045);
 }
 
 // 1.8 % here.

@@ -264,7 +264,7 @@ TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
 TEST_F(ValidateProgram, ReadsPartialSumsBackThatTheL2CannotKeep) {
   for (const char* fidelity : {"analytic", "timing"}) {
     const Outcome outcome =
-        run("gemm 4096 4096 4096 --split-k 16 --variants dense --check none "
+        run("gemm 4096 4096 4096 --dtype bf16 --split-k 16 --variants dense --check none "
             "--format json --fidelity " +
             std::string(fidelity));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -66,21 +66,22 @@ TEST(ChooseKernel, TakesTheSplitOfKWithTheLeastEstimatedTime) {
   }
 }
 
-TEST(ChooseKernel, ByItsHeuristicKnowsTilesAndRoundsButNotWhatDramDelivers) {
-  GpuSpec slow = a100();
-  const auto chosen = [&](Algorithm algorithm, double dram_gb_per_s) {
-    GemmProblem what = problem(8192, 2048, 8192);
-    what.conditions.algorithm = algorithm;
-    slow.memory.dram_gb_per_s = dram_gb_per_s;
-    return choose_kernel(what, {}, slow.kernel_target(), false);
-  };
-  const GemmKernel by_heuristic = chosen(Algorithm::kHeuristic, 2039);
-  EXPECT_EQ(chosen(Algorithm::kHeuristic, 20).cta_tile, by_heuristic.cta_tile);
-  EXPECT_EQ(chosen(Algorithm::kHeuristic, 20).split_k, by_heuristic.split_k);
-  // Where DRAM is all that counts, no kernel is faster than the one that is timed.
-  const GemmKernel best = chosen(Algorithm::kBest, 20);
-  const KernelTarget target = slow.kernel_target();
-  EXPECT_LT(closed_form_us(best, target), closed_form_us(by_heuristic, target));
+TEST(ChooseKernel, ByItsHeuristicLosesALittleWhereDramIsBusy) {
+  int others = 0;
+  for (const GemmShape& shape :
+       {GemmShape{4096, 80, 11008}, {15360, 56, 5120}, {7168, 48, 8192}, {4096, 4096, 4096}}) {
+    GemmProblem what = problem(shape.m, shape.n, shape.k);
+    const KernelTarget target = a100().kernel_target();
+    const GemmKernel by_heuristic = choose_kernel(what, {}, target, false);
+    what.conditions.algorithm = Algorithm::kBest;
+    const GemmKernel best = choose_kernel(what, {}, target, false);
+    const double least_us = closed_form_us(best, target);
+    EXPECT_GE(closed_form_us(by_heuristic, target), least_us) << shape.m;
+    EXPECT_LE(closed_form_us(by_heuristic, target), 1.1 * least_us) << shape.m;
+    others +=
+        by_heuristic.cta_tile == best.cta_tile && by_heuristic.split_k == best.split_k ? 0 : 1;
+  }
+  EXPECT_GT(others, 0);
 }
 
 TEST(ChooseKernel, TakesPartialSumsOfF16AsTheLibraryDoes) {
@@ -410,7 +411,8 @@ TEST(ChooseKernel, HasNoMoreStagesThanItsKTilesFill) {
 // drawn apart.
 TEST(ChooseKernel, TakesTwoStagesOnlyWhereMoreRoundsFollow) {
   const GpuSpec a40 = load_architecture("a40").gpu;
-  const GemmProblem what = problem(8192, 256, 8192, true);
+  GemmProblem what = problem(8192, 256, 8192, true);
+  what.conditions.algorithm = Algorithm::kBest;
   KernelOverrides wide;
   wide.cta_tile = GemmShape{256, 128, 64};
   EXPECT_EQ(choose_kernel(what, wide, a40.kernel_target(), false).stages, 2);
