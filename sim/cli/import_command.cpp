@@ -2,12 +2,12 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
-#include "sim/import/workload_text_writer.h"
+#include "sim/workload/workload_text_writer.h"
 
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void add_import_command(CLI::App& app, Command& chosen) {
   struct Arguments {
@@ -25,10 +25,10 @@ void add_import_command(CLI::App& app, Command& chosen) {
       if (!arguments->out.empty()) {
         require_writable("--out", arguments->out);
       }
-      write_result(arguments->out, workload_json(arguments->recording.read()));
+      write_result(arguments->out, workload::workload_json(arguments->recording.read()));
       return 0;
     };
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Throws InputError unless a file can be created at `path`, which `option` names, or where that
 /// file is read or written otherwise. Called before the work begins, once for each option.
@@ -51,4 +51,4 @@ void handle_interrupts();
 /// nohup has it.
 void on_interrupts(void (*handler)(int));
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

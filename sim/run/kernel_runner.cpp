@@ -6,15 +6,15 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 
-double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
+double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
                                numerics::accumulator_type(type) == numerics::DataType::kF32);
 }
 
-GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
-  GemmProblem result{op.shape, op.batch, op.dtype, sparse};
+kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse) const {
+  kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = options_.conditions;
   result.d_dtype = options_.d_dtype;
@@ -28,13 +28,14 @@ GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
       result.pattern = execution.instruction;
     }
     result.vector_rows = execution.vector_rows;
-    result.source_k = round_up(op.shape.k, execution.group);
+    result.source_k = base::round_up(op.shape.k, execution.group);
   }
   return result;
 }
 
-VariantResult KernelRunner::figures(const Operation& op, bool sparse, const GemmRun& run) const {
-  ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
+VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
+                                    const gpu::GemmRun& run) const {
+  base::ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
   const sparsity::Pattern pattern =
       options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
   const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
@@ -65,8 +66,8 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   return result;
 }
 
-VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
-  GemmProblem what = problem(op, sparse);
+VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, double clock_mhz) {
+  kernels::GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
   const Key key{what.shape.m, what.shape.n, what.shape.k,    what.batch,
                 what.dtype,   sparse,       what.distinct_b, clock_mhz};
@@ -77,16 +78,17 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
   return figures(op, sparse, found->second);
 }
 
-WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {
-  return sim::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
+WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
+                             const VariantResult& launch) const {
+  return what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
-KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,
-                                             const std::vector<GemmOperands>& operands) {
-  GemmRun run = launch_(problem(op, sparse), options_.kernel, &operands);
-  ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
+KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
+                                             const std::vector<kernels::GemmOperands>& operands) {
+  gpu::GemmRun run = launch_(problem(op, sparse), options_.kernel, &operands);
+  base::ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
   VariantResult result = figures(op, sparse, run);
   return {std::move(result), std::move(run.d)};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

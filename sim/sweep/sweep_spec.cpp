@@ -6,12 +6,12 @@
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
 #include "sim/sweep/axis_values.h"
 #include "sim/sweep/database.h"
 #include "sim/sweep/digest.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 #include <cctype>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse
 class SpecReader {
  public:
   SpecReader(const json& document, const std::filesystem::path& file)
-      : root_(document, {printable(file.string()), ""}) {
+      : root_(document, {io::printable(file.string()), ""}) {
     spec_.file = file;
     spec_.document = document;
   }
@@ -71,46 +71,48 @@ class SpecReader {
 
   // --- workloads ---
 
-  static Workload one_gemm(const JsonObject& object) {
+  static workload::Workload one_gemm(const io::JsonObject& object) {
     constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
                                                        "batch", "count", "dtype", "prunable"};
     object.allow_only(kKeys);
-    Operation op;
-    op.shape = {object.integer("m", 1, kMaxExtent), object.integer("n", 1, kMaxExtent),
-                object.integer("k", 1, kMaxExtent)};
-    op.batch = object.integer_or("batch", 1, 1, kMaxExtent);
-    op.count = object.integer_or("count", 1, 1, kMaxExtent);
+    workload::Operation op;
+    op.shape = {object.integer("m", 1, workload::kMaxExtent),
+                object.integer("n", 1, workload::kMaxExtent),
+                object.integer("k", 1, workload::kMaxExtent)};
+    op.batch = object.integer_or("batch", 1, 1, workload::kMaxExtent);
+    op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
     op.prunable = object.boolean_or("prunable", true);
     const std::string dtype = object.text_or("dtype", "f16");
-    const auto type = parse_operand_type(dtype);
+    const auto type = workload::parse_operand_type(dtype);
     if (!type) {
-      (object.place() / "dtype").fail(unknown_operand_type(dtype));
+      (object.place() / "dtype").fail(workload::unknown_operand_type(dtype));
     }
     op.dtype = *type;
-    Workload workload;
+    workload::Workload workload;
     op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
     workload.name = op.name;
     workload.operations.push_back(op);
     return workload;
   }
 
-  SweepWorkload read_workload_at(const json& value, const JsonPlace& place) const {
+  SweepWorkload read_workload_at(const json& value, const io::JsonPlace& place) const {
     SweepWorkload result;
     if (value.is_object()) {
-      result.workload = one_gemm(JsonObject(value, place));
-      const Operation& op = result.workload.operations.front();
+      result.workload = one_gemm(io::JsonObject(value, place));
+      const workload::Operation& op = result.workload.operations.front();
       result.digest =
           sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k, op.batch,
                              op.count, numerics::name(op.dtype), op.prunable));
     } else if (value.is_string()) {
       const std::filesystem::path path = resolved(value.get<std::string>());
-      result.workload = read_workload(path);
+      result.workload = workload::read_workload(path);
       result.digest = sha256_of_file(path);
       if (result.workload.network) {
         result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
       }
     } else {
-      place.fail("must be the path of a workload or an object {m, n, k}, not " + describe(value));
+      place.fail("must be the path of a workload or an object {m, n, k}, not " +
+                 run::describe(value));
     }
     result.name = result.workload.name;
     return result;
@@ -124,7 +126,7 @@ class SpecReader {
       for (const SweepWorkload& other : spec_.workloads) {
         if (other.name == workload.name) {
           (axis.place / i)
-              .fail(fmt::format("a second workload is called '{}'", printable(workload.name)));
+              .fail(fmt::format("a second workload is called '{}'", io::printable(workload.name)));
         }
       }
       axis.values.emplace_back(workload.name);
@@ -141,19 +143,20 @@ class SpecReader {
     const bool several = single.is_array();
     const json& array = several ? root_.array("arch") : json::array({single});
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace place = several ? axis.place / i : axis.place;
+      const io::JsonPlace place = several ? axis.place / i : axis.place;
       if (!array[i].is_string()) {
-        place.fail("must be the name or path of an architecture, not " + describe(array[i]));
+        place.fail("must be the name or path of an architecture, not " + run::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
-      const std::string file = is_path(word) ? resolved(word) : word;
+      const std::string file = config::is_path(word) ? resolved(word) : word;
       SweepArchitecture architecture;
-      architecture.document = load_architecture_document(file);
-      architecture.name = to_architecture(architecture.document, printable(file)).gpu.name;
+      architecture.document = config::load_architecture_document(file);
+      architecture.name =
+          config::to_architecture(architecture.document, io::printable(file)).gpu.name;
       for (const SweepArchitecture& other : spec_.architectures) {
         if (other.name == architecture.name) {
-          place.fail(
-              fmt::format("a second architecture is called '{}'", printable(architecture.name)));
+          place.fail(fmt::format("a second architecture is called '{}'",
+                                 io::printable(architecture.name)));
         }
       }
       axis.values.emplace_back(architecture.name);
@@ -168,13 +171,13 @@ class SpecReader {
     if (!root_.has("options")) {
       return;
     }
-    const JsonObject options = root_.object("options");
+    const io::JsonObject options = root_.object("options");
     for (const auto& [key, value] : options.value().items()) {
       if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
         (options.place() / key)
-            .fail("must be a number, a word or true or false, not " + describe(value));
+            .fail("must be a number, a word or true or false, not " + run::describe(value));
       }
-      spec_.options[key] = option_text(value);
+      spec_.options[key] = run::option_text(value);
     }
   }
 
@@ -184,8 +187,8 @@ class SpecReader {
     }
     const json& array = root_.array("axes");
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace place = root_.place() / "axes" / i;
-      const JsonObject object(array[i], place);
+      const io::JsonPlace place = root_.place() / "axes" / i;
+      const io::JsonObject object(array[i], place);
       if (!object.has("zip")) {
         add_dimension({read_axis(object)});
         continue;
@@ -195,7 +198,7 @@ class SpecReader {
       std::vector<SweepAxis> zipped;
       const json& inner = object.array("zip");
       for (std::size_t j = 0; j < inner.size(); ++j) {
-        zipped.push_back(read_axis(JsonObject(inner[j], place / "zip" / j)));
+        zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j)));
         if (zipped[j].values.size() != zipped[0].values.size()) {
           zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
                                            zipped[j].values.size(), zipped[0].values.size()));
@@ -205,7 +208,7 @@ class SpecReader {
     }
   }
 
-  SweepAxis read_axis(const JsonObject& object) {
+  SweepAxis read_axis(const io::JsonObject& object) {
     constexpr std::array<std::string_view, 6> kKeys = {"parameter", "option", "name",
                                                        "values",    "range",  "random"};
     object.allow_only(kKeys);
@@ -221,7 +224,7 @@ class SpecReader {
       // The same pointer in each architecture, or the axis would mean different things.
       for (const SweepArchitecture& architecture : spec_.architectures) {
         axis.target =
-            parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
+            config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
       }
     }
     axis.name = object.text_or("name", default_name(axis.target));
@@ -239,7 +242,7 @@ class SpecReader {
 
   void check_name(const SweepAxis& axis) const {
     const auto fail = [&](const std::string& problem) {
-      axis.place.fail(fmt::format("the name '{}' {}", printable(axis.name), problem));
+      axis.place.fail(fmt::format("the name '{}' {}", io::printable(axis.name), problem));
     };
     const auto letter = [](char c) {
       return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
@@ -273,20 +276,21 @@ class SpecReader {
     }
     if (axis.kind == SweepAxis::Kind::kOption) {
       if (spec_.options.contains(axis.target)) {
-        axis.place.fail(fmt::format("'{}' is set under /options too", printable(axis.target)));
+        axis.place.fail(fmt::format("'{}' is set under /options too", io::printable(axis.target)));
       }
       return;
     }
     if (axis.values.size() == 1) {
       for (const SweepArchitecture& architecture : spec_.architectures) {
-        if (parameter_value(architecture.document, axis.target) == axis.values.front()) {
+        if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
           axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
-                                      describe(axis.values.front()), architecture.name));
+                                      run::describe(axis.values.front()), architecture.name));
         }
       }
     }
     for (const SweepArchitecture& architecture : spec_.architectures) {
-      VariedArchitecture varied(to_architecture(architecture.document, axis.place.file));
+      config::VariedArchitecture varied(
+          config::to_architecture(architecture.document, axis.place.file));
       for (const json& value : axis.values) {
         const std::pair number(axis.target, value.is_number() ? value.get<double>() : 0);
         if (!value.is_number() || varied.with({&number, 1}, "a sweep") == nullptr) {
@@ -300,14 +304,14 @@ class SpecReader {
   static void check_parameter(const SweepAxis& axis, const SweepArchitecture& architecture,
                               const json& value) {
     json document = architecture.document;
-    set_parameter(document, axis.target, value, "a sweep");
+    config::set_parameter(document, axis.target, value, "a sweep");
     try {
-      to_architecture(document, axis.place.file);
-    } catch (const InputError& error) {
+      config::to_architecture(document, axis.place.file);
+    } catch (const base::InputError& error) {
       const std::string_view message = error.what();
       if (message.find(axis.target + "/value: ") != std::string_view::npos ||
           message.find(axis.target + ": ") != std::string_view::npos) {
-        axis.place.fail(fmt::format("the value {} is refused: {}", describe(value),
+        axis.place.fail(fmt::format("the value {} is refused: {}", run::describe(value),
                                     message.substr(0, message.find('\n'))));
       }
     }
@@ -335,13 +339,13 @@ class SpecReader {
     if (!root_.has("where")) {
       return;
     }
-    const JsonPlace place = root_.place() / "where";
+    const io::JsonPlace place = root_.place() / "where";
     const json& where = root_.require("where");
     const json array = where.is_array() ? where : json::array({where});
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace here = where.is_array() ? place / i : place;
+      const io::JsonPlace here = where.is_array() ? place / i : place;
       if (!array[i].is_string()) {
-        here.fail("must be a condition, such as \"sms <= 108\", not " + describe(array[i]));
+        here.fail("must be a condition, such as \"sms <= 108\", not " + run::describe(array[i]));
       }
       spec_.conditions.push_back(array[i].get<std::string>());
       spec_.condition_places.push_back(here);
@@ -351,7 +355,7 @@ class SpecReader {
   void read_rest() {
     if (root_.has("sample")) {
       constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
-      const JsonObject sample = root_.object("sample");
+      const io::JsonObject sample = root_.object("sample");
       sample.allow_only(kKeys);
       spec_.sample_points = static_cast<std::uint64_t>(sample.integer("points", 1, 100'000'000));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
@@ -359,18 +363,18 @@ class SpecReader {
     const std::string store = root_.text_or("store", "operations");
     if (store != "operations" && store != "totals") {
       (root_.place() / "store")
-          .fail("must be \"operations\" or \"totals\", not " + describe(store));
+          .fail("must be \"operations\" or \"totals\", not " + run::describe(store));
     }
     spec_.store_operations = store == "operations";
     if (root_.has("limits")) {
       constexpr std::array<std::string_view, 2> kKeys = {"timeout_s", "memory_mb"};
-      const JsonObject limits = root_.object("limits");
+      const io::JsonObject limits = root_.object("limits");
       limits.allow_only(kKeys);
       if (limits.has("timeout_s")) {
         const json& value = limits.require("timeout_s");
         if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
           (limits.place() / "timeout_s")
-              .fail("must be a number of seconds above 0, not " + describe(value));
+              .fail("must be a number of seconds above 0, not " + run::describe(value));
         }
         spec_.timeout_s = value.get<double>();
       }
@@ -381,19 +385,19 @@ class SpecReader {
     }
   }
 
-  JsonObject root_;
+  io::JsonObject root_;
   SweepSpec spec_;
 };
 
 }  // namespace
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
-  const json document = parse_json(text, printable(file.string()));
+  const json document = io::parse_json(text, io::printable(file.string()));
   return SpecReader(document, file).read();
 }
 
 SweepSpec read_sweep_spec(const std::filesystem::path& file) {
-  return parse_sweep_spec(read_text_file(file, kMaxFileBytes), file);
+  return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

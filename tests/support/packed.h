@@ -8,7 +8,7 @@
 #include <string_view>
 #include <zlib.h>
 
-namespace sptc {
+namespace sptc::support {
 
 /// `text` as a gzip file.
 inline std::string gzipped(std::string_view text) {
@@ -45,4 +45,4 @@ inline std::string tar_end() {
   return std::string(1024, '\0');
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every workload list of traces/ against the totals that its file states.
+#include "sim/io/text_file.h"
+#include "sim/workload/workload.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <set>
+
+namespace sptc::workload {
+namespace {
+
+const std::filesystem::path kTraces = std::filesystem::path(SPTC_SOURCE_DIR) / "traces";
+
+TEST(WorkloadLists, AllReadAndHaveTheMacsTheyState) {
+  const auto index = nlohmann::json::parse(io::read_text_file(kTraces / "INDEX.json", 1 << 20));
+  EXPECT_EQ(index.size(), 61u);
+  for (const auto& row : index) {
+    const std::filesystem::path file = kTraces / row["file"].get<std::string>();
+    SCOPED_TRACE(file.filename().string());
+    const auto totals = nlohmann::json::parse(io::read_text_file(file, 1 << 20))["totals"];
+    const Workload workload = read_workload(file);
+    std::int64_t macs = 0;
+    std::int64_t prunable_macs = 0;
+    std::int64_t launches = 0;
+    for (const Operation& op : workload.operations) {
+      macs += op.total_macs();
+      prunable_macs += op.prunable ? op.total_macs() : 0;
+      launches += op.count;
+    }
+    EXPECT_EQ(macs, totals["macs"].get<std::int64_t>());
+    EXPECT_EQ(prunable_macs, totals["prunable_macs"].get<std::int64_t>());
+    EXPECT_EQ(launches, totals["launches"].get<std::int64_t>());
+    EXPECT_EQ(workload.operations.size(), totals["ops"].get<std::size_t>());
+  }
+}
+
+TEST(WorkloadLists, TheIndexNamesEveryListInTheFolder) {
+  const auto index = nlohmann::json::parse(io::read_text_file(kTraces / "INDEX.json", 1 << 20));
+  std::set<std::string> indexed = {"INDEX.json"};
+  for (const auto& row : index) {
+    indexed.insert(row["file"].get<std::string>());
+  }
+  std::set<std::string> present;
+  for (const auto& entry : std::filesystem::directory_iterator(kTraces)) {
+    if (entry.path().extension() == ".json") {
+      present.insert(entry.path().filename().string());
+    }
+  }
+  EXPECT_EQ(present, indexed);
+}
+
+TEST(WorkloadLists, ResNextLowersItsGroupedConvolutionsToBatchedGemms) {
+  const Workload workload = read_workload(kTraces / "resnext101_32x16d_b1.json");
+  const auto grouped =
+      std::find_if(workload.operations.begin(), workload.operations.end(),
+                   [](const Operation& op) { return op.conv && op.conv->groups == 32; });
+  ASSERT_NE(grouped, workload.operations.end());
+  EXPECT_EQ(grouped->shape, (GemmShape{16, 3136, 144}));
+  EXPECT_EQ(grouped->batch, 32);
+  EXPECT_TRUE(grouped->prunable);
+}
+
+TEST(WorkloadLists, BertKeepsItsAttentionDense) {
+  for (const Operation& op : read_workload(kTraces / "bert_large_s384_b8.json").operations) {
+    const bool attention = op.name == "attn.scores" || op.name == "attn.context";
+    EXPECT_EQ(op.prunable, !attention && op.name != "qa_outputs") << op.name;
+  }
+}
+
+}  // namespace
+}  // namespace sptc::workload
