@@ -86,14 +86,14 @@ void require_steps(const MmaInstruction& instruction, const StepRules& rules) {
     reason = "its block scales are not shown";
   }
   if (reason != nullptr) {
-    throw InputError(instruction.ptx_name() + " has no steps of products: " + reason);
+    throw base::InputError(instruction.ptx_name() + " has no steps of products: " + reason);
   }
 }
 
 std::vector<ElementStep> trace_element(std::span<const Word> a_row, std::span<const Word> b_column,
                                        Word c, const MmaInstruction& instruction,
                                        const StepRules& rules) {
-  ensure(a_row.size() == b_column.size(), "trace_element: row and column differ in length");
+  base::ensure(a_row.size() == b_column.size(), "trace_element: row and column differ in length");
   require_steps(instruction, rules);
   if (rules.lowered_fp8) {
     return lowered_steps(a_row, b_column, c, instruction, rules);

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// What a chosen subcommand does; returns the exit code.
 using Command = std::function<int()>;
@@ -40,4 +40,4 @@ void add_compare_command(CLI::App& app, Command& chosen);
 /// sptcsim show INSTRUCTION
 void add_show_command(CLI::App& app, Command& chosen);
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -6,11 +6,11 @@
 #include "sim/cli/table_options.h"
 #include "sim/comparison/comparison.h"
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
-#include "sim/import/recording.h"
+#include "sim/io/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
-#include "sim/trace/dim_lists.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/recording.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -34,19 +34,19 @@ struct Arguments {
   TableOptions options;
 };
 
-std::vector<Architecture> boards_of(const std::string& list) {
-  std::vector<Architecture> boards;
+std::vector<config::Architecture> boards_of(const std::string& list) {
+  std::vector<config::Architecture> boards;
   std::size_t begin = 0;
   while (begin <= list.size()) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
-    boards.push_back(load_architecture(list.substr(begin, end - begin)));
+    boards.push_back(config::load_architecture(list.substr(begin, end - begin)));
     begin = end + 1;
   }
   return boards;
 }
 
 /// "batch=8, seq=384" of the dimensions that have several values.
-std::string words_of(const NamedDims& dims, const DimLists& lists) {
+std::string words_of(const workload::NamedDims& dims, const workload::DimLists& lists) {
   std::string words;
   for (const auto& [name, values] : lists) {
     if (values.size() > 1) {
@@ -56,12 +56,13 @@ std::string words_of(const NamedDims& dims, const DimLists& lists) {
   return words;
 }
 
-std::vector<ComparedWorkload> workloads_of(const Arguments& arguments) {
-  const DimLists lists = parse_dim_lists(arguments.dims);
-  const std::vector<NamedDims> all = combinations(lists);
-  std::vector<Recording> recordings = read_recordings(arguments.file, lists, {});
-  ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
-  std::vector<ComparedWorkload> workloads;
+std::vector<comparison::ComparedWorkload> workloads_of(const Arguments& arguments) {
+  const workload::DimLists lists = workload::parse_dim_lists(arguments.dims);
+  const std::vector<workload::NamedDims> all = workload::combinations(lists);
+  std::vector<workload::Recording> recordings =
+      workload::read_recordings(arguments.file, lists, {});
+  base::ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
+  std::vector<comparison::ComparedWorkload> workloads;
   for (std::size_t i = 0; i < all.size(); ++i) {
     workloads.push_back({words_of(all[i], lists), std::move(recordings[i].workload)});
   }
@@ -72,31 +73,32 @@ int run(const Arguments& arguments) {
   constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
   const auto format = std::find(kFormats.begin(), kFormats.end(), arguments.format);
   if (format == kFormats.end()) {
-    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
+    throw base::InputError("unknown format " +
+                           base::unknown_name(io::printable(arguments.format), kFormats));
   }
-  const auto jobs = static_cast<int>(parse_positive("--jobs", arguments.jobs, 1024));
-  SimulationOptions options = arguments.options.parsed();
-  require_consistent(options);
+  const auto jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
+  run::SimulationOptions options = arguments.options.parsed();
+  run::require_consistent(options);
   require_writable_text("--out", arguments.out);
   if (!arguments.html.empty()) {
     require_writable_text("--html", arguments.html);
   }
-  const std::vector<Architecture> boards = boards_of(arguments.arch);
-  const std::vector<ComparedWorkload> workloads = workloads_of(arguments);
-  BoardComparison comparison;
+  const std::vector<config::Architecture> boards = boards_of(arguments.arch);
+  const std::vector<comparison::ComparedWorkload> workloads = workloads_of(arguments);
+  comparison::BoardComparison comparison;
   {
-    ProgressBar bar(arguments.quiet);
-    comparison =
-        compare(workloads, boards, options, jobs, [&](std::size_t begun, std::size_t total) {
+    report::ProgressBar bar(arguments.quiet);
+    comparison = comparison::compare(
+        workloads, boards, options, jobs, [&](std::size_t begun, std::size_t total) {
           bar.update(begun, total, begun < total ? boards[begun % boards.size()].gpu.name : "");
         });
   }
   if (!arguments.html.empty()) {
-    write_result(arguments.html, comparison_page(comparison, command_line()));
+    write_result(arguments.html, comparison::comparison_page(comparison, command_line()));
   }
-  write_result(arguments.out, *format == "json"  ? comparison_json(comparison)
-                              : *format == "csv" ? comparison_csv(comparison)
-                                                 : comparison_text(comparison));
+  write_result(arguments.out, *format == "json"  ? comparison::comparison_json(comparison)
+                              : *format == "csv" ? comparison::comparison_csv(comparison)
+                                                 : comparison::comparison_text(comparison));
   return 0;
 }
 
@@ -129,4 +131,4 @@ void add_compare_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -5,12 +5,12 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
+#include "sim/compare/vectors/bit_array.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 #include "sim/show/element_view.h"
-#include "sim/verify/bit_array.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -39,70 +39,72 @@ constexpr int kMaxExtentOfMma = 256;
 constexpr std::int64_t kMaxCases = 1LL << 40;
 
 int integer(const char* option, const std::string& text, int max) {
-  return static_cast<int>(parse_integer(option, text, 0, max));
+  return static_cast<int>(run::parse_integer(option, text, 0, max));
 }
 
 /// A matrix stands for a batch of one.
-BitArray read_batched(const std::string& file) {
-  BitArray array = read_bit_array(file);
+compare::vectors::BitArray read_batched(const std::string& file) {
+  compare::vectors::BitArray array = compare::vectors::read_bit_array(file);
   if (array.shape.size() == 2) {
     array.shape.insert(array.shape.begin(), 1);
   }
   return array;
 }
 
-ShownOperands read_operands(const Arguments& arguments, const mma::MmaInstruction& instruction) {
-  const SimulationOptions options = arguments.data.parsed();
+show::ShownOperands read_operands(const Arguments& arguments,
+                                  const mma::MmaInstruction& instruction) {
+  const run::SimulationOptions options = arguments.data.parsed();
   if (arguments.a.empty() && arguments.b.empty()) {
     if (!arguments.c.empty() || !arguments.metadata.empty() || arguments.index != "0") {
-      throw InputError("show: --c, --metadata and --case need --a and --b");
+      throw base::InputError("show: --c, --metadata and --case need --a and --b");
     }
-    return generated_operands(instruction, options.data.empty() ? "random" : options.data,
-                              options.seed);
+    return show::generated_operands(instruction, options.data.empty() ? "random" : options.data,
+                                    options.seed);
   }
   if (arguments.a.empty() || arguments.b.empty()) {
-    throw InputError("show: --a and --b are given together or not at all");
+    throw base::InputError("show: --a and --b are given together or not at all");
   }
   if (!options.data.empty()) {
-    throw InputError("--data and --a/--b both say where the operands come from: give one");
+    throw base::InputError("--data and --a/--b both say where the operands come from: give one");
   }
-  MmaOperands arrays;
+  compare::vectors::MmaOperands arrays;
   arrays.a = read_batched(arguments.a);
   arrays.b = read_batched(arguments.b);
   if (!arguments.c.empty()) {
     arrays.c = read_batched(arguments.c);
   }
-  std::optional<MetadataInput> metadata;
+  std::optional<compare::vectors::MetadataInput> metadata;
   if (!arguments.metadata.empty()) {
     metadata =
-        MetadataInput{read_bit_array(arguments.metadata), parse_metadata_layout(arguments.layout),
-                      integer("--selector", arguments.selector, 3)};
-    if (metadata->layout == MetadataLayout::kIndices) {
-      throw InputError("show: --metadata-layout indices holds no metadata bits to show");
+        compare::vectors::MetadataInput{compare::vectors::read_bit_array(arguments.metadata),
+                                        compare::vectors::parse_metadata_layout(arguments.layout),
+                                        integer("--selector", arguments.selector, 3)};
+    if (metadata->layout == compare::vectors::MetadataLayout::kIndices) {
+      throw base::InputError("show: --metadata-layout indices holds no metadata bits to show");
     }
   }
-  const auto index = parse_integer("--case", arguments.index, 0, kMaxCases);
-  return file_operands(instruction, arrays, metadata, static_cast<std::size_t>(index));
+  const auto index = run::parse_integer("--case", arguments.index, 0, kMaxCases);
+  return show::file_operands(instruction, arrays, metadata, static_cast<std::size_t>(index));
 }
 
 /// The cycles of a board; nothing where --arch is a target and no board.
-std::optional<InstructionCycles> cycles_of(const std::string& arch,
-                                           const mma::MmaInstruction& instruction) {
-  const std::string board = board_name(arch);
-  const std::vector<std::string> names = architecture_names();
+std::optional<show::InstructionCycles> cycles_of(const std::string& arch,
+                                                 const mma::MmaInstruction& instruction) {
+  const std::string board = config::board_name(arch);
+  const std::vector<std::string> names = config::architecture_names();
   const bool is_file = board.find('/') != std::string::npos || board.ends_with(".json");
   if (!is_file && std::find(names.begin(), names.end(), board) == names.end()) {
     return std::nullopt;
   }
-  return instruction_cycles(load_architecture(board).gpu, instruction);
+  return show::instruction_cycles(config::load_architecture(board).gpu, instruction);
 }
 
 /// What shows the same again; nothing where files gave the operands.
-std::string command_of(const Arguments& arguments, const ElementView& view) {
+std::string command_of(const Arguments& arguments, const show::ElementView& view) {
   if (!arguments.a.empty()) {
     return "";
   }
-  const SimulationOptions options = arguments.data.parsed();
+  const run::SimulationOptions options = arguments.data.parsed();
   std::string text =
       fmt::format("sptcsim show {} --arch {} --row {} --col {} --seed {}",
                   view.instruction.ptx_name(), arguments.arch, view.row, view.col, options.seed);
@@ -114,7 +116,8 @@ int run(const Arguments& arguments) {
   constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
   const bool is_json = arguments.format == kFormats[1];
   if (!is_json && arguments.format != kFormats[0]) {
-    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
+    throw base::InputError("unknown format " +
+                           base::unknown_name(io::printable(arguments.format), kFormats));
   }
   for (const auto& [option, file] :
        {std::pair{"--out", &arguments.out}, {"--html", &arguments.html}}) {
@@ -122,21 +125,21 @@ int run(const Arguments& arguments) {
       require_writable_text(option, *file);
     }
   }
-  const mma::Target& target = target_of(arguments.arch);
+  const mma::Target& target = config::target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   mma::find_instruction(target, instruction);
-  const ElementChoice choice{integer("--row", arguments.row, kMaxExtentOfMma),
-                             integer("--col", arguments.col, kMaxExtentOfMma),
-                             integer("--selector", arguments.selector, 3)};
-  ElementView view =
-      view_element(target, instruction, read_operands(arguments, instruction), choice);
+  const show::ElementChoice choice{integer("--row", arguments.row, kMaxExtentOfMma),
+                                   integer("--col", arguments.col, kMaxExtentOfMma),
+                                   integer("--selector", arguments.selector, 3)};
+  show::ElementView view =
+      show::view_element(target, instruction, read_operands(arguments, instruction), choice);
   view.cycles = cycles_of(arguments.arch, instruction);
   view.command = command_of(arguments, view);
   if (!arguments.html.empty()) {
-    write_result(arguments.html, element_html(view));
+    write_result(arguments.html, show::element_html(view));
   }
   if (arguments.html.empty() || !arguments.out.empty()) {
-    write_result(arguments.out, is_json ? element_json(view) : element_text(view));
+    write_result(arguments.out, is_json ? show::element_json(view) : show::element_text(view));
   }
   return 0;
 }
@@ -197,4 +200,4 @@ void add_show_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

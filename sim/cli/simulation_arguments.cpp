@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/report/run_page.h"
@@ -21,7 +21,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void SimulationArguments::add_to(CLI::App& command) {
   command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
@@ -60,24 +60,24 @@ void SimulationArguments::add_to(CLI::App& command) {
 
 namespace {
 
-LogWindow parse_window(const std::string& text) {
+tensor_core::LogWindow parse_window(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw InputError(
-        fmt::format("--window must be FIRST:LAST, for example 0:20000, not '{}'", printable(text)));
+    throw base::InputError(fmt::format("--window must be FIRST:LAST, for example 0:20000, not '{}'",
+                                       io::printable(text)));
   }
   constexpr std::int64_t kMost = 1LL << 50;
-  LogWindow window;
-  window.first = parse_integer("--window", text.substr(0, colon), 0, kMost);
-  window.last = parse_integer("--window", text.substr(colon + 1), window.first + 1, kMost);
+  tensor_core::LogWindow window;
+  window.first = run::parse_integer("--window", text.substr(0, colon), 0, kMost);
+  window.last = run::parse_integer("--window", text.substr(colon + 1), window.first + 1, kMost);
   return window;
 }
 
 /// The log that --timeline and --konata ask for; nothing where neither is given.
-std::optional<PassageLog> passages_of(const SimulationArguments& given) {
+std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& given) {
   if (given.timeline.empty() && given.konata.empty()) {
     if (!given.window.empty()) {
-      throw InputError("--window is of --timeline and --konata");
+      throw base::InputError("--window is of --timeline and --konata");
     }
     return std::nullopt;
   }
@@ -87,21 +87,23 @@ std::optional<PassageLog> passages_of(const SimulationArguments& given) {
       require_writable_text(option, *path);
     }
   }
-  return PassageLog(given.window.empty() ? LogWindow{} : parse_window(given.window));
+  return tensor_core::PassageLog(given.window.empty() ? tensor_core::LogWindow{}
+                                                      : parse_window(given.window));
 }
 
 }  // namespace
 
-int simulate_and_report(const SimulationArguments& given, const std::function<Workload()>& load,
-                        const DataSource* operands) {
-  const SimulationOptions options = given.options.parsed();
-  require_consistent(options);
-  const ReportFormat format = parse_report_format(given.format);
-  if (given.explain && format == ReportFormat::kCsv) {
-    throw InputError("--explain writes sentences: use --format text or json");
+int simulate_and_report(const SimulationArguments& given,
+                        const std::function<workload::Workload()>& load,
+                        const run::DataSource* operands) {
+  const run::SimulationOptions options = given.options.parsed();
+  run::require_consistent(options);
+  const report::ReportFormat format = report::parse_report_format(given.format);
+  if (given.explain && format == report::ReportFormat::kCsv) {
+    throw base::InputError("--explain writes sentences: use --format text or json");
   }
-  if (given.verbose && format != ReportFormat::kText) {
-    throw InputError("--verbose is of --format text: the others are always whole");
+  if (given.verbose && format != report::ReportFormat::kText) {
+    throw base::InputError("--verbose is of --format text: the others are always whole");
   }
   if (!given.out.empty()) {
     require_writable_text("--out", given.out);
@@ -110,44 +112,44 @@ int simulate_and_report(const SimulationArguments& given, const std::function<Wo
     require_writable_text("--html", given.html);
   }
   if (!given.vcd.empty()) {
-    if (options.fidelity == Fidelity::kAnalytic) {
-      throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+    if (options.fidelity == run::Fidelity::kAnalytic) {
+      throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
     }
     require_writable("--vcd", given.vcd);
   }
-  std::optional<PassageLog> passages = passages_of(given);
-  const Workload workload = load();
+  std::optional<tensor_core::PassageLog> passages = passages_of(given);
+  const workload::Workload workload = load();
   PendingFile waveform(given.vcd, ".vcd");
-  RunResult result;
-  GpuSpec gpu;
+  run::RunResult result;
+  gpu::GpuSpec gpu;
   {
-    ProgressBar bar(given.quiet);
-    const Architecture architecture = load_architecture(given.arch);
-    SimulationHooks hooks;
+    report::ProgressBar bar(given.quiet);
+    const config::Architecture architecture = config::load_architecture(given.arch);
+    run::SimulationHooks hooks;
     hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
       bar.update(done, total, next);
     };
     hooks.operands = operands;
     hooks.waveform = waveform.stem();
     hooks.passages = passages ? &*passages : nullptr;
-    result = simulate(workload, architecture, options, hooks);
-    result.assumed = assumptions(architecture);
+    result = run::simulate(workload, architecture, options, hooks);
+    result.assumed = run::assumptions(architecture);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;
   if (!given.timeline.empty()) {
-    write_result(given.timeline, timeline_json(*passages));
+    write_result(given.timeline, report::timeline_json(*passages));
   }
   if (!given.konata.empty()) {
-    write_result(given.konata, konata_log(*passages));
+    write_result(given.konata, report::konata_log(*passages));
   }
   if (!given.html.empty()) {
-    write_result(given.html, run_page(result, gpu, command_line()));
+    write_result(given.html, report::run_page(result, gpu, command_line()));
   }
-  write_result(given.out,
-               report(result, format, {given.verbose, given.out.empty() && output_has_color()}));
+  write_result(given.out, report::report(result, format,
+                                         {given.verbose, given.out.empty() && output_has_color()}));
   waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -12,16 +12,16 @@
 #include <deque>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::comparison {
 namespace {
 
-int bound_index(const std::optional<VariantResult>& variant) {
+int bound_index(const std::optional<run::VariantResult>& variant) {
   return variant && variant->explanation.what_if
              ? static_cast<int>(variant->explanation.what_if->bound_by())
              : -1;
 }
 
-ComparedFigures figures_of(const OperationResult& op) {
+ComparedFigures figures_of(const run::OperationResult& op) {
   ComparedFigures figures;
   if (op.dense) {
     figures.dense_us = op.dense->timing.time_us;
@@ -38,9 +38,9 @@ ComparedFigures figures_of(const OperationResult& op) {
   return figures;
 }
 
-ComparedFigures figures_of(const Totals& totals) {
+ComparedFigures figures_of(const run::Totals& totals) {
   ComparedFigures figures;
-  const auto add = [](const std::optional<VariantTotals>& total, double& us, double& uj,
+  const auto add = [](const std::optional<run::VariantTotals>& total, double& us, double& uj,
                       double& watts) {
     if (total) {
       us = total->time_us;
@@ -54,33 +54,34 @@ ComparedFigures figures_of(const Totals& totals) {
 }
 
 /// The network first, then its operations.
-std::string simulated(const Workload& workload, const Architecture& board,
-                      const SimulationOptions& options) {
-  const RunResult result = simulate(workload, board, options);
+std::string simulated(const workload::Workload& workload, const config::Architecture& board,
+                      const run::SimulationOptions& options) {
+  const run::RunResult result = run::simulate(workload, board, options);
   std::vector<ComparedFigures> rows{figures_of(result.totals)};
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     rows.push_back(figures_of(op));
   }
-  return bytes_of(rows);
+  return run::bytes_of(rows);
 }
 
 void require_same_operations(const std::vector<ComparedWorkload>& workloads) {
   const auto& first = workloads.front().workload.operations;
   for (const ComparedWorkload& other : workloads) {
     const auto& operations = other.workload.operations;
-    const bool same =
-        std::equal(first.begin(), first.end(), operations.begin(), operations.end(),
-                   [](const Operation& a, const Operation& b) { return a.name == b.name; });
+    const bool same = std::equal(first.begin(), first.end(), operations.begin(), operations.end(),
+                                 [](const workload::Operation& a, const workload::Operation& b) {
+                                   return a.name == b.name;
+                                 });
     if (!same) {
-      throw InputError(fmt::format("compare: the operations with {} are not those with {}",
-                                   other.dims, workloads.front().dims));
+      throw base::InputError(fmt::format("compare: the operations with {} are not those with {}",
+                                         other.dims, workloads.front().dims));
     }
   }
 }
 
-void finish(ComparedPoint& point, bool wants_sparse, SeparateProcess process) {
+void finish(ComparedPoint& point, bool wants_sparse, run::SeparateProcess process) {
   try {
-    std::vector<ComparedFigures> rows = rows_of<ComparedFigures>(process.result());
+    std::vector<ComparedFigures> rows = run::rows_of<ComparedFigures>(process.result());
     point.total = rows.front();
     point.operations.assign(rows.begin() + 1, rows.end());
     if (wants_sparse && point.total.sparse_us == 0) {
@@ -89,7 +90,7 @@ void finish(ComparedPoint& point, bool wants_sparse, SeparateProcess process) {
     if (point.total.dense_uj == 0 && point.total.sparse_uj == 0) {
       point.no_energy = point.board + " has no energies ('sptcsim energy list')";
     }
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     point.failure = error.what();
   }
 }
@@ -105,25 +106,26 @@ std::optional<double> ComparedFigures::per_watt() const {
 }
 
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
-                        const std::vector<Architecture>& boards, const SimulationOptions& options,
-                        int jobs, const std::function<void(std::size_t, std::size_t)>& progress) {
-  ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+                        const std::vector<config::Architecture>& boards,
+                        const run::SimulationOptions& options, int jobs,
+                        const std::function<void(std::size_t, std::size_t)>& progress) {
+  base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   require_same_operations(workloads);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
-  for (const Operation& op : workloads.front().workload.operations) {
+  for (const workload::Operation& op : workloads.front().workload.operations) {
     comparison.operations.push_back(op.name);
   }
   const std::size_t total = workloads.size() * boards.size();
   comparison.points.reserve(total);
-  std::deque<std::pair<std::size_t, SeparateProcess>> running;
+  std::deque<std::pair<std::size_t, run::SeparateProcess>> running;
   const auto finish_first = [&] {
-    finish(comparison.points[running.front().first], options.variants != Variants::kDense,
+    finish(comparison.points[running.front().first], options.variants != run::Variants::kDense,
            std::move(running.front().second));
     running.pop_front();
   };
   for (const ComparedWorkload& one : workloads) {
-    for (const Architecture& board : boards) {
+    for (const config::Architecture& board : boards) {
       if (running.size() == static_cast<std::size_t>(jobs)) {
         finish_first();
       }
@@ -131,7 +133,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
       ComparedPoint point;
       point.board = board.gpu.name;
       point.dims = one.dims;
-      running.emplace_back(comparison.points.size(), SeparateProcess([&] {
+      running.emplace_back(comparison.points.size(), run::SeparateProcess([&] {
                              return simulated(one.workload, board, options);
                            }));
       comparison.points.push_back(std::move(point));
@@ -143,7 +145,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   progress(total, total);
   if (std::all_of(comparison.points.begin(), comparison.points.end(),
                   [](const ComparedPoint& point) { return !point.failure.empty(); })) {
-    throw InputError(comparison.points.front().failure);
+    throw base::InputError(comparison.points.front().failure);
   }
   return comparison;
 }
@@ -164,10 +166,10 @@ std::string comparison_verdict(const BoardComparison& comparison) {
     return fmt::format("{:.2f}x on {}{}{}", *point.total.gain(), point.board,
                        point.dims.empty() ? "" : " with ", point.dims);
   };
-  const std::string name = fitted_name(comparison.workload, 60);
+  const std::string name = report::fitted_name(comparison.workload, 60);
   return least == most ? fmt::format("Sparsity gains {} ({}).", words(*most), name)
                        : fmt::format("Sparsity gains most, {}, and least, {} ({}).", words(*most),
                                      words(*least), name);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::comparison

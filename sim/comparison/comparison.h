@@ -3,7 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/simulation_options.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::comparison {
 
 /// Dense and sparse figures of a launch or of a network. What is not known is 0 or, of a bound, -1.
 struct ComparedFigures {
@@ -45,15 +45,16 @@ struct BoardComparison {
 /// A workload of a comparison, and what makes it differ from the others.
 struct ComparedWorkload {
   std::string dims;
-  Workload workload;
+  workload::Workload workload;
 };
 
 /// Simulates each of `workloads` on each of `boards`, `jobs` at a time, each in a process of its
 /// own. `progress` is called before each point: points begun, of how many. Throws InputError where
 /// the workloads differ in their operations, and where no point can be simulated.
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
-                        const std::vector<Architecture>& boards, const SimulationOptions& options,
-                        int jobs, const std::function<void(std::size_t, std::size_t)>& progress);
+                        const std::vector<config::Architecture>& boards,
+                        const run::SimulationOptions& options, int jobs,
+                        const std::function<void(std::size_t, std::size_t)>& progress);
 
 /// Which point gains most and least, in a sentence.
 std::string comparison_verdict(const BoardComparison& comparison);
@@ -65,4 +66,4 @@ std::string comparison_csv(const BoardComparison& comparison);
 /// One page that needs no network; `command` repeats it.
 std::string comparison_page(const BoardComparison& comparison, const std::string& command);
 
-}  // namespace sptc::sim
+}  // namespace sptc::comparison

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/comparison/comparison.h"
+#include "sim/io/csv.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 #include "sim/run/what_if.h"
-#include "sim/trace/csv.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace sptc::pages {
 std::string_view compare_html();
 }  // namespace sptc::pages
 
-namespace sptc::sim {
+namespace sptc::comparison {
 
 namespace {
 
@@ -30,7 +30,7 @@ Json known(const std::optional<double>& value) {
 }
 
 Json bound_json(int bound) {
-  return bound < 0 ? Json() : Json(kResourceNames[static_cast<std::size_t>(bound)].report);
+  return bound < 0 ? Json() : Json(run::kResourceNames[static_cast<std::size_t>(bound)].report);
 }
 
 Json figures_json(const ComparedFigures& figures) {
@@ -42,7 +42,7 @@ Json figures_json(const ComparedFigures& figures) {
 
 Json comparison_document(const BoardComparison& comparison) {
   Json json{{"schema", "sptcsim-comparison/0.1"},
-            {"version", program_version()},
+            {"version", report::program_version()},
             {"workload", comparison.workload},
             {"verdict", comparison_verdict(comparison)},
             {"points", Json::array()}};
@@ -81,13 +81,13 @@ std::string cell(const std::optional<double>& value) {
 }
 
 std::string bound_cell(int bound) {
-  return bound < 0 ? "" : std::string(kResourceNames[static_cast<std::size_t>(bound)].report);
+  return bound < 0 ? "" : std::string(run::kResourceNames[static_cast<std::size_t>(bound)].report);
 }
 
 std::string csv_row(const ComparedPoint& point, const std::string& operation,
                     const ComparedFigures& figures) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(point.dims),
-                     csv_field(point.board), csv_field(operation), cell(figures.dense_us),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(point.dims),
+                     io::csv_field(point.board), io::csv_field(operation), cell(figures.dense_us),
                      cell(figures.sparse_us), cell(figures.gain()), cell(figures.dense_uj),
                      cell(figures.sparse_uj), cell(figures.dense_w), cell(figures.sparse_w),
                      cell(figures.per_watt()), bound_cell(figures.dense_bound),
@@ -116,8 +116,8 @@ std::string comparison_csv(const BoardComparison& comparison) {
 std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return html_page(pages::compare_html(),
-                   json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return report::html_page(pages::compare_html(),
+                           json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::comparison

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-namespace sptc::sim {
+namespace sptc::comparison {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -32,18 +32,19 @@ constexpr const char* kRow =
 
 std::string point_row(std::size_t number, const ComparedPoint& point) {
   const ComparedFigures& total = point.total;
-  return fmt::format(kRow, number, fitted_name(point.dims, 12), fitted_name(point.board, 15),
-                     or_none(total.dense_us, scaled_time), or_none(total.sparse_us, scaled_time),
-                     times(total.gain()), or_none(total.dense_w, watts),
-                     or_none(total.sparse_w, watts), or_none(total.dense_uj, scaled_energy),
-                     or_none(total.sparse_uj, scaled_energy), times(total.per_watt()));
+  return fmt::format(
+      kRow, number, report::fitted_name(point.dims, 12), report::fitted_name(point.board, 15),
+      or_none(total.dense_us, report::scaled_time), or_none(total.sparse_us, report::scaled_time),
+      times(total.gain()), or_none(total.dense_w, watts), or_none(total.sparse_w, watts),
+      or_none(total.dense_uj, report::scaled_energy),
+      or_none(total.sparse_uj, report::scaled_energy), times(total.per_watt()));
 }
 
 std::string layer_cell(const ComparedFigures& figures) {
   const auto gain = figures.gain();
   const int bound = gain ? figures.sparse_bound : figures.dense_bound;
   const std::string_view name =
-      bound < 0 ? std::string_view() : kResourceNames[static_cast<std::size_t>(bound)].column;
+      bound < 0 ? std::string_view() : run::kResourceNames[static_cast<std::size_t>(bound)].column;
   return fmt::format(" {:>6} {:<7}", gain ? times(gain) : "-", name);
 }
 
@@ -60,7 +61,7 @@ std::string layers(const BoardComparison& comparison) {
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
     for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
-      std::string row = fmt::format("{:<24}", fitted_name(comparison.operations[i], 24));
+      std::string row = fmt::format("{:<24}", report::fitted_name(comparison.operations[i], 24));
       for (std::size_t p = first; p < last; ++p) {
         const auto& operations = comparison.points[p].operations;
         row += i < operations.size() ? layer_cell(operations[i])
@@ -76,7 +77,7 @@ std::string layers(const BoardComparison& comparison) {
 }  // namespace
 
 std::string comparison_text(const BoardComparison& comparison) {
-  std::string out = wrapped(comparison_verdict(comparison), kWidth) + "\n";
+  std::string out = report::wrapped(comparison_verdict(comparison), kWidth) + "\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",
                      "dense", "sparse", "/ watt");
   std::set<std::string> reasons;
@@ -96,4 +97,4 @@ std::string comparison_text(const BoardComparison& comparison) {
   return out + "GEMMs only; 'run' says more of each point.\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::comparison

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 /// Queries of a thread block: four warps of two instructions each, as FlashAttention-2 and the
@@ -35,18 +35,19 @@ struct Blocks {
   double scores = 0;  ///< elements that one computes
 };
 
-Blocks blocks_of(const Operation& scores, bool causal, int sms) {
+Blocks blocks_of(const workload::Operation& scores, bool causal, int sms) {
   const std::int64_t keys = scores.shape.m;
   const std::int64_t queries = scores.shape.n;
-  const std::int64_t rows = std::min(kQueriesOfBlock, round_up(queries, kQueriesOfInstruction));
-  const std::int64_t tiles = ceil_div(queries, rows) * scores.batch;
+  const std::int64_t rows =
+      std::min(kQueriesOfBlock, base::round_up(queries, kQueriesOfInstruction));
+  const std::int64_t tiles = base::ceil_div(queries, rows) * scores.batch;
   const std::int64_t most_slices = std::max<std::int64_t>(1, keys / kKeysOfSlice);
-  const std::int64_t slices = queries > kQueriesOfBlock
-                                  ? 1
-                                  : std::clamp(ceil_div(sms, tiles), std::int64_t{1}, most_slices);
+  const std::int64_t slices = queries > kQueriesOfBlock ? 1
+                                                        : std::clamp(base::ceil_div(sms, tiles),
+                                                                     std::int64_t{1}, most_slices);
   Blocks blocks;
   blocks.queries = static_cast<double>(rows);
-  blocks.keys = static_cast<double>(round_up(ceil_div(keys, slices), kKeysOfStep));
+  blocks.keys = static_cast<double>(base::round_up(base::ceil_div(keys, slices), kKeysOfStep));
   blocks.count = static_cast<double>(tiles * slices);
   blocks.scores = blocks.queries * blocks.keys;
   if (causal && queries == keys) {
@@ -66,8 +67,8 @@ bool is_causal(const PlannedKernel& kernel, const Network& network) {
 
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
                             const KernelBytes& bytes, const ResidentTensors& resident,
-                            const GpuSpec& gpu) {
-  const Operation& scores = network.gemms[kernel.gemms.front()];
+                            const gpu::GpuSpec& gpu) {
+  const workload::Operation& scores = network.gemms[kernel.gemms.front()];
   const int bits = numerics::storage_bits(scores.dtype);
   const auto depth = static_cast<double>(scores.shape.k);
   const Blocks blocks = blocks_of(scores, is_causal(kernel, network), gpu.sms);
@@ -102,4 +103,4 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -4,9 +4,9 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
-#include "sim/config/json_reader.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 using nlohmann::json;
@@ -43,19 +43,19 @@ std::vector<std::string_view> rule_kind_names() {
   return names;
 }
 
-VectorKind vector_kind(const json& word, const JsonPlace& place) {
-  const std::vector<std::string_view> names = vector_kind_names();
-  const std::string text = word.is_string() ? word.get<std::string>() : describe(word);
-  const std::optional<VectorKind> kind = parse_vector_kind(text);
+workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
+  const std::vector<std::string_view> names = workload::vector_kind_names();
+  const std::string text = word.is_string() ? word.get<std::string>() : io::describe(word);
+  const std::optional<workload::VectorKind> kind = workload::parse_vector_kind(text);
   if (!kind) {
-    place.fail("unknown operation " + unknown_name(printable(text), names));
+    place.fail("unknown operation " + base::unknown_name(io::printable(text), names));
   }
   return *kind;
 }
 
-FusionRule read_rule(const JsonObject& object) {
+FusionRule read_rule(const io::JsonObject& object) {
   object.allow_only(kRuleKeys);
-  read_evidence(object);
+  config::read_evidence(object);
   FusionRule rule;
   rule.name = object.text("name");
   const std::string fuse = object.text("fuse");
@@ -63,7 +63,7 @@ FusionRule read_rule(const JsonObject& object) {
                                   [&](const auto& row) { return row.first == fuse; });
   if (found == kRuleKinds.end()) {
     (object.place() / "fuse")
-        .fail("unknown fusion " + unknown_name(printable(fuse), rule_kind_names()));
+        .fail("unknown fusion " + base::unknown_name(io::printable(fuse), rule_kind_names()));
   }
   rule.kind = found->second;
   const json& operations = object.array("operations");
@@ -73,59 +73,59 @@ FusionRule read_rule(const JsonObject& object) {
   return rule;
 }
 
-double read_number(const JsonObject& root, std::string_view key) {
+double read_number(const io::JsonObject& root, std::string_view key) {
   if (!root.has(key)) {
     return 0;
   }
-  const JsonObject number = number_with_evidence(root, key);
+  const io::JsonObject number = config::number_with_evidence(root, key);
   constexpr std::array<std::string_view, 3> kNumberKeys{"value", "evidence", "source"};
   number.allow_only(kNumberKeys);
-  read_evidence(number);
+  config::read_evidence(number);
   const json& value = number.require("value");
   if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMost)) {
     (number.place() / "value")
-        .fail(fmt::format("must be a number from 0 to {}, not {}", kMost, describe(value)));
+        .fail(fmt::format("must be a number from 0 to {}, not {}", kMost, io::describe(value)));
   }
   return value.get<double>();
 }
 
 /// A word with its evidence: {"value": "graph", "evidence": .., "source": ..}.
-std::string read_word(const JsonObject& root, std::string_view key) {
-  const JsonObject word = root.object(key);
+std::string read_word(const io::JsonObject& root, std::string_view key) {
+  const io::JsonObject word = root.object(key);
   constexpr std::array<std::string_view, 3> kWordKeys{"value", "evidence", "source"};
   word.allow_only(kWordKeys);
-  read_evidence(word);
+  config::read_evidence(word);
   return word.text("value");
 }
 
-std::map<DataType, DataType> read_tensors(const JsonObject& root) {
+std::map<DataType, DataType> read_tensors(const io::JsonObject& root) {
   std::map<DataType, DataType> tensors;
   if (!root.has("tensors")) {
     return tensors;
   }
-  const JsonObject object = root.object("tensors");
+  const io::JsonObject object = root.object("tensors");
   for (const auto& [operands, unused] : object.value().items()) {
     const auto type = numerics::parse_data_type(operands);
     const std::vector<std::string_view> names = numerics::operand_type_names();
     if (!type || !numerics::is_operand_type(*type)) {
       (object.place() / operands)
-          .fail("unknown type of operands " + unknown_name(printable(operands), names));
+          .fail("unknown type of operands " + base::unknown_name(io::printable(operands), names));
     }
     const std::string word = read_word(object, operands);
     const auto between = numerics::parse_data_type(word);
     if (!between) {
       (object.place() / operands / "value")
-          .fail("unknown type " + unknown_name(printable(word), names));
+          .fail("unknown type " + base::unknown_name(io::printable(word), names));
     }
     tensors[*type] = *between;
   }
   return tensors;
 }
 
-std::map<std::string, std::string> read_libraries(const JsonObject& root) {
+std::map<std::string, std::string> read_libraries(const io::JsonObject& root) {
   std::map<std::string, std::string> libraries;
   if (root.has("libraries")) {
-    const JsonObject object = root.object("libraries");
+    const io::JsonObject object = root.object("libraries");
     for (const auto& [instruction_set, unused] : object.value().items()) {
       libraries[instruction_set] = object.text(instruction_set);
     }
@@ -134,14 +134,15 @@ std::map<std::string, std::string> read_libraries(const JsonObject& root) {
 }
 
 EngineSpec read_engine(const json& document, const std::string& file) {
-  const JsonObject root(document, {file, ""});
+  const io::JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   EngineSpec engine;
   engine.name = root.text("name");
   root.text("description");
   const std::string scope = root.text_or("scope", kScopes.front());
   if (std::find(kScopes.begin(), kScopes.end(), scope) == kScopes.end()) {
-    (root.place() / "scope").fail("unknown scope " + unknown_name(printable(scope), kScopes));
+    (root.place() / "scope")
+        .fail("unknown scope " + base::unknown_name(io::printable(scope), kScopes));
   }
   engine.gemms_only = scope == kScopes.back();
   if (engine.gemms_only) {
@@ -149,11 +150,11 @@ EngineSpec read_engine(const json& document, const std::string& file) {
     root.allow_only(kOfGemms);
     return engine;
   }
-  engine.launch =
-      parse_launch_mode((root.place() / "launch" / "value").pointer, read_word(root, "launch"));
+  engine.launch = kernels::parse_launch_mode((root.place() / "launch" / "value").pointer,
+                                             read_word(root, "launch"));
   if (root.has("algorithm")) {
-    engine.algorithm = parse_algorithm((root.place() / "algorithm" / "value").pointer,
-                                       read_word(root, "algorithm"));
+    engine.algorithm = kernels::parse_algorithm((root.place() / "algorithm" / "value").pointer,
+                                                read_word(root, "algorithm"));
   }
   engine.host_us = read_number(root, "host_us");
   engine.sparse_host_us =
@@ -164,7 +165,7 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   if (root.has("rules")) {
     const json& rules = root.array("rules");
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      engine.rules.push_back(read_rule(JsonObject(rules[i], root.place() / "rules" / i)));
+      engine.rules.push_back(read_rule(io::JsonObject(rules[i], root.place() / "rules" / i)));
     }
   }
   return engine;
@@ -172,14 +173,14 @@ EngineSpec read_engine(const json& document, const std::string& file) {
 
 std::vector<std::filesystem::path> directories() {
   // A directory of the user's own need not repeat the engines that are shipped.
-  const std::filesystem::path own = config_directory() / "engines";
-  const std::filesystem::path shipped = shipped_config_directory() / "engines";
+  const std::filesystem::path own = config::config_directory() / "engines";
+  const std::filesystem::path shipped = config::shipped_config_directory() / "engines";
   return own == shipped ? std::vector{own} : std::vector{own, shipped};
 }
 
 }  // namespace
 
-const FusionRule* EngineSpec::rule(FusionRule::Kind kind, VectorKind operation) const {
+const FusionRule* EngineSpec::rule(FusionRule::Kind kind, workload::VectorKind operation) const {
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const FusionRule& row) {
     return row.kind == kind && row.operations.contains(operation);
   });
@@ -187,26 +188,26 @@ const FusionRule* EngineSpec::rule(FusionRule::Kind kind, VectorKind operation) 
 }
 
 const FusionRule* EngineSpec::attention() const {
-  return rule(FusionRule::Kind::kAttention, VectorKind::kSoftmax);
+  return rule(FusionRule::Kind::kAttention, workload::VectorKind::kSoftmax);
 }
 
 EngineSpec parse_engine(std::string_view text, const std::string& file) {
-  return read_engine(parse_json(text, file), file);
+  return read_engine(io::parse_json(text, file), file);
 }
 
 EngineSpec load_engine(const std::string& name_or_path) {
-  const std::filesystem::path path = named_path(name_or_path, "engine", directories());
-  return read_engine(read_named_file(name_or_path, path), path.string());
+  const std::filesystem::path path = config::named_path(name_or_path, "engine", directories());
+  return read_engine(config::read_named_file(name_or_path, path), path.string());
 }
 
 std::vector<std::string> engine_names() {
   std::set<std::string> names;
   for (const std::filesystem::path& directory : directories()) {
-    for (std::string& name : names_in(directory)) {
+    for (std::string& name : config::names_in(directory)) {
       names.insert(std::move(name));
     }
   }
   return {names.begin(), names.end()};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

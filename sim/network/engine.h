@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "sim/gemm/launch_conditions.h"
-#include "sim/trace/vector_operation.h"
+#include "sim/kernels/launch_conditions.h"
+#include "sim/workload/vector_operation.h"
 
 #include <map>
 #include <set>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::network {
 
 /// Which operations of a network share a kernel.
 struct FusionRule {
@@ -24,7 +24,7 @@ struct FusionRule {
   };
   std::string name;
   Kind kind = Kind::kChain;
-  std::set<VectorKind> operations;
+  std::set<workload::VectorKind> operations;
 };
 
 /// What runs a network: which operations it fuses, which types flow between its kernels, and how
@@ -33,8 +33,8 @@ struct EngineSpec {
   std::string name;
   /// Only GEMMs are counted, each by itself under the conditions of the options.
   bool gemms_only = false;
-  LaunchMode launch = LaunchMode::kStream;
-  Algorithm algorithm = Algorithm::kHeuristic;
+  kernels::LaunchMode launch = kernels::LaunchMode::kStream;
+  kernels::Algorithm algorithm = kernels::Algorithm::kHeuristic;
   /// What the host needs for each launch [us], and for that of a 2:4 kernel: the GPU waits where it
   /// is done sooner. 0: it never waits.
   double host_us = 0;
@@ -50,7 +50,7 @@ struct EngineSpec {
   std::vector<FusionRule> rules;
 
   /// The rule of `kind` that takes `operation`, or null.
-  const FusionRule* rule(FusionRule::Kind kind, VectorKind operation) const;
+  const FusionRule* rule(FusionRule::Kind kind, workload::VectorKind operation) const;
   /// Whether attention is one kernel.
   const FusionRule* attention() const;
 };
@@ -67,4 +67,4 @@ std::vector<std::string> engine_names();
 /// JSON schema (draft 07) of an engine file, as the reader implies it.
 std::string engine_schema();
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 using nlohmann::ordered_json;
@@ -25,7 +25,7 @@ ordered_json with_evidence(ordered_json value) {
 }
 
 ordered_json rule_schema() {
-  const ordered_json kinds = vector_kind_names();
+  const ordered_json kinds = workload::vector_kind_names();
   return {{"type", "object"},
           {"additionalProperties", false},
           {"required", {"name", "fuse", "operations", "evidence", "source"}},
@@ -65,4 +65,4 @@ std::string engine_schema() {
   return schema.dump(2) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

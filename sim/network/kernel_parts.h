@@ -6,7 +6,7 @@
 #include "sim/gpu/gpu_spec.h"
 #include "sim/network/kernel_time.h"
 
-namespace sptc::sim {
+namespace sptc::network {
 
 inline constexpr double kLanes = 32;
 /// Results of the special function units of an SM in a cycle, of every compute capability from 7.0
@@ -18,11 +18,11 @@ inline constexpr double kBytesOfLoad = 512;  ///< of a warp: 16 bytes of 32 lane
 double busiest_share(double ctas, int sms);
 
 /// Instructions of a lane that an SM issues in a cycle.
-double lanes_per_cycle(const SmSpec& sm);
+double lanes_per_cycle(const sm::SmSpec& sm);
 
 /// Adds the traffic of a launch that reads `l2_read` bytes from the L2, of which the busiest SM has
 /// `share`.
 void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident,
-                double share, const GpuSpec& gpu, ClosedForm& result);
+                double share, const gpu::GpuSpec& gpu, ClosedForm& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -2,13 +2,13 @@
 #include "sim/network/kernel_plan.h"
 
 #include "models/sparsity/pattern.h"
-#include "sim/gemm/gemm_traffic.h"
+#include "sim/kernels/gemm_traffic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 using RuleKind = FusionRule::Kind;
@@ -34,9 +34,9 @@ class Planner {
     return vector_ < network_.vectors.size() && network_.vectors[vector_].after <= gemm_;
   }
   bool at_gemm() const { return gemm_ < network_.gemms.size(); }
-  const VectorOperation& vector() const { return network_.vectors[vector_]; }
+  const workload::VectorOperation& vector() const { return network_.vectors[vector_]; }
 
-  PlannedKernel& add(const std::string& name, WorkGroup group, std::int64_t count) {
+  PlannedKernel& add(const std::string& name, workload::WorkGroup group, std::int64_t count) {
     PlannedKernel kernel;
     kernel.name = name;
     kernel.group = group;
@@ -56,23 +56,23 @@ class Planner {
   }
 
   void gemm() {
-    const Operation& op = network_.gemms[gemm_];
-    PlannedKernel& kernel = add(op.name, WorkGroup::kGemm, op.count);
+    const workload::Operation& op = network_.gemms[gemm_];
+    PlannedKernel& kernel = add(op.name, workload::WorkGroup::kGemm, op.count);
     kernel.gemms.push_back(gemm_++);
     absorb(op.conv ? RuleKind::kConvolutionEpilogue : RuleKind::kEpilogue, nullptr, kernel);
   }
 
   void chain() {
-    const VectorOperation& first = vector();
-    PlannedKernel& kernel = add(first.name, info(first.kind).group, first.count);
+    const workload::VectorOperation& first = vector();
+    PlannedKernel& kernel = add(first.name, workload::info(first.kind).group, first.count);
     const FusionRule* rule = network_.engine.rule(RuleKind::kChain, first.kind);
     kernel.vectors.push_back(vector_++);
     if (rule != nullptr) {
       absorb(RuleKind::kChain, rule, kernel);
     }
     for (const std::size_t member : kernel.vectors) {
-      const WorkGroup group = info(network_.vectors[member].kind).group;
-      kernel.group = group == WorkGroup::kElementwise ? kernel.group : group;
+      const workload::WorkGroup group = workload::info(network_.vectors[member].kind).group;
+      kernel.group = group == workload::WorkGroup::kElementwise ? kernel.group : group;
     }
   }
 
@@ -83,8 +83,8 @@ class Planner {
     if (rule == nullptr || second >= network_.gemms.size()) {
       return false;
     }
-    const Operation& scores = network_.gemms[gemm_];
-    const Operation& context = network_.gemms[second];
+    const workload::Operation& scores = network_.gemms[gemm_];
+    const workload::Operation& context = network_.gemms[second];
     if (scores.weight || context.weight || scores.count != context.count ||
         scores.batch != context.batch || scores.shape.m != context.shape.k) {
       return false;
@@ -92,7 +92,7 @@ class Planner {
     std::size_t end = vector_;
     bool softmax = false;
     for (; end < network_.vectors.size() && network_.vectors[end].after == second; ++end) {
-      softmax = softmax || network_.vectors[end].kind == VectorKind::kSoftmax;
+      softmax = softmax || network_.vectors[end].kind == workload::VectorKind::kSoftmax;
       if (!rule->operations.contains(network_.vectors[end].kind)) {
         return false;
       }
@@ -100,7 +100,7 @@ class Planner {
     if (!softmax) {
       return false;
     }
-    PlannedKernel& kernel = add("attention", WorkGroup::kAttention, scores.count);
+    PlannedKernel& kernel = add("attention", workload::WorkGroup::kAttention, scores.count);
     kernel.gemms = {gemm_, second};
     gemm_ += 2;
     while (vector_ < end) {
@@ -116,7 +116,7 @@ class Planner {
 };
 
 /// The GEMM whose operands the tensors beside a kernel are: its own, the one before, or the next.
-const Operation* neighbour(const PlannedKernel& kernel, const Network& network) {
+const workload::Operation* neighbour(const PlannedKernel& kernel, const Network& network) {
   if (network.gemms.empty()) {
     return nullptr;
   }
@@ -136,7 +136,7 @@ double product(std::initializer_list<std::int64_t> factors) {
 }
 
 /// Bytes of the weight of `op` with its metadata.
-double weight_bytes(const Operation& op, bool sparse) {
+double weight_bytes(const workload::Operation& op, bool sparse) {
   const int bits = numerics::storage_bits(op.dtype);
   const double dense = product({op.shape.m, op.shape.k, op.batch}) * bits / 8;
   if (!sparse || !op.prunable) {
@@ -148,7 +148,7 @@ double weight_bytes(const Operation& op, bool sparse) {
   return dense * kept * (1 + kIndexBits / bits);
 }
 
-void add_gemm(const Operation& op, int bits, bool sparse, KernelBytes& bytes) {
+void add_gemm(const workload::Operation& op, int bits, bool sparse, KernelBytes& bytes) {
   const int operand_bits = numerics::storage_bits(op.dtype);
   (op.weight ? bytes.weights : bytes.recent) += weight_bytes(op, sparse);
   bytes.recent += product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
@@ -156,7 +156,7 @@ void add_gemm(const Operation& op, int bits, bool sparse, KernelBytes& bytes) {
 }
 
 /// Keys and values, which a decoder has in its cache, queries, and the context.
-void add_attention(const Operation& scores, int bits, KernelBytes& bytes) {
+void add_attention(const workload::Operation& scores, int bits, KernelBytes& bytes) {
   const double keys = product({scores.shape.m, scores.shape.k, scores.batch}) * bits / 8;
   const double queries = product({scores.shape.n, scores.shape.k, scores.batch}) * bits / 8;
   const bool cached = scores.shape.m > scores.shape.n;
@@ -167,20 +167,20 @@ void add_attention(const Operation& scores, int bits, KernelBytes& bytes) {
 
 /// What the epilogue of a GEMM does with an element of D, in slots of instructions: a result of the
 /// special function units takes as many as there are lanes for each of theirs.
-double epilogue_operations(const PlannedKernel& kernel, const Operation& op,
+double epilogue_operations(const PlannedKernel& kernel, const workload::Operation& op,
                            const Network& network) {
   constexpr double kSlotsOfSpecial = 8;  // 128 lanes are issued in a cycle, 16 of those have units
   double operations = 0;
   double special = 0;
-  const auto add = [&](VectorKind kind) {
-    operations += info(kind).instructions;
-    special += info(kind).special;
+  const auto add = [&](workload::VectorKind kind) {
+    operations += workload::info(kind).instructions;
+    special += workload::info(kind).special;
   };
   const bool integers = numerics::accumulator_type(op.dtype) == numerics::DataType::kS32;
   if (integers && op.d_dtype.value_or(numerics::DataType::kS32) != numerics::DataType::kS32) {
-    add(VectorKind::kDequantize);
+    add(workload::VectorKind::kDequantize);
     if (numerics::storage_bits(*op.d_dtype) == 8) {
-      add(VectorKind::kQuantize);
+      add(workload::VectorKind::kQuantize);
     }
   }
   for (const std::size_t i : kernel.vectors) {
@@ -197,7 +197,7 @@ std::vector<PlannedKernel> plan_kernels(const Network& network) {
 
 int tensor_bits(const PlannedKernel& kernel, const Network& network) {
   constexpr int kHalf = 16;
-  const Operation* op = neighbour(kernel, network);
+  const workload::Operation* op = neighbour(kernel, network);
   if (op == nullptr) {
     return kHalf;
   }
@@ -205,15 +205,15 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network) {
   if (found != network.engine.tensors.end()) {
     return numerics::storage_bits(found->second);
   }
-  GemmProblem problem;
+  kernels::GemmProblem problem;
   problem.dtype = op->dtype;
-  return output_bits(problem);
+  return kernels::output_bits(problem);
 }
 
 KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool sparse) {
   const int bits = tensor_bits(kernel, network);
   KernelBytes bytes;
-  if (kernel.group == WorkGroup::kAttention) {
+  if (kernel.group == workload::WorkGroup::kAttention) {
     add_attention(network.gemms[kernel.gemms.front()], bits, bytes);
     return bytes;
   }
@@ -222,44 +222,46 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool s
   }
   const bool chain = kernel.gemms.empty();
   for (std::size_t i = 0; i < kernel.vectors.size(); ++i) {
-    const VectorOperation& op = network.vectors[kernel.vectors[i]];
+    const workload::VectorOperation& op = network.vectors[kernel.vectors[i]];
     const double tensor = product({op.input_rows, op.columns}) * bits / 8;
     const bool first = chain && i == 0;
-    const bool table = op.kind == VectorKind::kEmbedding;
+    const bool table = op.kind == workload::VectorKind::kEmbedding;
     // What it works on is at hand but for the first of a chain, and for tables.
-    double& others = table                              ? bytes.weights
-                     : op.kind == VectorKind::kResidual ? bytes.earlier
-                                                        : bytes.recent;
+    double& others = table                                        ? bytes.weights
+                     : op.kind == workload::VectorKind::kResidual ? bytes.earlier
+                                                                  : bytes.recent;
     if (first && !table) {
       bytes.recent += tensor;
     }
     others += tensor * (op.tensors - (table ? 0 : 1));
-    bytes.weights += info(op.kind).parameters * static_cast<double>(op.columns) * bits / 8;
+    bytes.weights +=
+        workload::info(op.kind).parameters * static_cast<double>(op.columns) * bits / 8;
   }
   if (!kernel.vectors.empty()) {
-    const VectorOperation& last = network.vectors[kernel.vectors.back()];
+    const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
     bytes.written = static_cast<double>(last.elements()) * last.outputs * bits / 8;
   }
   return bytes;
 }
 
-std::vector<Operation> under_engine(const Network& network,
-                                    const std::vector<PlannedKernel>& kernels) {
+std::vector<workload::Operation> under_engine(const Network& network,
+                                              const std::vector<PlannedKernel>& kernels) {
   double pass = 0;
   for (const PlannedKernel& kernel : kernels) {
     pass += static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
   }
   constexpr double kMostWeights = 1024;
-  std::vector<Operation> operations = network.gemms;
+  std::vector<workload::Operation> operations = network.gemms;
   for (const PlannedKernel& kernel : kernels) {
     for (const std::size_t i : kernel.gemms) {
-      Operation& op = operations[i];
-      LaunchConditions conditions;
+      workload::Operation& op = operations[i];
+      kernels::LaunchConditions conditions;
       conditions.launch = network.engine.launch;
       const double launch = bytes_of(kernel, network, false).all();
       const double turns = std::clamp(std::ceil(pass / launch), 1.0, kMostWeights);
-      conditions.l2 = op.weight ? L2State{L2State::Kind::kRotate, static_cast<int>(turns)}
-                                : L2State{L2State::Kind::kWarm, 1};
+      conditions.l2 =
+          op.weight ? kernels::L2State{kernels::L2State::Kind::kRotate, static_cast<int>(turns)}
+                    : kernels::L2State{kernels::L2State::Kind::kWarm, 1};
       conditions.algorithm = network.engine.algorithm;
       op.conditions = conditions;
       const auto type = network.engine.tensors.find(op.dtype);
@@ -272,4 +274,4 @@ std::vector<Operation> under_engine(const Network& network,
   return operations;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

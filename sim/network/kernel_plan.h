@@ -2,20 +2,20 @@
 #pragma once
 
 #include "sim/network/engine.h"
-#include "sim/trace/vector_operation.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/vector_operation.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::network {
 
 /// A kernel that an engine makes of operations.
 struct PlannedKernel {
   std::string name;  ///< of what it began with
-  WorkGroup group = WorkGroup::kGemm;
+  workload::WorkGroup group = workload::WorkGroup::kGemm;
   std::int64_t count = 1;            ///< launches in a pass of the network
   std::vector<std::size_t> gemms;    ///< one, or the two of attention, or none
   std::vector<std::size_t> vectors;  ///< what was fused, in order
@@ -23,8 +23,8 @@ struct PlannedKernel {
 
 /// The operations of a network, as its list has them, and how its engine runs them.
 struct Network {
-  const std::vector<Operation>& gemms;
-  const std::vector<VectorOperation>& vectors;
+  const std::vector<workload::Operation>& gemms;
+  const std::vector<workload::VectorOperation>& vectors;
   const EngineSpec& engine;
 };
 
@@ -48,7 +48,7 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network);
 
 /// Each GEMM with the conditions of its launch in the network: how launches follow each other, what
 /// the L2 has kept from kernels before, and the type of D.
-std::vector<Operation> under_engine(const Network& network,
-                                    const std::vector<PlannedKernel>& kernels);
+std::vector<workload::Operation> under_engine(const Network& network,
+                                              const std::vector<PlannedKernel>& kernels);
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -2,14 +2,14 @@
 #include "sim/network/kernel_time.h"
 
 #include "sim/base/cache_tags.h"
-#include "sim/gemm/form_constants.h"
+#include "sim/kernels/form_constants.h"
 #include "sim/network/kernel_parts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 /// Elements that a thread block of an element-wise kernel writes: 256 threads, 16 bytes of 16 bits
@@ -24,9 +24,9 @@ double side_by_side(std::initializer_list<double> times) {
   }
   double sum = 0;
   for (const double time : times) {
-    sum += std::pow(time / longest, kForm.dram_overlap);
+    sum += std::pow(time / longest, kernels::kForm.dram_overlap);
   }
-  return longest * std::pow(sum, 1 / kForm.dram_overlap);
+  return longest * std::pow(sum, 1 / kernels::kForm.dram_overlap);
 }
 
 }  // namespace
@@ -35,26 +35,26 @@ double busiest_share(double ctas, int sms) {
   return std::ceil(ctas / sms) / ctas;
 }
 
-double lanes_per_cycle(const SmSpec& sm) {
+double lanes_per_cycle(const sm::SmSpec& sm) {
   return sm.sub_partitions * sm.issue_per_cycle * kLanes;
 }
 
 void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident,
-                double share, const GpuSpec& gpu, ClosedForm& result) {
-  const MemorySpec& memory = gpu.memory;
+                double share, const gpu::GpuSpec& gpu, ClosedForm& result) {
+  const memory::MemorySpec& memory = gpu.memory;
   const double cycles_per_us = gpu.boost_clock_mhz;
   const double delivered = bytes.weights * (1 - resident.weights) +
                            bytes.recent * (1 - resident.recent) +
                            bytes.earlier * (1 - resident.earlier);
   const double taken = bytes.written * (1 - resident.written);
-  const double l2_write = bytes.written * MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
+  const double l2_write = bytes.written * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
   KernelTimes& times = result.times;
   times.dram_us =
       (delivered + taken) / (memory.dram_bytes_per_cycle(cycles_per_us) * cycles_per_us);
   times.l2_us = (l2_read + l2_write) / memory.l2_bytes_per_cycle / cycles_per_us;
   times.sm_port_us =
       share * std::max(l2_read, bytes.written) / memory.sm_port_bytes_per_cycle / cycles_per_us;
-  const double latency = memory.dram_latency_cycles() * kForm.first_fill;
+  const double latency = memory.dram_latency_cycles() * kernels::kForm.first_fill;
   times.latency_us = (latency + memory.l2_near_latency_cycles) / cycles_per_us;
   times.launch_us = gpu.kernels.launch_us;
   result.events.dram_bytes = delivered + taken;
@@ -67,7 +67,7 @@ double KernelTimes::time_us(double ratio) const {
 }
 
 ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
-                                 const MemorySpec& memory) {
+                                 const memory::MemorySpec& memory) {
   // Each partition keeps what its SMs read, and of what is written its own part.
   const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
   const double read = bytes.weights + bytes.recent + bytes.earlier;
@@ -79,22 +79,22 @@ ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double 
     const double hit_ratio = (share.weights * bytes.weights + share.recent * bytes.recent +
                               share.earlier * bytes.earlier + share.written * written) /
                              launch;
-    share.weights = CacheTags::survival(pass / capacity, hit_ratio);
-    share.recent = share.written = CacheTags::survival(launch / capacity, hit_ratio);
-    share.earlier = CacheTags::survival((since + launch) / capacity, hit_ratio);
+    share.weights = base::CacheTags::survival(pass / capacity, hit_ratio);
+    share.recent = share.written = base::CacheTags::survival(launch / capacity, hit_ratio);
+    share.earlier = base::CacheTags::survival((since + launch) / capacity, hit_ratio);
   }
   return share;
 }
 
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
                          const KernelBytes& bytes, const ResidentTensors& resident,
-                         const GpuSpec& gpu) {
+                         const gpu::GpuSpec& gpu) {
   double operations = 0;
   double special = 0;
   double elements = 0;
   for (const std::size_t i : kernel.vectors) {
-    const VectorOperation& op = network.vectors[i];
-    const VectorKindInfo& kind = info(op.kind);
+    const workload::VectorOperation& op = network.vectors[i];
+    const workload::VectorKindInfo& kind = workload::info(op.kind);
     elements = static_cast<double>(op.elements());
     const double window = static_cast<double>(op.input_rows) / static_cast<double>(op.rows);
     operations += elements * (kind.instructions + (op.tensors - 1 + kind.parameters) + window);
@@ -104,9 +104,9 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   const int bits = tensor_bits(kernel, network);
   const double converted = (bytes.recent + bytes.earlier + bytes.written) * 8 / bits;
   (bits == 8 ? special : operations) += converted;
-  const VectorOperation& last = network.vectors[kernel.vectors.back()];
-  const bool by_row =
-      kernel.group == WorkGroup::kNormalisation || kernel.group == WorkGroup::kSoftmax;
+  const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
+  const bool by_row = kernel.group == workload::WorkGroup::kNormalisation ||
+                      kernel.group == workload::WorkGroup::kSoftmax;
   const double ctas = std::max(
       1.0, by_row ? static_cast<double>(last.rows) : std::ceil(elements / kElementsOfBlock));
   const double share = busiest_share(ctas, gpu.sms);
@@ -125,4 +125,4 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

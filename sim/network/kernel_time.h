@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::network {
 
 /// A launch that is no GEMM in closed form, as KernelEstimate is of GEMMs: what each resource needs
 /// by itself [us at the boost clock, DRAM at its own], and what cannot overlap.
@@ -47,16 +47,16 @@ struct ResidentTensors {
 /// `since`: bytes that have passed since the tensor of a residual connection was used; `pass`: in a
 /// whole pass of the network.
 ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
-                                 const MemorySpec& memory);
+                                 const memory::MemorySpec& memory);
 
 /// A chain of vector operations.
 ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
                          const KernelBytes& bytes, const ResidentTensors& resident,
-                         const GpuSpec& gpu);
+                         const gpu::GpuSpec& gpu);
 
 /// Both products of attention with the softmax between them on chip.
 ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
                             const KernelBytes& bytes, const ResidentTensors& resident,
-                            const GpuSpec& gpu);
+                            const gpu::GpuSpec& gpu);
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 /// Layers after which the next one takes as long as the last.
@@ -49,4 +49,4 @@ QueueTime queue_time(std::span<const QueuedLaunch> launches) {
   return {clocks.gpu, clocks.waiting};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

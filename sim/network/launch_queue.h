@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace sptc::sim {
+namespace sptc::network {
 
 /// A kernel that the host launches `count` times in a pass.
 struct QueuedLaunch {
@@ -22,4 +22,4 @@ struct QueueTime {
 /// one count that follow each other are a layer of the network, which repeats as a whole.
 QueueTime queue_time(std::span<const QueuedLaunch> launches);
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

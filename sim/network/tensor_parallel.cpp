@@ -2,20 +2,20 @@
 #include "sim/network/tensor_parallel.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 class Splitter {
  public:
-  Splitter(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors,
-           int gpus)
+  Splitter(const std::vector<workload::Operation>& gemms,
+           const std::vector<workload::VectorOperation>& vectors, int gpus)
       : gemms_(gemms), vectors_(vectors), gpus_(gpus) {}
 
   TensorParallelPart take() && {
@@ -34,7 +34,7 @@ class Splitter {
       add(vectors_[next++]);
     }
     if (sums_ == 0) {
-      throw InputError("--tp splits the layers of transformers, and the workload has none");
+      throw base::InputError("--tp splits the layers of transformers, and the workload has none");
     }
     return std::move(part_);
   }
@@ -42,21 +42,21 @@ class Splitter {
  private:
   /// Whether GEMM `i` chooses experts, which every GPU does for itself.
   bool routes(std::size_t i) const {
-    return std::any_of(vectors_.begin(), vectors_.end(), [i](const VectorOperation& op) {
-      return op.after == i + 1 && op.kind == VectorKind::kRouting;
+    return std::any_of(vectors_.begin(), vectors_.end(), [i](const workload::VectorOperation& op) {
+      return op.after == i + 1 && op.kind == workload::VectorKind::kRouting;
     });
   }
 
   void divide(std::int64_t& extent, const std::string& name, const char* what) const {
     if (extent % gpus_ != 0) {
-      throw InputError(fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what,
-                                   extent, printable(name)));
+      throw base::InputError(fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_,
+                                         what, extent, io::printable(name)));
     }
     extent /= gpus_;
   }
 
-  void add(const Operation& whole) {
-    Operation op = whole;
+  void add(const workload::Operation& whole) {
+    workload::Operation op = whole;
     if (!op.weight) {
       divide(op.batch, op.name, "batch");
     } else if (!in_layer(op)) {
@@ -77,12 +77,12 @@ class Splitter {
   }
 
   /// A layer is there several times.
-  static bool in_layer(const Operation& op) { return op.count > 1; }
+  static bool in_layer(const workload::Operation& op) { return op.count > 1; }
 
-  void add_sum(const Operation& op) {
-    VectorOperation sum;
+  void add_sum(const workload::Operation& op) {
+    workload::VectorOperation sum;
     sum.name = op.name + ".all_reduce";
-    sum.kind = VectorKind::kAllReduce;
+    sum.kind = workload::VectorKind::kAllReduce;
     sum.rows = sum.input_rows = op.shape.n * op.batch;
     sum.columns = op.shape.m;
     sum.count = op.count;
@@ -92,19 +92,20 @@ class Splitter {
   }
 
   /// Between the two weights each GPU has its heads or columns.
-  void add(const VectorOperation& whole) {
-    VectorOperation op = whole;
+  void add(const workload::VectorOperation& whole) {
+    workload::VectorOperation op = whole;
     if (open_) {
-      const bool by_row = op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale ||
-                          op.kind == VectorKind::kMask;
+      const bool by_row = op.kind == workload::VectorKind::kSoftmax ||
+                          op.kind == workload::VectorKind::kScale ||
+                          op.kind == workload::VectorKind::kMask;
       divide(by_row ? op.rows : op.columns, op.name, by_row ? "rows" : "columns");
       op.input_rows = by_row ? op.input_rows / gpus_ : op.input_rows;
     }
     part_.vectors.push_back(op);
   }
 
-  const std::vector<Operation>& gemms_;
-  const std::vector<VectorOperation>& vectors_;
+  const std::vector<workload::Operation>& gemms_;
+  const std::vector<workload::VectorOperation>& vectors_;
   std::int64_t gpus_;
   bool open_ = false;  ///< between the two weights of a pair
   int sums_ = 0;
@@ -113,9 +114,9 @@ class Splitter {
 
 }  // namespace
 
-TensorParallelPart split_over(const std::vector<Operation>& gemms,
-                              const std::vector<VectorOperation>& vectors, int gpus) {
+TensorParallelPart split_over(const std::vector<workload::Operation>& gemms,
+                              const std::vector<workload::VectorOperation>& vectors, int gpus) {
   return gpus == 1 ? TensorParallelPart{gemms, vectors} : Splitter(gemms, vectors, gpus).take();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::network

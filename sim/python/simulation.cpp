@@ -7,8 +7,8 @@
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
-#include "sim/trace/workload.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -32,35 +32,35 @@ namespace nb = nanobind;
 namespace sptc::python {
 namespace {
 
-using sim::Architecture;
-using sim::SimulationOptions;
-using sim::Workload;
+using config::Architecture;
+using run::SimulationOptions;
+using workload::Workload;
 
 /// What analytic runs have in common. Only one of them runs at a time.
 class AnalyticRuns {
  public:
-  sim::RunResult run(const Workload& workload, const Architecture& architecture,
-                     const SimulationOptions& options, sim::SimulationHooks hooks) {
+  run::RunResult run(const Workload& workload, const Architecture& architecture,
+                     const SimulationOptions& options, run::SimulationHooks hooks) {
     const std::lock_guard turn(mutex_);
     const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
     if (const std::string now = directory == nullptr ? "" : directory;
         !caches_ || now != directory_) {
-      caches_ = std::make_unique<sim::SimulationCaches>();
+      caches_ = std::make_unique<run::SimulationCaches>();
       directory_ = now;
     }
     hooks.caches = caches_.get();
-    return sim::simulate(workload, architecture, options, hooks);
+    return run::simulate(workload, architecture, options, hooks);
   }
 
   void add_what_ifs(const Workload& workload, const Architecture& architecture,
-                    const SimulationOptions& options, sim::RunResult& result) {
+                    const SimulationOptions& options, run::RunResult& result) {
     const std::lock_guard turn(mutex_);
-    sim::add_what_ifs(workload, architecture, options, result);
+    run::add_what_ifs(workload, architecture, options, result);
   }
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<sim::SimulationCaches> caches_;
+  std::unique_ptr<run::SimulationCaches> caches_;
   std::string directory_;
 };
 
@@ -70,7 +70,7 @@ AnalyticRuns& analytic_runs() {
 }
 
 /// A value of a result as Python has it.
-nb::object object_of(const sim::FigureValue& value) {
+nb::object object_of(const report::FigureValue& value) {
   if (const auto* const number = std::get_if<double>(&value)) {
     return std::isfinite(*number) ? nb::object(nb::float_(*number)) : nb::object(nb::none());
   }
@@ -81,7 +81,7 @@ nb::object object_of(const sim::FigureValue& value) {
 /// each launch, and the JSON.
 class Run {
  public:
-  Run(sim::RunResult result, Workload workload, SimulationOptions options, bool with_what_ifs)
+  Run(run::RunResult result, Workload workload, SimulationOptions options, bool with_what_ifs)
       : result_(std::move(result)),
         workload_(std::move(workload)),
         options_(std::move(options)),
@@ -95,8 +95,8 @@ class Run {
       if (wants_what_ifs_) {
         analytic_runs().add_what_ifs(workload_, architecture, options_, result_);
       }
-      result_.assumed = sim::assumptions(architecture);
-      json_ = sim::json_report(result_);
+      result_.assumed = run::assumptions(architecture);
+      json_ = report::json_report(result_);
     }
     return json_;
   }
@@ -107,18 +107,18 @@ class Run {
     if (result_.operations.empty()) {
       return nb::dict();
     }
-    const sim::OperationResult& operation = result_.operations.front();
+    const run::OperationResult& operation = result_.operations.front();
     const auto& variant = sparse ? operation.sparse : operation.dense;
     if (!variant) {
       return nb::none();
     }
     nb::dict result;
-    sim::visit_variant(
-        *variant, [&](std::string_view group, std::string_view key, const sim::FigureValue& value) {
-          if (group.empty()) {
-            result[nb::cast(key)] = object_of(value);
-          }
-        });
+    report::visit_variant(*variant, [&](std::string_view group, std::string_view key,
+                                        const report::FigureValue& value) {
+      if (group.empty()) {
+        result[nb::cast(key)] = object_of(value);
+      }
+    });
     return result;
   }
 
@@ -130,7 +130,7 @@ class Run {
   }
 
  private:
-  sim::RunResult result_;
+  run::RunResult result_;
   Workload workload_;
   SimulationOptions options_;
   bool wants_what_ifs_ = false;
@@ -138,7 +138,7 @@ class Run {
 };
 
 Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
-  sim::Operation op;
+  workload::Operation op;
   op.name = "gemm";
   op.shape = {m, n, k};
   op.batch = batch;
@@ -152,7 +152,7 @@ Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b
 SimulationOptions options_of(const nb::dict& given) {
   SimulationOptions options;
   for (const auto& [name, value] : given) {
-    sim::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
+    run::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
   }
   return options;
 }
@@ -182,34 +182,34 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
   const bool wants_what_ifs = what_ifs || explain;
   const Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
-  if (options.fidelity == sim::Fidelity::kAnalytic) {
-    sim::SimulationHooks hooks;
+  if (options.fidelity == run::Fidelity::kAnalytic) {
+    run::SimulationHooks hooks;
     hooks.progress = progress;
     hooks.cancelled = [] {
       raise_signals();
       return false;
     };
     options.what_ifs = false;
-    sim::RunResult result = analytic_runs().run(workload, architecture, options, hooks);
+    run::RunResult result = analytic_runs().run(workload, architecture, options, hooks);
     result.explained = explain;
     return Run(std::move(result), workload, options, wants_what_ifs);
   }
   options.what_ifs = wants_what_ifs;
   return Run(run_in_worker(
       [&](const Progress& report) {
-        sim::SimulationHooks hooks;
+        run::SimulationHooks hooks;
         hooks.progress = report;
-        sim::RunResult result = sim::simulate(workload, architecture, options, hooks);
+        run::RunResult result = run::simulate(workload, architecture, options, hooks);
         result.explained = explain;
-        result.assumed = sim::assumptions(architecture);
-        return sim::json_report(result);
+        result.assumed = run::assumptions(architecture);
+        return report::json_report(result);
       },
       progress, raise_signals));
 }
 
 nb::list options_table() {
   nb::list rows;
-  for (const sim::SimulationOption& option : sim::simulation_options()) {
+  for (const run::SimulationOption& option : run::simulation_options()) {
     nb::dict row;
     row["name"] = std::string(option.name);
     row["type"] = std::string(option.type);
@@ -228,13 +228,13 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("name", [](const Workload& workload) { return workload.name; })
       .def_prop_ro("operations",
                    [](const Workload& workload) { return workload.operations.size(); });
-  module.attr("MOST_EXTENT") = sim::kMaxExtent;
+  module.attr("MOST_EXTENT") = workload::kMaxExtent;
   module.def("one_gemm", one_gemm);
-  module.def("read_workload", [](const std::string& path, const sim::NamedDims& dims) {
-    return sim::read_workload(path, dims);
+  module.def("read_workload", [](const std::string& path, const workload::NamedDims& dims) {
+    return workload::read_workload(path, dims);
   });
-  module.def("parse_workload", [](const std::string& text, const sim::NamedDims& dims) {
-    return sim::parse_workload_json(text, "workload", dims);
+  module.def("parse_workload", [](const std::string& text, const workload::NamedDims& dims) {
+    return workload::parse_workload_json(text, "workload", dims);
   });
   nb::class_<Run>(module, "Run")
       .def("json", &Run::json)

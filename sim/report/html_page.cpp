@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 std::string html_page(std::string_view page, std::string json) {
   constexpr std::string_view kPlace = "[[DATA]]";
@@ -22,11 +22,11 @@ std::string html_page(std::string_view page, std::string json) {
     }
   }
   const std::size_t at = page.find(kPlace);
-  ensure(at != std::string_view::npos, "a page has no place for its data");
+  base::ensure(at != std::string_view::npos, "a page has no place for its data");
   std::string result(page.substr(0, at));
   result += data;
   result += page.substr(at + kPlace.size());
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

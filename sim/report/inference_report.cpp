@@ -12,19 +12,21 @@
 #include <functional>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Totals3 = std::array<const InferenceTotals*, 3>;
+using Totals3 = std::array<const run::InferenceTotals*, 3>;
 
 constexpr std::array<std::string_view, 3> kVariants{"dense", "sparse", "mix"};
-constexpr std::array<WorkGroup, kWorkGroups> kGroups{
-    WorkGroup::kGemm,    WorkGroup::kAttention, WorkGroup::kElementwise,  WorkGroup::kNormalisation,
-    WorkGroup::kSoftmax, WorkGroup::kData,      WorkGroup::kCommunication};
+constexpr std::array<workload::WorkGroup, workload::kWorkGroups> kGroups{
+    workload::WorkGroup::kGemm,         workload::WorkGroup::kAttention,
+    workload::WorkGroup::kElementwise,  workload::WorkGroup::kNormalisation,
+    workload::WorkGroup::kSoftmax,      workload::WorkGroup::kData,
+    workload::WorkGroup::kCommunication};
 
-Totals3 totals_of(const InferenceResult& inference) {
-  const auto pointer = [](const std::optional<InferenceTotals>& totals) {
+Totals3 totals_of(const run::InferenceResult& inference) {
+  const auto pointer = [](const std::optional<run::InferenceTotals>& totals) {
     return totals ? &*totals : nullptr;
   };
   return {pointer(inference.dense), pointer(inference.sparse), pointer(inference.mix)};
@@ -37,15 +39,15 @@ std::string number(double value) {
 }
 
 void row(std::string& out, std::string_view label, const Totals3& totals,
-         const std::function<std::string(const InferenceTotals&)>& text) {
+         const std::function<std::string(const run::InferenceTotals&)>& text) {
   std::string line = fmt::format("  {:<32}", label);
-  for (const InferenceTotals* variant : totals) {
+  for (const run::InferenceTotals* variant : totals) {
     line += fmt::format(" {:>14}", variant == nullptr ? "-" : text(*variant));
   }
   out += line + "\n";
 }
 
-void append_totals(std::string& out, const RunResult& result) {
+void append_totals(std::string& out, const run::RunResult& result) {
   const Totals3 totals = totals_of(*result.inference);
   out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
                      fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
@@ -59,14 +61,14 @@ void append_totals(std::string& out, const RunResult& result) {
         [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
   }
   row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
-  for (const WorkGroup group : kGroups) {
-    const auto us = [&](const InferenceTotals& t) {
+  for (const workload::WorkGroup group : kGroups) {
+    const auto us = [&](const run::InferenceTotals& t) {
       return t.group_us[static_cast<std::size_t>(group)];
     };
     const bool any = std::any_of(totals.begin(), totals.end(),
                                  [&](const auto* t) { return t != nullptr && us(*t) > 0; });
     if (any) {
-      row(out, fmt::format("of it ms: {}", name(group)), totals, [&](const auto& t) {
+      row(out, fmt::format("of it ms: {}", workload::name(group)), totals, [&](const auto& t) {
         return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
       });
     }
@@ -80,26 +82,26 @@ void append_totals(std::string& out, const RunResult& result) {
 }
 
 /// What the list of GEMMs alone takes, each by itself at its own clock.
-void append_gemms_only(std::string& out, const Totals& totals) {
-  const auto ms = [](const std::optional<VariantTotals>& variant) {
+void append_gemms_only(std::string& out, const run::Totals& totals) {
+  const auto ms = [](const std::optional<run::VariantTotals>& variant) {
     return variant ? number(variant->time_us * 1e-3) : std::string("-");
   };
   out += fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms", ms(totals.dense),
                      ms(totals.sparse));
 }
 
-void append_kernels(std::string& out, const InferenceResult& inference) {
-  const auto us = [](const std::optional<KernelFigures>& figures) {
+void append_kernels(std::string& out, const run::InferenceResult& inference) {
+  const auto us = [](const std::optional<run::KernelFigures>& figures) {
     return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
   };
   out += fmt::format("\n  {:<28} {:>6} {:>10} {:>10} {:<6} {}\n", "kernel", "count", "dense us",
                      "2:4 us", "takes", "why, and what is fused");
-  for (const InferenceKernel& kernel : inference.kernels) {
+  for (const run::InferenceKernel& kernel : inference.kernels) {
     std::string why = kernel.reason;
     if (!kernel.fused.empty()) {
       why += fmt::format("{}with {}", why.empty() ? "" : "; ", fmt::join(kernel.fused, ", "));
     }
-    const bool weights = kernel.group == WorkGroup::kGemm;
+    const bool weights = kernel.group == workload::WorkGroup::kGemm;
     std::string line =
         fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_name(kernel.name, 28),
                     kernel.count, us(kernel.dense), us(kernel.sparse),
@@ -112,7 +114,7 @@ void append_kernels(std::string& out, const InferenceResult& inference) {
   }
 }
 
-Json totals_json(const InferenceTotals& totals, std::int64_t batch) {
+Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
   Json json{{"clock_mhz", totals.clock_mhz},
             {"inputs_per_second", 1e6 * static_cast<double>(batch) / totals.latency_us}};
   if (totals.energy_uj) {
@@ -122,15 +124,15 @@ Json totals_json(const InferenceTotals& totals, std::int64_t batch) {
   if (totals.waiting_us > 0) {
     json["waiting_us"] = totals.waiting_us;
   }
-  for (const WorkGroup group : kGroups) {
+  for (const workload::WorkGroup group : kGroups) {
     if (const double us = totals.group_us[static_cast<std::size_t>(group)]; us > 0) {
-      json["time_us"][std::string(name(group))] = us;
+      json["time_us"][std::string(workload::name(group))] = us;
     }
   }
   return json;
 }
 
-Json figures_json(const std::optional<KernelFigures>& figures) {
+Json figures_json(const std::optional<run::KernelFigures>& figures) {
   if (!figures) {
     return nullptr;
   }
@@ -143,7 +145,7 @@ Json figures_json(const std::optional<KernelFigures>& figures) {
 
 }  // namespace
 
-std::string inference_text(const RunResult& result) {
+std::string inference_text(const run::RunResult& result) {
   std::string out;
   append_totals(out, result);
   append_gemms_only(out, result.totals);
@@ -151,18 +153,18 @@ std::string inference_text(const RunResult& result) {
   return out;
 }
 
-void add_inference(const RunResult& result, Json& json) {
-  const InferenceResult& inference = *result.inference;
+void add_inference(const run::RunResult& result, Json& json) {
+  const run::InferenceResult& inference = *result.inference;
   json["engine"] = inference.engine;
   Json& kernels = json["kernels"] = Json::array();
-  for (const InferenceKernel& kernel : inference.kernels) {
+  for (const run::InferenceKernel& kernel : inference.kernels) {
     Json row{{"name", kernel.name},
-             {"group", std::string(name(kernel.group))},
+             {"group", std::string(workload::name(kernel.group))},
              {"count", kernel.count},
              {"fused", kernel.fused},
              {"dense", figures_json(kernel.dense)},
              {"sparse", figures_json(kernel.sparse)}};
-    if (kernel.group == WorkGroup::kGemm) {
+    if (kernel.group == workload::WorkGroup::kGemm) {
       row["takes"] = kernel.takes_sparse ? "sparse" : "dense";
       row["reason"] = kernel.reason;
     }
@@ -178,4 +180,4 @@ void add_inference(const RunResult& result, Json& json) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -7,14 +7,14 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// A pass of the network: latency, rate, watts and joules, where the time goes, which weights take
 /// 2:4 and why. In columns of at most 120 characters.
-std::string inference_text(const RunResult& result);
+std::string inference_text(const run::RunResult& result);
 
 /// Adds the same to the object of a result: "engine", "kernels", and to the variants of "totals"
 /// "latency_us" and "inference".
-void add_inference(const RunResult& result, nlohmann::ordered_json& json);
+void add_inference(const run::RunResult& result, nlohmann::ordered_json& json);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

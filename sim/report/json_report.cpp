@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using comparison::Json = nlohmann::ordered_json;
 
-std::string extents(const GemmShape& shape) {
+std::string extents(const base::GemmShape& shape) {
   return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
 }
 
@@ -27,7 +27,7 @@ std::string hex(std::uint32_t word) {
 constexpr std::string_view kNoGroup;
 
 template <typename Visit>
-void visit_check(const CheckResult& check, const Visit& visit) {
+void visit_check(const run::CheckResult& check, const Visit& visit) {
   visit("check", "mode", std::string_view(check.mode));
   visit("check", "elements", check.elements);
   visit("check", "worst_error", check.worst_error);
@@ -37,7 +37,7 @@ void visit_check(const CheckResult& check, const Visit& visit) {
   visit("check", "undecided", check.undecided);
 }
 
-Json violation_json(const Violation& found) {
+comparison::Json violation_json(const run::Violation& found) {
   return {{"batch", found.batch},
           {"row", found.row},
           {"col", found.col},
@@ -46,7 +46,7 @@ Json violation_json(const Violation& found) {
 }
 
 template <typename Visit>
-void visit_activity(const Activity& activity, const Visit& visit) {
+void visit_activity(const sm::Activity& activity, const Visit& visit) {
   visit("activity", "instructions", activity.instructions);
   visit("activity", "mma_instructions", activity.mma_instructions);
   visit("activity", "executed_macs", activity.executed_macs);
@@ -63,7 +63,7 @@ void visit_activity(const Activity& activity, const Visit& visit) {
 
 /// energy_uj, powers, and what follows from them: visit(group of keys, key, value).
 template <typename Visit>
-void visit_energy(const std::optional<EnergyResult>& energy, const Visit& visit) {
+void visit_energy(const std::optional<run::EnergyResult>& energy, const Visit& visit) {
   if (!energy) {
     return;
   }
@@ -81,7 +81,7 @@ void visit_energy(const std::optional<EnergyResult>& energy, const Visit& visit)
 }
 
 template <typename Visit>
-void visit_total(const VariantTotals& total, const Visit& visit) {
+void visit_total(const run::VariantTotals& total, const Visit& visit) {
   visit(kNoGroup, "time_us", total.time_us);
   visit(kNoGroup, "tflops", total.tflops);
   visit(kNoGroup, "mismatches", total.mismatches);
@@ -89,28 +89,28 @@ void visit_total(const VariantTotals& total, const Visit& visit) {
 }
 
 /// Sets what a visit tells in `json`.
-auto setter_of(Json& json) {
+auto setter_of(comparison::Json& json) {
   return [&json](std::string_view group, std::string_view key, auto value) {
-    Json& object = group.empty() ? json : json[std::string(group)];
+    comparison::Json& object = group.empty() ? json : json[std::string(group)];
     object[std::string(key)] = value;
   };
 }
 
 /// What was counted, for whoever wants to multiply it with the table: events, and how much of them
 /// switches (1: as with N(0,1) operands).
-Json events_json(const EnergyResult& energy) {
-  Json events = Json::object();
+comparison::Json events_json(const run::EnergyResult& energy) {
+  comparison::Json events = comparison::Json::object();
   for (const energy::EventInfo& row : energy::kEvents) {
     if (const double count = energy.counts->count(row.event); count > 0) {
-      events[std::string(row.name)] =
-          Json{{"count", count}, {"switching", energy.counts->switched(row.event) / count}};
+      events[std::string(row.name)] = comparison::Json{
+          {"count", count}, {"switching", energy.counts->switched(row.event) / count}};
     }
   }
   return events;
 }
 
 template <typename Visit>
-void visit_kernel(const KernelResult& kernel, const Visit& visit) {
+void visit_kernel(const kernels::KernelResult& kernel, const Visit& visit) {
   const std::string tile = extents(kernel.cta_tile);
   const std::string warp_tile = extents(kernel.warp_tile);
   const std::string instruction = kernel.instruction.ptx_name();
@@ -133,7 +133,7 @@ void visit_kernel(const KernelResult& kernel, const Visit& visit) {
 
 /// All but the check, which stands behind what explains the rest.
 template <typename Visit>
-void visit_figures(const VariantResult& variant, const Visit& visit) {
+void visit_figures(const run::VariantResult& variant, const Visit& visit) {
   visit_kernel(variant.kernel, visit);
   visit(kNoGroup, "cycles", variant.timing.cycles);
   visit(kNoGroup, "time_us", variant.timing.time_us);
@@ -143,9 +143,9 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "utilization", variant.timing.utilization);
   visit(kNoGroup, "padding", variant.timing.padding);
   if (variant.explanation.what_if) {
-    visit(kNoGroup, "bound_by", name_of(variant.explanation.what_if->bound_by()).report);
+    visit(kNoGroup, "bound_by", run::name_of(variant.explanation.what_if->bound_by()).report);
   }
-  const MemoryTraffic& traffic = variant.traffic.memory;
+  const kernels::MemoryTraffic& traffic = variant.traffic.memory;
   visit("bytes", "hbm", traffic.l2_and_dram.dram());
   visit("bytes", "hbm_read", traffic.l2_and_dram.dram_read);
   visit("bytes", "hbm_written", traffic.l2_and_dram.dram_written);
@@ -168,28 +168,28 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit_energy(variant.energy, visit);
 }
 
-Json explanation_json(const VariantResult& variant) {
-  Json json = Json::object();
-  for (std::size_t i = 0; variant.explanation.stalls && i < kStallReasons; ++i) {
-    json["stalls"].push_back(
-        {{"reason", kStallNames[i].json}, {"percent", 100 * variant.explanation.stalls->of[i]}});
+comparison::Json explanation_json(const run::VariantResult& variant) {
+  comparison::Json json = comparison::Json::object();
+  for (std::size_t i = 0; variant.explanation.stalls && i < sm::kStallReasons; ++i) {
+    json["stalls"].push_back({{"reason", sm::kStallNames[i].json},
+                              {"percent", 100 * variant.explanation.stalls->of[i]}});
   }
-  for (std::size_t i = 0; variant.explanation.what_if && i < kResources; ++i) {
-    json["what_if"].push_back({{"resource", kResourceNames[i].report},
+  for (std::size_t i = 0; variant.explanation.what_if && i < run::kResources; ++i) {
+    json["what_if"].push_back({{"resource", run::kResourceNames[i].report},
                                {"times", 2},
                                {"speedup", variant.explanation.what_if->speedup[i]}});
   }
   if (variant.explanation.what_if) {
-    json["bound_by"] = name_of(variant.explanation.what_if->bound_by()).report;
+    json["bound_by"] = run::name_of(variant.explanation.what_if->bound_by()).report;
   }
   return json;
 }
 
-Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
+comparison::Json variant_json(const std::optional<run::VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
   }
-  Json json = Json::object();
+  comparison::Json json = comparison::Json::object();
   visit_figures(*variant, setter_of(json));
   if (explained) {
     json["explanation"] = explanation_json(*variant);
@@ -207,17 +207,17 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   return json;
 }
 
-Json operation_json(const OperationResult& op, bool explained) {
-  Json json{{"name", op.name},
-            {"m", op.shape.m},
-            {"n", op.shape.n},
-            {"k", op.shape.k},
-            {"batch", op.batch},
-            {"count", op.count},
-            {"dtype", std::string(numerics::name(op.dtype))},
-            {"prunable", op.prunable},
-            {"dense", variant_json(op.dense, explained)},
-            {"sparse", variant_json(op.sparse, explained)}};
+comparison::Json operation_json(const run::OperationResult& op, bool explained) {
+  comparison::Json json{{"name", op.name},
+                        {"m", op.shape.m},
+                        {"n", op.shape.n},
+                        {"k", op.shape.k},
+                        {"batch", op.batch},
+                        {"count", op.count},
+                        {"dtype", std::string(numerics::name(op.dtype))},
+                        {"prunable", op.prunable},
+                        {"dense", variant_json(op.dense, explained)},
+                        {"sparse", variant_json(op.sparse, explained)}};
   if (op.dense_among_sparse) {
     json["dense_among_sparse"] = variant_json(op.dense_among_sparse, explained);
   }
@@ -240,14 +240,14 @@ Json operation_json(const OperationResult& op, bool explained) {
   return json;
 }
 
-Json total_json(const std::optional<VariantTotals>& total) {
+comparison::Json total_json(const std::optional<run::VariantTotals>& total) {
   if (!total) {
     return nullptr;
   }
-  Json json = Json::object();
+  comparison::Json json = comparison::Json::object();
   visit_total(*total, setter_of(json));
   if (total->rest_us > 0) {
-    json["rest"] = Json{{"time_us", total->rest_us}};
+    json["rest"] = comparison::Json{{"time_us", total->rest_us}};
     if (total->energy) {
       json["rest"]["energy_uj"] = total->rest_uj;
     }
@@ -255,8 +255,8 @@ Json total_json(const std::optional<VariantTotals>& total) {
   return json;
 }
 
-Json power_json(const std::vector<OperationResult>& operations, bool sparse) {
-  Json trace = Json::array();
+comparison::Json power_json(const std::vector<run::OperationResult>& operations, bool sparse) {
+  comparison::Json trace = comparison::Json::array();
   for (const PowerInterval& interval : power_over_time(operations, sparse)) {
     trace.push_back({{"operation", interval.operation},
                      {"from_us", interval.from_us},
@@ -268,10 +268,10 @@ Json power_json(const std::vector<OperationResult>& operations, bool sparse) {
   return trace;
 }
 
-Json totals_json(const Totals& totals) {
-  Json json{{"scope", "GEMMs only"},
-            {"dense", total_json(totals.dense)},
-            {"sparse", total_json(totals.sparse)}};
+comparison::Json totals_json(const run::Totals& totals) {
+  comparison::Json json{{"scope", "GEMMs only"},
+                        {"dense", total_json(totals.dense)},
+                        {"sparse", total_json(totals.sparse)}};
   if (totals.speedup) {
     json["speedup"] = *totals.speedup;
   }
@@ -281,8 +281,8 @@ Json totals_json(const Totals& totals) {
   return json;
 }
 
-Json chain_json(const std::optional<double>& simulated, const std::optional<double>& float64,
-                std::int64_t disagreements) {
+comparison::Json chain_json(const std::optional<double>& simulated,
+                            const std::optional<double>& float64, std::int64_t disagreements) {
   if (!simulated || !float64) {
     return nullptr;
   }
@@ -291,7 +291,7 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
 
 }  // namespace
 
-void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
+void visit_totals(const run::Totals& totals, const TotalsVisitor& visit) {
   for (const bool sparse : {false, true}) {
     const auto& total = sparse ? totals.sparse : totals.dense;
     if (total) {
@@ -310,25 +310,25 @@ void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
   }
 }
 
-void visit_variant(const VariantResult& variant, const FigureVisitor& visit) {
+void visit_variant(const run::VariantResult& variant, const FigureVisitor& visit) {
   visit_figures(variant, visit);
   if (variant.check) {
     visit_check(*variant.check, visit);
   }
 }
 
-std::string json_report(const RunResult& result) {
-  Json json{{"schema", "sptcsim-result/0.1"},
-            {"version", std::string(program_version())},
-            {"workload", result.workload},
-            {"arch", result.arch}};
-  Json& options = json["options"] = Json::object();
+std::string json_report(const run::RunResult& result) {
+  comparison::Json json{{"schema", "sptcsim-result/0.1"},
+                        {"version", std::string(program_version())},
+                        {"workload", result.workload},
+                        {"arch", result.arch}};
+  comparison::Json& options = json["options"] = comparison::Json::object();
   for (const auto& [key, value] : result.options) {
     options[key] = value;
   }
   json["seed"] = result.seed;
-  Json& operations = json["operations"] = Json::array();
-  for (const OperationResult& op : result.operations) {
+  comparison::Json& operations = json["operations"] = comparison::Json::array();
+  for (const run::OperationResult& op : result.operations) {
     operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
@@ -336,28 +336,28 @@ std::string json_report(const RunResult& result) {
     add_inference(result, json);
   }
   if (const MeasuredTotals totals = measured_totals(result.operations); totals.launches > 0) {
-    json["totals"]["measured"] = Json{{"launches", totals.launches},
-                                      {"time_us", totals.measured_us},
-                                      {"simulated_us", totals.simulated_us}};
+    json["totals"]["measured"] = comparison::Json{{"launches", totals.launches},
+                                                  {"time_us", totals.measured_us},
+                                                  {"simulated_us", totals.simulated_us}};
   }
-  if (const Json dense = power_json(result.operations, false),
+  if (const comparison::Json dense = power_json(result.operations, false),
       sparse = power_json(result.operations, true);
       !dense.empty() || !sparse.empty()) {
-    json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
+    json["power_over_time"] = comparison::Json{{"dense", dense}, {"sparse", sparse}};
   }
   if (result.accuracy) {
-    const AccuracyResult& accuracy = *result.accuracy;
+    const run::AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =
-        Json{{"samples", accuracy.samples},
-             {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
-                                  accuracy.dense_disagreements)},
-             {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
-                                   accuracy.sparse_disagreements)}};
+        comparison::Json{{"samples", accuracy.samples},
+                         {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
+                                              accuracy.dense_disagreements)},
+                         {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
+                                               accuracy.sparse_disagreements)}};
   }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;
   // Names come from users' files: bytes that are no UTF-8 are replaced rather than refused.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, comparison::Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

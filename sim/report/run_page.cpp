@@ -19,7 +19,7 @@ namespace sptc::pages {
 std::string_view run_html();
 }  // namespace sptc::pages
 
-namespace sptc::sim {
+namespace sptc::report {
 
 namespace {
 
@@ -31,23 +31,23 @@ Json rounded(double value) {
 }
 
 /// [time us, bound, TFLOP/s, DRAM bytes, L2 bytes, shared memory bytes, uJ], or null.
-Json variant_json(const std::optional<VariantResult>& variant) {
+Json variant_json(const std::optional<run::VariantResult>& variant) {
   if (!variant) {
     return {};
   }
-  const MemoryTraffic& traffic = variant->traffic.memory;
+  const kernels::MemoryTraffic& traffic = variant->traffic.memory;
   return Json::array({rounded(variant->timing.time_us), bound_of(*variant),
                       rounded(variant->timing.tflops), traffic.l2_and_dram.dram(),
                       traffic.l2_and_dram.l2(), traffic.shared_memory(),
                       variant->energy ? rounded(variant->energy->total_uj) : Json()});
 }
 
-Json operation_json(const OperationResult& op) {
+Json operation_json(const run::OperationResult& op) {
   return Json::array({op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count,
                       numerics::name(op.dtype), variant_json(op.dense), variant_json(op.sparse)});
 }
 
-Json total_json(const std::optional<VariantTotals>& total) {
+Json total_json(const std::optional<run::VariantTotals>& total) {
   if (!total) {
     return {};
   }
@@ -63,7 +63,7 @@ Json total_json(const std::optional<VariantTotals>& total) {
   return json;
 }
 
-Json waterfall_json(const RunResult& result) {
+Json waterfall_json(const run::RunResult& result) {
   const Waterfall waterfall = waterfall_of(result);
   Json json{{"dense_us", waterfall.dense_us}, {"ideal_us", waterfall.ideal_us}};
   json["losses"] = Json::array();
@@ -73,18 +73,18 @@ Json waterfall_json(const RunResult& result) {
   return json;
 }
 
-Json board_json(const RunResult& result, const GpuSpec& gpu) {
-  const BoardFigures figures = board_figures(gpu);
+Json board_json(const run::RunResult& result, const gpu::GpuSpec& gpu) {
+  const run::BoardFigures figures = run::board_figures(gpu);
   Json json{{"sms", figures.sms},
             {"clock_mhz", figures.boost_clock_mhz},
             {"dram", figures.dram_gb_per_s},
             {"l2", figures.l2_gb_per_s},
             {"smem", figures.shared_memory_gb_per_s},
             {"peaks", Json::object()}};
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     const double share = op.sparse ? op.sparse->timing.executed_share : 1;
     Json& peaks = json["peaks"][std::string(numerics::name(op.dtype))];
-    const double dense = peak_tflops(gpu, op.dtype);
+    const double dense = run::peak_tflops(gpu, op.dtype);
     if (peaks.is_null() || share < 1) {
       peaks = Json::array({dense, dense / share});
     }
@@ -94,7 +94,8 @@ Json board_json(const RunResult& result, const GpuSpec& gpu) {
 
 }  // namespace
 
-std::string run_page(const RunResult& result, const GpuSpec& gpu, const std::string& command) {
+std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
+                     const std::string& command) {
   const Verdict verdict = verdict_of(result);
   Json json{{"version", program_version()},
             {"command", command},
@@ -121,10 +122,10 @@ std::string run_page(const RunResult& result, const GpuSpec& gpu, const std::str
     options[key] = value;
   }
   options["seed"] = std::to_string(result.seed);
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     json["operations"].push_back(operation_json(op));
   }
   return html_page(pages::run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -6,10 +6,11 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// One page that needs no network: sim/report/run.html with the result of a run on `gpu`.
 /// `command` repeats it; empty: not known.
-std::string run_page(const RunResult& result, const GpuSpec& gpu, const std::string& command);
+std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
+                     const std::string& command);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 /// `value` of the unit `first` of `units`, each of which is a thousand of the one before it.
@@ -42,4 +42,4 @@ std::string scaled_energy(double uj) {
   return scaled(uj, kUnits, 1);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

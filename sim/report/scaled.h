@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// Three digits and the unit that fits: "12.5 us", "1.69 ms", "3.2 s".
 std::string scaled_time(double us);
 /// "448 mJ".
 std::string scaled_energy(double uj);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

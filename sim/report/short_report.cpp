@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -64,11 +64,11 @@ std::string gain_cell(const Paint& paint, const std::optional<double>& speedup) 
                  : fmt::format("{:>7}", "");
 }
 
-std::string time_cell(const std::optional<VariantResult>& variant) {
+std::string time_cell(const std::optional<run::VariantResult>& variant) {
   return variant ? scaled_time(variant->timing.time_us) : "-";
 }
 
-std::string operation_row(const Paint& paint, const OperationResult& op) {
+std::string operation_row(const Paint& paint, const run::OperationResult& op) {
   const std::string launches =
       op.batch > 1 ? fmt::format("{}x{}", op.batch, op.count) : std::to_string(op.count);
   const auto& shown = op.sparse ? op.sparse : op.dense;
@@ -80,14 +80,14 @@ std::string operation_row(const Paint& paint, const OperationResult& op) {
 }
 
 /// The operations that take most of the time, in the order of the workload.
-std::vector<std::size_t> largest(const std::vector<OperationResult>& operations) {
+std::vector<std::size_t> largest(const std::vector<run::OperationResult>& operations) {
   std::vector<std::size_t> order(operations.size());
   std::iota(order.begin(), order.end(), 0);
   if (order.size() <= kMostRows) {
     return order;
   }
   const auto time = [&](std::size_t i) {
-    const OperationResult& op = operations[i];
+    const run::OperationResult& op = operations[i];
     const auto& figures = op.dense ? op.dense : op.sparse;
     return figures ? static_cast<double>(op.count) * figures->timing.time_us : 0;
   };
@@ -98,12 +98,12 @@ std::vector<std::size_t> largest(const std::vector<OperationResult>& operations)
   return order;
 }
 
-std::string total_row(const Paint& paint, const RunResult& result) {
+std::string total_row(const Paint& paint, const run::RunResult& result) {
   std::int64_t launches = 0;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     launches += op.count;
   }
-  const auto time = [](const std::optional<VariantTotals>& total) {
+  const auto time = [](const std::optional<run::VariantTotals>& total) {
     return total ? scaled_time(total->time_us) : std::string("-");
   };
   return line(paint.bold(row("all GEMMs", "", std::to_string(launches), "",
@@ -111,7 +111,7 @@ std::string total_row(const Paint& paint, const RunResult& result) {
               gain_cell(paint, result.totals.speedup));
 }
 
-std::string table(const Paint& paint, const RunResult& result) {
+std::string table(const Paint& paint, const run::RunResult& result) {
   const std::string pattern = pattern_of(result);
   std::string out = paint.dim(row("layer", "m x n x k", "launches", "type", "dense",
                                   pattern.empty() ? "sparse" : pattern) +
@@ -129,13 +129,13 @@ std::string table(const Paint& paint, const RunResult& result) {
   return out + total_row(paint, result);
 }
 
-std::string energy_lines(const Paint& paint, const Totals& totals) {
+std::string energy_lines(const Paint& paint, const run::Totals& totals) {
   const auto& dense = totals.dense ? totals.dense->energy : std::nullopt;
   const auto& sparse = totals.sparse ? totals.sparse->energy : std::nullopt;
   if (!dense && !sparse) {
     return "";
   }
-  const auto cell = [](const std::optional<EnergyResult>& energy, std::size_t part) {
+  const auto cell = [](const std::optional<run::EnergyResult>& energy, std::size_t part) {
     return energy ? scaled_energy(energy_shares(*energy)[part].uj) : std::string("-");
   };
   std::string out =
@@ -146,7 +146,7 @@ std::string energy_lines(const Paint& paint, const Totals& totals) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     out += fmt::format("{:<42} {:>9} {:>9}\n", shares[i].name, cell(dense, i), cell(sparse, i));
   }
-  const auto total = [](const std::optional<EnergyResult>& energy) {
+  const auto total = [](const std::optional<run::EnergyResult>& energy) {
     return energy ? scaled_energy(energy->total_uj) : std::string("-");
   };
   std::string watts;
@@ -162,9 +162,9 @@ std::string energy_lines(const Paint& paint, const Totals& totals) {
 }
 
 /// What the checks of values found, in a line; a failure says where.
-std::string checks(const Paint& paint, const RunResult& result) {
+std::string checks(const Paint& paint, const run::RunResult& result) {
   std::int64_t elements = 0, mismatches = 0, undecided = 0;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     for (const auto* variant : {&op.dense, &op.sparse}) {
       if (*variant && (*variant)->check) {
         elements += (*variant)->check->elements;
@@ -182,7 +182,7 @@ std::string checks(const Paint& paint, const RunResult& result) {
   return mismatches > 0 ? paint.red(text + ": FAIL (--verbose says where).") + "\n" : text + ".\n";
 }
 
-std::string measured_line(const RunResult& result) {
+std::string measured_line(const run::RunResult& result) {
   const MeasuredTotals totals = measured_totals(result.operations);
   return totals.launches == 0
              ? ""
@@ -194,7 +194,7 @@ std::string measured_line(const RunResult& result) {
 
 }  // namespace
 
-std::string short_report(const RunResult& result, bool color) {
+std::string short_report(const run::RunResult& result, bool color) {
   const Paint paint(color);
   const Verdict verdict = verdict_of(result);
   std::string out = paint.bold(wrapped(verdict.gain, kWidth));
@@ -212,4 +212,4 @@ std::string short_report(const RunResult& result, bool color) {
   return out + explanation_text(result);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 void append_chain(std::string& out, const char* name, const std::optional<double>& simulated,
@@ -22,11 +22,11 @@ void append_chain(std::string& out, const char* name, const std::optional<double
 
 }  // namespace
 
-std::string accuracy_text(const RunResult& result) {
+std::string accuracy_text(const run::RunResult& result) {
   if (!result.accuracy) {
     return "";
   }
-  const AccuracyResult& accuracy = *result.accuracy;
+  const run::AccuracyResult& accuracy = *result.accuracy;
   std::string out;
   out += fmt::format("\naccuracy on {} samples, layers computed by the simulated tensor cores:\n",
                      accuracy.samples);
@@ -37,7 +37,7 @@ std::string accuracy_text(const RunResult& result) {
   return out;
 }
 
-std::string explanation_text(const RunResult& result) {
+std::string explanation_text(const run::RunResult& result) {
   if (!result.explained) {
     return "";
   }
@@ -46,7 +46,7 @@ std::string explanation_text(const RunResult& result) {
       "lat: "
       "latency, ends: prologue and\nepilogue); gain: speed-up with twice of a resource, half of "
       "latency or launch (closed form, same kernel and clock)\n";
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     out += explain(op);
     out += explain_energy(op);
   }
@@ -57,4 +57,4 @@ std::string explanation_text(const RunResult& result) {
   return out;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 struct StageName {
@@ -25,7 +25,7 @@ constexpr std::array<StageName, 5> kStages{{{"fetch operands", "F"},
                                             {"align, add", "A"},
                                             {"round", "R"}}};
 
-std::size_t index(LoggedStage::Kind kind) {
+std::size_t index(tensor_core::LoggedStage::Kind kind) {
   return static_cast<std::size_t>(kind);
 }
 
@@ -33,23 +33,23 @@ std::size_t index(LoggedStage::Kind kind) {
 
 constexpr int kTracksOfPartition = 100;  ///< thread numbers: stages first, then warps
 
-using Json = nlohmann::ordered_json;
+using comparison::Json = nlohmann::ordered_json;
 
-Json name_event(const char* what, int thread, const std::string& name) {
+comparison::Json name_event(const char* what, int thread, const std::string& name) {
   return {{"name", what}, {"ph", "M"}, {"pid", 0}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 /// A stage takes the next step before it has sent the one before: on its track a step ends where
 /// the next begins.
-void add_stages(const PassageLog& log, Json& events) {
+void add_stages(const tensor_core::PassageLog& log, comparison::Json& events) {
   struct Slice {
     std::int64_t begin, end;
     std::string name;
   };
   std::map<int, std::vector<Slice>> tracks;
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
-    const LoggedMma& mma = log.instructions()[i];
-    for (const LoggedStage& stage : mma.stages) {
+    const tensor_core::LoggedMma& mma = log.instructions()[i];
+    for (const tensor_core::LoggedStage& stage : mma.stages) {
       const int thread = kTracksOfPartition * mma.partition + static_cast<int>(index(stage.kind));
       tracks[thread].push_back(
           {stage.begin, stage.end, fmt::format("mma {} step {}", i, stage.step)});
@@ -76,9 +76,9 @@ void add_stages(const PassageLog& log, Json& events) {
 }
 
 /// Instructions of a warp overlap: each is an asynchronous slice of its own.
-void add_warps(const PassageLog& log, Json& events) {
+void add_warps(const tensor_core::PassageLog& log, comparison::Json& events) {
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
-    const LoggedMma& mma = log.instructions()[i];
+    const tensor_core::LoggedMma& mma = log.instructions()[i];
     if (mma.done < 0) {
       continue;
     }
@@ -96,9 +96,9 @@ void add_warps(const PassageLog& log, Json& events) {
   }
 }
 
-void add_counters(const PassageLog& log, Json& events) {
+void add_counters(const tensor_core::PassageLog& log, comparison::Json& events) {
   std::map<std::pair<int, std::int64_t>, int> changes;
-  for (const LoggedMma& mma : log.instructions()) {
+  for (const tensor_core::LoggedMma& mma : log.instructions()) {
     if (mma.done >= 0) {
       ++changes[{mma.partition, mma.issued}];
       --changes[{mma.partition, mma.done}];
@@ -161,14 +161,15 @@ void add_span(KonataLines& lines, std::size_t id, int lane, std::string_view sta
 
 /// Stages in lane 0, what lies between them in lane 1: "p" waits for ports or room, "w" for the
 /// multipliers or the accumulator of the step before.
-void add_rows(const LoggedMma& mma, std::size_t id, KonataLines& lines) {
-  std::vector<LoggedStage> stages = mma.stages;
-  std::stable_sort(stages.begin(), stages.end(), [](const LoggedStage& a, const LoggedStage& b) {
-    return std::pair(a.step, a.begin) < std::pair(b.step, b.begin);
-  });
+void add_rows(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& lines) {
+  std::vector<tensor_core::LoggedStage> stages = mma.stages;
+  std::stable_sort(stages.begin(), stages.end(),
+                   [](const tensor_core::LoggedStage& a, const tensor_core::LoggedStage& b) {
+                     return std::pair(a.step, a.begin) < std::pair(b.step, b.begin);
+                   });
   std::int64_t at = mma.issued + 1;
-  for (const LoggedStage& stage : stages) {
-    const bool is_fetch = stage.kind == LoggedStage::Kind::kFetch;
+  for (const tensor_core::LoggedStage& stage : stages) {
+    const bool is_fetch = stage.kind == tensor_core::LoggedStage::Kind::kFetch;
     // A later step is selected while the one before is still in the pipeline.
     const std::int64_t begin = std::max(stage.begin, at);
     add_span(lines, id, 1, is_fetch ? "p" : "w", at, begin);
@@ -180,14 +181,14 @@ void add_rows(const LoggedMma& mma, std::size_t id, KonataLines& lines) {
 
 }  // namespace
 
-std::string timeline_json(const PassageLog& log) {
-  Json json{{"displayTimeUnit", "ns"},
-            {"otherData",
-             {{"program", fmt::format("sptcsim {}", program_version())},
-              {"instruction", log.name()},
-              {"unit", "a microsecond is a cycle"}}},
-            {"traceEvents", Json::array()}};
-  Json& events = json["traceEvents"];
+std::string timeline_json(const tensor_core::PassageLog& log) {
+  comparison::Json json{{"displayTimeUnit", "ns"},
+                        {"otherData",
+                         {{"program", fmt::format("sptcsim {}", program_version())},
+                          {"instruction", log.name()},
+                          {"unit", "a microsecond is a cycle"}}},
+                        {"traceEvents", comparison::Json::array()}};
+  comparison::Json& events = json["traceEvents"];
   events.push_back(name_event("process_name", 0, "SM 0"));
   add_stages(log, events);
   add_warps(log, events);
@@ -195,11 +196,11 @@ std::string timeline_json(const PassageLog& log) {
   return json.dump() + "\n";
 }
 
-std::string konata_log(const PassageLog& log) {
+std::string konata_log(const tensor_core::PassageLog& log) {
   KonataLines lines;
   std::map<std::pair<std::pair<int, int>, int>, std::size_t> latest;  ///< that wrote a register
   std::size_t id = 0;
-  for (const LoggedMma& mma : log.instructions()) {
+  for (const tensor_core::LoggedMma& mma : log.instructions()) {
     if (mma.done < 0) {
       continue;
     }
@@ -221,4 +222,4 @@ std::string konata_log(const PassageLog& log) {
   return lines.text();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

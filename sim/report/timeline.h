@@ -5,15 +5,15 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// Trace events in JSON, for Perfetto (ui.perfetto.dev) and Chrome: a track for each stage of each
 /// tensor core, one for each warp, and a counter of the instructions under way. A microsecond of
 /// the viewer is a cycle.
-std::string timeline_json(const PassageLog& log);
+std::string timeline_json(const tensor_core::PassageLog& log);
 
 /// The same for Konata, Kanata 0004: a row for each instruction, its stages, what it waits for in
 /// lane 1, and an arrow from the instruction whose accumulator it takes.
-std::string konata_log(const PassageLog& log);
+std::string konata_log(const tensor_core::PassageLog& log);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -8,13 +8,13 @@
 
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 constexpr std::size_t kNameWidth = 40;
 
 /// "limited by 300 W" of "limited by 300 W, at most boost".
-std::string clock_words(const RunResult& result) {
+std::string clock_words(const run::RunResult& result) {
   for (const auto& [key, value] : result.options) {
     if (key == "clock") {
       return "clock " + value.substr(0, value.find(','));
@@ -23,20 +23,20 @@ std::string clock_words(const RunResult& result) {
   return "";
 }
 
-std::string conditions(const RunResult& result) {
+std::string conditions(const run::RunResult& result) {
   const std::string clock = clock_words(result);
   return fmt::format("({} on {}{}{})", fitted_name(result.workload, kNameWidth + 20), result.arch,
                      clock.empty() ? "" : ", ", clock);
 }
 
-std::string per_watt(const Totals& totals) {
+std::string per_watt(const run::Totals& totals) {
   return totals.performance_per_watt_ratio
              ? fmt::format(", {:.2f}x per watt", *totals.performance_per_watt_ratio)
              : "";
 }
 
-std::string gain_sentence(const RunResult& result) {
-  const Totals& totals = result.totals;
+std::string gain_sentence(const run::RunResult& result) {
+  const run::Totals& totals = result.totals;
   if (totals.speedup) {
     constexpr std::string_view kWords[] = {"loses", "is as fast as dense", "gains"};
     const double speedup = *totals.speedup;
@@ -52,17 +52,17 @@ std::string gain_sentence(const RunResult& result) {
 }
 
 /// "attn.output 1.37x, bound by the L2".
-std::string clause(const OperationResult& op) {
+std::string clause(const run::OperationResult& op) {
   const std::string_view bound = bound_of(*op.sparse);
   return fmt::format("{} {:.2f}x{}", fitted_name(op.name, kNameWidth), *op.speedup(),
                      bound.empty() ? "" : fmt::format(" (bound by {})", bound));
 }
 
-std::string extremes_sentence(const RunResult& result) {
-  const OperationResult* least = nullptr;
-  const OperationResult* most = nullptr;
+std::string extremes_sentence(const run::RunResult& result) {
+  const run::OperationResult* least = nullptr;
+  const run::OperationResult* most = nullptr;
   std::size_t count = 0;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     const auto speedup = op.speedup();
     if (!speedup) {
       continue;
@@ -85,18 +85,18 @@ std::string extremes_sentence(const RunResult& result) {
 
 }  // namespace
 
-Verdict verdict_of(const RunResult& result) {
+Verdict verdict_of(const run::RunResult& result) {
   return {gain_sentence(result), extremes_sentence(result)};
 }
 
-std::string_view bound_of(const VariantResult& variant) {
+std::string_view bound_of(const run::VariantResult& variant) {
   const auto& what_if = variant.explanation.what_if;
-  return what_if ? name_of(what_if->bound_by()).column : std::string_view();
+  return what_if ? run::name_of(what_if->bound_by()).column : std::string_view();
 }
 
-std::string pattern_of(const RunResult& result) {
+std::string pattern_of(const run::RunResult& result) {
   std::string pattern;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     if (op.sparse && pattern != op.pattern) {
       if (!pattern.empty()) {
         return "sparsity";
@@ -112,4 +112,4 @@ int sign_of_gain(double speedup) {
   return speedup >= 1 + kWorthAWord ? 1 : speedup <= 1 - kWorthAWord ? -1 : 0;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// Whether 2:4 pays, in sentences. Each is empty where there is nothing to say.
 struct Verdict {
@@ -14,15 +14,15 @@ struct Verdict {
   std::string extremes;  ///< which operations gain least and most, and what bounds them
 };
 
-Verdict verdict_of(const RunResult& result);
+Verdict verdict_of(const run::RunResult& result);
 
 /// What bounds a launch: "L2"; "" where that was not asked.
-std::string_view bound_of(const VariantResult& variant);
+std::string_view bound_of(const run::VariantResult& variant);
 
 /// "2:4": what all sparse operations have; "sparsity" where they differ, "" where there is none.
-std::string pattern_of(const RunResult& result);
+std::string pattern_of(const run::RunResult& result);
 
 /// 1: a gain worth a word, -1: a loss, 0: neither.
 int sign_of_gain(double speedup);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

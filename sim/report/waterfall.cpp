@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 /// What the executed share of the sparse kernels makes of the dense time.
-double share_of(const VariantResult& sparse) {
+double share_of(const run::VariantResult& sparse) {
   return sparse.timing.executed_share;
 }
 
@@ -32,9 +32,10 @@ struct Sums {
 };
 
 /// A launch of weights: half of its cycles at the dense clock is the ideal.
-void add_sparse(const VariantResult& dense, const VariantResult& sparse, double count, Sums& sums) {
+void add_sparse(const run::VariantResult& dense, const run::VariantResult& sparse, double count,
+                Sums& sums) {
   const double share = share_of(sparse);
-  const auto in_kernel = [](const VariantResult& variant) {
+  const auto in_kernel = [](const run::VariantResult& variant) {
     return variant.timing.time_us - variant.timing.launch_us;
   };
   sums.ideal += count * share * dense.timing.time_us;
@@ -45,16 +46,16 @@ void add_sparse(const VariantResult& dense, const VariantResult& sparse, double 
 }
 
 /// A launch that has no sparse variant.
-void add_dense(const VariantResult& dense, const VariantResult& among_sparse, double share,
-               double count, Sums& sums) {
+void add_dense(const run::VariantResult& dense, const run::VariantResult& among_sparse,
+               double share, double count, Sums& sums) {
   sums.ideal += count * share * dense.timing.time_us;
   sums.stays_dense += count * (1 - share) * dense.timing.time_us;
   sums.clock += count * (among_sparse.timing.time_us - dense.timing.time_us);
 }
 
 /// The executed share of the pattern of the first sparse kernel: the ideal of the whole network.
-double ideal_share(const RunResult& result) {
-  for (const OperationResult& op : result.operations) {
+double ideal_share(const run::RunResult& result) {
+  for (const run::OperationResult& op : result.operations) {
     if (op.sparse) {
       return share_of(*op.sparse);
     }
@@ -64,16 +65,16 @@ double ideal_share(const RunResult& result) {
 
 }  // namespace
 
-Waterfall waterfall_of(const RunResult& result) {
+Waterfall waterfall_of(const run::RunResult& result) {
   Waterfall waterfall;
   if (!result.totals.dense || !result.totals.sparse) {
     return waterfall;
   }
   Sums sums;
   const double share = ideal_share(result);
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     const auto count = static_cast<double>(op.count);
-    const VariantResult* in_sparse = op.in_sparse_network();
+    const run::VariantResult* in_sparse = op.in_sparse_network();
     if (!op.dense || in_sparse == nullptr) {
       continue;
     }
@@ -95,4 +96,4 @@ Waterfall waterfall_of(const RunResult& result) {
   return waterfall;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

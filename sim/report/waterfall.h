@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// One cause that keeps the sparse network from its ideal time.
 struct GainLoss {
@@ -24,6 +24,6 @@ struct Waterfall {
 };
 
 /// Empty losses where not both networks were simulated.
-Waterfall waterfall_of(const RunResult& result);
+Waterfall waterfall_of(const run::RunResult& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

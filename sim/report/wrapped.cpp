@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string out, line;
@@ -19,4 +19,4 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return line.empty() ? out : out + line + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// `text` in lines of at most `width` columns, each ended.
 std::string wrapped(const std::string& text, std::size_t width);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

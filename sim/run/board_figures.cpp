@@ -3,9 +3,9 @@
 
 #include "sim/run/kernel_runner.h"
 
-namespace sptc::sim {
+namespace sptc::run {
 
-BoardFigures board_figures(const GpuSpec& gpu) {
+BoardFigures board_figures(const gpu::GpuSpec& gpu) {
   const double mhz = gpu.boost_clock_mhz;
   const double gb_per_byte_per_cycle = mhz * 1e-3;
   const auto of_sm = static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
@@ -14,8 +14,8 @@ BoardFigures board_figures(const GpuSpec& gpu) {
           gpu.sms * of_sm * gb_per_byte_per_cycle};
 }
 
-double peak_tflops(const GpuSpec& gpu, numerics::DataType type) {
+double peak_tflops(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return 2 * peak_macs_per_sm_and_cycle(gpu, type) * gpu.sms * gpu.boost_clock_mhz * 1e-6;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -4,7 +4,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/gpu/gpu_spec.h"
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// What a board could do at best, at its boost clock.
 struct BoardFigures {
@@ -14,10 +14,10 @@ struct BoardFigures {
   double l2_gb_per_s = 0;
   double shared_memory_gb_per_s = 0;  ///< of all SMs
 };
-BoardFigures board_figures(const GpuSpec& gpu);
+BoardFigures board_figures(const gpu::GpuSpec& gpu);
 
 /// Dense TFLOP/s of the tensor cores at the boost clock, with the accumulator that GEMMs of `type`
 /// have; integers count as floats.
-double peak_tflops(const GpuSpec& gpu, numerics::DataType type);
+double peak_tflops(const gpu::GpuSpec& gpu, numerics::DataType type);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

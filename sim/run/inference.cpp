@@ -14,7 +14,7 @@
 #include <functional>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 /// A kernel in one of its variants: how long, and what happens.
@@ -24,7 +24,7 @@ struct Variant {
 };
 
 struct Kernel {
-  PlannedKernel plan;
+  network::PlannedKernel plan;
   Variant dense;
   std::optional<Variant> sparse;
   double boost_us = 0, sparse_boost_us = 0;
@@ -35,19 +35,20 @@ enum class Weights { kDense, kSparse, kMix };
 /// All kernels of a network, and passes through them.
 class Inference {
  public:
-  Inference(const Network& network, const GpuSpec& gpu, const RunOptions& options,
+  Inference(const network::Network& network, const gpu::GpuSpec& gpu, const RunOptions& options,
             KernelRunner& runner, SwitchingSource& switching)
       : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
-    std::vector<PlannedKernel> plan = plan_kernels(network);
-    for (const PlannedKernel& kernel : plan) {
-      pass_bytes_ += static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
+    std::vector<network::PlannedKernel> plan = network::plan_kernels(network);
+    for (const network::PlannedKernel& kernel : plan) {
+      pass_bytes_ +=
+          static_cast<double>(kernel.count) * network::bytes_of(kernel, network, false).all();
     }
-    for (PlannedKernel& kernel : plan) {
+    for (network::PlannedKernel& kernel : plan) {
       add(std::move(kernel));
     }
   }
 
-  InferenceResult result(const EngineSpec& engine) {
+  InferenceResult result(const network::EngineSpec& engine) {
     InferenceResult result;
     result.engine = engine.name;
     for (const Kernel& kernel : kernels_) {
@@ -70,21 +71,22 @@ class Inference {
  private:
   /// Bytes since the residual connection that `kernel` adds was used: by the first kernel behind
   /// the last normalisation or residual before it.
-  double bytes_since_residual(const PlannedKernel& kernel) const {
+  double bytes_since_residual(const network::PlannedKernel& kernel) const {
     double since = 0;
     for (auto before = kernels_.rbegin(); before != kernels_.rend(); ++before) {
-      if (before->plan.count != kernel.count || before->plan.group == WorkGroup::kNormalisation) {
+      if (before->plan.count != kernel.count ||
+          before->plan.group == workload::WorkGroup::kNormalisation) {
         break;
       }
-      since += bytes_of(before->plan, network_, false).all();
+      since += network::bytes_of(before->plan, network_, false).all();
     }
     return since;
   }
 
-  void add(PlannedKernel plan) {
+  void add(network::PlannedKernel plan) {
     Kernel kernel;
     kernel.plan = std::move(plan);
-    if (kernel.plan.group == WorkGroup::kGemm) {
+    if (kernel.plan.group == workload::WorkGroup::kGemm) {
       add_gemm(kernel);
     } else {
       add_other(kernel);
@@ -96,8 +98,8 @@ class Inference {
     return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
   }
 
-  Variant gemm(const PlannedKernel& plan, bool sparse, double& boost_us) {
-    const Operation& op = network_.gemms[plan.gemms.front()];
+  Variant gemm(const network::PlannedKernel& plan, bool sparse, double& boost_us) {
+    const workload::Operation& op = network_.gemms[plan.gemms.front()];
     VariantResult figures = runner_.time(op, sparse);
     add_residual(plan, figures);
     boost_us = figures.timing.time_us;
@@ -115,7 +117,7 @@ class Inference {
   }
 
   void add_gemm(Kernel& kernel) {
-    const Operation& op = network_.gemms[kernel.plan.gemms.front()];
+    const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
     kernel.dense = gemm(kernel.plan, false, kernel.boost_us);
     if (op.prunable && options_.variants != Variants::kDense) {
       kernel.sparse = gemm(kernel.plan, true, kernel.sparse_boost_us);
@@ -124,16 +126,16 @@ class Inference {
 
   /// What the epilogue of `plan` reads beside its parameters, a residual, passes L2 and DRAM beside
   /// the operands: in the closed form of the launch, which says how much longer that takes.
-  void add_residual(const PlannedKernel& plan, VariantResult& figures) const {
-    const KernelBytes bytes = bytes_of(plan, network_, false);
+  void add_residual(const network::PlannedKernel& plan, VariantResult& figures) const {
+    const network::KernelBytes bytes = network::bytes_of(plan, network_, false);
     if (bytes.earlier <= 0) {
       return;
     }
     const double mhz = gpu_.boost_clock_mhz;
-    const ResidentTensors resident =
-        resident_tensors(bytes, bytes_since_residual(plan), pass_bytes_, gpu_.memory);
+    const network::ResidentTensors resident =
+        network::resident_tensors(bytes, bytes_since_residual(plan), pass_bytes_, gpu_.memory);
     const double from_dram = bytes.earlier * (1 - resident.earlier);
-    KernelEstimate& form = figures.timing.clock_scaling.form;
+    kernels::KernelEstimate& form = figures.timing.clock_scaling.form;
     const double ratio = figures.timing.clock_mhz / mhz;
     const double before = form.time_us(ratio);
     form.dram_us += from_dram / (gpu_.memory.dram_bytes_per_cycle(mhz) * mhz);
@@ -141,18 +143,19 @@ class Inference {
     const double more_us = form.time_us(ratio) - before;
     figures.timing.time_us += more_us;
     figures.timing.cycles += std::llround(more_us * figures.timing.clock_mhz);
-    MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
+    memory::MemoryBytes& moved = figures.traffic.memory.l2_and_dram;
     moved.l2_read += std::llround(bytes.earlier);
     moved.dram_read += std::llround(from_dram);
   }
 
   void add_other(Kernel& kernel) {
-    const KernelBytes bytes = bytes_of(kernel.plan, network_, false);
-    const ResidentTensors resident =
-        resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
-    const bool attention = kernel.plan.group == WorkGroup::kAttention;
-    ClosedForm form = attention ? attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
-                                : vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
+    const network::KernelBytes bytes = network::bytes_of(kernel.plan, network_, false);
+    const network::ResidentTensors resident = network::resident_tensors(
+        bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
+    const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
+    network::ClosedForm form =
+        attention ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
+                  : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
     form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
@@ -167,8 +170,8 @@ class Inference {
   }
 
   /// Of an all-reduce along a ring: each GPU sends and gets its part of the tensor twice.
-  double on_links_us(const PlannedKernel& plan, const KernelBytes& bytes) const {
-    if (plan.group != WorkGroup::kCommunication) {
+  double on_links_us(const network::PlannedKernel& plan, const network::KernelBytes& bytes) const {
+    if (plan.group != workload::WorkGroup::kCommunication) {
       return 0;
     }
     const double gpus = options_.tensor_parallel;
@@ -178,11 +181,11 @@ class Inference {
   /// Of a launch into a stream, beside that of a graph.
   double launch_extra_us() const {
     switch (network_.engine.launch) {
-      case LaunchMode::kGraph:
+      case kernels::LaunchMode::kGraph:
         return 0;
-      case LaunchMode::kStream:
+      case kernels::LaunchMode::kStream:
         return gpu_.kernels.stream_us;
-      case LaunchMode::kEager:
+      case kernels::LaunchMode::kEager:
         break;
     }
     return 2 * gpu_.kernels.stream_us;
@@ -208,14 +211,14 @@ class Inference {
       }
     }
     row.takes_sparse = faster_sparse(kernel);
-    if (kernel.plan.group == WorkGroup::kGemm) {
-      const Operation& op = network_.gemms[kernel.plan.gemms.front()];
+    if (kernel.plan.group == workload::WorkGroup::kGemm) {
+      const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
       row.reason = reason(op, kernel);
     }
     return row;
   }
 
-  std::string reason(const Operation& op, const Kernel& kernel) const {
+  std::string reason(const workload::Operation& op, const Kernel& kernel) const {
     if (!op.weight) {
       return "both operands are activations";
     }
@@ -263,7 +266,7 @@ class Inference {
     InferenceTotals totals;
     std::vector<energy::PowerResult> powers;
     totals.clock_mhz = clock_of(weights, powers);
-    std::vector<QueuedLaunch> launches;
+    std::vector<network::QueuedLaunch> launches;
     double joules = 0;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       const Kernel& kernel = kernels_[i];
@@ -285,7 +288,7 @@ class Inference {
         rows[i].sparse = figures;
       }
     }
-    const QueueTime time = queue_time(launches);
+    const network::QueueTime time = network::queue_time(launches);
     totals.latency_us = time.latency_us;
     totals.waiting_us = time.waiting_us;
     if (!powers.empty()) {
@@ -296,8 +299,8 @@ class Inference {
     return totals;
   }
 
-  const Network network_;
-  const GpuSpec& gpu_;
+  const network::Network network_;
+  const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   KernelRunner& runner_;
   SwitchingSource& switching_;
@@ -307,12 +310,13 @@ class Inference {
 
 }  // namespace
 
-InferenceResult run_inference(const std::vector<Operation>& operations,
-                              const std::vector<VectorOperation>& vectors, const EngineSpec& engine,
-                              const GpuSpec& gpu, const RunOptions& options, KernelRunner& kernels,
+InferenceResult run_inference(const std::vector<workload::Operation>& operations,
+                              const std::vector<workload::VectorOperation>& vectors,
+                              const network::EngineSpec& engine, const gpu::GpuSpec& gpu,
+                              const RunOptions& options, KernelRunner& kernels,
                               SwitchingSource& switching) {
-  const Network network{operations, vectors, engine};
+  const network::Network network{operations, vectors, engine};
   return Inference(network, gpu, options, kernels, switching).result(engine);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

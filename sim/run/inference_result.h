@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/trace/vector_operation.h"
+#include "sim/workload/vector_operation.h"
 
 #include <array>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// A launch of a kernel in a variant of the network, at the clock of that.
 struct KernelFigures {
@@ -21,7 +21,7 @@ struct KernelFigures {
 struct InferenceKernel {
   std::string name;
   std::vector<std::string> fused;  ///< operations in it beside the one that names it
-  WorkGroup group = WorkGroup::kGemm;
+  workload::WorkGroup group = workload::WorkGroup::kGemm;
   std::int64_t count = 1;
   std::optional<KernelFigures> dense, sparse;  ///< sparse: only of weights that can be pruned
   /// Of weights: what the mix takes, and why.
@@ -36,7 +36,7 @@ struct InferenceTotals {
   double waiting_us = 0;  ///< of it the GPU waits for the host
   std::optional<double> energy_uj, power_w;
   /// Time of the kernels by WorkGroup.
-  std::array<double, kWorkGroups> group_us{};
+  std::array<double, workload::kWorkGroups> group_us{};
 };
 
 struct InferenceResult {
@@ -46,4 +46,4 @@ struct InferenceResult {
   std::optional<InferenceTotals> dense, sparse, mix;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

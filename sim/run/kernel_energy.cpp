@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/kernel_energy.h"
 
-#include "sim/gemm/gemm_kernel.h"
+#include "sim/kernels/gemm_kernel.h"
 #include "sim/run/design_cost.h"
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using energy::Event;
@@ -15,17 +15,17 @@ using energy::Event;
 constexpr double kReadOfLane = 8, kWrittenOfLane = 4;
 
 /// The products of attention: as GEMMs whose tiles no copy brings.
-void add_products(const PlannedKernel& kernel, const Network& network, const GpuSpec& gpu,
-                  const energy::PowerSpec& power, SwitchingSource& switching,
-                  energy::EventCounts& counts) {
+void add_products(const network::PlannedKernel& kernel, const network::Network& network,
+                  const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
+                  SwitchingSource& switching, energy::EventCounts& counts) {
   for (const std::size_t i : kernel.gemms) {
-    const Operation& op = network.gemms[i];
-    GemmProblem problem;
+    const workload::Operation& op = network.gemms[i];
+    kernels::GemmProblem problem;
     problem.shape = op.shape;
     problem.batch = op.batch;
     problem.dtype = op.dtype;
     VariantResult figures;
-    figures.kernel.instruction = kernel_instruction(problem, gpu.kernel_target());
+    figures.kernel.instruction = kernels::kernel_instruction(problem, gpu.kernel_target());
     figures.design = design_cost(gpu, op.dtype);
     counts += launch_events(op, false, figures, switching.of(op, false), power.dot_width_bytes);
   }
@@ -33,21 +33,21 @@ void add_products(const PlannedKernel& kernel, const Network& network, const Gpu
 
 }  // namespace
 
-energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
-                            const ClosedForm& form, const GpuSpec& gpu,
+energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
+                            const network::ClosedForm& form, const gpu::GpuSpec& gpu,
                             const energy::PowerSpec& power, SwitchingSource& switching) {
   const bool first = kernel.gemms.empty();
   const std::size_t beside =
       first ? std::min(network.vectors[kernel.vectors.front()].after, network.gemms.size() - 1)
             : kernel.gemms.front();
-  const Operation& op = network.gemms[beside];
+  const workload::Operation& op = network.gemms[beside];
   const energy::Switching& values = switching.of(op, false);
   const double switched = (values.operand_a + values.operand_b) / 2;
   energy::EventCounts counts(op.dtype);
   if (!kernel.gemms.empty()) {
     add_products(kernel, network, gpu, power, switching, counts);
   }
-  const KernelEvents& events = form.events;
+  const network::KernelEvents& events = form.events;
   counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
   counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
   counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
@@ -65,4 +65,4 @@ energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
       form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -7,11 +7,11 @@
 #include "sim/network/kernel_time.h"
 #include "sim/run/energy.h"
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// A launch that is no GEMM as the power model sees it.
-energy::Work work_of_kernel(const PlannedKernel& kernel, const Network& network,
-                            const ClosedForm& form, const GpuSpec& gpu,
+energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
+                            const network::ClosedForm& form, const gpu::GpuSpec& gpu,
                             const energy::PowerSpec& power, SwitchingSource& switching);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

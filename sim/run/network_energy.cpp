@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using energy::Event;
@@ -19,7 +19,7 @@ using energy::RepeatedWork;
 
 /// What follows a launch: every SM waits for DRAM, whose bytes pass through the L2 into registers;
 /// or nothing happens.
-energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
+energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& power) {
   energy::EventCounts counts(op.dtype);
   const auto bytes = static_cast<double>(op.rest.bytes);
   counts.add(Event::kHbmAccess, bytes);
@@ -31,8 +31,9 @@ energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
           op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
 }
 
-const energy::Switching& switching_on(const GpuSpec& gpu, const Operation& op, bool sparse,
-                                      const RunOptions& options, SwitchingSource& switching) {
+const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching) {
   std::optional<WeightsOnHardware> weights;
   if (sparse && options.pattern) {
     weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
@@ -43,8 +44,9 @@ const energy::Switching& switching_on(const GpuSpec& gpu, const Operation& op, b
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
 class NetworkEnergies {
  public:
-  NetworkEnergies(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
-                  const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels)
+  NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse,
+                  SwitchingSource& switching, const RunOptions& options, const gpu::GpuSpec& gpu,
+                  KernelRunner& kernels)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
@@ -105,8 +107,8 @@ class NetworkEnergies {
       const bool sparse = sparse_ && results[i].sparse.has_value();
       const VariantResult& figures = *figures_of(results[i]);
       const auto count = static_cast<double>(operations_[i].count);
-      ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
-             "energy: launches of a group at different clocks");
+      base::ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
+                   "energy: launches of a group at different clocks");
       clock_mhz = figures.timing.clock_mhz;
       works.push_back(
           {work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
@@ -121,7 +123,7 @@ class NetworkEnergies {
     const std::vector<energy::PowerResult> at_limit = power_limited(power, works, clock_mhz);
     std::size_t rest = launches;
     for (std::size_t j = 0; j < launches; ++j) {
-      const Operation& op = operations_[members[j]];
+      const workload::Operation& op = operations_[members[j]];
       VariantResult& figures = *figures_of(results[members[j]]);
       set_energy(op, works[j].work, power, at_limit[j], figures);
       if (op.rest.any()) {
@@ -130,11 +132,11 @@ class NetworkEnergies {
     }
   }
 
-  const std::vector<Operation>& operations_;
+  const std::vector<workload::Operation>& operations_;
   bool sparse_;
   SwitchingSource& switching_;
   const RunOptions& options_;
-  const GpuSpec& gpu_;
+  const gpu::GpuSpec& gpu_;
   KernelRunner& kernels_;
 };
 
@@ -160,8 +162,9 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 
 }  // namespace
 
-double first_clock(const Operation& op, bool sparse, SwitchingSource& switching,
-                   const RunOptions& options, const GpuSpec& gpu, const KernelRunner& kernels) {
+double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
+                   const RunOptions& options, const gpu::GpuSpec& gpu,
+                   const KernelRunner& kernels) {
   const bool ends_at_limit = options.power && options.clock_limited && !options.limit_over_group &&
                              !options.repetition && options.fidelity == Fidelity::kTiming;
   if (!ends_at_limit) {
@@ -172,8 +175,8 @@ double first_clock(const Operation& op, bool sparse, SwitchingSource& switching,
                         kernels.closed_form(op, sparse));
 }
 
-void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
+void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const gpu::GpuSpec& gpu, KernelRunner& kernels,
                 RunResult& result) {
   if (!options.power_note.empty()) {
     result.notes.push_back(options.power_note);
@@ -181,7 +184,7 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   if (!options.power) {
     return;
   }
-  ensure(operations.size() == result.operations.size(), "energy: operations without results");
+  base::ensure(operations.size() == result.operations.size(), "energy: operations without results");
   // The sparse network first: it copies dense launches as they are before power slows them.
   for (const bool sparse : {true, false}) {
     NetworkEnergies energies(operations, sparse, switching, options, gpu, kernels);
@@ -204,4 +207,4 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

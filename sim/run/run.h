@@ -7,14 +7,14 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Called before each operation and once at the end: operations done, of how many, and the next
 /// one's name.
@@ -26,23 +26,23 @@ using ProgressCallback =
 /// workload's network where it has them and the fidelity carries values, else seeded random ones.
 /// `switching`: of the same operand values, kept between runs; null: sampled for this one. The
 /// result names no assumptions. Throws InputError.
-RunResult run_workload(const Workload& workload, const Architecture& architecture,
+RunResult run_workload(const workload::Workload& workload, const config::Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
 /// The operations of `workload` with the type that `options` ask for, and sizes that 64 bits can
 /// count. Throws InputError.
-std::vector<Operation> prepared_operations(const Workload& workload,
-                                           const SimulationOptions& options);
+std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
+                                                     const SimulationOptions& options);
 
 /// Adds ExplanationResult::what_if to each launch of `results`, at the clock that it got.
-void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& kernels,
+void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results);
 
 /// RunResult::assumed: the parameters of `architecture` with evidence "assumed".
-std::vector<std::string> assumptions(const Architecture& architecture);
+std::vector<std::string> assumptions(const config::Architecture& architecture);
 
 /// Count-weighted sums of `result.operations`.
 Totals sum_up(const std::vector<OperationResult>& operations);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

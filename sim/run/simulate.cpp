@@ -17,11 +17,11 @@
 #include <tuple>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 /// How the report calls the operands.
-std::string data_name(const SimulationOptions& options, const Workload& workload,
+std::string data_name(const SimulationOptions& options, const workload::Workload& workload,
                       const DataSource* operands) {
   if (operands != nullptr) {
     return "file";
@@ -33,7 +33,7 @@ std::string data_name(const SimulationOptions& options, const Workload& workload
 }
 
 /// The kernels that the engine has on the GPU; empty: those of the architecture.
-std::string library_of_engine(const RunOptions& options, const GpuSpec& gpu) {
+std::string library_of_engine(const RunOptions& options, const gpu::GpuSpec& gpu) {
   if (!options.network_engine || !options.library.empty()) {
     return "";
   }
@@ -43,20 +43,20 @@ std::string library_of_engine(const RunOptions& options, const GpuSpec& gpu) {
 }
 
 /// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
-GemmSimulator::Sms usual_sms(const Workload& workload, const RunOptions& options) {
+gpu::GemmSimulator::Sms usual_sms(const workload::Workload& workload, const RunOptions& options) {
   constexpr std::size_t kFewLaunches = 8;
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, numerics::DataType>>
       launches;
-  for (const Operation& op : workload.operations) {
-    const GemmShape& shape = op.shape;
+  for (const workload::Operation& op : workload.operations) {
+    const base::GemmShape& shape = op.shape;
     launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
   }
-  if (!options.extrapolate || options.kernel.decomposition == Decomposition::kStreamK) {
-    return GemmSimulator::Sms::kSampled;  // all SMs would be simulated cycle by cycle
+  if (!options.extrapolate || options.kernel.decomposition == kernels::Decomposition::kStreamK) {
+    return gpu::GemmSimulator::Sms::kSampled;  // all SMs would be simulated cycle by cycle
   }
   const std::size_t variants = options.variants == Variants::kBoth ? 2 : 1;
-  return variants * launches.size() <= kFewLaunches ? GemmSimulator::Sms::kAll
-                                                    : GemmSimulator::Sms::kSampled;
+  return variants * launches.size() <= kFewLaunches ? gpu::GemmSimulator::Sms::kAll
+                                                    : gpu::GemmSimulator::Sms::kSampled;
 }
 
 }  // namespace
@@ -72,26 +72,26 @@ SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint6
   return found->second.switching;
 }
 
-RunResult simulate(const Workload& workload, const Architecture& architecture,
+RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options, const SimulationHooks& hooks) {
   require_consistent(options);
   if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
-    throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+    throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
   }
   if (hooks.passages != nullptr &&
       (options.fidelity == Fidelity::kAnalytic || !hooks.waveform.empty())) {
-    throw InputError(
+    throw base::InputError(
         "--timeline and --konata show a simulation: not with --fidelity analytic, nor with --vcd");
   }
   if (hooks.operands != nullptr && !options.data.empty()) {
-    throw InputError("--data names operand values, and others are given: give one");
+    throw base::InputError("--data names operand values, and others are given: give one");
   }
   std::unique_ptr<DataSource> named;
   if (!options.data.empty()) {
     named = make_data_source(options.data, options.seed);
   }
   const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
-  std::optional<Architecture> changed;
+  std::optional<config::Architecture> changed;
   if (!options.numerics.empty() || !options.library.empty()) {
     changed = with_asked(architecture, options);
   }
@@ -101,10 +101,10 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
     changed = changed ? *changed : architecture;
     changed->gpu.kernels =
-        with_kernels_of(library, changed->gpu.kernels,
-                        "the engine, /libraries/" + architecture.gpu.instruction_set);
+        config::with_kernels_of(library, changed->gpu.kernels,
+                                "the engine, /libraries/" + architecture.gpu.instruction_set);
   }
-  const Architecture& asked = changed ? *changed : architecture;
+  const config::Architecture& asked = changed ? *changed : architecture;
   run_options.data = data_name(options, workload, hooks.operands);
   if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
     run_options.sms = usual_sms(workload, run_options);
@@ -126,9 +126,9 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   return run_workload(workload, asked, run_options, data, launch, hooks.progress, switching);
 }
 
-void add_what_ifs(const Workload& workload, const Architecture& architecture,
+void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result) {
-  GpuSpec gpu = architecture.gpu;
+  gpu::GpuSpec gpu = architecture.gpu;
   if (!options.numerics.empty()) {
     gpu.numerics = options.numerics;
   }
@@ -138,4 +138,4 @@ void add_what_ifs(const Workload& workload, const Architecture& architecture,
   add_what_ifs(prepared_operations(workload, options), kernels, result.operations);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

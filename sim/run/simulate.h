@@ -5,16 +5,16 @@
 #include "sim/run/data_source.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 
-class PassageLog;
+class tensor_core::PassageLog;
 class SimulationCaches;
 
 /// The end of a simulation that SimulationHooks::cancelled asked for.
@@ -35,7 +35,7 @@ struct SimulationHooks {
   /// Where to write a waveform of the tensor cores of one SM, without ".vcd"; not in analytic.
   std::string waveform;
   /// Gets what the tensor cores of one SM do; not in analytic, and not together with a waveform.
-  PassageLog* passages = nullptr;
+  tensor_core::PassageLog* passages = nullptr;
   /// What simulations have in common and need not read or sample again.
   SimulationCaches* caches = nullptr;
 };
@@ -60,12 +60,12 @@ struct SimulationHooks {
 /// process can simulate once with them, and a second time throws InternalError: put each of these
 /// calls into a SeparateProcess (sim/run/separate_process.h). `analytic` may be called any number
 /// of times. Calls from two threads of one process must take turns.
-RunResult simulate(const Workload& workload, const Architecture& architecture,
+RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options = {}, const SimulationHooks& hooks = {});
 
 /// Adds to `result` what SimulationOptions::what_ifs asks for: simulate() returned it for the same
 /// arguments but without them. In closed form, whatever the fidelity was.
-void add_what_ifs(const Workload& workload, const Architecture& architecture,
+void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

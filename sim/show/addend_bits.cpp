@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 std::string binary(std::uint64_t value, int bits) {
@@ -52,4 +52,4 @@ AddendBits sum_bits(std::int64_t sum, const BitWindow& window) {
   return {sum < 0, binary(static_cast<std::uint64_t>(std::abs(sum)), window.bits), ""};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

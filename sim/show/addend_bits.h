@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::show {
 
 /// A number in binary as the adders see it: bits of weight 2^top down to 2^unit, and those below
 /// that the alignment cuts off.
@@ -29,4 +29,4 @@ BitWindow bit_window(const mma::ElementStep& step, int fraction_bits);
 AddendBits addend_bits(const mma::Addend& addend, const BitWindow& window);
 AddendBits sum_bits(std::int64_t sum, const BitWindow& window);
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -9,10 +9,10 @@ namespace sptc::pages {
 std::string_view element_page();
 }  // namespace sptc::pages
 
-namespace sptc::sim {
+namespace sptc::show {
 
 std::string element_html(const ElementView& view) {
-  return html_page(pages::element_page(), element_json(view));
+  return report::html_page(pages::element_page(), element_json(view));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

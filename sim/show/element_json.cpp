@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -155,7 +155,7 @@ Json sparsity_json(const ElementView& view) {
 std::string element_json(const ElementView& view) {
   const mma::MmaInstruction& mma = view.instruction;
   Json json{{"schema", "sptcsim-element/0.1"},
-            {"version", program_version()},
+            {"version", report::program_version()},
             {"command", view.command},
             {"instruction", mma.ptx_name()},
             {"sass", view.entry.sass},
@@ -191,4 +191,4 @@ std::string element_json(const ElementView& view) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 using mma::ElementStep;
@@ -256,4 +256,4 @@ std::string element_text(const ElementView& view) {
   return out + cycles_text(view);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

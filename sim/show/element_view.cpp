@@ -11,7 +11,7 @@
 #include <cmath>
 #include <span>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 using mma::MmaInstruction;
@@ -111,7 +111,7 @@ void add_kept(const ShownOperands& operands, const ElementChoice& choice, Elemen
 
 void require_index(const char* what, int index, int count) {
   if (index < 0 || index >= count) {
-    throw InputError(fmt::format("{} must be from 0 to {}, not {}", what, count - 1, index));
+    throw base::InputError(fmt::format("{} must be from 0 to {}, not {}", what, count - 1, index));
   }
 }
 
@@ -165,4 +165,4 @@ ElementView view_element(const mma::Target& target, const MmaInstruction& instru
   return view;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

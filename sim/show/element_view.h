@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::show {
 
 /// A field of `bits` bits in a word that stands somewhere.
 struct BitField {
@@ -96,4 +96,4 @@ std::string element_json(const ElementView& view);
 /// One page that needs no network: sim/show/element.html with the element inside.
 std::string element_html(const ElementView& view);
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -11,21 +11,21 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 /// The registers of an instruction of which only the time counts.
-class NoRegisters : public OperandRegisters {
+class NoRegisters : public tensor_core::OperandRegisters {
  public:
   const mma::LaneRegister* read(int /*slot*/, int /*base*/) const override { return nullptr; }
 };
 
-WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
+isa::WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
   const mma::OperandRegisters registers = mma::operand_registers(instruction);
-  WarpInstruction result;
+  isa::WarpInstruction result;
   int next = 0;
   const auto take = [&next](int count) {
-    const RegisterRange range{next, count};
+    const isa::RegisterRange range{next, count};
     next += count;
     return range;
   };
@@ -37,15 +37,15 @@ WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
 }
 
 /// A tensor core, whoever issues one instruction to it, and an observer of its wires.
-class Bench : public Module {
+class Bench : public base::Module {
  public:
-  Bench(const Clock& clock, const GpuSpec& gpu, const mma::MmaInstruction& instruction)
-      : Module("show", clock),
+  Bench(const base::Clock& clock, const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction)
+      : base::Module("show", clock),
         issue_("issue", clock, 1),
         operands_read_("operands_read", clock, 1),
         done_("done", clock, 1),
         core_("tensor_core", clock, gpu.sm.tensor_core, registers_),
-        context_(timed_context(gpu.sm.tensor_core, gpu.numerics, instruction)),
+        context_(tensor_core::timed_context(gpu.sm.tensor_core, gpu.numerics, instruction)),
         instruction_(warp_instruction(instruction)) {
     core_.issue_in(issue_);
     core_.operands_read_out(operands_read_);
@@ -65,17 +65,17 @@ class Bench : public Module {
 
  private:
   /// A stage works in the cycles of the wire behind it.
-  void watch(const TensorCoreSpec& spec) {
-    core_.fetched.set_tap([this, &spec](FetchedToken&) {
+  void watch(const tensor_core::TensorCoreSpec& spec) {
+    core_.fetched.set_tap([this, &spec](tensor_core::FetchedToken&) {
       add("fetch", 0, now() - 1, now() + spec.operand_fetch_latency_cycles - 1);
     });
-    core_.selected.set_tap([this, &spec](SelectedToken& token) {
+    core_.selected.set_tap([this, &spec](tensor_core::SelectedToken& token) {
       add("select", token.step, now(), now() + spec.selector_latency_cycles);
     });
-    core_.products.set_tap([this, &spec](ProductsToken& token) {
+    core_.products.set_tap([this, &spec](tensor_core::ProductsToken& token) {
       add("multiply", token.step, now(), now() + spec.multiply_latency_cycles);
     });
-    core_.sums.set_tap([this, &spec](SumsToken& token) {
+    core_.sums.set_tap([this, &spec](tensor_core::SumsToken& token) {
       add("align_add", token.step, now(), now() + spec.align_add_latency_cycles);
       const std::int64_t begin = now() + spec.align_add_latency_cycles;
       add("round", token.step, begin, begin + spec.round_latency_cycles);
@@ -85,17 +85,17 @@ class Bench : public Module {
     seen_.spans.push_back({stage, step, begin, end});
   }
 
-  Wire<MmaIssue> issue_;
-  Wire<OperandsReadToken> operands_read_;
-  Wire<MmaDoneToken> done_;
+  base::Wire<tensor_core::MmaIssue> issue_;
+  base::Wire<tensor_core::OperandsReadToken> operands_read_;
+  base::Wire<tensor_core::MmaDoneToken> done_;
   NoRegisters registers_;
-  TensorCore core_;
+  tensor_core::TensorCore core_;
   mma::StepContext context_;
-  WarpInstruction instruction_;
+  isa::WarpInstruction instruction_;
   InstructionCycles seen_;
 };
 
-bool runs_alone(const GpuSpec& gpu, const mma::MmaInstruction& instruction) {
+bool runs_alone(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction) {
   if (instruction.family != mma::MmaFamily::kMma || instruction.shape.m != mma::kRows ||
       instruction.shape.n != mma::kCols) {
     return false;
@@ -110,15 +110,15 @@ bool runs_alone(const GpuSpec& gpu, const mma::MmaInstruction& instruction) {
 
 }  // namespace
 
-std::optional<InstructionCycles> instruction_cycles(const GpuSpec& gpu,
+std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
                                                     const mma::MmaInstruction& instruction) {
   if (!runs_alone(gpu, instruction)) {
     return std::nullopt;
   }
-  const Clock clock(gpu.boost_clock_mhz);
+  const base::Clock clock(gpu.boost_clock_mhz);
   Bench bench(clock, gpu, instruction);
   bench.issue_one();
-  run_events();
+  base::run_events();
   InstructionCycles seen = bench.seen();
   seen.board = gpu.name;
   std::stable_sort(seen.spans.begin(), seen.spans.end(),
@@ -126,4 +126,4 @@ std::optional<InstructionCycles> instruction_cycles(const GpuSpec& gpu,
   return seen;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::show {
 
 /// A stage of a tensor core at work on one step of an instruction.
 struct StageSpan {
@@ -29,7 +29,7 @@ struct InstructionCycles {
 /// Simulates the instruction alone in the tensor core of `gpu` (sim/tensor_core). SystemC
 /// elaborates once per process, so this can be called once. Nothing where the board does not run
 /// the instruction as one of its own, or it is no mma.sync of m16n8.
-std::optional<InstructionCycles> instruction_cycles(const GpuSpec& gpu,
+std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
                                                     const mma::MmaInstruction& instruction);
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
-#include "sim/trace/operands.h"
+#include "sim/workload/operands.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 using mma::MmaInstruction;
@@ -27,8 +27,9 @@ void prune(const MmaInstruction& instruction, ShownOperands& operands) {
 }
 
 /// `rows` rows, of which those that the array lacks are zeros.
-Matrix<Word> matrix_of(const BitArray& array, std::size_t index, std::size_t rows) {
-  Matrix<Word> matrix(rows, array.shape[2]);
+base::Matrix<Word> matrix_of(const compare::vectors::BitArray& array, std::size_t index,
+                             std::size_t rows) {
+  base::Matrix<Word> matrix(rows, array.shape[2]);
   const std::size_t count = array.shape[1] * array.shape[2];
   const auto first = array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
   std::transform(first, first + static_cast<std::ptrdiff_t>(count), matrix.data(),
@@ -36,27 +37,27 @@ Matrix<Word> matrix_of(const BitArray& array, std::size_t index, std::size_t row
   return matrix;
 }
 
-Matrix<std::uint8_t> padded(const Matrix<std::uint8_t>& nibbles, std::size_t rows) {
-  Matrix<std::uint8_t> result(rows, nibbles.cols(), sparsity::kEmptyGroupNibble);
+base::Matrix<std::uint8_t> padded(const base::Matrix<std::uint8_t>& nibbles, std::size_t rows) {
+  base::Matrix<std::uint8_t> result(rows, nibbles.cols(), sparsity::kEmptyGroupNibble);
   std::copy(nibbles.data(), nibbles.data() + nibbles.size(), result.data());
   return result;
 }
 
 /// Throws InputError unless `array` holds matrices [rows, cols] of `type`; `fewer` rows do, too.
-void require_matrix(const BitArray& array, std::size_t rows, std::size_t cols,
+void require_matrix(const compare::vectors::BitArray& array, std::size_t rows, std::size_t cols,
                     numerics::DataType type, const char* name, bool fewer) {
   if (array.shape.size() != 3 || array.shape[1] > rows || array.shape[1] == 0 ||
       (array.shape[1] != rows && !fewer) || array.shape[2] != cols ||
-      array.element_bytes != element_bytes(type)) {
-    throw InputError(fmt::format("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}", name,
-                                 rows, cols, element_bytes(type), fmt::join(array.shape, ", "),
-                                 array.element_bytes));
+      array.element_bytes != compare::vectors::element_bytes(type)) {
+    throw base::InputError(fmt::format("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}",
+                                       name, rows, cols, compare::vectors::element_bytes(type),
+                                       fmt::join(array.shape, ", "), array.element_bytes));
   }
 }
 
-void require_case(const BitArray& array, std::size_t index, const char* name) {
+void require_case(const compare::vectors::BitArray& array, std::size_t index, const char* name) {
   if (index >= array.shape[0]) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("show: --case {} is outside {}, which holds {}", index, name, array.shape[0]));
   }
 }
@@ -65,7 +66,7 @@ void check_nibbles(const sparsity::CompressedMatrix& matrix) {
   for (std::size_t row = 0; row < matrix.nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < matrix.nibbles.cols(); ++group) {
       if (!sparsity::is_valid_nibble(matrix.nibbles(row, group), matrix.pattern)) {
-        throw InputError(
+        throw base::InputError(
             fmt::format("show: the metadata of row {}, group {} is 0x{:x}, which "
                         "names no two places of {}",
                         row, group, matrix.nibbles(row, group), matrix.pattern.name()));
@@ -78,9 +79,9 @@ void check_nibbles(const sparsity::CompressedMatrix& matrix) {
 
 ShownOperands generated_operands(const MmaInstruction& instruction, const std::string& data,
                                  std::uint64_t seed) {
-  const OperandSource source(parse_data_kind(data), seed);
+  const workload::OperandSource source(workload::parse_data_kind(data), seed);
   const auto operation = [&](const char* name, numerics::DataType type) {
-    Operation op;
+    workload::Operation op;
     op.name = name;
     op.shape = {instruction.shape.m, instruction.shape.n, instruction.shape.k};
     op.dtype = type;
@@ -90,7 +91,7 @@ ShownOperands generated_operands(const MmaInstruction& instruction, const std::s
   operands.source = fmt::format("{}, seed {}", data, seed);
   operands.a = source.a(operation("show", instruction.a_type), 0);
   operands.b = source.b_columns(operation("show", instruction.b_type), 0).transposed();
-  Operation addend = operation("show c", instruction.a_type);
+  workload::Operation addend = operation("show c", instruction.a_type);
   addend.shape.k = instruction.shape.n;
   operands.c = source.a(addend, 0);
   for (std::size_t i = 0; i < operands.c.size(); ++i) {
@@ -102,10 +103,12 @@ ShownOperands generated_operands(const MmaInstruction& instruction, const std::s
   return operands;
 }
 
-ShownOperands file_operands(const MmaInstruction& instruction, const MmaOperands& arrays,
-                            const std::optional<MetadataInput>& metadata, std::size_t index) {
+ShownOperands file_operands(const MmaInstruction& instruction,
+                            const compare::vectors::MmaOperands& arrays,
+                            const std::optional<compare::vectors::MetadataInput>& metadata,
+                            std::size_t index) {
   if (metadata && !instruction.sparse) {
-    throw InputError("show: a dense instruction takes no metadata");
+    throw base::InputError("show: a dense instruction takes no metadata");
   }
   const auto m = static_cast<std::size_t>(instruction.shape.m);
   const auto n = static_cast<std::size_t>(instruction.shape.n);
@@ -119,7 +122,7 @@ ShownOperands file_operands(const MmaInstruction& instruction, const MmaOperands
   ShownOperands operands;
   operands.source = index == 0 ? "of files" : fmt::format("of files, case {}", index);
   operands.b = matrix_of(arrays.b, index, k);
-  operands.c = Matrix<Word>(m, n);
+  operands.c = base::Matrix<Word>(m, n);
   if (!arrays.c.shape.empty()) {
     require_matrix(arrays.c, m, n, instruction.c_type(), "C", true);
     require_case(arrays.c, index, "C");
@@ -132,9 +135,11 @@ ShownOperands file_operands(const MmaInstruction& instruction, const MmaOperands
   }
   operands.compressed = {
       instruction.a_type, instruction.sparse_pattern(), k, matrix_of(arrays.a, index, m),
-      padded(metadata_nibbles(*metadata, instruction, arrays.a.shape, index, "show"), m)};
+      padded(
+          compare::vectors::metadata_nibbles(*metadata, instruction, arrays.a.shape, index, "show"),
+          m)};
   check_nibbles(operands.compressed);
   return operands;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::show

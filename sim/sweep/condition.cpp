@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/database.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr std::size_t kMaxLength = 4096;
@@ -62,7 +62,7 @@ std::string problem_of(const std::string& message, std::string_view text,
   constexpr std::string_view kColumn = "no such column: ";
   if (message.starts_with(kColumn)) {
     const std::vector<std::string_view> allowed(axes.begin(), axes.end());
-    return "unknown axis " + unknown_name(message.substr(kColumn.size()), allowed);
+    return "unknown axis " + base::unknown_name(message.substr(kColumn.size()), allowed);
   }
   if (message.starts_with("unrecognized token: \"'")) {
     return "a word does not end with '";
@@ -73,7 +73,7 @@ std::string problem_of(const std::string& message, std::string_view text,
   if (message.starts_with("near \")\"") && text.find(')') == std::string_view::npos) {
     return "an operand is missing at the end";
   }
-  return printable(message);
+  return io::printable(message);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ class Condition::Statement {
     const int opened = sqlite3_open_v2(":memory:", &database,
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(database);
-    ensure(opened == SQLITE_OK, "SQLite cannot make a database in memory");
+    base::ensure(opened == SQLITE_OK, "SQLite cannot make a database in memory");
     sqlite3_set_authorizer(database, authorize, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "word" is an axis
     std::vector<std::string> names;
@@ -126,13 +126,13 @@ class Condition::Statement {
 };
 
 Condition::Condition(std::string_view text, std::span<const std::string> axes,
-                     const JsonPlace& place)
+                     const io::JsonPlace& place)
     : text_(text), place_(place), axes_(axes.size()) {
   if (text.size() > kMaxLength || text.find('\0') != std::string_view::npos) {
     place.fail(fmt::format("a condition has at most {} characters, none of them NUL", kMaxLength));
   }
   statement_ = std::make_shared<Statement>(text, axes, [&](const std::string& problem) {
-    place.fail(fmt::format("in '{}': {}", printable(text), problem));
+    place.fail(fmt::format("in '{}': {}", io::printable(text), problem));
   });
 }
 
@@ -155,11 +155,11 @@ bool Condition::holds(const Lookup& axis) const {
   const bool result = sqlite3_column_double(statement, 0) != 0;
   sqlite3_reset(statement);
   if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
-    place_.fail(fmt::format("in '{}': {}", printable(text_),
+    place_.fail(fmt::format("in '{}': {}", io::printable(text_),
                             type == SQLITE_TEXT ? "a word stands where a number belongs"
                                                 : "gives no number at a point (a division by 0?)"));
   }
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 
 #include <cstddef>
 #include <functional>
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// An expression of SQLite over the axes of a sweep: "sms * dot_units <= 3456 and (dtype == 'f16'
 /// or not stages > 4)", "stages in (3, 4)". The number of an axis is a double, a word is text, true
@@ -18,7 +18,7 @@ namespace sptc::sim {
 class Condition {
  public:
   /// Throws InputError at `place` for anything that is no expression over `axes`.
-  Condition(std::string_view text, std::span<const std::string> axes, const JsonPlace& place);
+  Condition(std::string_view text, std::span<const std::string> axes, const io::JsonPlace& place);
 
   /// The value of axis i.
   using Lookup = std::function<const nlohmann::json&(std::size_t axis)>;
@@ -31,9 +31,9 @@ class Condition {
   class Statement;
 
   std::string text_;
-  JsonPlace place_;
+  io::JsonPlace place_;
   std::size_t axes_;
   std::shared_ptr<Statement> statement_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

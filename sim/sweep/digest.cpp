@@ -2,7 +2,7 @@
 #include "sim/sweep/digest.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 std::string hex(const XXH128_hash_t& hash) {
@@ -29,11 +29,11 @@ std::string fingerprint(std::string_view bytes) {
 std::string fingerprint_of_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    throw InputError(printable(file.string()) + ": cannot be opened for reading");
+    throw base::InputError(io::printable(file.string()) + ": cannot be opened for reading");
   }
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        XXH3_freeState);
-  ensure(state != nullptr && XXH3_128bits_reset(state.get()) == XXH_OK, "no state of a hash");
+  base::ensure(state != nullptr && XXH3_128bits_reset(state.get()) == XXH_OK, "no state of a hash");
   std::array<char, 65536> buffer{};
   while (stream.read(buffer.data(), buffer.size()) || stream.gcount() > 0) {
     XXH3_128bits_update(state.get(), buffer.data(), static_cast<std::size_t>(stream.gcount()));
@@ -46,4 +46,4 @@ const std::string& program_digest() {
   return digest;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// XXH3 of 128 bits as 32 hexadecimal digits: tells contents apart that nobody made to look alike.
 std::string fingerprint(std::string_view bytes);
@@ -16,4 +16,4 @@ std::string fingerprint_of_file(const std::filesystem::path& file);
 /// Of the running program: tells two builds of one version apart.
 const std::string& program_digest();
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -21,7 +21,7 @@ namespace sptc::pages {
 std::string_view sweep_page();
 }  // namespace sptc::pages
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 namespace {
 
@@ -130,7 +130,8 @@ std::string html_report(const SweepTable& table) {
   for (const Sensitivity& one : sensitivities(table)) {
     data["sensitivities"].push_back(sensitivity_json(one));
   }
-  return html_page(pages::sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return report::html_page(pages::sweep_page(),
+                           data.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

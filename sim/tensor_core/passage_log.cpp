@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/passage_log.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 using Kind = LoggedStage::Kind;
 
-void PassageLog::observe(int partition, const Clock& clock, const TensorCoreSpec& spec,
-                         Wire<MmaIssue>& issue, TensorCore& core, Wire<MmaDoneToken>& done) {
+void PassageLog::observe(int partition, const base::Clock& clock, const TensorCoreSpec& spec,
+                         base::Wire<MmaIssue>& issue, TensorCore& core,
+                         base::Wire<MmaDoneToken>& done) {
   issue.set_tap([this, partition, &clock](MmaIssue& token) {
     if (clock.now() < window_.first || clock.now() >= window_.last) {
       return;
@@ -53,4 +54,4 @@ void PassageLog::add(int partition, std::uint64_t id, const LoggedStage& stage) 
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// A stage at work on a step of an instruction; `end` is excluded.
 struct LoggedStage {
@@ -40,8 +40,8 @@ class PassageLog {
   explicit PassageLog(const LogWindow& window) : window_(window) {}
 
   /// Taps the wires of `core`, of its `issue` and of `done`. All must outlive the simulation.
-  void observe(int partition, const Clock& clock, const TensorCoreSpec& spec, Wire<MmaIssue>& issue,
-               TensorCore& core, Wire<MmaDoneToken>& done);
+  void observe(int partition, const base::Clock& clock, const TensorCoreSpec& spec,
+               base::Wire<MmaIssue>& issue, TensorCore& core, base::Wire<MmaDoneToken>& done);
 
   const std::vector<LoggedMma>& instructions() const { return instructions_; }
   /// PTX name of the first instruction; empty: none was issued.
@@ -57,4 +57,4 @@ class PassageLog {
   std::map<std::pair<int, std::uint64_t>, std::size_t> under_way_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -3,7 +3,7 @@
 // scripts/network_accuracy.py compares the same rows with the SystemC model.
 #include "sim/config/architecture.h"
 #include "sim/run/simulate.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 const std::string kSource = SPTC_SOURCE_DIR;
@@ -52,29 +52,29 @@ std::vector<Row> read_rows() {
   return rows;
 }
 
-double simulated_ms(const Row& row, const Architecture& gpu) {
+double simulated_ms(const Row& row, const config::Architecture& gpu) {
   const bool megatron = row.model.starts_with("megatron");
-  const Workload workload =
-      read_workload(kSource + "/traces/bert_large.json",
-                    {{"batch", row.batch}, {"seq", row.seq}, {"norm_outputs", megatron ? 2 : 1}});
-  SimulationOptions options;
-  options.fidelity = Fidelity::kAnalytic;
-  options.check = CheckMode::kNone;
+  const workload::Workload workload = workload::read_workload(
+      kSource + "/traces/bert_large.json",
+      {{"batch", row.batch}, {"seq", row.seq}, {"norm_outputs", megatron ? 2 : 1}});
+  run::SimulationOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
+  options.check = run::CheckMode::kNone;
   options.what_ifs = false;
   options.engine = "tensorrt";
   options.dtype = row.precision == "int8" ? numerics::DataType::kS8 : numerics::DataType::kF16;
-  const InferenceResult result = *simulate(workload, gpu, options).inference;
+  const run::InferenceResult result = *run::simulate(workload, gpu, options).inference;
   return (row.sparsity == "dense" ? result.dense : result.mix)->latency_us * 1e-3;
 }
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> simulated = [] {
-    std::map<std::string, Architecture> gpus;
+    std::map<std::string, config::Architecture> gpus;
     std::vector<Row> result = read_rows();
     for (Row& row : result) {
       auto gpu = gpus.find(row.gpu);
       if (gpu == gpus.end()) {
-        gpu = gpus.emplace(row.gpu, load_architecture(row.gpu)).first;
+        gpu = gpus.emplace(row.gpu, config::load_architecture(row.gpu)).first;
       }
       row.simulated_ms = simulated_ms(row, gpu->second);
     }
@@ -127,7 +127,7 @@ TEST(NetworkLatency, TheGainOfSparsityIsBetterThanTheBestConstant) {
 
 /// The board of "A100 40GB", which its rows do not say: the one whose power they need.
 TEST(NetworkLatency, TheA100IsTheOneOf400Watts) {
-  const Architecture pcie = load_architecture("a100-pcie-40gb");
+  const config::Architecture pcie = config::load_architecture("a100-pcie-40gb");
   double error = 0;
   double error_pcie = 0;
   int count = 0;
@@ -144,4 +144,4 @@ TEST(NetworkLatency, TheA100IsTheOneOf400Watts) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an engine's rules do to a network, in closed form.
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/network/engine.h"
 #include "sim/run/simulate.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <numeric>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 using nlohmann::json;
@@ -23,30 +23,32 @@ using nlohmann::json;
 const std::string kSource = SPTC_SOURCE_DIR;
 
 json engine_file(const std::string& name) {
-  return json::parse(read_text_file(kSource + "/configs/engines/" + name + ".json", 1 << 20));
+  return json::parse(io::read_text_file(kSource + "/configs/engines/" + name + ".json", 1 << 20));
 }
 
 class EngineRules : public testing::Test {
  protected:
-  InferenceResult run(const std::string& engine, const NamedDims& dims = {{"batch", 8}},
-                      const std::string& network = "bert_large", const char* dtype = "f16") {
-    SimulationOptions options;
-    options.fidelity = Fidelity::kAnalytic;
-    options.check = CheckMode::kNone;
+  run::InferenceResult run(const std::string& engine,
+                           const workload::NamedDims& dims = {{"batch", 8}},
+                           const std::string& network = "bert_large", const char* dtype = "f16") {
+    run::SimulationOptions options;
+    options.fidelity = run::Fidelity::kAnalytic;
+    options.check = run::CheckMode::kNone;
     options.what_ifs = false;
     options.engine = engine;
     options.dtype = numerics::parse_data_type(dtype);
-    const Workload workload = read_workload(kSource + "/traces/" + network + ".json", dims);
-    return *simulate(workload, a100, options).inference;
+    const workload::Workload workload =
+        workload::read_workload(kSource + "/traces/" + network + ".json", dims);
+    return *run::simulate(workload, a100, options).inference;
   }
-  double latency(const std::string& engine, const NamedDims& dims = {{"batch", 8}}) {
+  double latency(const std::string& engine, const workload::NamedDims& dims = {{"batch", 8}}) {
     return run(engine, dims).dense->latency_us;
   }
   /// The path of an engine file.
   std::string written(json engine) {
     engine["name"] = "changed";
     const std::filesystem::path path = directory.path() / (std::to_string(++files) + ".json");
-    write_file(path, engine.dump());
+    io::write_file(path, engine.dump());
     return path.string();
   }
   std::string without_rule(const std::string& engine, const std::string& rule) {
@@ -63,9 +65,9 @@ class EngineRules : public testing::Test {
     return written(file);
   }
 
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   int files = 0;
-  Architecture a100 = load_architecture("a100-sxm4-40gb");
+  config::Architecture a100 = config::load_architecture("a100-sxm4-40gb");
 };
 
 TEST_F(EngineRules, SwitchingARuleOffTakesLonger) {
@@ -78,7 +80,7 @@ TEST_F(EngineRules, SwitchingARuleOffTakesLonger) {
 TEST_F(EngineRules, FusedAttentionGainsMoreTheLongerTheSequence) {
   const std::string apart = without_rule("tensorrt", "attention");
   const auto gain = [&](std::int64_t seq) {
-    const NamedDims dims{{"batch", 8}, {"seq", seq}};
+    const workload::NamedDims dims{{"batch", 8}, {"seq", seq}};
     return latency(apart, dims) / latency("tensorrt", dims);
   };
   EXPECT_GT(gain(128), 1);
@@ -86,7 +88,7 @@ TEST_F(EngineRules, FusedAttentionGainsMoreTheLongerTheSequence) {
 }
 
 TEST_F(EngineRules, EpiloguesOfConvolutionsGain) {
-  const NamedDims dims{{"batch", 32}};
+  const workload::NamedDims dims{{"batch", 32}};
   const double fused = run("tensorrt", dims, "resnet50", "s8").dense->latency_us;
   const std::string apart = without_rule("tensorrt", "convolution, sum and activation");
   EXPECT_GT(run(apart, dims, "resnet50", "s8").dense->latency_us, 1.3 * fused);
@@ -95,7 +97,7 @@ TEST_F(EngineRules, EpiloguesOfConvolutionsGain) {
 TEST_F(EngineRules, WiderTensorsBetweenKernelsTakeLonger) {
   json wide = engine_file("tensorrt");
   wide["tensors"]["s8"]["value"] = "s32";
-  const NamedDims dims{{"batch", 32}};
+  const workload::NamedDims dims{{"batch", 32}};
   EXPECT_GT(run(written(wide), dims, "bert_large", "s8").dense->latency_us,
             1.1 * run("tensorrt", dims, "bert_large", "s8").dense->latency_us);
 }
@@ -110,83 +112,83 @@ TEST_F(EngineRules, AHostThatIsSlowIsWaitedForOnlyByShortKernels) {
   json slow = engine_file("tensorrt");
   slow["host_us"] = {{"value", 20}, {"evidence", "assumed"}, {"source", "a test"}};
   const std::string path = written(slow);
-  const InferenceResult short_kernels = run(path, {{"batch", 1}, {"seq", 128}});
+  const run::InferenceResult short_kernels = run(path, {{"batch", 1}, {"seq", 128}});
   EXPECT_GT(short_kernels.dense->waiting_us, 0.3 * short_kernels.dense->latency_us);
   EXPECT_LT(run(path, {{"batch", 64}}).dense->waiting_us, 100);
 }
 
 TEST_F(EngineRules, TheMixIsNoSlowerThanEitherOfItsParts) {
   for (const std::int64_t batch : {1, 8, 64}) {
-    const InferenceResult result = run("tensorrt", {{"batch", batch}, {"seq", 128}});
+    const run::InferenceResult result = run("tensorrt", {{"batch", batch}, {"seq", 128}});
     EXPECT_LE(result.mix->latency_us, 1.005 * result.dense->latency_us);
     EXPECT_LE(result.mix->latency_us, 1.005 * result.sparse->latency_us);
   }
 }
 
 /// A GEMM, or a convolution, and what is fused into its epilogue.
-void add(const char* name, bool convolution, std::initializer_list<VectorKind> epilogue,
-         Workload& workload) {
-  Operation op;
+void add(const char* name, bool convolution, std::initializer_list<workload::VectorKind> epilogue,
+         workload::Workload& workload) {
+  workload::Operation op;
   op.name = name;
   op.shape = {1024, 8192, 256};
   op.dtype = numerics::DataType::kS8;
   if (convolution) {
-    op.conv = ConvGeometry{8, 256, 32, 32, 1024, 1, 1};
+    op.conv = workload::ConvGeometry{8, 256, 32, 32, 1024, 1, 1};
     op.conv->p = op.conv->q = 32;
   }
   workload.operations.push_back(op);
-  for (const VectorKind kind : epilogue) {
-    VectorOperation vector;
+  for (const workload::VectorKind kind : epilogue) {
+    workload::VectorOperation vector;
     vector.name = name;
     vector.kind = kind;
     vector.rows = vector.input_rows = op.shape.n;
     vector.columns = op.shape.m;
-    vector.tensors = info(kind).tensors;
+    vector.tensors = workload::info(kind).tensors;
     vector.after = workload.operations.size();
     workload.vectors.push_back(vector);
   }
 }
 
 TEST_F(EngineRules, EpiloguesIssueInstructionsInBothFidelities) {
-  Workload workload;
-  add("relu", false, {VectorKind::kRelu}, workload);
-  add("gelu", false, {VectorKind::kBias, VectorKind::kGelu}, workload);
-  SimulationOptions options;
-  options.check = CheckMode::kNone;
+  workload::Workload workload;
+  add("relu", false, {workload::VectorKind::kRelu}, workload);
+  add("gelu", false, {workload::VectorKind::kBias, workload::VectorKind::kGelu}, workload);
+  run::SimulationOptions options;
+  options.check = run::CheckMode::kNone;
   options.what_ifs = false;
   options.engine = "tensorrt";
-  const auto longer = [&](Fidelity fidelity) {
+  const auto longer = [&](run::Fidelity fidelity) {
     options.fidelity = fidelity;
-    const InferenceResult result = *simulate(workload, a100, options).inference;
+    const run::InferenceResult result = *run::simulate(workload, a100, options).inference;
     EXPECT_EQ(result.kernels.size(), 2U);
     return result.kernels[1].dense->time_us / result.kernels[0].dense->time_us;
   };
   // The closed form counts the epilogue of CTAs that share an SM once.
-  EXPECT_GT(longer(Fidelity::kAnalytic), 1.02);
-  EXPECT_GT(longer(Fidelity::kTiming), 1.1);
+  EXPECT_GT(longer(run::Fidelity::kAnalytic), 1.02);
+  EXPECT_GT(longer(run::Fidelity::kTiming), 1.1);
 }
 
 TEST_F(EngineRules, AResidualIsReadByTheEpilogueOfAConvolution) {
-  Workload workload;
-  add("conv", true, {VectorKind::kRelu}, workload);
-  add("sum", true, {VectorKind::kResidual, VectorKind::kRelu}, workload);
-  SimulationOptions options;
-  options.check = CheckMode::kNone;
-  options.fidelity = Fidelity::kAnalytic;
+  workload::Workload workload;
+  add("conv", true, {workload::VectorKind::kRelu}, workload);
+  add("sum", true, {workload::VectorKind::kResidual, workload::VectorKind::kRelu}, workload);
+  run::SimulationOptions options;
+  options.check = run::CheckMode::kNone;
+  options.fidelity = run::Fidelity::kAnalytic;
   options.engine = "tensorrt";
-  const InferenceResult result = *simulate(workload, a100, options).inference;
+  const run::InferenceResult result = *run::simulate(workload, a100, options).inference;
   ASSERT_EQ(result.kernels.size(), 2U);
   EXPECT_GT(*result.kernels[1].dense->energy_uj, *result.kernels[0].dense->energy_uj);
   EXPECT_GT(result.kernels[1].dense->time_us, result.kernels[0].dense->time_us);
 }
 
 TEST_F(EngineRules, TimesAndEnergiesAddUp) {
-  const InferenceResult result = run("tensorrt");
+  const run::InferenceResult result = run("tensorrt");
   const auto& groups = result.dense->group_us;
   EXPECT_NEAR(std::accumulate(groups.begin(), groups.end(), 0.0), result.dense->latency_us, 1e-6);
   double us = 0;
   double uj = 0;
-  for (const InferenceKernel& kernel : result.kernels) {
+  for (const run::InferenceKernel& kernel : result.kernels) {
     us += static_cast<double>(kernel.count) * kernel.dense->time_us;
     uj += static_cast<double>(kernel.count) * *kernel.dense->energy_uj;
   }
@@ -197,4 +199,4 @@ TEST_F(EngineRules, TimesAndEnergiesAddUp) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A BERT that was exported to ONNX takes as long as the one that is shipped.
 #include "sim/config/architecture.h"
-#include "sim/import/recording.h"
-#include "sim/import/workload_text_writer.h"
 #include "sim/run/simulate.h"
-#include "sim/trace/workload.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/recording.h"
+#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
 #include "tests/support/onnx_file.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 using namespace sptc::onnx;
@@ -84,38 +84,38 @@ class ExportedBert {
   std::string graph_, prefix_;
 };
 
-double latency_us(const Workload& workload, const std::string& engine) {
-  SimulationOptions options;
-  options.fidelity = Fidelity::kAnalytic;
-  options.check = CheckMode::kNone;
+double latency_us(const workload::Workload& workload, const std::string& engine) {
+  run::SimulationOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
+  options.check = run::CheckMode::kNone;
   options.what_ifs = false;
   options.engine = engine;
-  return simulate(workload, load_architecture("a100-sxm4-40gb"), options)
+  return run::simulate(workload, config::load_architecture("a100-sxm4-40gb"), options)
       .inference->dense->latency_us;
 }
 
 TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
   for (const std::int64_t batch : {1, 32}) {
-    InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
-    const Workload exported = read_recording(stream).workload;
-    const Workload shipped = read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json",
-                                           {{"batch", batch}, {"seq", 128}});
+    workload::InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
+    const workload::Workload exported = workload::read_recording(stream).workload;
+    const workload::Workload shipped = workload::read_workload(
+        std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", batch}, {"seq", 128}});
     EXPECT_NEAR(latency_us(exported, "tensorrt") / latency_us(shipped, "tensorrt"), 1, 0.03)
         << "batch " << batch;
   }
 }
 
 TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
-  InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
-  const Workload workload = read_recording(stream).workload;
+  workload::InputStream stream(ExportedBert(2, 128).text(), "bert.onnx");
+  const workload::Workload workload = workload::read_recording(stream).workload;
   EXPECT_EQ(workload.operations.size(), 8U * kLayers);
   std::int64_t gelus = 0, norms = 0, masks = 0, residuals = 0, biases = 0;
-  for (const VectorOperation& op : workload.vectors) {
-    gelus += op.kind == VectorKind::kGelu ? 1 : 0;
-    norms += op.kind == VectorKind::kLayerNorm ? 1 : 0;
-    masks += op.kind == VectorKind::kMask ? 1 : 0;
-    residuals += op.kind == VectorKind::kResidual ? 1 : 0;
-    biases += op.kind == VectorKind::kBias ? 1 : 0;
+  for (const workload::VectorOperation& op : workload.vectors) {
+    gelus += op.kind == workload::VectorKind::kGelu ? 1 : 0;
+    norms += op.kind == workload::VectorKind::kLayerNorm ? 1 : 0;
+    masks += op.kind == workload::VectorKind::kMask ? 1 : 0;
+    residuals += op.kind == workload::VectorKind::kResidual ? 1 : 0;
+    biases += op.kind == workload::VectorKind::kBias ? 1 : 0;
   }
   EXPECT_EQ(gelus, kLayers);
   EXPECT_EQ(norms, 2 * kLayers);
@@ -125,12 +125,13 @@ TEST(OnnxNetwork, ItsFormulasAreOneOperationEach) {
 }
 
 TEST(OnnxNetwork, WrittenAsAWorkloadItIsTheSame) {
-  InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
-  const Recording recording = read_recording(stream);
-  const Workload again = parse_workload_json(workload_json(recording), "again.json");
+  workload::InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
+  const workload::Recording recording = workload::read_recording(stream);
+  const workload::Workload again =
+      workload::parse_workload_json(workload::workload_json(recording), "again.json");
   EXPECT_EQ(again.vectors.size(), recording.workload.vectors.size());
   EXPECT_DOUBLE_EQ(latency_us(again, "tensorrt"), latency_us(recording.workload, "tensorrt"));
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

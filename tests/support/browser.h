@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-namespace sptc {
+namespace sptc::support {
 
 /// Whether the build found a Chromium: pages are tested in it, and the tests are skipped elsewhere.
 #ifdef SPTC_CHROMIUM
@@ -51,4 +51,4 @@ inline BrowserOutcome open_in_browser(const std::string& page,
   return outcome;
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -2,7 +2,7 @@
 // The report of an inference, word for word.
 #include "sim/report/inference_report.h"
 
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,59 +11,59 @@
 #include <fstream>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::golden {
 namespace {
 
 const std::string kDirectory = std::string(SPTC_SOURCE_DIR) + "/tests/golden/network/";
 
-InferenceTotals totals(double us, double mhz, double gemm_us, double energy_uj) {
-  InferenceTotals result;
+run::InferenceTotals totals(double us, double mhz, double gemm_us, double energy_uj) {
+  run::InferenceTotals result;
   result.latency_us = us;
   result.clock_mhz = mhz;
   result.energy_uj = energy_uj;
   result.power_w = energy_uj / us;
-  result.group_us[static_cast<std::size_t>(WorkGroup::kGemm)] = gemm_us;
-  result.group_us[static_cast<std::size_t>(WorkGroup::kAttention)] = us - gemm_us;
+  result.group_us[static_cast<std::size_t>(workload::WorkGroup::kGemm)] = gemm_us;
+  result.group_us[static_cast<std::size_t>(workload::WorkGroup::kAttention)] = us - gemm_us;
   return result;
 }
 
 /// An inference with a weight that gains, one that loses, one that has no 2:4 kernel, and
 /// attention.
-RunResult result() {
-  InferenceResult inference;
+run::RunResult result() {
+  run::InferenceResult inference;
   inference.engine = "tensorrt";
   inference.batch = 16;
-  InferenceKernel gains;
+  run::InferenceKernel gains;
   gains.name = "ffn.intermediate";
   gains.fused = {"ffn.bias", "ffn.gelu"};
   gains.count = 24;
-  gains.dense = KernelFigures{131.53, 40000.0};
-  gains.sparse = KernelFigures{102.63, 25000.0};
+  gains.dense = run::KernelFigures{131.53, 40000.0};
+  gains.sparse = run::KernelFigures{102.63, 25000.0};
   gains.takes_sparse = true;
   gains.reason = "2:4 is 1.28 times as fast";
-  InferenceKernel loses = gains;
+  run::InferenceKernel loses = gains;
   loses.name = "pooler";
   loses.fused.clear();
   loses.count = 1;
-  loses.dense = KernelFigures{4.5, 100.0};
-  loses.sparse = KernelFigures{5.25, 90.0};
+  loses.dense = run::KernelFigures{4.5, 100.0};
+  loses.sparse = run::KernelFigures{5.25, 90.0};
   loses.takes_sparse = false;
   loses.reason = "2:4 takes 1.17 times as long";
-  InferenceKernel none = loses;
+  run::InferenceKernel none = loses;
   none.name = "qa_outputs";
   none.sparse.reset();
   none.reason = "no kernel: the extents of the weight do not allow 2:4";
-  InferenceKernel attention;
+  run::InferenceKernel attention;
   attention.name = "attention";
   attention.fused = {"attn.scores", "attn.softmax", "attn.context"};
-  attention.group = WorkGroup::kAttention;
+  attention.group = workload::WorkGroup::kAttention;
   attention.count = 24;
-  attention.dense = KernelFigures{21.5, 3000.0};
+  attention.dense = run::KernelFigures{21.5, 3000.0};
   inference.kernels = {gains, attention, loses, none};
   inference.dense = totals(3700, 1410, 3184, 1.3e6);
   inference.sparse = totals(3005, 1410, 2489, 0.9e6);
   inference.mix = totals(3004.25, 1410, 2488.25, 0.9e6);
-  RunResult run;
+  run::RunResult run;
   run.inference = inference;
   return run;
 }
@@ -72,18 +72,18 @@ void expect_golden(const std::string& name, const std::string& text) {
   if (std::getenv("SPTC_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(kDirectory + name) << text;
   }
-  EXPECT_EQ(text, read_text_file(kDirectory + name, 1 << 20));
+  EXPECT_EQ(text, io::read_text_file(kDirectory + name, 1 << 20));
 }
 
 TEST(InferenceReport, Text) {
-  expect_golden("inference.txt", inference_text(result()));
+  expect_golden("inference.txt", report::inference_text(result()));
 }
 
 TEST(InferenceReport, Json) {
   nlohmann::ordered_json json{{"totals", {{"dense", {{"time_us", 3184}}}, {"sparse", {}}}}};
-  add_inference(result(), json);
+  report::add_inference(result(), json);
   expect_golden("inference.json", json.dump(1) + "\n");
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::golden

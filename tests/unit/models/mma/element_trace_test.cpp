@@ -22,7 +22,7 @@ namespace {
 using numerics::Word;
 
 std::vector<Word> random_words(std::size_t count, numerics::DataType type, WordKind kind,
-                               const RandomStream& random) {
+                               const base::RandomStream& random) {
   std::vector<Word> words(count);
   for (std::size_t i = 0; i < count; ++i) {
     words[i] = random_word(type, kind, random.bits(i));
@@ -50,7 +50,7 @@ void expect_cut_toward_zero(const ElementStep& step, const StepRules& rules) {
 
 /// False where the instruction has no steps of products.
 bool expect_like_dense_dot(const MmaInstruction& instruction, const StepRules& rules, WordKind kind,
-                           const RandomStream& random) {
+                           const base::RandomStream& random) {
   const auto k = static_cast<std::size_t>(instruction.compressed_k());
   const std::vector<Word> a = random_words(k, instruction.a_type, kind, random.fork("a"));
   const std::vector<Word> b = random_words(k, instruction.b_type, kind, random.fork("b"));
@@ -58,7 +58,7 @@ bool expect_like_dense_dot(const MmaInstruction& instruction, const StepRules& r
   std::vector<ElementStep> steps;
   try {
     steps = trace_element(a, b, c, instruction, rules);
-  } catch (const InputError&) {
+  } catch (const base::InputError&) {
     return false;
   }
   EXPECT_EQ(steps.back().trace.result, dense_dot(a, b, c, instruction, rules));
@@ -89,8 +89,9 @@ TEST(ElementTrace, HasTheResultOfTheWholeDotProductForEveryInstructionOfTheCatal
       }
       SCOPED_TRACE(std::string(target.name) + " " + entry.ptx_name());
       for (const WordKind kind : kWordKinds) {
-        const RandomStream random =
-            RandomStream(3).fork(entry.ptx_name()).fork(std::to_string(static_cast<int>(kind)));
+        const base::RandomStream random = base::RandomStream(3)
+                                              .fork(entry.ptx_name())
+                                              .fork(std::to_string(static_cast<int>(kind)));
         ++(expect_like_dense_dot(entry.instruction, *rules, kind, random) ? traced : refused);
       }
     }
@@ -104,7 +105,7 @@ TEST(ElementTrace, RefusesWhatHasNoStepsOfProducts) {
        {std::pair{"A100", "m8n8k4.f64.f64.f64.f64"}, {"A100", "m16n8k256.s32.b1.b1.s32.and"}}) {
     const MmaInstruction instruction = parse_instruction(name);
     const StepRules rules = instruction_rules(find_target(target), instruction);
-    EXPECT_THROW(trace_element({}, {}, 0, instruction, rules), InputError) << name;
+    EXPECT_THROW(trace_element({}, {}, 0, instruction, rules), base::InputError) << name;
   }
 }
 

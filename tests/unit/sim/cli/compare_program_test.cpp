@@ -15,13 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-class CompareProgram : public sptc::ProgramFixture {
+class CompareProgram : public sptc::support::ProgramFixture {
  protected:
   const std::string bert =
       std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json --quiet --check none";
 
   json compared(const std::string& arguments) const {
-    const sptc::ProgramOutcome outcome = run("compare " + arguments + " --format json");
+    const sptc::support::ProgramOutcome outcome = run("compare " + arguments + " --format json");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return json::parse(outcome.out);
   }
@@ -82,10 +82,10 @@ TEST_F(CompareProgram, ThePageRunsInABrowser) {
             0);
   const std::string text = read(page);
   EXPECT_EQ(text.find("src="), std::string::npos);
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
-  const sptc::BrowserOutcome seen = sptc::open_in_browser(page, temporary.path());
+  const sptc::support::BrowserOutcome seen = sptc::support::open_in_browser(page, temporary.path());
   EXPECT_EQ(seen.messages, "");
   EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
   EXPECT_NE(seen.dom.find("h100-sxm5-80gb, batch=8"), std::string::npos);

@@ -11,10 +11,11 @@
 
 namespace {
 
-class PageProgram : public sptc::ProgramFixture {
+class PageProgram : public sptc::support::ProgramFixture {
  protected:
   std::string opened(const std::string& page) const {
-    const sptc::BrowserOutcome seen = sptc::open_in_browser(page, temporary.path());
+    const sptc::support::BrowserOutcome seen =
+        sptc::support::open_in_browser(page, temporary.path());
     EXPECT_EQ(seen.messages, "");
     EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
     return seen.dom;
@@ -23,14 +24,14 @@ class PageProgram : public sptc::ProgramFixture {
 
 TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
   const std::string page = path("gemm.html");
-  const sptc::ProgramOutcome outcome = run("gemm 512 256 512 --html " + page);
+  const sptc::support::ProgramOutcome outcome = run("gemm 512 256 512 --html " + page);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("2:4 "));
   const std::string text = read(page);
   EXPECT_NE(text.find("sptcsim gemm 512 256 512 --html"), std::string::npos);
   EXPECT_EQ(text.find("src="), std::string::npos);
   EXPECT_EQ(text.find("<link"), std::string::npos);
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const std::string dom = opened(page);
@@ -39,7 +40,7 @@ TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
 }
 
 TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   for (const std::string& arguments :
@@ -61,11 +62,11 @@ TEST_F(PageProgram, HoldsFiveThousandLayers) {
   }
   list.close();
   const std::string page = path("many.html");
-  const sptc::ProgramOutcome outcome =
+  const sptc::support::ProgramOutcome outcome =
       run("run " + path("many.csv") + " --fidelity analytic --check none --html " + page);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_LT(read(page).size(), 3'000'000U);
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   EXPECT_NE(opened(page).find("5000 of 5000 layers"), std::string::npos);

@@ -20,17 +20,17 @@ using nlohmann::json;
 
 const std::string kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
 
-class ShowProgram : public sptc::ProgramFixture {
+class ShowProgram : public sptc::support::ProgramFixture {
  protected:
   json shown(const std::string& arguments) const {
-    const sptc::ProgramOutcome outcome = run("show " + arguments + " --format json");
+    const sptc::support::ProgramOutcome outcome = run("show " + arguments + " --format json");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return json::parse(outcome.out);
   }
 };
 
 TEST_F(ShowProgram, TextFitsIn100ColumnsAndHasEveryPart) {
-  const sptc::ProgramOutcome outcome = run("show " + kSparse + " --row 3 --col 5");
+  const sptc::support::ProgramOutcome outcome = run("show " + kSparse + " --row 3 --col 5");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part : {"D[3, 5] on sm_80", "2 of every 4 weights", "canonical E[row, column]",
                            "lane 12", "CUTLASS 2.x, PyTorch", "step 2", "rounded", "D[3, 5] = 0x",
@@ -94,10 +94,11 @@ TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
   EXPECT_EQ(text.find("<link"), std::string::npos);
   EXPECT_EQ(text.find("@import"), std::string::npos);
   EXPECT_LT(text.size(), 200'000U);
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
-  const sptc::BrowserOutcome seen = sptc::open_in_browser(page + "#weight=10", temporary.path());
+  const sptc::support::BrowserOutcome seen =
+      sptc::support::open_in_browser(page + "#weight=10", temporary.path());
   EXPECT_EQ(seen.messages, "");
   EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos);
   EXPECT_NE(seen.dom.find("A[0, 10] = -0.2830 is kept in slot 1 of group 2"), std::string::npos);
@@ -105,7 +106,7 @@ TEST_F(ShowProgram, ThePageLoadsNothingAndRunsInABrowser) {
 }
 
 TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
-  if (!sptc::kHasBrowser) {
+  if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   for (const char* arguments :
@@ -115,7 +116,8 @@ TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
         "wgmma.sp.m64n8k64.f32.e4m3.e4m3 --arch H100 --row 40 --data zeros"}) {
     const std::string page = path("element.html");
     ASSERT_EQ(run(std::string("show ") + arguments + " --html " + page).exit_code, 0);
-    const sptc::BrowserOutcome seen = sptc::open_in_browser(page, temporary.path());
+    const sptc::support::BrowserOutcome seen =
+        sptc::support::open_in_browser(page, temporary.path());
     EXPECT_EQ(seen.messages, "") << arguments;
     EXPECT_NE(seen.dom.find("data-ready=\"yes\""), std::string::npos) << arguments;
   }

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 const std::string kGemm = "gemm 256 128 512 --variants sparse --check none --quiet";
 
-class TimelineProgram : public sptc::ProgramFixture {
+class TimelineProgram : public sptc::support::ProgramFixture {
  protected:
   /// Fields of a line of a Kanata log.
   static std::vector<std::string> fields(const std::string& line) {

@@ -42,7 +42,7 @@ std::vector<Example> examples() {
 }
 
 TEST(Tutorial, CommandsRunAndPrintWhatStandsBelowThem) {
-  const sptc::TemporaryDirectory directory;
+  const sptc::support::TemporaryDirectory directory;
   fs::create_directory_symlink(fs::path(SPTC_SOURCE_DIR) / "traces", directory.path() / "traces");
   const std::vector<Example> all = examples();
   EXPECT_GE(all.size(), 10U);

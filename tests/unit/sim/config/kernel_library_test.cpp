@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ json library() {
 }
 
 TEST(KernelLibrary, EveryNumberArrivesInItsField) {
-  const KernelLibrarySpec read = parse_kernel_library(library().dump(), "l.json");
+  const kernels::KernelLibrarySpec read = parse_kernel_library(library().dump(), "l.json");
   ASSERT_EQ(read.tiles.size(), 1U);
   EXPECT_EQ(read.tiles[0].cta_m, 128);
   EXPECT_EQ(read.tiles[0].warp_n, 32);
@@ -31,48 +31,49 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
   EXPECT_EQ(read.tiles_for(true), read.tiles);
   EXPECT_EQ(read.most_split_k, 16);
   EXPECT_EQ(read.swizzle, 8);
-  EXPECT_EQ(read.f16_reduction_scheme, ReductionScheme::kComputeType);
-  EXPECT_EQ(read.fp8_accumulation, Fp8Accumulation::kFast);
+  EXPECT_EQ(read.f16_reduction_scheme, kernels::ReductionScheme::kComputeType);
+  EXPECT_EQ(read.fp8_accumulation, kernels::Fp8Accumulation::kFast);
 }
 
 TEST(KernelLibrary, SaysHowItSums) {
   json summing = library();
   summing.update({{"f16_reduction_scheme", "output_type"}, {"fp8_accumulation", "promoted"}});
-  const KernelLibrarySpec read = parse_kernel_library(summing.dump(), "l.json");
-  EXPECT_EQ(read.f16_reduction_scheme, ReductionScheme::kOutputType);
-  EXPECT_EQ(read.fp8_accumulation, Fp8Accumulation::kPromoted);
+  const kernels::KernelLibrarySpec read = parse_kernel_library(summing.dump(), "l.json");
+  EXPECT_EQ(read.f16_reduction_scheme, kernels::ReductionScheme::kOutputType);
+  EXPECT_EQ(read.fp8_accumulation, kernels::Fp8Accumulation::kPromoted);
   summing["fp8_accumulation"] = "fas";
-  expect_input_error([&] { parse_kernel_library(summing.dump(), "l.json"); },
-                     {"/fp8_accumulation: unknown word 'fas' (nearest valid: 'fast'"});
+  support::expect_input_error([&] { parse_kernel_library(summing.dump(), "l.json"); },
+                              {"/fp8_accumulation: unknown word 'fas' (nearest valid: 'fast'"});
 }
 
 TEST(KernelLibrary, OfAnotherNameGivesItsKernelsAndNotItsTimesOfTheHost) {
-  KernelLibrarySpec own;
+  kernels::KernelLibrarySpec own;
   own.launch_us = 3;
   own.sparse_stream_us = 4;
   own.reduction_launch_us = 5;
   own.cluster_ctas = 2;
-  const KernelLibrarySpec other = with_kernels_of("cublas-sm90-xmma", own);
+  const kernels::KernelLibrarySpec other = with_kernels_of("cublas-sm90-xmma", own);
   EXPECT_EQ(other.tiles.size(), 7U);
   EXPECT_EQ(other.launch_us, 3);
   EXPECT_EQ(other.sparse_stream_us, 4);
   EXPECT_EQ(other.reduction_launch_us, 5);
   EXPECT_EQ(other.cluster_ctas, 2);
-  expect_input_error([&] { with_kernels_of("cublas-sm90-xma", own); },
-                     {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
+  support::expect_input_error(
+      [&] { with_kernels_of("cublas-sm90-xma", own); },
+      {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
 }
 
 TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   json of_both = library();
   of_both.update({{"most_split_k", 6}, {"swizzle", 4}});
-  const KernelLibrarySpec alike = parse_kernel_library(of_both.dump(), "l.json");
+  const kernels::KernelLibrarySpec alike = parse_kernel_library(of_both.dump(), "l.json");
   EXPECT_EQ(alike.most_split_k, 6);
   EXPECT_EQ(alike.sparse_most_split_k, 6);
   EXPECT_EQ(alike.swizzle, 4);
   EXPECT_EQ(alike.sparse_swizzle, 4);
   const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"bits", 8}};
   of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
-  const KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
+  const kernels::KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
   EXPECT_EQ(read.tiles_for(false).at(0).cta_m, 128);
   ASSERT_EQ(read.tiles_for(true).size(), 1U);
   EXPECT_EQ(read.tiles_for(true)[0].cta_m, 64);
@@ -96,7 +97,7 @@ TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
   EXPECT_EQ(read({192, 32}, {16, 32}, "wgmma").family, mma::MmaFamily::kWgmma);
   const auto refused = [&](const json& cta, const json& warp, const char* instruction, int group,
                            const char* why) {
-    expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
+    support::expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
   };
   refused({128, 32}, {32, 32}, "wgmma", 1, "/tiles/0/warp: must be [16, n]");
   refused({96, 32}, {16, 32}, "wgmma", 1, "CTA tile of [a multiple of 64, n]");
@@ -110,7 +111,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   const auto error = [](const std::function<void(json&)>& damage) {
     json damaged = library();
     damage(damaged);
-    return input_error_of([&] { parse_kernel_library(damaged.dump(), "l.json"); });
+    return support::input_error_of([&] { parse_kernel_library(damaged.dump(), "l.json"); });
   };
   EXPECT_NE(error([](json& l) { l["tiles"] = json::array(); }).find("/tiles"), std::string::npos);
   EXPECT_NE(error([](json& l) {
@@ -149,7 +150,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
 }
 
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
-  const std::string error = input_error_of([] {
+  const std::string error = support::input_error_of([] {
     load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});
   });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
@@ -159,4 +160,4 @@ TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

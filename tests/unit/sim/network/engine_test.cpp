@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/engine.h"
 
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 using Kind = FusionRule::Kind;
@@ -34,18 +34,18 @@ TEST(Engine, ShippedOnesAreRead) {
 
 TEST(Engine, TensorRtFusesAttentionAndKeepsBytesBetweenKernels) {
   const EngineSpec engine = load_engine("tensorrt");
-  EXPECT_EQ(engine.launch, LaunchMode::kGraph);
+  EXPECT_EQ(engine.launch, kernels::LaunchMode::kGraph);
   EXPECT_NE(engine.attention(), nullptr);
-  EXPECT_NE(engine.rule(Kind::kEpilogue, VectorKind::kGelu), nullptr);
-  EXPECT_EQ(engine.rule(Kind::kEpilogue, VectorKind::kLayerNorm), nullptr);
-  EXPECT_EQ(engine.rule(Kind::kChain, VectorKind::kResidual),
-            engine.rule(Kind::kChain, VectorKind::kLayerNorm));
+  EXPECT_NE(engine.rule(Kind::kEpilogue, workload::VectorKind::kGelu), nullptr);
+  EXPECT_EQ(engine.rule(Kind::kEpilogue, workload::VectorKind::kLayerNorm), nullptr);
+  EXPECT_EQ(engine.rule(Kind::kChain, workload::VectorKind::kResidual),
+            engine.rule(Kind::kChain, workload::VectorKind::kLayerNorm));
   EXPECT_EQ(engine.tensors.at(numerics::DataType::kS8), numerics::DataType::kS8);
 }
 
 TEST(Engine, MistakesAreToldWithTheirPlace) {
   const auto refuse = [](const std::string& text, std::initializer_list<std::string_view> words) {
-    expect_input_error([&] { parse_engine(text, "e.json"); }, words);
+    support::expect_input_error([&] { parse_engine(text, "e.json"); }, words);
   };
   refuse(R"({"name": "e", "description": "d"})", {"launch", "missing"});
   refuse(R"({"name": "e", "description": "d", "launch": "graph"})", {"/launch"});
@@ -63,7 +63,7 @@ TEST(Engine, MistakesAreToldWithTheirPlace) {
          {"/host_us/value", "from 0"});
   refuse(with(R"(, "tensors": {"int8": {"value": "s8", "evidence": "cited", "source": "s"}})"),
          {"/tensors/int8"});
-  expect_input_error([] { load_engine("tensorr"); }, {"unknown engine", "'tensorrt'"});
+  support::expect_input_error([] { load_engine("tensorr"); }, {"unknown engine", "'tensorrt'"});
 }
 
 // Run with SPTC_UPDATE_SCHEMA=1 to write the file anew.
@@ -72,8 +72,8 @@ TEST(EngineSchema, InTheTreeIsTheOneTheReaderImplies) {
   if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
     std::ofstream(file) << engine_schema();
   }
-  EXPECT_EQ(read_text_file(file, 1 << 20), engine_schema());
+  EXPECT_EQ(io::read_text_file(file, 1 << 20), engine_schema());
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 using Names = std::vector<std::string>;
 
-Operation gemm(const char* name, GemmShape shape, std::int64_t batch = 1, bool weight = true) {
-  Operation op;
+workload::Operation gemm(const char* name, base::GemmShape shape, std::int64_t batch = 1,
+                         bool weight = true) {
+  workload::Operation op;
   op.name = name;
   op.shape = shape;
   op.batch = batch;
@@ -22,14 +23,14 @@ Operation gemm(const char* name, GemmShape shape, std::int64_t batch = 1, bool w
   return op;
 }
 
-VectorOperation vector(const char* name, VectorKind kind, std::int64_t rows, std::int64_t columns,
-                       std::size_t after) {
-  VectorOperation op;
+workload::VectorOperation vector(const char* name, workload::VectorKind kind, std::int64_t rows,
+                                 std::int64_t columns, std::size_t after) {
+  workload::VectorOperation op;
   op.name = name;
   op.kind = kind;
   op.rows = op.input_rows = rows;
   op.columns = columns;
-  op.tensors = info(kind).tensors;
+  op.tensors = workload::info(kind).tensors;
   op.count = 24;
   op.after = after;
   return op;
@@ -37,13 +38,14 @@ VectorOperation vector(const char* name, VectorKind kind, std::int64_t rows, std
 
 /// A layer of BERT-Large: 128 tokens.
 struct Layer {
-  std::vector<Operation> gemms{
+  std::vector<workload::Operation> gemms{
       gemm("qkv", {3072, 128, 1024}), gemm("scores", {128, 128, 64}, 16, false),
       gemm("context", {64, 128, 128}, 16, false), gemm("output", {1024, 128, 1024})};
-  std::vector<VectorOperation> vectors{vector("bias", VectorKind::kBias, 128, 3072, 1),
-                                       vector("softmax", VectorKind::kSoftmax, 2048, 128, 2),
-                                       vector("add", VectorKind::kResidual, 128, 1024, 4),
-                                       vector("norm", VectorKind::kLayerNorm, 128, 1024, 4)};
+  std::vector<workload::VectorOperation> vectors{
+      vector("bias", workload::VectorKind::kBias, 128, 3072, 1),
+      vector("softmax", workload::VectorKind::kSoftmax, 2048, 128, 2),
+      vector("add", workload::VectorKind::kResidual, 128, 1024, 4),
+      vector("norm", workload::VectorKind::kLayerNorm, 128, 1024, 4)};
 };
 
 Names names_of(const std::vector<PlannedKernel>& kernels) {
@@ -64,7 +66,7 @@ TEST(KernelPlan, TensorRtMakesFourKernelsOfHalfALayer) {
   const EngineSpec engine = load_engine("tensorrt");
   const auto kernels = plan_kernels({layer.gemms, layer.vectors, engine});
   EXPECT_EQ(names_of(kernels), (Names{"qkv", "attention", "output", "add"}));
-  EXPECT_EQ(kernels[3].group, WorkGroup::kNormalisation);
+  EXPECT_EQ(kernels[3].group, workload::WorkGroup::kNormalisation);
   EXPECT_EQ(kernels[1].gemms.size(), 2U);
 }
 
@@ -157,7 +159,7 @@ TEST(KernelPlan, FusionMovesFewerBytes) {
 
 TEST(KernelPlan, TensorRtStoresBytesOfIntegers) {
   Layer layer;
-  for (Operation& op : layer.gemms) {
+  for (workload::Operation& op : layer.gemms) {
     op.dtype = numerics::DataType::kS8;
   }
   const EngineSpec engine = load_engine("tensorrt");
@@ -173,13 +175,13 @@ TEST(KernelPlan, WeightsOfOtherKernelsPassBetweenLaunches) {
   const Layer layer;
   const EngineSpec engine = load_engine("tensorrt");
   const Network network{layer.gemms, layer.vectors, engine};
-  const std::vector<Operation> operations = under_engine(network, plan_kernels(network));
+  const std::vector<workload::Operation> operations = under_engine(network, plan_kernels(network));
   ASSERT_TRUE(operations[0].conditions.has_value());
-  EXPECT_EQ(operations[0].conditions->launch, LaunchMode::kGraph);
-  EXPECT_EQ(operations[0].conditions->l2.kind, L2State::Kind::kRotate);
+  EXPECT_EQ(operations[0].conditions->launch, kernels::LaunchMode::kGraph);
+  EXPECT_EQ(operations[0].conditions->l2.kind, kernels::L2State::Kind::kRotate);
   EXPECT_GE(operations[0].conditions->l2.weights, 24);
-  EXPECT_EQ(operations[1].conditions->l2.kind, L2State::Kind::kWarm);
+  EXPECT_EQ(operations[1].conditions->l2.kind, kernels::L2State::Kind::kWarm);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -8,33 +8,33 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
-const GpuSpec& a100() {
-  static const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+const gpu::GpuSpec& a100() {
+  static const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   return gpu;
 }
 
 /// Attention of `heads` heads with a depth of 64, and a layer norm behind it.
 struct Parts {
   Parts(std::int64_t keys, std::int64_t queries, std::int64_t heads, bool causal = false) {
-    Operation op;
+    workload::Operation op;
     op.weight = false;
     op.batch = heads;
     op.shape = {keys, queries, 64};
     gemms.push_back(op);
     op.shape = {64, queries, keys};
     gemms.push_back(op);
-    VectorOperation softmax;
-    softmax.kind = VectorKind::kSoftmax;
+    workload::VectorOperation softmax;
+    softmax.kind = workload::VectorKind::kSoftmax;
     softmax.rows = softmax.input_rows = heads * queries;
     softmax.columns = keys;
     softmax.causal = causal;
     softmax.after = 1;
     vectors.push_back(softmax);
-    VectorOperation norm;
-    norm.kind = VectorKind::kLayerNorm;
+    workload::VectorOperation norm;
+    norm.kind = workload::VectorKind::kLayerNorm;
     norm.rows = norm.input_rows = queries;
     norm.columns = heads * 64;
     norm.after = 2;
@@ -52,13 +52,13 @@ struct Parts {
     return vector_kernel(plan, network(), bytes_of(plan, network(), false), resident, a100());
   }
 
-  std::vector<Operation> gemms;
-  std::vector<VectorOperation> vectors;
+  std::vector<workload::Operation> gemms;
+  std::vector<workload::VectorOperation> vectors;
   EngineSpec engine = load_engine("tensorrt");
 };
 
 double dram_us(double bytes) {
-  const MemorySpec& memory = a100().memory;
+  const memory::MemorySpec& memory = a100().memory;
   const double mhz = a100().boost_clock_mhz;
   return bytes / (memory.dram_bytes_per_cycle(mhz) * mhz);
 }
@@ -135,7 +135,7 @@ TEST(Attention, FewQueriesAreSpreadOverTheSms) {
 }
 
 TEST(ResidentTensors, WhatIsSmallStaysAndWhatIsLargeGoes) {
-  const MemorySpec& memory = a100().memory;
+  const memory::MemorySpec& memory = a100().memory;
   const KernelBytes little{0, 1e6, 1e6, 1e6};
   const ResidentTensors kept = resident_tensors(little, 2.2e7, 6e8, memory);
   EXPECT_GT(kept.recent, 0.8);
@@ -149,4 +149,4 @@ TEST(ResidentTensors, WhatIsSmallStaysAndWhatIsLargeGoes) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
 TEST(LaunchQueue, WithoutHostTimeItIsTheSumOfTheKernels) {
@@ -46,4 +46,4 @@ TEST(LaunchQueue, ManyLayersTakeAsLongAsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::network

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/tensor_parallel.h"
 
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -9,39 +9,39 @@
 #include <algorithm>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::network {
 namespace {
 
-Workload llama() {
-  return read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json",
-                       {{"batch", 1}, {"seq", 512}});
+workload::Workload llama() {
+  return workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json",
+                                 {{"batch", 1}, {"seq", 512}});
 }
 
-const Operation& named(const TensorParallelPart& part, const std::string& name) {
+const workload::Operation& named(const TensorParallelPart& part, const std::string& name) {
   return *std::find_if(part.gemms.begin(), part.gemms.end(),
-                       [&](const Operation& op) { return op.name == name; });
+                       [&](const workload::Operation& op) { return op.name == name; });
 }
 
 TEST(TensorParallel, OneGpuHasTheWholeNetwork) {
-  const Workload workload = llama();
+  const workload::Workload workload = llama();
   const TensorParallelPart part = split_over(workload.operations, workload.vectors, 1);
   EXPECT_EQ(part.gemms.size(), workload.operations.size());
   EXPECT_EQ(part.vectors.size(), workload.vectors.size());
 }
 
 TEST(TensorParallel, RowsThenColumnsOfTheWeightsAreCut) {
-  const Workload workload = llama();
+  const workload::Workload workload = llama();
   const TensorParallelPart part = split_over(workload.operations, workload.vectors, 4);
-  EXPECT_EQ(named(part, "attn.qkv").shape, (GemmShape{1536, 512, 4096}));
+  EXPECT_EQ(named(part, "attn.qkv").shape, (base::GemmShape{1536, 512, 4096}));
   EXPECT_EQ(named(part, "attn.scores").batch, 2);
-  EXPECT_EQ(named(part, "attn.o").shape, (GemmShape{4096, 512, 1024}));
-  EXPECT_EQ(named(part, "mlp.gate_up").shape, (GemmShape{7168, 512, 4096}));
-  EXPECT_EQ(named(part, "mlp.down").shape, (GemmShape{4096, 512, 3584}));
+  EXPECT_EQ(named(part, "attn.o").shape, (base::GemmShape{4096, 512, 1024}));
+  EXPECT_EQ(named(part, "mlp.gate_up").shape, (base::GemmShape{7168, 512, 4096}));
+  EXPECT_EQ(named(part, "mlp.down").shape, (base::GemmShape{4096, 512, 3584}));
   EXPECT_EQ(named(part, "lm_head").shape.m, 128256 / 4);
 }
 
 TEST(TensorParallel, TheWorkOfAllGpusIsThatOfOne) {
-  const Workload workload = llama();
+  const workload::Workload workload = llama();
   const TensorParallelPart part = split_over(workload.operations, workload.vectors, 8);
   for (std::size_t i = 0; i < part.gemms.size(); ++i) {
     EXPECT_EQ(8 * part.gemms[i].total_macs(), workload.operations[i].total_macs());
@@ -49,11 +49,11 @@ TEST(TensorParallel, TheWorkOfAllGpusIsThatOfOne) {
 }
 
 TEST(TensorParallel, EachLayerSumsUpTwice) {
-  const Workload workload = llama();
+  const workload::Workload workload = llama();
   const TensorParallelPart part = split_over(workload.operations, workload.vectors, 2);
   std::int64_t sums = 0;
-  for (const VectorOperation& op : part.vectors) {
-    if (op.kind == VectorKind::kAllReduce) {
+  for (const workload::VectorOperation& op : part.vectors) {
+    if (op.kind == workload::VectorKind::kAllReduce) {
       sums += op.count;
       EXPECT_EQ(op.elements(), 512 * 4096);
     }
@@ -62,23 +62,24 @@ TEST(TensorParallel, EachLayerSumsUpTwice) {
 }
 
 TEST(TensorParallel, EveryGpuRoutesTokensForItself) {
-  const Workload mixtral = read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/mixtral_8x7b.json",
-                                         {{"batch", 64}, {"seq", 1}, {"context", 2048}});
+  const workload::Workload mixtral =
+      workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/mixtral_8x7b.json",
+                              {{"batch", 64}, {"seq", 1}, {"context", 2048}});
   const TensorParallelPart part = split_over(mixtral.operations, mixtral.vectors, 8);
-  EXPECT_EQ(named(part, "moe.router").shape, (GemmShape{8, 64, 4096}));
+  EXPECT_EQ(named(part, "moe.router").shape, (base::GemmShape{8, 64, 4096}));
   EXPECT_EQ(named(part, "moe.expert.gate_up").shape.m, 28672 / 8);
   EXPECT_EQ(named(part, "moe.expert.down").shape.k, 14336 / 8);
 }
 
 TEST(TensorParallel, WhatCannotBeDividedIsRefused) {
-  Workload workload = llama();
-  expect_input_error([&] { split_over(workload.operations, workload.vectors, 7); },
-                     {"--tp 7", "cannot be divided"});
-  for (Operation& op : workload.operations) {
+  workload::Workload workload = llama();
+  support::expect_input_error([&] { split_over(workload.operations, workload.vectors, 7); },
+                              {"--tp 7", "cannot be divided"});
+  for (workload::Operation& op : workload.operations) {
     op.count = 1;
   }
-  expect_input_error([&] { split_over(workload.operations, {}, 2); }, {"transformers"});
+  support::expect_input_error([&] { split_over(workload.operations, {}, 2); }, {"transformers"});
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::network

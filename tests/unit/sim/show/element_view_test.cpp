@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 using nlohmann::json;
@@ -34,8 +34,8 @@ std::vector<json> sparse_vectors() {
   return json::parse(stream).at("vectors");
 }
 
-Matrix<Word> read_words(const json& rows, DataType type) {
-  Matrix<Word> matrix(rows.size(), rows.at(0).size());
+base::Matrix<Word> read_words(const json& rows, DataType type) {
+  base::Matrix<Word> matrix(rows.size(), rows.at(0).size());
   for (std::size_t r = 0; r < matrix.rows(); ++r) {
     for (std::size_t c = 0; c < matrix.cols(); ++c) {
       matrix(r, c) = numerics::from_double(rows.at(r).at(c).get<double>(), type);
@@ -181,7 +181,7 @@ TEST(ElementView, ShowsEveryInstructionOfTheCatalogueOrSaysWhyNot) {
         const json document = json::parse(element_json(view));
         EXPECT_EQ(document.at("kept").size(), view.kept.size());
         ++shown;
-      } catch (const InputError& error) {
+      } catch (const base::InputError& error) {
         EXPECT_FALSE(std::string(error.what()).empty());
       }
     }
@@ -193,9 +193,9 @@ TEST(ElementView, RefusesElementsAndSelectorsThatAreNone) {
   const mma::Target& target = mma::find_target("A100");
   const mma::MmaInstruction instruction = mma::parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
   const ShownOperands operands = generated_operands(instruction, "random", 1);
-  EXPECT_THROW(view_element(target, instruction, operands, {16, 0, 0}), InputError);
-  EXPECT_THROW(view_element(target, instruction, operands, {0, 8, 0}), InputError);
-  EXPECT_THROW(view_element(target, instruction, operands, {0, 0, 2}), InputError);
+  EXPECT_THROW(view_element(target, instruction, operands, {16, 0, 0}), base::InputError);
+  EXPECT_THROW(view_element(target, instruction, operands, {0, 8, 0}), base::InputError);
+  EXPECT_THROW(view_element(target, instruction, operands, {0, 0, 2}), base::InputError);
 }
 
 // Kept and cut bits together are the exact number.
@@ -219,4 +219,4 @@ TEST(AddendBits, KeptAndCutBitsAreTheExactNumber) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::show {
 namespace {
 
 InstructionCycles cycles_on(const char* board, const char* instruction) {
   const auto cycles =
-      instruction_cycles(load_architecture(board).gpu, mma::parse_instruction(instruction));
+      instruction_cycles(config::load_architecture(board).gpu, mma::parse_instruction(instruction));
   EXPECT_TRUE(cycles);
   return cycles.value_or(InstructionCycles{});
 }
@@ -41,10 +41,10 @@ TEST(InstructionCycles, StagesFollowEachOtherAndStepsWaitForTheAccumulator) {
 }
 
 TEST(InstructionCycles, AnInstructionOfTwoIsNotShown) {
-  const GpuSpec gpu = load_architecture("h100-sxm5-80gb").gpu;
+  const gpu::GpuSpec gpu = config::load_architecture("h100-sxm5-80gb").gpu;
   EXPECT_FALSE(instruction_cycles(gpu, mma::parse_instruction("m16n8k32.f32.e4m3.e4m3.f32")));
   EXPECT_FALSE(instruction_cycles(gpu, mma::parse_instruction("wgmma.m64n8k16.f32.f16.f16")));
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::show

@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 const std::vector<std::string> kAxes = {"sms", "dtype", "flag", "check"};
-const JsonPlace kPlace{"spec.json", "/where"};
+const io::JsonPlace kPlace{"spec.json", "/where"};
 
 bool holds(std::string_view text, int sms = 54) {
   const std::vector<nlohmann::json> values = {sms, "f16", true, 1};
@@ -42,7 +42,7 @@ TEST(Condition, IsAnExpressionOfSqlite) {
 
 TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   const auto refused = [](std::string_view text, std::string_view part) {
-    expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
+    support::expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
   };
   refused("", "an operand is missing");
   refused("smss > 3", "unknown axis 'smss' (nearest valid: 'sms'");
@@ -61,7 +61,7 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
 
 TEST(Condition, RefusesWhatIsMoreThanAnExpressionOverThePoint) {
   const auto refused = [](std::string_view text, std::string_view part) {
-    expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
+    support::expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
   };
   refused("sms > ?", "more than one expression");
   refused("sms > :x", "more than one expression");
@@ -76,7 +76,7 @@ TEST(Condition, RefusesWhatIsMoreThanAnExpressionOverThePoint) {
 
 TEST(Condition, RefusesArithmeticWithoutAResultAndSaysWhere) {
   const auto refused = [](std::string_view text) {
-    EXPECT_EQ(input_error_of([&] { holds(text); }),
+    EXPECT_EQ(support::input_error_of([&] { holds(text); }),
               std::string("spec.json: /where: in '")
                   .append(text)
                   .append("': gives no number at a point (a division by 0?)"));
@@ -88,4 +88,4 @@ TEST(Condition, RefusesArithmeticWithoutAResultAndSaysWhere) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

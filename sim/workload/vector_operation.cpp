@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/vector_operation.h"
+
+#include "models/base/error.h"
+#include "models/base/shape.h"
+#include "models/base/text.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sptc::workload {
+namespace {
+
+using Kind = VectorKind;
+using Group = WorkGroup;
+
+// Instructions are counted from the formulas: a fused multiply-add is one. GELU in its form with
+// the hyperbolic tangent (Hendrycks, Gimpel, arXiv 1606.08415); layer norm adds up the elements and
+// their squares, then scales and shifts; exponentials are of base 2 behind a multiplication.
+// Conversions between integers and floating point run on the special function units (Jia et al.,
+// arXiv 1903.07486, Turing, recalled: I2F and F2I issue as slowly as MUFU).
+constexpr std::array<VectorKindInfo, 22> kKinds{{
+    {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
+    {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},
+    {Kind::kGelu, "gelu", Group::kElementwise, 1, 0, 6, 1},
+    {Kind::kSilu, "silu", Group::kElementwise, 1, 0, 3, 2},
+    {Kind::kTanh, "tanh", Group::kElementwise, 1, 0, 1, 1},
+    {Kind::kSigmoid, "sigmoid", Group::kElementwise, 1, 0, 2, 2},
+    {Kind::kScale, "scale", Group::kElementwise, 1, 0, 1, 0},
+    {Kind::kMask, "mask", Group::kElementwise, 1, 0, 1, 0},
+    {Kind::kResidual, "residual", Group::kElementwise, 2, 0, 1, 0},
+    {Kind::kGate, "gate", Group::kElementwise, 2, 0, 4, 2},
+    {Kind::kQuantize, "quantize", Group::kElementwise, 1, 0, 2, 1},
+    {Kind::kDequantize, "dequantize", Group::kElementwise, 1, 1, 1, 1},
+    {Kind::kLayerNorm, "layer_norm", Group::kNormalisation, 1, 2, 5, 0},
+    {Kind::kRmsNorm, "rms_norm", Group::kNormalisation, 1, 1, 3, 0},
+    {Kind::kSoftmax, "softmax", Group::kSoftmax, 1, 0, 4, 1},
+    {Kind::kEmbedding, "embedding", Group::kData, 1, 0, 1, 0},
+    {Kind::kPooling, "pooling", Group::kData, 1, 0, 1, 0},
+    {Kind::kCopy, "copy", Group::kData, 1, 0, 0, 0},
+    {Kind::kRotary, "rotary", Group::kElementwise, 1, 0, 3, 0},
+    {Kind::kKvAppend, "kv_append", Group::kData, 1, 0, 0, 0},
+    {Kind::kRouting, "routing", Group::kData, 1, 0, 8, 1},
+    {Kind::kAllReduce, "all_reduce", Group::kCommunication, 1, 0, 1, 0},
+}};
+
+constexpr int kMostTensors = 8;
+
+}  // namespace
+
+const VectorKindInfo& info(VectorKind kind) {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [kind](const VectorKindInfo& row) { return row.kind == kind; });
+  base::ensure(found != kKinds.end(), "a vector operation without a row in its table");
+  return *found;
+}
+
+std::string_view name(WorkGroup group) {
+  switch (group) {
+    case Group::kGemm:
+      return "GEMM";
+    case Group::kAttention:
+      return "attention";
+    case Group::kElementwise:
+      return "element-wise";
+    case Group::kNormalisation:
+      return "normalisation";
+    case Group::kSoftmax:
+      return "softmax";
+    case Group::kData:
+      return "data movement";
+    case Group::kCommunication:
+      break;
+  }
+  return "communication";
+}
+
+std::optional<VectorKind> parse_vector_kind(std::string_view name) {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [name](const VectorKindInfo& row) { return row.name == name; });
+  return found == kKinds.end() ? std::nullopt : std::optional(found->kind);
+}
+
+std::vector<std::string_view> vector_kind_names() {
+  std::vector<std::string_view> names;
+  for (const VectorKindInfo& row : kKinds) {
+    names.push_back(row.name);
+  }
+  return names;
+}
+
+bool is_vector_operation(const io::JsonObject& object) {
+  return object.has("kind") && parse_vector_kind(object.text("kind")).has_value();
+}
+
+VectorOperation read_vector_operation(const io::JsonObject& object) {
+  constexpr std::array<std::string_view, 10> kKeys{"name",   "kind",   "rows",    "columns",
+                                                   "count",  "inputs", "outputs", "input_rows",
+                                                   "causal", "note"};
+  object.allow_only(kKeys);
+  const std::optional<VectorKind> kind = parse_vector_kind(object.text("kind"));
+  base::ensure(kind.has_value(), "the caller knows the kind of a vector operation");
+  VectorOperation op;
+  op.name = object.text("name");
+  op.kind = *kind;
+  op.rows = object.integer("rows", 1, kMaxExtent);
+  op.columns = object.integer("columns", 1, kMaxExtent);
+  op.count = object.integer_or("count", 1, 1, kMaxExtent);
+  op.tensors = static_cast<int>(object.integer_or("inputs", info(*kind).tensors, 1, kMostTensors));
+  op.outputs = static_cast<int>(object.integer_or("outputs", 1, 1, kMostTensors));
+  op.input_rows = object.integer_or("input_rows", op.rows, 1, kMaxExtent);
+  op.causal = object.boolean_or("causal", false);
+  if (op.causal && *kind != Kind::kSoftmax) {
+    (object.place() / "causal").fail("is of a softmax");
+  }
+  return op;
+}
+
+}  // namespace sptc::workload

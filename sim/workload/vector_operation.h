@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sptc::workload {
+
+class io::JsonObject;
+
+/// What a network does beside GEMMs, on the CUDA cores.
+enum class VectorKind {
+  kBias,
+  kRelu,
+  kGelu,
+  kSilu,
+  kTanh,
+  kSigmoid,
+  kScale,
+  kMask,
+  kResidual,  ///< the sum of two tensors
+  kGate,      ///< silu(a) * b
+  kQuantize,
+  kDequantize,
+  kLayerNorm,
+  kRmsNorm,
+  kSoftmax,
+  kEmbedding,
+  kPooling,
+  kCopy,  ///< transposed, gathered or joined
+  kRotary,
+  kKvAppend,
+  kRouting,    ///< of tokens to experts: softmax and the largest few
+  kAllReduce,  ///< the sum over GPUs, by the links between them
+};
+
+/// What a report adds up.
+enum class WorkGroup {
+  kGemm,
+  kAttention,  ///< both products and the softmax in one kernel
+  kElementwise,
+  kNormalisation,
+  kSoftmax,
+  kData,           ///< embedding, pooling, copies, key-value cache
+  kCommunication,  ///< between GPUs
+};
+inline constexpr std::size_t kWorkGroups = 7;
+
+/// What one element of the output costs.
+struct VectorKindInfo {
+  VectorKind kind;
+  std::string_view name;  ///< in a workload: "layer_norm"
+  WorkGroup group;
+  int tensors;     ///< of the size of the output that it reads
+  int parameters;  ///< rows that it reads: one element for each column
+  /// Instructions of a lane, without loads, stores and conversions, and those of the special
+  /// function unit: exponentials, reciprocals, hyperbolic tangents.
+  double instructions, special;
+};
+
+const VectorKindInfo& info(VectorKind kind);
+inline std::string_view name(VectorKind kind) {
+  return info(kind).name;
+}
+std::string_view name(WorkGroup group);
+std::optional<VectorKind> parse_vector_kind(std::string_view name);
+/// Names of all kinds.
+std::vector<std::string_view> vector_kind_names();
+
+/// One operation on a tensor of `rows` x `columns` elements, which it writes: `count` launches in a
+/// pass of the network where nothing is fused. It works on what the operation before it in the list
+/// has written.
+struct VectorOperation {
+  std::string name;
+  VectorKind kind = VectorKind::kCopy;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t count = 1;
+  int tensors = 1;              ///< of `input_rows` x `columns` that it reads
+  int outputs = 1;              ///< tensors that it writes
+  std::int64_t input_rows = 0;  ///< those of the output, but of pooling
+  bool causal = false;          ///< of a softmax: half of the elements are masked
+  std::size_t after = 0;        ///< GEMMs of the workload that stand before it
+
+  std::int64_t elements() const { return rows * columns; }
+};
+
+/// Whether an operation of a workload file is none of GEMM and convolution.
+bool is_vector_operation(const io::JsonObject& object);
+
+/// The operation in a workload file whose "kind" is that of a vector operation. Throws InputError.
+VectorOperation read_vector_operation(const io::JsonObject& object);
+
+}  // namespace sptc::workload
