@@ -40,7 +40,7 @@ std::pair<std::string, std::string> named(const char* option, const char* exampl
 }
 
 std::int64_t extent(const std::string& option, const std::string& name, const std::string& text) {
-  return run::parse_positive(option + " " + io::printable(name), text, kMaxExtent);
+  return run::parse_positive(option + " " + io::printable(name), text, workload::kMaxExtent);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, dou
 
 WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
                              const VariantResult& launch) const {
-  return what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
+  return run::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,

@@ -112,7 +112,7 @@ class SpecReader {
       }
     } else {
       place.fail("must be the path of a workload or an object {m, n, k}, not " +
-                 run::describe(value));
+                 io::describe(value));
     }
     result.name = result.workload.name;
     return result;
@@ -145,7 +145,7 @@ class SpecReader {
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace place = several ? axis.place / i : axis.place;
       if (!array[i].is_string()) {
-        place.fail("must be the name or path of an architecture, not " + run::describe(array[i]));
+        place.fail("must be the name or path of an architecture, not " + io::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
       const std::string file = config::is_path(word) ? resolved(word) : word;
@@ -175,7 +175,7 @@ class SpecReader {
     for (const auto& [key, value] : options.value().items()) {
       if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
         (options.place() / key)
-            .fail("must be a number, a word or true or false, not " + run::describe(value));
+            .fail("must be a number, a word or true or false, not " + io::describe(value));
       }
       spec_.options[key] = run::option_text(value);
     }
@@ -284,7 +284,7 @@ class SpecReader {
       for (const SweepArchitecture& architecture : spec_.architectures) {
         if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
           axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
-                                      run::describe(axis.values.front()), architecture.name));
+                                      io::describe(axis.values.front()), architecture.name));
         }
       }
     }
@@ -311,7 +311,7 @@ class SpecReader {
       const std::string_view message = error.what();
       if (message.find(axis.target + "/value: ") != std::string_view::npos ||
           message.find(axis.target + ": ") != std::string_view::npos) {
-        axis.place.fail(fmt::format("the value {} is refused: {}", run::describe(value),
+        axis.place.fail(fmt::format("the value {} is refused: {}", io::describe(value),
                                     message.substr(0, message.find('\n'))));
       }
     }
@@ -345,7 +345,7 @@ class SpecReader {
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace here = where.is_array() ? place / i : place;
       if (!array[i].is_string()) {
-        here.fail("must be a condition, such as \"sms <= 108\", not " + run::describe(array[i]));
+        here.fail("must be a condition, such as \"sms <= 108\", not " + io::describe(array[i]));
       }
       spec_.conditions.push_back(array[i].get<std::string>());
       spec_.condition_places.push_back(here);
@@ -363,7 +363,7 @@ class SpecReader {
     const std::string store = root_.text_or("store", "operations");
     if (store != "operations" && store != "totals") {
       (root_.place() / "store")
-          .fail("must be \"operations\" or \"totals\", not " + run::describe(store));
+          .fail("must be \"operations\" or \"totals\", not " + io::describe(store));
     }
     spec_.store_operations = store == "operations";
     if (root_.has("limits")) {
@@ -374,7 +374,7 @@ class SpecReader {
         const json& value = limits.require("timeout_s");
         if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
           (limits.place() / "timeout_s")
-              .fail("must be a number of seconds above 0, not " + run::describe(value));
+              .fail("must be a number of seconds above 0, not " + io::describe(value));
         }
         spec_.timeout_s = value.get<double>();
       }

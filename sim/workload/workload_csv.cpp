@@ -78,7 +78,9 @@ class Row {
                : std::string_view(record_.fields[static_cast<std::size_t>(layout_[column])]);
   }
 
-  [[noreturn]] void fail(std::string_view problem) const { fail(file_, record_.line, problem); }
+  [[noreturn]] void fail(std::string_view problem) const {
+    workload::fail(file_, record_.line, problem);
+  }
 
   std::int64_t integer(Column column, std::int64_t least = 1,
                        std::int64_t most = kMaxExtent) const {

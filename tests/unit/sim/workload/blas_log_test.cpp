@@ -34,7 +34,7 @@ TEST(BlasLog, CublasLtSaysShapeTypesAndAlgorithm) {
   ASSERT_EQ(recording.workload.operations.size(), 1);
   const Operation& taken = recording.workload.operations[0];
   EXPECT_EQ(taken.name, "cublasLtMatmul");
-  EXPECT_EQ(taken.shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(taken.count, 2);
   EXPECT_TRUE(taken.prunable);
   EXPECT_EQ(taken.recorded.d_dtype, "f32");
@@ -62,7 +62,7 @@ TEST(BlasLog, RowMajorOutputSwapsTheOperands) {
       read(lt("type=R_8I rows=16 cols=32 ld=32 order=ORDER_ROW",
               "type=R_8I rows=32 cols=64 ld=64 order=ORDER_ROW",
               "type=R_32I rows=16 cols=64 ld=64 order=ORDER_ROW", "computeType=COMPUTE_32I"));
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(recording.workload.operations.at(0).dtype, numerics::DataType::kS8);
 }
 
@@ -90,7 +90,7 @@ TEST(BlasLog, F32IsTf32OrNotTaken) {
   const Recording recording = read(f32("COMPUTE_32F") + kLinear);
   ASSERT_EQ(recording.workload.not_taken.size(), 1);
   EXPECT_EQ(recording.workload.not_taken[0].reason, "f32 on SIMT units, not on tensor cores");
-  EXPECT_EQ(recording.workload.not_taken[0].shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(recording.workload.not_taken[0].shape, (base::GemmShape{64, 16, 32}));
 }
 
 TEST(BlasLog, DescriptorsThatContradictEachOtherAreNamedByLine) {
@@ -141,7 +141,7 @@ TEST(BlasLog, CublasSaysItsArgumentsLineByLine) {
       kCublas);
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.name, "cublasGemmEx");
-  EXPECT_EQ(taken.shape, (GemmShape{512, 256, 1024}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{512, 256, 1024}));
   EXPECT_EQ(taken.recorded.d_dtype, "f16");
   EXPECT_TRUE(taken.prunable);
   support::expect_input_error([] { read(kCublas.substr(0, kCublas.find("i!  k"))); },
@@ -164,7 +164,7 @@ const std::string kSparse =
 TEST(BlasLog, CusparseltSaysSparsity) {
   const Recording recording = read(kSparse);
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{3072, 4608, 15360}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{3072, 4608, 15360}));
   EXPECT_EQ(taken.dtype, numerics::DataType::kS8);
   EXPECT_EQ(taken.recorded.d_dtype, "s32");
   EXPECT_TRUE(taken.recorded.sparse);
@@ -176,7 +176,7 @@ TEST(BlasLog, ASparseBIsTheWeight) {
   std::string line = kSparse;
   line.replace(line.find("is_A_sparse=true"), 16, "is_A_sparse=false");
   line.replace(line.find("Structured"), 10, "Dense");
-  EXPECT_EQ(read(line).workload.operations.at(0).shape, (GemmShape{4608, 3072, 15360}));
+  EXPECT_EQ(read(line).workload.operations.at(0).shape, (base::GemmShape{4608, 3072, 15360}));
 }
 
 TEST(BlasLog, HipblasltAndRocblas) {
@@ -185,7 +185,7 @@ TEST(BlasLog, HipblasltAndRocblas) {
       "rows=48 cols=1024 ld=48] B=0x2 Bdesc=[type=R_16BF rows=176 cols=1024 ld=176] C=0x3 "
       "Cdesc=[type=R_16BF rows=48 cols=176 ld=48] D=0x4 Ddesc=[type=R_16BF rows=48 cols=176 "
       "ld=48] computeDesc=[computeType=COMPUTE_32F transA=OP_N transB=OP_T] alpha=1\n");
-  EXPECT_EQ(trace.workload.operations.at(0).shape, (GemmShape{48, 176, 1024}));
+  EXPECT_EQ(trace.workload.operations.at(0).shape, (base::GemmShape{48, 176, 1024}));
   const Recording bench = read(
       "hipblaslt-bench --api_method c -m 64 -n 32 -k 128 --transA T --transB N --batch_count 2 "
       "--a_type f8_r --b_type f8_r --d_type bf16_r --compute_type f32_r\n");
@@ -195,7 +195,7 @@ TEST(BlasLog, HipblasltAndRocblas) {
       "- { rocblas_function: \"rocblas_gemm_ex\", a_type: \"bf16_r\", b_type: \"bf16_r\", "
       "transA: 'T', transB: 'N', M: 64, N: 32, K: 128, batch_count: 1, call_count: 136 }\n");
   EXPECT_EQ(yaml.workload.operations.at(0).count, 136);
-  EXPECT_EQ(yaml.workload.operations.at(0).shape, (GemmShape{64, 32, 128}));
+  EXPECT_EQ(yaml.workload.operations.at(0).shape, (base::GemmShape{64, 32, 128}));
 }
 
 }  // namespace

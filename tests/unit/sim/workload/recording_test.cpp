@@ -31,7 +31,7 @@ TEST(Recording, OwnJsonIsReadByContentAndNeedsNoAccount) {
 }
 
 TEST(Recording, OwnCsvIsReadByContent) {
-  EXPECT_EQ(read("m,n,k\n16,8,32\n").workload.operations.at(0).shape, (GemmShape{16, 8, 32}));
+  EXPECT_EQ(read("m,n,k\n16,8,32\n").workload.operations.at(0).shape, (base::GemmShape{16, 8, 32}));
 }
 
 TEST(Recording, WrittenJsonIsReadBackTheSame) {
@@ -42,7 +42,7 @@ TEST(Recording, WrittenJsonIsReadBackTheSame) {
   EXPECT_EQ(again.operations.at(0).dtype, numerics::DataType::kS8);
   EXPECT_TRUE(again.operations.at(0).b_is_zero);
   EXPECT_EQ(again.operations.at(1).conv->stride, (std::array<std::int64_t, 2>{2, 1}));
-  EXPECT_EQ(again.operations.at(1).shape, (GemmShape{8, 32, 144}));
+  EXPECT_EQ(again.operations.at(1).shape, (base::GemmShape{8, 32, 144}));
 }
 
 TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
@@ -57,7 +57,7 @@ TEST(Recording, WhatWasRecordedIsReadBackTheSame) {
   EXPECT_EQ(again.operations.at(0).recorded.d_dtype, "f32");
   EXPECT_TRUE(again.operations.at(0).recorded.sparse);
   ASSERT_EQ(again.not_taken.size(), 1);
-  EXPECT_EQ(again.not_taken[0].shape, (GemmShape{1, 2, 0}));
+  EXPECT_EQ(again.not_taken[0].shape, (base::GemmShape{1, 2, 0}));
   EXPECT_EQ(again.not_taken[0].batch, 4);
   EXPECT_EQ(again.not_taken[0].count, 5);
   EXPECT_EQ(again.not_taken[0].time_us, 1.25);

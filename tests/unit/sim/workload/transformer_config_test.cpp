@@ -78,8 +78,8 @@ TEST(TransformerConfig, HeadsMayBeWiderThanTheirShare) {
     "intermediate_size": 10240, "num_attention_heads": 8, "num_key_value_heads": 4,
     "head_dim": 256, "num_hidden_layers": 34, "vocab_size": 262208}})",
                                {{"batch", 1}, {"seq", 16}});
-  EXPECT_EQ(gemma.workload.operations.at(0).shape, (GemmShape{4096, 16, 2560}));
-  EXPECT_EQ(gemma.workload.operations.at(3).shape, (GemmShape{2560, 16, 2048}));
+  EXPECT_EQ(gemma.workload.operations.at(0).shape, (base::GemmShape{4096, 16, 2560}));
+  EXPECT_EQ(gemma.workload.operations.at(3).shape, (base::GemmShape{2560, 16, 2048}));
   EXPECT_EQ(gemma.workload.operations.at(0).dtype, numerics::DataType::kBf16);
 }
 

@@ -21,7 +21,7 @@ TEST(WorkloadCsv, ReadsTheThreeRequiredColumns) {
   EXPECT_EQ(workload.name, "list");
   ASSERT_EQ(workload.operations.size(), 1u);
   const Operation& op = workload.operations[0];
-  EXPECT_EQ(op.shape, (GemmShape{4096, 8, 1024}));
+  EXPECT_EQ(op.shape, (base::GemmShape{4096, 8, 1024}));
   EXPECT_EQ(op.name, "4096x8x1024");
   EXPECT_EQ(op.dtype, DataType::kF16);
   EXPECT_EQ(op.batch, 1);
@@ -37,7 +37,7 @@ TEST(WorkloadCsv, ReadsAllColumnsInAnyOrder) {
   ASSERT_EQ(workload.operations.size(), 2u);
   const Operation& op = workload.operations[0];
   EXPECT_EQ(op.name, "ffn \"up\", fused");
-  EXPECT_EQ(op.shape, (GemmShape{16, 32, 64}));
+  EXPECT_EQ(op.shape, (base::GemmShape{16, 32, 64}));
   EXPECT_EQ(op.count, 3);
   EXPECT_EQ(op.batch, 2);
   EXPECT_TRUE(op.prunable);

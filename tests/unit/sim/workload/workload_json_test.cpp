@@ -42,7 +42,7 @@ TEST(WorkloadJson, ReadsAGemmWithDefaults) {
   const Workload read = parse(workload(kGemm));
   EXPECT_EQ(read.name, "w");
   const Operation& op = read.operations.at(0);
-  EXPECT_EQ(op.shape, (GemmShape{16, 8, 32}));
+  EXPECT_EQ(op.shape, (base::GemmShape{16, 8, 32}));
   EXPECT_EQ(op.dtype, DataType::kF16);
   EXPECT_EQ(op.batch, 1);
   EXPECT_EQ(op.count, 1);
@@ -80,7 +80,7 @@ TEST(WorkloadJson, LowersAConvolutionToAnImplicitGemmPerGroup) {
   // P = (9 + 2*1 - 1*(3-1) - 1)/2 + 1 = 5, Q = (11 + 2*2 - 2*(5-1) - 1)/1 + 1 = 7.
   EXPECT_EQ(op.conv->p, 5);
   EXPECT_EQ(op.conv->q, 7);
-  EXPECT_EQ(op.shape, (GemmShape{64 / 2, 2 * 5 * 7, 3 * 5 * 32 / 2}));
+  EXPECT_EQ(op.shape, (base::GemmShape{64 / 2, 2 * 5 * 7, 3 * 5 * 32 / 2}));
   EXPECT_EQ(op.batch, 2);
   EXPECT_TRUE(op.prunable);
 }

@@ -58,7 +58,7 @@ TEST(WorkloadLists, ResNextLowersItsGroupedConvolutionsToBatchedGemms) {
       std::find_if(workload.operations.begin(), workload.operations.end(),
                    [](const Operation& op) { return op.conv && op.conv->groups == 32; });
   ASSERT_NE(grouped, workload.operations.end());
-  EXPECT_EQ(grouped->shape, (GemmShape{16, 3136, 144}));
+  EXPECT_EQ(grouped->shape, (base::GemmShape{16, 3136, 144}));
   EXPECT_EQ(grouped->batch, 32);
   EXPECT_TRUE(grouped->prunable);
 }
