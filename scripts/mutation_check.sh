@@ -114,13 +114,13 @@ fault 'no exponent floor' $stages \
 fault 'accumulator not fed back' sim/tensor_core/multiply_stage.cpp \
   'mma::decode_accumulators(context, *feedback->payload, *token.accumulator);' \
   '*token.accumulator = mma::Accumulators{};'
-fault 'metadata selectors swapped' sim/gemm/warp_program.cpp \
+fault 'metadata selectors swapped' sim/kernels/warp_program.cpp \
   'row % registers_.rows_per_metadata_register()' '(row + 1) % registers_.rows_per_metadata_register()'
 fault 'no write-after-read check' sim/sm/scoreboard.h \
   'return pending_reads > 0 ? kUnknown : read;' 'return 0;'
-fault 'tile edge off by one' sim/gemm/packed_gemm.cpp \
+fault 'tile edge off by one' sim/kernels/packed_gemm.cpp \
   'const bool inside = row < static_cast' 'const bool inside = row + 1 < static_cast'
-fault 'column of tiles computed twice' sim/gemm/gemm_kernel.cpp \
+fault 'column of tiles computed twice' sim/kernels/gemm_kernel.cpp \
   'first_n + in_group % width' 'first_n + in_group % width / 2'
 fault 'D a cycle early' sim/tensor_core/round_write_back_stage.h \
   'round_latency_ + occupied - 1 + write_back_latency_' 'round_latency_ + occupied - 2 + write_back_latency_'

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace sptc {
+namespace sptc::base {
 
 /// What a user gave us is wrong: a file, an option, a shape. The message is one clear sentence that
 /// names the place, the offending value and what is allowed. The program answers with exit code 2.
@@ -26,4 +26,4 @@ inline void ensure(bool holds, const char* what) {
   }
 }
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc {
+namespace sptc::base {
 
 /// A dense row-major matrix that owns its elements.
 template <typename T>
@@ -52,4 +52,4 @@ class Matrix {
   std::vector<T> elements_;
 };
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sptc {
+namespace sptc::base {
 
 /// 64 well-mixed bits from 64 bits (the finaliser of SplitMix64, Steele, Lea and Flood, OOPSLA
 /// 2014).
@@ -64,4 +64,4 @@ class RandomStream {
   std::uint64_t key_;
 };
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace sptc {
+namespace sptc::base {
 
 /// Extents of D[m,n] = A[m,k] B[k,n] + C[m,n], as in BLAS. k is always the logical depth: for a 2:4
 /// matrix A it counts the zeros that are skipped.
@@ -39,4 +39,4 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return ceil_div(value, multiple) * multiple;
 }
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -155,4 +155,4 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
          (short_list ? "allowed: " + list : std::to_string(allowed.size()) + " are allowed") + ")";
 }
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc {
+namespace sptc::base {
 
 /// `text`, of which the middle is left out where it has more than `max_bytes`: of a path the end
 /// matters most. No character of UTF-8 is cut in two.
@@ -31,4 +31,4 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
 /// `name` for comparisons: lower case, without blanks, hyphens and underscores.
 std::string plain_name(std::string_view name);
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace sptc {
+namespace sptc::base {
 
 /// An integer count of one thing. Different things do not mix; conversion out is spelled
 /// `.count()`.
@@ -43,4 +43,4 @@ class Quantity {
 
 using Bytes = Quantity<struct BytesTag>;
 
-}  // namespace sptc
+}  // namespace sptc::base

@@ -11,7 +11,8 @@ namespace {
 double of_type(const std::map<numerics::DataType, double>& areas, numerics::DataType type) {
   const auto found = areas.find(type);
   if (found == areas.end()) {
-    throw InputError("the area table has no multiplier of " + std::string(numerics::name(type)));
+    throw base::InputError("the area table has no multiplier of " +
+                           std::string(numerics::name(type)));
   }
   return found->second;
 }
@@ -19,9 +20,9 @@ double of_type(const std::map<numerics::DataType, double>& areas, numerics::Data
 }  // namespace
 
 TensorCoreArea tensor_core_area(const TensorCoreShape& shape, const AreaTable& table) {
-  ensure(shape.dot_units > 0 && shape.products_per_unit > 0 && shape.kept > 0 &&
-             shape.selector_inputs >= shape.kept,
-         "energy: a tensor core without multipliers, or a selector narrower than it keeps");
+  base::ensure(shape.dot_units > 0 && shape.products_per_unit > 0 && shape.kept > 0 &&
+                   shape.selector_inputs >= shape.kept,
+               "energy: a tensor core without multipliers, or a selector narrower than it keeps");
   const double products = double{1} * shape.dot_units * shape.products_per_unit;
   TensorCoreArea area;
   area.multipliers_um2 = products * of_type(table.multiplier_um2, shape.type);

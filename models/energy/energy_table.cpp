@@ -14,20 +14,20 @@ double EnergyTable::energy_pj(Event event, numerics::DataType type) const {
   }
   const auto found = typed_pj.find(type);
   if (found == typed_pj.end()) {
-    throw InputError("the energy table has no energies of " + std::string(numerics::name(type)) +
-                     " operands");
+    throw base::InputError("the energy table has no energies of " +
+                           std::string(numerics::name(type)) + " operands");
   }
   return found->second[index_of(event)];
 }
 
 void EventCounts::add(Event event, double count, double switching) {
-  ensure(count >= 0 && switching >= 0, "energy: a count or its switching is negative");
+  base::ensure(count >= 0 && switching >= 0, "energy: a count or its switching is negative");
   count_[index_of(event)] += count;
   switched_[index_of(event)] += count * switching;
 }
 
 EventCounts& EventCounts::operator+=(const EventCounts& other) {
-  ensure(type_ == other.type_, "energy: events of different types do not add up");
+  base::ensure(type_ == other.type_, "energy: events of different types do not add up");
   for (std::size_t i = 0; i < kEventCount; ++i) {
     count_[i] += other.count_[i];
     switched_[i] += other.switched_[i];

@@ -39,21 +39,21 @@ double board_w(const PowerSpec& spec) {
 
 VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points)) {
   if (points_.empty()) {
-    throw InputError("a voltage curve needs at least one point");
+    throw base::InputError("a voltage curve needs at least one point");
   }
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (!(points_[i].mhz > 0) || !(points_[i].volts > 0)) {
-      throw InputError("a voltage curve has clocks and voltages above 0");
+      throw base::InputError("a voltage curve has clocks and voltages above 0");
     }
     if (i > 0 &&
         (points_[i].mhz <= points_[i - 1].mhz || points_[i].volts < points_[i - 1].volts)) {
-      throw InputError("a voltage curve ascends in clock and does not descend in voltage");
+      throw base::InputError("a voltage curve ascends in clock and does not descend in voltage");
     }
   }
 }
 
 double VoltageCurve::volts(double mhz) const {
-  ensure(!points_.empty(), "energy: the voltage curve has no points");
+  base::ensure(!points_.empty(), "energy: the voltage curve has no points");
   if (mhz <= points_.front().mhz) {
     return points_.front().volts;
   }
@@ -84,7 +84,7 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
   PowerResult result;
   result.clock_mhz = clock_mhz;
   result.seconds = work.seconds_at(clock_mhz);
-  ensure(result.seconds > 0 && work.busy_share > 0, "energy: a launch without duration");
+  base::ensure(result.seconds > 0 && work.busy_share > 0, "energy: a launch without duration");
   const double busy_sms = std::min(work.busy_sms, static_cast<double>(spec.sms));
   const double pj_per_watt = result.seconds * kPicojoulesPerJoule;
   // Leakage current grows with the voltage (drain-induced barrier lowering); with the voltage
@@ -111,7 +111,7 @@ PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_
 
 std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works,
                                        double clock_mhz) {
-  ensure(!works.empty(), "energy: no work to limit the power of");
+  base::ensure(!works.empty(), "energy: no work to limit the power of");
   std::vector<PowerResult> results(works.size());
   const auto average_w = [&](double mhz) {
     double pj = 0;

@@ -25,16 +25,16 @@ int index_bits(int group) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(bits, 1))));
 }
 
-void check(const GemmShape& shape, const sparsity::Pattern& pattern) {
+void check(const base::GemmShape& shape, const sparsity::Pattern& pattern) {
   for (const std::int64_t extent : {shape.m, shape.n, shape.k}) {
     if (extent < 1 || extent > kMaxExtent) {
-      throw InputError("M, N and K must be from 1 to " + std::to_string(kMaxExtent) + ", not " +
-                       std::to_string(extent));
+      throw base::InputError("M, N and K must be from 1 to " + std::to_string(kMaxExtent) +
+                             ", not " + std::to_string(extent));
     }
   }
   if (pattern.kept < 1 || pattern.group < pattern.kept || pattern.group > kMaxGroup) {
-    throw InputError("the pattern must be kept:group with 1 <= kept <= group <= " +
-                     std::to_string(kMaxGroup) + ", not " + pattern.name());
+    throw base::InputError("the pattern must be kept:group with 1 <= kept <= group <= " +
+                           std::to_string(kMaxGroup) + ", not " + pattern.name());
   }
 }
 
@@ -53,7 +53,7 @@ struct Traffic {
 
 Traffic traffic(const StcDesign& design, const StcResult& result,
                 const sparsity::Pattern& pattern) {
-  const GemmShape& padded = result.padded;
+  const base::GemmShape& padded = result.padded;
   const std::int64_t n_tiles = padded.n / design.n_tile;
   Traffic words;
   words.weights = padded.m * padded.k / pattern.group * pattern.kept;
@@ -103,14 +103,15 @@ StcEnergy energy_of(const StcDesign& design, const StcResult& result, const Traf
 
 }  // namespace
 
-StcResult evaluate(const StcDesign& design, const GemmShape& shape,
+StcResult evaluate(const StcDesign& design, const base::GemmShape& shape,
                    const sparsity::Pattern& pattern) {
   check(shape, pattern);
   StcResult result;
   // One pass over the multipliers of a sum takes spatial_k kept weights, in whole groups.
-  const std::int64_t groups_per_pass = ceil_div(design.spatial_k, pattern.kept);
-  result.padded = {round_up(shape.m, design.spatial_m), round_up(shape.n, design.n_tile),
-                   round_up(shape.k, groups_per_pass * pattern.group)};
+  const std::int64_t groups_per_pass = base::ceil_div(design.spatial_k, pattern.kept);
+  result.padded = {base::round_up(shape.m, design.spatial_m),
+                   base::round_up(shape.n, design.n_tile),
+                   base::round_up(shape.k, groups_per_pass * pattern.group)};
   result.macs = result.padded.macs() / pattern.group * pattern.kept;
 
   const Traffic words = traffic(design, result, pattern);
@@ -130,7 +131,7 @@ StcResult evaluate(const StcDesign& design, const GemmShape& shape,
   const double read_words =
       static_cast<double>(words.weight_reads + words.activation_reads) +
       static_cast<double>(accesses.shared_memory_metadata_reads) * words.bits_per_index / kWordBits;
-  result.compute_cycles = ceil_div(result.macs, design.macs_per_cycle());
+  result.compute_cycles = base::ceil_div(result.macs, design.macs_per_cycle());
   result.shared_memory_cycles = cycles_for(read_words, design.shared_memory_words_per_cycle);
   result.dram_cycles = cycles_for(static_cast<double>(accesses.dram), design.dram_words_per_cycle);
   result.cycles =

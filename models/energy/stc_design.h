@@ -58,7 +58,7 @@ struct StcEnergy {
 };
 
 struct StcResult {
-  GemmShape padded;         ///< to whole tiles
+  base::GemmShape padded;   ///< to whole tiles
   std::int64_t macs = 0;    ///< executed: those of kept weights
   std::int64_t cycles = 0;  ///< the slowest of the three below
   std::int64_t compute_cycles = 0;
@@ -71,7 +71,7 @@ struct StcResult {
 
 /// D[m,n] = A[m,k] B[k,n] on `design`, A at `pattern` (kept == group: dense weights, no metadata).
 /// Throws InputError where an extent or the pattern is not positive or does not fit.
-StcResult evaluate(const StcDesign& design, const GemmShape& shape,
+StcResult evaluate(const StcDesign& design, const base::GemmShape& shape,
                    const sparsity::Pattern& pattern);
 
 }  // namespace sptc::energy

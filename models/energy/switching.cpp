@@ -70,9 +70,9 @@ Toggles sample_reference(DataType type) {
   // 32 standard units use the range of 8 bits, as in generated operands.
   const double scale =
       numerics::info(type).is_float() ? 1.0 : std::ldexp(1.0, numerics::storage_bits(type) - 3);
-  const RandomStream stream = RandomStream(0).fork("switching reference");
-  const RandomStream a_values = stream.fork("a");
-  const RandomStream b_values = stream.fork("b");
+  const base::RandomStream stream = base::RandomStream(0).fork("switching reference");
+  const base::RandomStream a_values = stream.fork("a");
+  const base::RandomStream b_values = stream.fork("b");
   ToggleSampler sampler(type, products_per_step(type));
   std::vector<Word> a(kDepth);
   std::vector<Word> b(kDepth);
@@ -97,7 +97,7 @@ ToggleSampler::ToggleSampler(DataType type, int step_width)
       step_width_(static_cast<std::size_t>(step_width)),
       mask_(value_mask(type)),
       multipliers_(step_width_) {
-  ensure(step_width > 0, "energy: a step without products");
+  base::ensure(step_width > 0, "energy: a step without products");
 }
 
 std::vector<std::uint64_t> ToggleSampler::addends(std::span<const Word> a,
@@ -165,7 +165,7 @@ void ToggleSampler::step(std::span<const Word> a, std::span<const Word> b, std::
 }
 
 void ToggleSampler::add(std::span<const Word> a, std::span<const Word> b) {
-  ensure(a.size() == b.size(), "energy: operands of a dot product differ in length");
+  base::ensure(a.size() == b.size(), "energy: operands of a dot product differ in length");
   sum_ = 0;
   for (std::size_t k = 0; k < a.size(); k += step_width_) {
     const std::size_t width = std::min(step_width_, a.size() - k);

@@ -92,7 +92,7 @@ std::vector<std::pair<DataType, DataType>> type_pairs(TypePairs types) {
       return pairs;
     }
   }
-  throw InternalError("catalogue row without types");
+  throw base::InternalError("catalogue row without types");
 }
 
 std::string upper(std::string_view text) {
@@ -160,7 +160,7 @@ std::size_t sass_column(const Target& target) {
   const auto row = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& candidate) {
     return candidate.target.name == target.name;
   });
-  ensure(row != kTargets.end(), "a target without a row");
+  base::ensure(row != kTargets.end(), "a target without a row");
   return row->sass_column;
 }
 
@@ -194,7 +194,7 @@ std::string missing(const Target& target, const MmaInstruction& instruction) {
       std::string(target.name) + " has no " + instruction.ptx_name() + "; near ones: ";
   for (std::size_t i = 0; i < kNear && !names.empty(); ++i) {
     const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string nearest(nearest_name(instruction.ptx_name(), views));
+    const std::string nearest(base::nearest_name(instruction.ptx_name(), views));
     text += (i == 0 ? "" : ", ") + nearest;
     std::erase(names, nearest);
   }
@@ -232,13 +232,13 @@ std::span<const Target> targets() {
 }
 
 const Target* lookup_target(std::string_view name) {
-  std::string wanted = plain_name(name);
+  std::string wanted = base::plain_name(name);
   if (wanted.starts_with("sm") && wanted.ends_with("a")) {
     wanted.pop_back();  // sm_90a: the features of one architecture only
   }
   for (const Target& target : targets()) {
     for (const std::string_view candidate : names_of(target)) {
-      if (plain_name(candidate) == wanted) {
+      if (base::plain_name(candidate) == wanted) {
         return &target;
       }
     }
@@ -262,16 +262,16 @@ const Target& find_target(std::string_view name) {
   if (const Target* target = lookup_target(name)) {
     return *target;
   }
-  throw InputError("unknown architecture " + unknown_name(name, target_names()));
+  throw base::InputError("unknown architecture " + base::unknown_name(name, target_names()));
 }
 
 const Target& target_of_gpu(std::string_view gpu, std::string_view architecture) {
   const Target* found = &find_target(architecture);
-  const std::string wanted = plain_name(gpu);
+  const std::string wanted = base::plain_name(gpu);
   std::size_t longest = 0;
   for (const Target& target : targets()) {
     for (const std::string_view candidate : names_of(target)) {
-      const std::string family = plain_name(candidate);
+      const std::string family = base::plain_name(candidate);
       if (target.architecture == architecture && family.size() > longest &&
           wanted.starts_with(family)) {
         longest = family.size();
@@ -303,14 +303,14 @@ CatalogueEntry find_instruction(const Target& target, const MmaInstruction& inst
   if (const auto entry = lookup(target, instruction)) {
     return *entry;
   }
-  throw InputError(missing(target, instruction));
+  throw base::InputError(missing(target, instruction));
 }
 
 StepRules instruction_rules(const Target& target, const MmaInstruction& instruction,
                             SparseGrouping grouping) {
   if (find_instruction(target, instruction).is_software) {
-    throw InputError(instruction.ptx_name() + " is a software routine on " +
-                     std::string(target.name) + ", whose arithmetic is not modelled");
+    throw base::InputError(instruction.ptx_name() + " is a software routine on " +
+                           std::string(target.name) + ", whose arithmetic is not modelled");
   }
   return step_rules(target.architecture, instruction, grouping);
 }

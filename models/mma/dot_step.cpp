@@ -168,8 +168,8 @@ Word accumulator_word(Word c, const MmaInstruction& instruction) {
 
 StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
                      const MmaInstruction& instruction, const StepRules& rules, int scale) {
-  ensure(a.size() == b.size(), "trace_step: a and b differ in length");
-  ensure(!rules.is_integer() && !rules.is_f64(), "trace_step: neither integers nor f64");
+  base::ensure(a.size() == b.size(), "trace_step: a and b differ in length");
+  base::ensure(!rules.is_integer() && !rules.is_f64(), "trace_step: neither integers nor f64");
   const FloatFormat& a_format = *numerics::info(instruction.a_type).format;
   const FloatFormat& b_format = *numerics::info(instruction.b_type).format;
   const FloatFormat& output = *numerics::info(rules.output).format;
@@ -208,7 +208,7 @@ Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
 
 Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
                const MmaInstruction& instruction, const StepRules& rules) {
-  ensure(a_row.size() == b_column.size(), "dense_dot: row and column differ in length");
+  base::ensure(a_row.size() == b_column.size(), "dense_dot: row and column differ in length");
   if (rules.lowered_fp8) {
     return lowered_fp8_dot(a_row, b_column, c, instruction, rules);
   }
@@ -227,8 +227,8 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
   const auto group = static_cast<std::size_t>(pattern.group);
-  ensure(a_row.size() == nibbles.size() * kept && b_column.size() == nibbles.size() * group,
-         "sparse_dot: row, metadata and column do not fit together");
+  base::ensure(a_row.size() == nibbles.size() * kept && b_column.size() == nibbles.size() * group,
+               "sparse_dot: row, metadata and column do not fit together");
   std::vector<Word> selected(a_row.size());
   for (std::size_t t = 0; t < a_row.size(); ++t) {
     const std::size_t g = t / kept;
@@ -242,10 +242,10 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
 Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_column,
                       std::span<const Word> a_scales, std::span<const Word> b_scales, Word c,
                       const MmaInstruction& instruction, const StepRules& rules) {
-  ensure(rules.products_per_step == kScaleBlock, "block_scaled_dot: a step has one scale");
-  ensure(a_row.size() == b_column.size() && a_row.size() == a_scales.size() * kScaleBlock &&
-             a_scales.size() == b_scales.size(),
-         "block_scaled_dot: rows, columns and scales do not fit together");
+  base::ensure(rules.products_per_step == kScaleBlock, "block_scaled_dot: a step has one scale");
+  base::ensure(a_row.size() == b_column.size() && a_row.size() == a_scales.size() * kScaleBlock &&
+                   a_scales.size() == b_scales.size(),
+               "block_scaled_dot: rows, columns and scales do not fit together");
   for (std::size_t block = 0; block < a_scales.size(); ++block) {
     const auto a_scale = numerics::scale_exponent(a_scales[block]);
     const auto b_scale = numerics::scale_exponent(b_scales[block]);

@@ -10,7 +10,7 @@ namespace sptc::mma {
 
 std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
                       std::uint64_t c) {
-  ensure(a_row.size() == b_column.size(), "f64_dot: row and column differ in length");
+  base::ensure(a_row.size() == b_column.size(), "f64_dot: row and column differ in length");
   constexpr std::uint64_t kCanonicalNan = 0x7FFF'FFFF'FFFF'FFFF;
   auto sum = std::bit_cast<double>(c);
   for (std::size_t k = 0; k < a_row.size(); ++k) {

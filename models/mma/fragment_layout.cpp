@@ -55,16 +55,17 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
   const bool whole = operand == FragmentOperand::kAccumulator ? layout.element_bits >= 16
                                                               : k > 0 && k % k_block == 0;
   if (!known_tile || !whole) {
-    throw InputError("no fragment layout for " + shape_name(shape) + " with elements of " +
-                     std::to_string(layout.element_bits) +
-                     " bits: allowed is m16n8k* with k of A and B a multiple of " +
-                     std::to_string(k_block) + " and accumulators of 16 or 32 bits");
+    throw base::InputError("no fragment layout for " + shape_name(shape) + " with elements of " +
+                           std::to_string(layout.element_bits) +
+                           " bits: allowed is m16n8k* with k of A and B a multiple of " +
+                           std::to_string(k_block) + " and accumulators of 16 or 32 bits");
   }
   return layout;
 }
 
-Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout, const Matrix<Word>& matrix,
-                                    std::size_t first_row, std::size_t first_col) {
+base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
+                                          const base::Matrix<Word>& matrix, std::size_t first_row,
+                                          std::size_t first_col) {
   return pack_fragment_from(layout, [&](int row, int col) -> Word {
     const std::size_t from_row = first_row + static_cast<std::size_t>(row);
     const std::size_t from_col = first_col + static_cast<std::size_t>(col);
@@ -73,15 +74,17 @@ Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout, const Matrix<W
   });
 }
 
-Matrix<Word> unpack_fragment(const FragmentLayout& layout, const Matrix<std::uint32_t>& registers) {
+base::Matrix<Word> unpack_fragment(const FragmentLayout& layout,
+                                   const base::Matrix<std::uint32_t>& registers) {
   if (registers.rows() != static_cast<std::size_t>(layout.registers()) ||
       registers.cols() != kWarpLanes) {
-    throw InputError("a fragment of " + std::to_string(layout.registers()) +
-                     " registers in 32 lanes cannot be read from " +
-                     std::to_string(registers.rows()) + " registers in " +
-                     std::to_string(registers.cols()) + " lanes");
+    throw base::InputError("a fragment of " + std::to_string(layout.registers()) +
+                           " registers in 32 lanes cannot be read from " +
+                           std::to_string(registers.rows()) + " registers in " +
+                           std::to_string(registers.cols()) + " lanes");
   }
-  Matrix<Word> matrix(static_cast<std::size_t>(layout.rows), static_cast<std::size_t>(layout.cols));
+  base::Matrix<Word> matrix(static_cast<std::size_t>(layout.rows),
+                            static_cast<std::size_t>(layout.cols));
   const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
   for (int row = 0; row < layout.rows; ++row) {
     for (int col = 0; col < layout.cols; ++col) {

@@ -85,8 +85,8 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
 /// The registers [register][32 lanes] of a fragment whose element (row, col) is `element(row,
 /// col)`, a storage word.
 template <typename Element>
-Matrix<std::uint32_t> pack_fragment_from(const FragmentLayout& layout, Element&& element) {
-  Matrix<std::uint32_t> registers(static_cast<std::size_t>(layout.registers()), kWarpLanes);
+base::Matrix<std::uint32_t> pack_fragment_from(const FragmentLayout& layout, Element&& element) {
+  base::Matrix<std::uint32_t> registers(static_cast<std::size_t>(layout.registers()), kWarpLanes);
   const std::uint32_t mask = 0xFFFFFFFFU >> (32 - layout.element_bits);
   for (int reg = 0; reg < layout.registers(); ++reg) {
     for (int lane = 0; lane < kWarpLanes; ++lane) {
@@ -104,13 +104,13 @@ Matrix<std::uint32_t> pack_fragment_from(const FragmentLayout& layout, Element&&
 
 /// The registers of the fragment whose top left element is (first_row, first_col) of `matrix`,
 /// storage words; zeros beyond the edges of the matrix.
-Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
-                                    const Matrix<numerics::Word>& matrix, std::size_t first_row = 0,
-                                    std::size_t first_col = 0);
+base::Matrix<std::uint32_t> pack_fragment(const FragmentLayout& layout,
+                                          const base::Matrix<numerics::Word>& matrix,
+                                          std::size_t first_row = 0, std::size_t first_col = 0);
 
 /// The matrix [rows, cols] of storage words again. Throws InputError where `registers` is not
 /// [registers][32].
-Matrix<numerics::Word> unpack_fragment(const FragmentLayout& layout,
-                                       const Matrix<std::uint32_t>& registers);
+base::Matrix<numerics::Word> unpack_fragment(const FragmentLayout& layout,
+                                             const base::Matrix<std::uint32_t>& registers);
 
 }  // namespace sptc::mma

@@ -66,7 +66,7 @@ std::string_view name(MmaFamily family) {
     case MmaFamily::kTcgen05:
       return "tcgen05.mma";
   }
-  throw InternalError("no such family of matrix instructions");
+  throw base::InternalError("no such family of matrix instructions");
 }
 
 std::string MmaInstruction::ptx_name() const {
@@ -95,8 +95,8 @@ int MmaInstruction::metadata_bits_per_row() const {
 
 MmaInstruction gemm_instruction(DataType operand, bool sparse) {
   if (!numerics::is_operand_type(operand)) {
-    throw InputError("no matrix instruction takes operands of type '" +
-                     std::string(numerics::name(operand)) + "'");
+    throw base::InputError("no matrix instruction takes operands of type '" +
+                           std::string(numerics::name(operand)) + "'");
   }
   return instruction_with(operand, numerics::accumulator_type(operand), sparse, 32);
 }
@@ -125,7 +125,7 @@ MmaInstruction gemm_instruction(DataType operand, bool sparse, const MmaDesign& 
   int compressed_k = design.a_bytes_per_row * 8 / bits;
   if (sparse && !hardware) {
     const int whole_steps = std::lcm(pattern.kept, std::max(1, kStepBytes * 8 / bits));
-    compressed_k = static_cast<int>(round_up(compressed_k, whole_steps));
+    compressed_k = static_cast<int>(base::round_up(compressed_k, whole_steps));
     instruction.pattern = pattern;
   }
   instruction.shape = {design.m, design.n,
@@ -137,7 +137,7 @@ OperandRegisters operand_registers(const MmaInstruction& instruction) {
   constexpr int kRegisterBits = 32 * 32;  // of all lanes
   const auto registers = [](int elements, DataType type) {
     return static_cast<int>(
-        ceil_div(std::int64_t{elements} * numerics::storage_bits(type), kRegisterBits));
+        base::ceil_div(std::int64_t{elements} * numerics::storage_bits(type), kRegisterBits));
   };
   const MmaShape& shape = instruction.shape;
   OperandRegisters result;
@@ -146,7 +146,7 @@ OperandRegisters operand_registers(const MmaInstruction& instruction) {
   result.accumulator = registers(shape.m * shape.n, instruction.accumulator);
   if (instruction.sparse) {
     const int bits = shape.m * instruction.metadata_bits_per_row();
-    result.metadata = static_cast<int>(ceil_div(bits, kRegisterBits));
+    result.metadata = static_cast<int>(base::ceil_div(bits, kRegisterBits));
     result.metadata_selectors = std::max(1, kRegisterBits / bits);
   }
   return result;

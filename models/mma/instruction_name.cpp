@@ -80,8 +80,8 @@ bool take_flag(std::string_view part, MmaInstruction& instruction) {
 
 MmaInstruction parse_instruction(std::string_view name) {
   const auto fail = [&](const std::string& problem) {
-    throw InputError("instruction '" + std::string(name.substr(0, 120)) + "': " + problem +
-                     " (an example: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32)");
+    throw base::InputError("instruction '" + std::string(name.substr(0, 120)) + "': " + problem +
+                           " (an example: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32)");
   };
   MmaInstruction instruction{};
   std::optional<MmaShape> shape;

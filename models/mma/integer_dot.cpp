@@ -14,7 +14,7 @@ using numerics::Word;
 
 Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c,
                  const MmaInstruction& instruction) {
-  ensure(a.size() == b.size(), "integer_dot: a and b differ in length");
+  base::ensure(a.size() == b.size(), "integer_dot: a and b differ in length");
   std::int64_t sum = numerics::to_integer(c, numerics::DataType::kS32);
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (instruction.a_type == numerics::DataType::kB1) {

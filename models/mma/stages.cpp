@@ -86,10 +86,11 @@ std::uint32_t special_word(std::uint8_t flags, const FloatFormat& output) {
   return numerics::infinity(output, (flags & kFlagNegativeInfinity) != 0);
 }
 
-InputError not_executed(const MmaInstruction& instruction, const StepRules& rules) {
-  return InputError("the simulated data path does not execute " + instruction.ptx_name() +
-                    " with this arithmetic (" + std::to_string(rules.products_per_step) +
-                    " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") + ")");
+base::InputError not_executed(const MmaInstruction& instruction, const StepRules& rules) {
+  return base::InputError("the simulated data path does not execute " + instruction.ptx_name() +
+                          " with this arithmetic (" + std::to_string(rules.products_per_step) +
+                          " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") +
+                          ")");
 }
 
 /// Throws InputError for arithmetic that the wires between the stages do not carry.
@@ -100,8 +101,9 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
       instruction.a_type == instruction.b_type &&
       std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
   if (instruction.shape.m != kRows || instruction.shape.n != kCols || instruction.pattern) {
-    throw InputError("the simulated data path carries m16n8 instructions of the hardware, not " +
-                     instruction.ptx_name());
+    throw base::InputError(
+        "the simulated data path carries m16n8 instructions of the hardware, not " +
+        instruction.ptx_name());
   }
   if (!known_type || instruction.family != MmaFamily::kMma || instruction.block_scaled ||
       instruction.satfinite || rules.zero_rule != ZeroRule::kIgnore ||
@@ -147,18 +149,19 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
   require_data_path(instruction, rules);
   operand_bits = rules.lowered_fp8 ? 16 : numerics::storage_bits(instruction.a_type);
   steps = instruction.compressed_k() / rules.products_per_step;
-  ensure(steps * rules.products_per_step == instruction.compressed_k(),
-         "StepContext: depth is no multiple of the step");
-  ensure(instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
-         "StepContext: instruction is larger than the wires");
+  base::ensure(steps * rules.products_per_step == instruction.compressed_k(),
+               "StepContext: depth is no multiple of the step");
+  base::ensure(instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK,
+               "StepContext: instruction is larger than the wires");
   if (!rules.is_integer()) {
     const FloatFormat& operand = *numerics::info(instruction.a_type).format;
     product_shift = rules.fraction_bits - 2 * operand.mantissa_bits;
     accumulator_shift = rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
     // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit
     // lanes.
-    ensure(rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
-           "StepContext: operands or products do not fit their wires");
+    base::ensure(
+        rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
+        "StepContext: operands or products do not fit their wires");
   }
 }
 
@@ -171,7 +174,8 @@ StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes
   const bool one_pass = context.rules.is_f64() || products > which.compressed_k();
   context.rules.products_per_step = one_pass ? which.compressed_k() : products;
   context.operand_bits = numerics::storage_bits(which.a_type);
-  context.steps = static_cast<int>(ceil_div(which.compressed_k(), context.rules.products_per_step));
+  context.steps =
+      static_cast<int>(base::ceil_div(which.compressed_k(), context.rules.products_per_step));
   return context;
 }
 

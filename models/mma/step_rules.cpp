@@ -230,7 +230,7 @@ Profile parse_profile(std::string_view name) {
       return static_cast<Profile>(i);
     }
   }
-  throw InputError("unknown profile " + unknown_name(name, kNames));
+  throw base::InputError("unknown profile " + base::unknown_name(name, kNames));
 }
 
 StepRules with_profile(StepRules rules, Profile profile) {
@@ -283,7 +283,8 @@ void require_rule_set(std::string_view architecture) {
     return !row.architecture.empty() && row.architecture == architecture;
   });
   if (!known) {
-    throw InputError("unknown numerics " + unknown_name(architecture, step_rule_sets()));
+    throw base::InputError("unknown numerics " +
+                           base::unknown_name(architecture, step_rule_sets()));
   }
 }
 
@@ -319,8 +320,8 @@ StepRules step_rules(std::string_view architecture, const MmaInstruction& instru
   if (const auto rules = find_step_rules(architecture, instruction, grouping)) {
     return *rules;
   }
-  throw InputError("no arithmetic is known for " + instruction.ptx_name() + " on '" +
-                   std::string(architecture) + "'");
+  throw base::InputError("no arithmetic is known for " + instruction.ptx_name() + " on '" +
+                         std::string(architecture) + "'");
 }
 
 }  // namespace sptc::mma

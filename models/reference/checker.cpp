@@ -44,8 +44,9 @@ double special_value(Expectation expectation) {
   }
 }
 
-void compare_block(const Reference& reference, const Block& block, const Matrix<numerics::Word>& d,
-                   numerics::DataType d_type, Findings& findings) {
+void compare_block(const Reference& reference, const Block& block,
+                   const base::Matrix<numerics::Word>& d, numerics::DataType d_type,
+                   Findings& findings) {
   for (std::size_t i = 0; i < block.rows; ++i) {
     for (std::size_t j = 0; j < block.cols; ++j) {
       const numerics::Word word = d(block.row + i, block.col + j);
@@ -89,9 +90,9 @@ void Findings::add(const Findings& other) {
 }
 
 Findings check_against_reference(const GemmInputs& inputs, const BlockFma& arithmetic,
-                                 const Matrix<numerics::Word>& d, numerics::DataType d_type) {
-  ensure(d.rows() == inputs.a->rows() && d.cols() == inputs.b_columns->rows(),
-         "checker: D has not the shape of A B");
+                                 const base::Matrix<numerics::Word>& d, numerics::DataType d_type) {
+  base::ensure(d.rows() == inputs.a->rows() && d.cols() == inputs.b_columns->rows(),
+               "checker: D has not the shape of A B");
   Findings findings;
   for (std::size_t row = 0; row < d.rows(); row += kBlockEdge) {
     for (std::size_t col = 0; col < d.cols(); col += kBlockEdge) {
@@ -103,10 +104,10 @@ Findings check_against_reference(const GemmInputs& inputs, const BlockFma& arith
   return findings;
 }
 
-Findings check_bits(const Matrix<numerics::Word>& d, const Matrix<numerics::Word>& expected,
-                    numerics::DataType d_type) {
-  ensure(d.rows() == expected.rows() && d.cols() == expected.cols(),
-         "checker: D and the expected words differ in shape");
+Findings check_bits(const base::Matrix<numerics::Word>& d,
+                    const base::Matrix<numerics::Word>& expected, numerics::DataType d_type) {
+  base::ensure(d.rows() == expected.rows() && d.cols() == expected.cols(),
+               "checker: D and the expected words differ in shape");
   Findings findings;
   for (std::size_t i = 0; i < d.rows(); ++i) {
     for (std::size_t j = 0; j < d.cols(); ++j) {

@@ -36,11 +36,11 @@ struct Findings {
 
 /// Every element of D [m, n] against the double-precision reference and its proved bound.
 Findings check_against_reference(const GemmInputs& inputs, const BlockFma& arithmetic,
-                                 const Matrix<numerics::Word>& d, numerics::DataType d_type);
+                                 const base::Matrix<numerics::Word>& d, numerics::DataType d_type);
 
 /// Every element of D against expected words, bit for bit. Errors are those of the values; every
 /// bound is 0.
-Findings check_bits(const Matrix<numerics::Word>& d, const Matrix<numerics::Word>& expected,
-                    numerics::DataType d_type);
+Findings check_bits(const base::Matrix<numerics::Word>& d,
+                    const base::Matrix<numerics::Word>& expected, numerics::DataType d_type);
 
 }  // namespace sptc::reference

@@ -129,7 +129,7 @@ struct Operand {
   std::vector<bool> special;      ///< per row: holds NaN or infinity
 };
 
-Operand decode(const Matrix<numerics::Word>& words, std::size_t first, std::size_t count,
+Operand decode(const base::Matrix<numerics::Word>& words, std::size_t first, std::size_t count,
                numerics::DataType type, const BlockFma& arithmetic) {
   const StepOrder order(arithmetic);
   const bool is_float = numerics::info(type).is_float();
@@ -346,25 +346,26 @@ void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const
 }  // namespace
 
 Reference multiply(const GemmInputs& inputs, const BlockFma& arithmetic, const Block& block) {
-  ensure(inputs.a->cols() == inputs.b_columns->cols(), "reference: A and B differ in k");
-  ensure(block.row + block.rows <= inputs.a->rows() &&
-             block.col + block.cols <= inputs.b_columns->rows(),
-         "reference: block outside D");
+  base::ensure(inputs.a->cols() == inputs.b_columns->cols(), "reference: A and B differ in k");
+  base::ensure(block.row + block.rows <= inputs.a->rows() &&
+                   block.col + block.cols <= inputs.b_columns->rows(),
+               "reference: block outside D");
   const bool is_float = numerics::info(inputs.type).is_float();
-  ensure(!is_float || arithmetic.output == numerics::DataType::kF32 ||
-             arithmetic.output == numerics::DataType::kF16,
-         "reference: an output without a bound");
+  base::ensure(!is_float || arithmetic.output == numerics::DataType::kF32 ||
+                   arithmetic.output == numerics::DataType::kF16,
+               "reference: an output without a bound");
   const Operand a = decode(*inputs.a, block.row, block.rows, inputs.type, arithmetic);
   const Operand b = decode(*inputs.b_columns, block.col, block.cols, inputs.type, arithmetic);
-  Reference result{Matrix<double>(block.rows, block.cols), Matrix<double>(block.rows, block.cols),
-                   Matrix<Expectation>(block.rows, block.cols, Expectation::kWithinBound)};
+  Reference result{base::Matrix<double>(block.rows, block.cols),
+                   base::Matrix<double>(block.rows, block.cols),
+                   base::Matrix<Expectation>(block.rows, block.cols, Expectation::kWithinBound)};
   if (!is_float) {
     multiply_integers(a, b, result);
     return result;
   }
-  ensure(arithmetic.logical_k_per_step > 0 && arithmetic.products_per_step > 0,
-         "reference: a step without products");
-  ensure(arithmetic.fraction_bits > 0, "reference: an accumulator without fraction bits");
+  base::ensure(arithmetic.logical_k_per_step > 0 && arithmetic.products_per_step > 0,
+               "reference: a step without products");
+  base::ensure(arithmetic.fraction_bits > 0, "reference: an accumulator without fraction bits");
   multiply_floats(inputs, arithmetic, block, a, b, result);
   return result;
 }

@@ -33,11 +33,11 @@ struct BlockFma {
 /// Inputs of one GEMM, as storage words. A is dense here: what an N:M matrix leaves out is zero.
 struct GemmInputs {
   numerics::DataType type = numerics::DataType::kF16;
-  const Matrix<numerics::Word>* a = nullptr;          ///< [m, k]
-  const Matrix<numerics::Word>* b_columns = nullptr;  ///< [n, k]
+  const base::Matrix<numerics::Word>* a = nullptr;          ///< [m, k]
+  const base::Matrix<numerics::Word>* b_columns = nullptr;  ///< [n, k]
   /// [m, k], non-zero where the hardware multiplies; null: everywhere. Only its positions can bring
   /// NaN or infinity into D: an element of B that no index selects is never multiplied.
-  const Matrix<std::uint8_t>* selected = nullptr;
+  const base::Matrix<std::uint8_t>* selected = nullptr;
 };
 
 /// What an element of D must be.
@@ -52,9 +52,9 @@ enum class Expectation : std::uint8_t {
 
 /// The reference of D: value, proved bound and expectation of each element, [m, n].
 struct Reference {
-  Matrix<double> value;
-  Matrix<double> bound;
-  Matrix<Expectation> expectation;
+  base::Matrix<double> value;
+  base::Matrix<double> bound;
+  base::Matrix<Expectation> expectation;
 };
 
 /// Rows [row, row+rows) x columns [col, col+cols) of D.

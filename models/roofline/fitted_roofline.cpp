@@ -70,7 +70,7 @@ Descent descend(const Point& start, std::span<const TimedGemm> rows, std::size_t
 
 }  // namespace
 
-GemmWork work_of(const GemmShape& shape, const ElementBytes& bytes) {
+GemmWork work_of(const base::GemmShape& shape, const ElementBytes& bytes) {
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
@@ -85,7 +85,7 @@ double FittedRoofline::time_us(const GemmWork& work) const {
 }
 
 FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
-  ensure(measured.size() >= kFewestRows, "four constants cannot be fitted to so few rows");
+  base::ensure(measured.size() >= kFewestRows, "four constants cannot be fitted to so few rows");
   const std::size_t stride = std::max<std::size_t>(1, measured.size() / kRows);
   // Start: the best rates that any row reached, and half of the shortest time.
   double rate = 0;

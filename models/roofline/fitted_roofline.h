@@ -23,7 +23,7 @@ struct ElementBytes {
 };
 
 /// Multiplications by zeros that a sparse A leaves out count as work: the fitted rate is effective.
-GemmWork work_of(const GemmShape& shape, const ElementBytes& bytes);
+GemmWork work_of(const base::GemmShape& shape, const ElementBytes& bytes);
 
 /// A measured GEMM.
 struct TimedGemm {

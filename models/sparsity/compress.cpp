@@ -37,12 +37,12 @@ unsigned non_zero_runs(std::span<const Word> group, const numerics::DataTypeInfo
 
 void require_whole_groups(std::size_t k, const Pattern& pattern) {
   if (k % static_cast<std::size_t>(pattern.group) != 0) {
-    throw InputError("k = " + std::to_string(k) + " cannot be " + pattern.name() +
-                     " sparse: it must be a multiple of " + std::to_string(pattern.group));
+    throw base::InputError("k = " + std::to_string(k) + " cannot be " + pattern.name() +
+                           " sparse: it must be a multiple of " + std::to_string(pattern.group));
   }
 }
 
-std::string describe(const PatternViolation& where, const Matrix<Word>& dense, DataType type,
+std::string describe(const PatternViolation& where, const base::Matrix<Word>& dense, DataType type,
                      const Pattern& pattern) {
   const auto size = static_cast<std::size_t>(pattern.group);
   const std::size_t first = where.group * size;
@@ -56,18 +56,19 @@ std::string describe(const PatternViolation& where, const Matrix<Word>& dense, D
   return text.str();
 }
 
-[[noreturn]] void refuse(const PatternViolation& where, const Matrix<Word>& dense, DataType type,
-                         const Pattern& pattern) {
+[[noreturn]] void refuse(const PatternViolation& where, const base::Matrix<Word>& dense,
+                         DataType type, const Pattern& pattern) {
   const std::string group = describe(where, dense, type, pattern);
   const std::string type_name(numerics::name(type));
   if (pattern == kOneOfTwo && dense.cols() % 4 == 0 && !find_violation(dense, type, kTwoOfFour)) {
-    throw InputError("the matrix is 2:4 but not 1:2 sparse, and " + type_name +
-                     " needs 1:2: " + group + "; prune it 1:2 or use a 16-bit type");
+    throw base::InputError("the matrix is 2:4 but not 1:2 sparse, and " + type_name +
+                           " needs 1:2: " + group + "; prune it 1:2 or use a 16-bit type");
   }
   const std::string unit = pattern.run == 1 ? "non-zero" : "non-zero run";
-  throw InputError("the matrix is not " + pattern.name() + " sparse as " + type_name +
-                   " needs it: " + group + ", more than " + std::to_string(pattern.choices()) +
-                   " " + unit + (pattern.choices() == 1 ? "" : "s"));
+  throw base::InputError("the matrix is not " + pattern.name() + " sparse as " + type_name +
+                         " needs it: " + group + ", more than " +
+                         std::to_string(pattern.choices()) + " " + unit +
+                         (pattern.choices() == 1 ? "" : "s"));
 }
 
 /// The runs to keep, in increasing order: those of `non_zero`, filled up with the smallest others.
@@ -108,7 +109,7 @@ void require_extents(const CompressedMatrix& matrix) {
          << " values and " << groups << " metadata nibbles per row; there are "
          << matrix.values.cols() << " values and " << matrix.nibbles.rows() << " rows of "
          << matrix.nibbles.cols() << " nibbles";
-    throw InputError(text.str());
+    throw base::InputError(text.str());
   }
 }
 
@@ -119,7 +120,7 @@ void require_extents(const CompressedMatrix& matrix) {
        << static_cast<int>(nibble) << std::dec << ", allowed are ";
   text << (pattern.candidates() == 2 ? "0x4 (keeps element 0) and 0xe (keeps element 1)"
                                      : "two 2-bit indices that differ");
-  throw InputError(text.str());
+  throw base::InputError(text.str());
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ bool is_valid_nibble(std::uint8_t nibble, const Pattern& pattern) {
   return pattern.candidates() == 4 && pattern.choices() == 2 && (nibble & 3) != nibble >> 2;
 }
 
-std::optional<PatternViolation> find_violation(const Matrix<Word>& dense, DataType type,
+std::optional<PatternViolation> find_violation(const base::Matrix<Word>& dense, DataType type,
                                                const Pattern& pattern) {
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
@@ -151,7 +152,7 @@ std::optional<PatternViolation> find_violation(const Matrix<Word>& dense, DataTy
   return std::nullopt;
 }
 
-CompressedMatrix compress(const Matrix<Word>& dense, DataType type) {
+CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
   const Pattern pattern = hardware_pattern(type);
   require_whole_groups(dense.cols(), pattern);
   const auto size = static_cast<std::size_t>(pattern.group);
@@ -161,8 +162,8 @@ CompressedMatrix compress(const Matrix<Word>& dense, DataType type) {
   CompressedMatrix result{.type = type,
                           .pattern = pattern,
                           .logical_k = dense.cols(),
-                          .values = Matrix<Word>(dense.rows(), groups * kept),
-                          .nibbles = Matrix<std::uint8_t>(dense.rows(), groups)};
+                          .values = base::Matrix<base::Word>(dense.rows(), groups * kept),
+                          .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t group = 0; group < groups; ++group) {
       const auto elements = dense.row(row).subspan(group * size, size);
@@ -183,12 +184,12 @@ CompressedMatrix compress(const Matrix<Word>& dense, DataType type) {
   return result;
 }
 
-Matrix<Word> decompress(const CompressedMatrix& compressed) {
+base::Matrix<Word> decompress(const CompressedMatrix& compressed) {
   require_extents(compressed);
   const Pattern& pattern = compressed.pattern;
   const auto size = static_cast<std::size_t>(pattern.group);
   const auto kept = static_cast<std::size_t>(pattern.kept);
-  Matrix<Word> dense(compressed.rows(), compressed.logical_k);
+  base::Matrix<Word> dense(compressed.rows(), compressed.logical_k);
   for (std::size_t row = 0; row < compressed.rows(); ++row) {
     for (std::size_t group = 0; group < compressed.nibbles.cols(); ++group) {
       const std::uint8_t nibble = compressed.nibbles(row, group);

@@ -16,10 +16,10 @@ struct CompressedMatrix {
   numerics::DataType type = numerics::DataType::kF16;
   Pattern pattern;
   std::size_t logical_k = 0;
-  Matrix<numerics::Word> values;  ///< [m, compressed_k], storage words
+  base::Matrix<numerics::Word> values;  ///< [m, compressed_k], storage words
   /// [m, groups]: the nibble of each group as mma.sp reads it. 2:4: index of the first kept element
   /// in bits 1:0, of the second in bits 3:2. 1:2 (tf32): 0b0100 keeps element 0, 0b1110 element 1.
-  Matrix<std::uint8_t> nibbles;
+  base::Matrix<std::uint8_t> nibbles;
 
   std::size_t rows() const { return values.rows(); }
   std::size_t compressed_k() const { return values.cols(); }
@@ -36,13 +36,13 @@ struct CompressedMatrix {
 /// Throws InputError, naming the row, the group and its values, where a group holds more non-zeros
 /// than the pattern allows; where k is no multiple of the group; and where `type` is no operand
 /// type. A tf32 matrix that is 2:4 but not 1:2 is refused with a sentence that says so.
-CompressedMatrix compress(const Matrix<numerics::Word>& dense, numerics::DataType type);
+CompressedMatrix compress(const base::Matrix<numerics::Word>& dense, numerics::DataType type);
 
 /// The dense matrix [m, logical_k] again, +0 where nothing was kept. Indices need not be in order:
 /// slot s goes where index s says (PTX ISA, mma.sp without ordered_metadata). Throws InputError
 /// where a nibble is invalid (equal indices; for tf32 anything but 0b0100 and 0b1110) and where the
 /// extents of values and nibbles do not belong together.
-Matrix<numerics::Word> decompress(const CompressedMatrix& compressed);
+base::Matrix<numerics::Word> decompress(const CompressedMatrix& compressed);
 
 /// A group that holds more non-zeros than a pattern allows.
 struct PatternViolation {
@@ -52,7 +52,7 @@ struct PatternViolation {
 
 /// The first group of `dense`, row by row, that `pattern` does not allow; nothing where the matrix
 /// is legal. k must be a multiple of the group, else InputError.
-std::optional<PatternViolation> find_violation(const Matrix<numerics::Word>& dense,
+std::optional<PatternViolation> find_violation(const base::Matrix<numerics::Word>& dense,
                                                numerics::DataType type, const Pattern& pattern);
 
 /// Position inside its group that slot `slot` (0 .. kept-1) of `nibble` selects. Defined for all 16

@@ -16,8 +16,8 @@ constexpr std::size_t kRowTile = 16;
 /// `of`".
 void require_multiple(const std::string& what, std::size_t extent, std::size_t of) {
   if (extent % of != 0) {
-    throw InputError(what + " = " + std::to_string(extent) + " must be a multiple of " +
-                     std::to_string(of));
+    throw base::InputError(what + " = " + std::to_string(extent) + " must be a multiple of " +
+                           std::to_string(of));
   }
 }
 
@@ -43,7 +43,7 @@ void require_reorderable(DataType type, std::size_t rows, std::size_t columns) {
 LaneMetadata gather_all(const CanonicalMetadata& canonical, int logical_k, int first_selector,
                         bool shared) {
   const MetadataRegisterFormat format = metadata_register_format(canonical.type, logical_k);
-  const Matrix<std::uint8_t> nibbles = unpack_canonical(canonical);
+  const base::Matrix<std::uint8_t> nibbles = unpack_canonical(canonical);
   const auto groups = static_cast<std::size_t>(format.groups());
   require_multiple("rows of mma.sp metadata", nibbles.rows(), kRowTile);
   require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(logical_k),
@@ -90,13 +90,13 @@ std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, s
   return block + x % 8 * 4 + column % 2 * 2 + x / 8;
 }
 
-CanonicalMetadata pack_canonical(const Matrix<std::uint8_t>& nibbles, DataType type) {
+CanonicalMetadata pack_canonical(const base::Matrix<std::uint8_t>& nibbles, DataType type) {
   const auto per_element = static_cast<std::size_t>(metadata_element_bits(type) / 4);
   require_multiple("groups per row of canonical metadata for " + std::string(numerics::name(type)),
                    nibbles.cols(), per_element);
   CanonicalMetadata metadata{
       .type = type,
-      .elements = Matrix<std::uint32_t>(nibbles.rows(), nibbles.cols() / per_element)};
+      .elements = base::Matrix<std::uint32_t>(nibbles.rows(), nibbles.cols() / per_element)};
   for (std::size_t row = 0; row < nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < nibbles.cols(); ++group) {
       metadata.elements(row, group / per_element) |= static_cast<std::uint32_t>(nibbles(row, group))
@@ -106,9 +106,10 @@ CanonicalMetadata pack_canonical(const Matrix<std::uint8_t>& nibbles, DataType t
   return metadata;
 }
 
-Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
+base::Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
   const auto per_element = static_cast<std::size_t>(metadata.groups_per_element());
-  Matrix<std::uint8_t> nibbles(metadata.elements.rows(), metadata.elements.cols() * per_element);
+  base::Matrix<std::uint8_t> nibbles(metadata.elements.rows(),
+                                     metadata.elements.cols() * per_element);
   for (std::size_t row = 0; row < nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < nibbles.cols(); ++group) {
       nibbles(row, group) = static_cast<std::uint8_t>(
@@ -119,7 +120,7 @@ Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata) {
 }
 
 ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
-  const Matrix<std::uint32_t>& from = metadata.elements;
+  const base::Matrix<std::uint32_t>& from = metadata.elements;
   require_reorderable(metadata.type, from.rows(), from.cols());
   ReorderedMetadata reordered{.type = metadata.type,
                               .rows = from.rows(),
@@ -137,13 +138,14 @@ ReorderedMetadata to_reordered(const CanonicalMetadata& metadata) {
 CanonicalMetadata to_canonical(const ReorderedMetadata& metadata) {
   require_reorderable(metadata.type, metadata.rows, metadata.columns);
   if (!is_product(metadata.elements.size(), metadata.rows, metadata.columns)) {
-    throw InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
-                     std::to_string(metadata.columns) + " columns has " +
-                     std::to_string(metadata.elements.size()) +
-                     " elements, needed are rows times columns");
+    throw base::InputError("reordered metadata of " + std::to_string(metadata.rows) + " rows and " +
+                           std::to_string(metadata.columns) + " columns has " +
+                           std::to_string(metadata.elements.size()) +
+                           " elements, needed are rows times columns");
   }
-  CanonicalMetadata canonical{.type = metadata.type,
-                              .elements = Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
+  CanonicalMetadata canonical{
+      .type = metadata.type,
+      .elements = base::Matrix<std::uint32_t>(metadata.rows, metadata.columns)};
   for (std::size_t row = 0; row < metadata.rows; ++row) {
     for (std::size_t column = 0; column < metadata.columns; ++column) {
       canonical.elements(row, column) =
@@ -169,16 +171,16 @@ CanonicalMetadata to_canonical(const LaneMetadata& metadata) {
                                                    (metadata.row_tiles % sharing != 0 ? 1 : 0),
                                                metadata.k_tiles);
   if (!fits) {
-    throw InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
-                     std::to_string(metadata.k_tiles) + " tiles, " + std::to_string(sharing) +
-                     " row tiles to a register, cannot have " +
-                     std::to_string(metadata.registers.size()) + " registers");
+    throw base::InputError("lane metadata of " + std::to_string(metadata.row_tiles) + " x " +
+                           std::to_string(metadata.k_tiles) + " tiles, " + std::to_string(sharing) +
+                           " row tiles to a register, cannot have " +
+                           std::to_string(metadata.registers.size()) + " registers");
   }
-  Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
+  base::Matrix<std::uint8_t> nibbles(metadata.row_tiles * kRowTile, metadata.k_tiles * groups);
   for (std::size_t row_tile = 0; row_tile < metadata.row_tiles; ++row_tile) {
     for (std::size_t k_tile = 0; k_tile < metadata.k_tiles; ++k_tile) {
-      const Matrix<std::uint8_t> tile = read_metadata(metadata.format, metadata.selector(row_tile),
-                                                      metadata.words(row_tile, k_tile));
+      const base::Matrix<std::uint8_t> tile = read_metadata(
+          metadata.format, metadata.selector(row_tile), metadata.words(row_tile, k_tile));
       for (std::size_t row = 0; row < kRowTile; ++row) {
         for (std::size_t group = 0; group < groups; ++group) {
           nibbles(row_tile * kRowTile + row, k_tile * groups + group) = tile(row, group);

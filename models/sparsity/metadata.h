@@ -25,7 +25,7 @@ int metadata_element_bits(numerics::DataType type);
 /// 16 columns of A (tf32: 8, 8 bits: 32).
 struct CanonicalMetadata {
   numerics::DataType type = numerics::DataType::kF16;
-  Matrix<std::uint32_t> elements;  ///< 16-bit elements in the low half
+  base::Matrix<std::uint32_t> elements;  ///< 16-bit elements in the low half
 
   int groups_per_element() const { return metadata_element_bits(type) / 4; }
   bool operator==(const CanonicalMetadata&) const = default;
@@ -76,12 +76,13 @@ std::size_t reordered_offset(numerics::DataType type, std::size_t rows, std::siz
 
 /// Nibbles [m, groups] packed into elements. Throws InputError where the groups do not fill whole
 /// elements.
-CanonicalMetadata pack_canonical(const Matrix<std::uint8_t>& nibbles, numerics::DataType type);
+CanonicalMetadata pack_canonical(const base::Matrix<std::uint8_t>& nibbles,
+                                 numerics::DataType type);
 inline CanonicalMetadata pack_canonical(const CompressedMatrix& matrix) {
   return pack_canonical(matrix.nibbles, matrix.type);
 }
 /// And back: [m, groups].
-Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata);
+base::Matrix<std::uint8_t> unpack_canonical(const CanonicalMetadata& metadata);
 
 /// Throws InputError unless m is a multiple of the block of rows (32 or 16) and there are pairs of
 /// element columns.

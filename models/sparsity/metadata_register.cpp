@@ -15,9 +15,10 @@ constexpr int kNibblesPerWord = 8;
 void require_selector(const MetadataRegisterFormat& format, int selector) {
   if (selector < 0 || selector >= format.selectors()) {
     const int last = format.selectors() - 1;
-    throw InputError("sparsity selector " + std::to_string(selector) +
-                     " is out of range for m16n8k" + std::to_string(format.logical_k) +
-                     ": allowed " + (last == 0 ? "is 0" : "are 0 to " + std::to_string(last)));
+    throw base::InputError("sparsity selector " + std::to_string(selector) +
+                           " is out of range for m16n8k" + std::to_string(format.logical_k) +
+                           ": allowed " +
+                           (last == 0 ? "is 0" : "are 0 to " + std::to_string(last)));
   }
 }
 
@@ -31,9 +32,9 @@ MetadataRegisterFormat metadata_register_format(numerics::DataType type, int log
   // A compressed row of an mma.sp fragment is 16 or 32 bytes.
   const int shallow = 2 * 16 * 8 / bits;
   if (logical_k != shallow && logical_k != 2 * shallow) {
-    throw InputError("mma.sp has no m16n8k" + std::to_string(logical_k) + " for " +
-                     std::string(numerics::name(type)) + ": allowed are k" +
-                     std::to_string(shallow) + " and k" + std::to_string(2 * shallow));
+    throw base::InputError("mma.sp has no m16n8k" + std::to_string(logical_k) + " for " +
+                           std::string(numerics::name(type)) + ": allowed are k" +
+                           std::to_string(shallow) + " and k" + std::to_string(2 * shallow));
   }
   return format;
 }
@@ -68,7 +69,7 @@ std::optional<MetadataPlace> metadata_place(const MetadataRegisterFormat& format
 }
 
 LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,
-                          const Matrix<std::uint8_t>& nibbles, std::size_t first_row,
+                          const base::Matrix<std::uint8_t>& nibbles, std::size_t first_row,
                           std::size_t first_group) {
   LaneWords words{};
   for (int row = 0; row < kRows; ++row) {
@@ -84,9 +85,9 @@ LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,
   return words;
 }
 
-Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
-                                   const LaneWords& words) {
-  Matrix<std::uint8_t> nibbles(kRows, static_cast<std::size_t>(format.groups()));
+base::Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
+                                         const LaneWords& words) {
+  base::Matrix<std::uint8_t> nibbles(kRows, static_cast<std::size_t>(format.groups()));
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::uint32_t word = words[static_cast<std::size_t>(lane)];
     for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {

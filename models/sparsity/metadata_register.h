@@ -80,11 +80,11 @@ std::optional<MetadataPlace> metadata_place(const MetadataRegisterFormat& format
 /// `first_group` of `nibbles` [m, groups]. Beyond the edges stands kEmptyGroupNibble; lanes that
 /// the selector leaves out hold 0.
 LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,
-                          const Matrix<std::uint8_t>& nibbles, std::size_t first_row,
+                          const base::Matrix<std::uint8_t>& nibbles, std::size_t first_row,
                           std::size_t first_group);
 
 /// The nibbles [16, groups] that mma.sp reads from `words`.
-Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
-                                   const LaneWords& words);
+base::Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
+                                         const LaneWords& words);
 
 }  // namespace sptc::sparsity

@@ -20,8 +20,8 @@ int Pattern::metadata_bits() const {
 Pattern hardware_pattern(numerics::DataType type) {
   if (!numerics::is_operand_type(type)) {
     const std::vector<std::string_view> allowed = numerics::operand_type_names();
-    throw InputError("no N:M pattern for the accumulator type " +
-                     unknown_name(numerics::name(type), allowed));
+    throw base::InputError("no N:M pattern for the accumulator type " +
+                           base::unknown_name(numerics::name(type), allowed));
   }
   const int bits = numerics::storage_bits(type);
   if (bits == 32) {

@@ -48,22 +48,25 @@ void require_pattern(const Pattern& pattern) {
   const bool sound = pattern.run > 0 && pattern.kept > 0 && pattern.kept <= pattern.group &&
                      pattern.kept % pattern.run == 0 && pattern.group % pattern.run == 0;
   if (!sound) {
-    throw InputError("pattern " + pattern.name() + " in runs of " + std::to_string(pattern.run) +
-                     " is not valid: 0 < N <= M is needed, both multiples of the run");
+    throw base::InputError("pattern " + pattern.name() + " in runs of " +
+                           std::to_string(pattern.run) +
+                           " is not valid: 0 < N <= M is needed, both multiples of the run");
   }
 }
 
 }  // namespace
 
-Matrix<Word> prune_by_magnitude(const Matrix<Word>& dense, DataType type, const Pattern& pattern) {
+base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType type,
+                                      const Pattern& pattern) {
   require_pattern(pattern);
   const auto group_size = static_cast<std::size_t>(pattern.group);
   const auto run = static_cast<std::size_t>(pattern.run);
   if (dense.cols() % group_size != 0) {
-    throw InputError("cannot prune k = " + std::to_string(dense.cols()) + " to " + pattern.name() +
-                     ": k must be a multiple of " + std::to_string(pattern.group));
+    throw base::InputError("cannot prune k = " + std::to_string(dense.cols()) + " to " +
+                           pattern.name() + ": k must be a multiple of " +
+                           std::to_string(pattern.group));
   }
-  Matrix<Word> pruned(dense.rows(), dense.cols());
+  base::Matrix<Word> pruned(dense.rows(), dense.cols());
   std::vector<Score> scores(group_size / run);
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t start = 0; start < dense.cols(); start += group_size) {
@@ -82,7 +85,7 @@ Matrix<Word> prune_by_magnitude(const Matrix<Word>& dense, DataType type, const 
   return pruned;
 }
 
-Matrix<Word> prune_by_magnitude(const Matrix<Word>& dense, DataType type) {
+base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType type) {
   return prune_by_magnitude(dense, type, hardware_pattern(type));
 }
 

@@ -15,11 +15,11 @@ namespace sptc::sparsity {
 /// hardware preserves (see compress), and so the result survives a round trip bit for bit.
 ///
 /// Throws InputError where k is no multiple of the group, or the pattern is none.
-Matrix<numerics::Word> prune_by_magnitude(const Matrix<numerics::Word>& dense,
-                                          numerics::DataType type, const Pattern& pattern);
+base::Matrix<numerics::Word> prune_by_magnitude(const base::Matrix<numerics::Word>& dense,
+                                                numerics::DataType type, const Pattern& pattern);
 
 /// The same at hardware_pattern(type).
-Matrix<numerics::Word> prune_by_magnitude(const Matrix<numerics::Word>& dense,
-                                          numerics::DataType type);
+base::Matrix<numerics::Word> prune_by_magnitude(const base::Matrix<numerics::Word>& dense,
+                                                numerics::DataType type);
 
 }  // namespace sptc::sparsity

@@ -64,8 +64,8 @@ double magnitude(Word word, DataType type) {
 }
 
 /// The columns that rows [begin, end) keep of each group of `group`, in increasing order.
-std::vector<std::size_t> kept_columns(const Matrix<Word>& dense, DataType type, std::size_t begin,
-                                      std::size_t end, std::size_t group) {
+std::vector<std::size_t> kept_columns(const base::Matrix<Word>& dense, DataType type,
+                                      std::size_t begin, std::size_t end, std::size_t group) {
   std::vector<std::size_t> kept;
   std::vector<double> sums(group);
   std::vector<std::size_t> order(group);
@@ -109,7 +109,7 @@ KeptElements kept_of_row(std::span<const Word> pruned, const Pattern& pattern) {
         count += run;
       }
     }
-    ensure(count == kept, "a row holds more elements than its pattern");
+    base::ensure(count == kept, "a row holds more elements than its pattern");
     for (std::size_t i = 0; i < group; ++i) {
       if (keep[i] != 0) {
         result.values.push_back(pruned[start + i]);
@@ -120,7 +120,7 @@ KeptElements kept_of_row(std::span<const Word> pruned, const Pattern& pattern) {
   return result;
 }
 
-std::vector<KeptElements> prune_blocks(const Matrix<Word>& dense, DataType type,
+std::vector<KeptElements> prune_blocks(const base::Matrix<Word>& dense, DataType type,
                                        const WeightPattern& weights,
                                        const PatternExecution& execution) {
   std::vector<KeptElements> result;
@@ -129,13 +129,13 @@ std::vector<KeptElements> prune_blocks(const Matrix<Word>& dense, DataType type,
   for (std::size_t begin = 0; begin < dense.rows(); begin += rows) {
     const std::size_t end = std::min(dense.rows(), begin + rows);
     const std::vector<std::size_t> columns = kept_columns(dense, type, begin, end, group);
-    Matrix<Word> gathered(end - begin, columns.size());
+    base::Matrix<Word> gathered(end - begin, columns.size());
     for (std::size_t row = begin; row < end; ++row) {
       for (std::size_t i = 0; i < columns.size(); ++i) {
         gathered(row - begin, i) = dense(row, columns[i]);
       }
     }
-    const Matrix<Word> pruned = prune_by_magnitude(gathered, type, execution.instruction);
+    const base::Matrix<Word> pruned = prune_by_magnitude(gathered, type, execution.instruction);
     for (std::size_t row = 0; row < pruned.rows(); ++row) {
       KeptElements kept = kept_of_row(pruned.row(row), execution.instruction);
       for (std::size_t& column : kept.columns) {
@@ -168,9 +168,9 @@ WeightPattern parse_weight_pattern(std::string_view text) {
                           result.vector_rows > 0 && result.vector_rows <= kMaxVectorRows));
   }
   if (!sound) {
-    throw InputError("a pattern is N:M with 0 < N < M <= " + std::to_string(kMaxGroup) +
-                     ", for example 2:4, or V:2:M with V rows up to " +
-                     std::to_string(kMaxVectorRows) + " and M above 4, for example 64:2:8");
+    throw base::InputError("a pattern is N:M with 0 < N < M <= " + std::to_string(kMaxGroup) +
+                           ", for example 2:4, or V:2:M with V rows up to " +
+                           std::to_string(kMaxVectorRows) + " and M above 4, for example 64:2:8");
   }
   return result;
 }
@@ -185,14 +185,14 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
     return {hardware, hardware.group, 1, 1, 0};
   }
   if (hardware.run != 1) {
-    throw InputError("weights of " + std::string(numerics::name(type)) + " are " + hardware.name() +
-                     " in pairs; " + weights.name() + " is not modelled");
+    throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " +
+                           hardware.name() + " in pairs; " + weights.name() + " is not modelled");
   }
   const bool two_of_four = hardware == Pattern{2, 4, 1} && has_hardware;
   if (weights.vector_rows > 0) {
     if (!two_of_four) {
-      throw InputError("V:N:M weights (" + weights.name() + ") run on 2:4 hardware, and " +
-                       std::string(numerics::name(type)) + " has " + hardware.name());
+      throw base::InputError("V:N:M weights (" + weights.name() + ") run on 2:4 hardware, and " +
+                             std::string(numerics::name(type)) + " has " + hardware.name());
     }
     return {hardware, pattern.group, kVectorColumns, pattern.group, weights.vector_rows};
   }
@@ -207,24 +207,25 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   if (two_of_four && pattern.kept == pattern.group - 2 && pattern.group % 2 == 0) {
     return {hardware, pattern.group, 4 * (pattern.group / 2 - 1), pattern.group, 0};
   }
-  throw InputError("weights at " + weights.name() + " need a selector of " +
-                   std::to_string(pattern.candidates()) + " inputs for each " +
-                   std::to_string(pattern.kept) + " multipliers, and this one has " +
-                   std::to_string(selector.inputs) + " for each " + std::to_string(selector.kept) +
-                   "; they neither are " + hardware.name() + " nor decompose into it");
+  throw base::InputError("weights at " + weights.name() + " need a selector of " +
+                         std::to_string(pattern.candidates()) + " inputs for each " +
+                         std::to_string(pattern.kept) + " multipliers, and this one has " +
+                         std::to_string(selector.inputs) + " for each " +
+                         std::to_string(selector.kept) + "; they neither are " + hardware.name() +
+                         " nor decompose into it");
 }
 
-std::vector<KeptElements> prune_to_kept(const Matrix<Word>& dense, DataType type,
+std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,
                                         const WeightPattern& weights,
                                         const PatternExecution& execution) {
-  ensure(dense.cols() % static_cast<std::size_t>(execution.group) == 0,
-         "weights do not fill whole groups");
+  base::ensure(dense.cols() % static_cast<std::size_t>(execution.group) == 0,
+               "weights do not fill whole groups");
   if (execution.vector_rows > 0) {
     return prune_blocks(dense, type, weights, execution);
   }
   Pattern pattern = weights.pattern;
   pattern.run = execution.instruction.run;
-  const Matrix<Word> pruned = prune_by_magnitude(dense, type, pattern);
+  const base::Matrix<Word> pruned = prune_by_magnitude(dense, type, pattern);
   // A decomposition keeps what the pattern keeps, in the same order: window w of a group takes its
   // elements 2w and 2w + 1.
   const bool decomposed = execution.k_numerator > execution.k_denominator;

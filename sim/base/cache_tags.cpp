@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace sptc::sim {
+namespace sptc::base {
 namespace {
 
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
@@ -176,4 +176,4 @@ void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int
   mark(slot);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

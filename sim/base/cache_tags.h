@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// Tags of a cache, L1 or L2, with blocks of 1 KiB in sectors of 32 bytes, set-associative.
 /// Replaced is one that was not recently used: every use marks its entry, the marks of a set are
@@ -122,4 +122,4 @@ class CacheTags {
   std::vector<Entry> entries_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// The clock of the SMs as a value. Blocks count whole cycles; time appears only here, where a
 /// period multiplies them. The period is a whole number of picoseconds (SystemC's resolution);
@@ -53,4 +53,4 @@ class Clock {
   mutable std::int64_t cycle_ = 0;          ///< and its answer
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// What is to be done in which cycle; of a cycle in the order of its ranks, of a rank as it was put
 /// in. Most of it comes within a few thousand cycles, each of which has a list of its own: putting
@@ -161,4 +161,4 @@ class CycleQueue {
   std::uint64_t turns_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

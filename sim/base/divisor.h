@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// Divides whole numbers by one that stays the same: multiplies by its reciprocal, several times
 /// faster than the instruction that divides 64 bits.
@@ -34,4 +34,4 @@ class Divisor {
   std::uint64_t divisor_, reciprocal_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// Base of every block: the clock and one process, on_event(), that runs when an input arrives
 /// or when the block asked to be woken.
@@ -56,4 +56,4 @@ class Module : public sc_core::sc_module {
   sc_core::sc_event wake_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

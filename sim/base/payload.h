@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// The bits that a token carries, or nothing. Payloads are tens of kilobytes and live for a few
 /// cycles, so their memory is kept and used again, the latest first while it is still in cache.
@@ -33,4 +33,4 @@ Payload<T> make_payload() {
   return payload;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

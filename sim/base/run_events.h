@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// What a process of a module threw last; null where none did.
 inline std::exception_ptr& thrown_by_process() {
@@ -33,4 +33,4 @@ void run_events(Time... time) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// The one limiter behind every port and unit: `rate` items per cycle, which may be a fraction. A
 /// request may start in the cycle in which the one before it ends; fractions of cycles carry over,
@@ -74,4 +74,4 @@ class Throughput {
   std::int64_t busy_ = 0;       ///< [cycles * rate]
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::base {
 
 /// Reading end of a wire.
 template <typename T>
@@ -98,4 +98,4 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
   std::function<void(T&)> tap_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::base

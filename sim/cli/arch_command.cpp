@@ -18,12 +18,12 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 int list() {
   std::string text;
-  for (const std::string& name : architecture_names()) {
+  for (const std::string& name : config::architecture_names()) {
     text += name + "\n";
   }
   write_result({}, text);
@@ -32,15 +32,15 @@ int list() {
 
 /// All numbers with their evidence, also those that the file leaves out, and the two words beside
 /// them: enough to write the file anew.
-std::string json_of(const Architecture& architecture, const std::string& library) {
+std::string json_of(const config::Architecture& architecture, const std::string& library) {
   nlohmann::ordered_json json{{"schema", "sptcsim-architecture/0.1"},
-                              {"version", std::string(program_version())},
+                              {"version", std::string(report::program_version())},
                               {"name", architecture.gpu.name},
                               {"bases", architecture.bases},
                               {"numerics", architecture.gpu.numerics},
                               {"library", library},
                               {"parameters", nlohmann::ordered_json::array()}};
-  for (const Parameter& parameter : architecture.parameters) {
+  for (const config::Parameter& parameter : architecture.parameters) {
     const auto whole = static_cast<std::int64_t>(parameter.value);
     const bool is_whole = static_cast<double>(whole) == parameter.value;
     json["parameters"].push_back({{"pointer", parameter.pointer},
@@ -53,13 +53,13 @@ std::string json_of(const Architecture& architecture, const std::string& library
   return json.dump(2) + "\n";
 }
 
-std::string text_of(const Architecture& architecture) {
+std::string text_of(const config::Architecture& architecture) {
   std::string text = fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}\n\n",
                                  architecture.gpu.name, architecture.gpu.sms,
                                  architecture.gpu.boost_clock_mhz, architecture.gpu.numerics);
   text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", "parameter", "value", "unit", "evidence",
                       "source");
-  for (const Parameter& parameter : architecture.parameters) {
+  for (const config::Parameter& parameter : architecture.parameters) {
     text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", parameter.pointer, parameter.value,
                         parameter.unit, parameter.evidence, parameter.source);
   }
@@ -69,12 +69,12 @@ std::string text_of(const Architecture& architecture) {
 int show(const std::string& name, std::string_view format) {
   constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
   if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
-    throw InputError("unknown --format " + unknown_name(format, kFormats));
+    throw base::InputError("unknown --format " + base::unknown_name(format, kFormats));
   }
-  const Architecture architecture = load_architecture(name);
+  const config::Architecture architecture = config::load_architecture(name);
   if (format == "json") {
-    const nlohmann::json document = load_architecture_document(name);
-    write_result({}, json_of(architecture, parameter_value(document, "/kernels/library")));
+    const nlohmann::json document = config::load_architecture_document(name);
+    write_result({}, json_of(architecture, config::parameter_value(document, "/kernels/library")));
   } else {
     write_result({}, text_of(architecture));
   }
@@ -82,9 +82,9 @@ int show(const std::string& name, std::string_view format) {
 }
 
 int validate(const std::string& file) {
-  const Architecture architecture = load_architecture(file);
+  const config::Architecture architecture = config::load_architecture(file);
   std::map<std::string, int> by_evidence;
-  for (const Parameter& parameter : architecture.parameters) {
+  for (const config::Parameter& parameter : architecture.parameters) {
     ++by_evidence[parameter.evidence];
   }
   std::string counts;
@@ -132,4 +132,4 @@ void add_arch_command(CLI::App& app, Command& chosen) {
           [arguments, &chosen] { chosen = [arguments] { return validate(arguments->name); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

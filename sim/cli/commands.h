@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// What a chosen subcommand does; returns the exit code.
 using Command = std::function<int()>;
@@ -35,4 +35,4 @@ void add_validate_command(CLI::App& app, Command& chosen);
 /// sptcsim mma
 void add_mma_command(CLI::App& app, Command& chosen);
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

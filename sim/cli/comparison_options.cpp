@@ -5,13 +5,13 @@
 #include "models/base/text.h"
 #include "models/mma/step_rules.h"
 #include "sim/cli/output.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void ComparisonOptions::add_to(CLI::App& command) {
   command
@@ -29,11 +29,11 @@ void ComparisonOptions::require_valid() const {
   constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
   mma::parse_profile(profile);
   if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
-    throw InputError("unknown format " + unknown_name(printable(format), kFormats));
+    throw base::InputError("unknown format " + base::unknown_name(io::printable(format), kFormats));
   }
   if (!out.empty()) {
     require_writable("--out", out);
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Options of the commands that compare words of matrix instructions, as typed.
 struct ComparisonOptions {
@@ -19,4 +19,4 @@ struct ComparisonOptions {
   bool is_json() const { return format == "json"; }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -4,13 +4,13 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/comparison_options.h"
 #include "sim/cli/output.h"
+#include "sim/compare/capture/capture.h"
+#include "sim/compare/capture/capture_crosscheck.h"
+#include "sim/compare/capture/gemm_simulation.h"
+#include "sim/compare/kernel/kernel_crosscheck.h"
+#include "sim/compare/kernel/kernel_file.h"
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
-#include "sim/crosscheck/capture.h"
-#include "sim/crosscheck/capture_crosscheck.h"
-#include "sim/crosscheck/gemm_simulation.h"
-#include "sim/crosscheck/kernel_crosscheck.h"
-#include "sim/crosscheck/kernel_file.h"
+#include "sim/io/text_file.h"
 #include "sim/microbench/microbench.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include <string>
 #include <thread>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -31,43 +31,47 @@ struct Arguments {
 };
 
 int check_kernel(const Arguments& arguments) {
-  const KernelCase kernel = read_kernel_file(arguments.kernel);
+  const compare::kernel::KernelCase kernel = compare::kernel::read_kernel_file(arguments.kernel);
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const KernelDiagnosis diagnosis =
-      crosscheck_kernel(kernel.data, kernel.declared, kernel.target, threads);
-  write_result(arguments.common.out, arguments.common.is_json() ? kernel_json(kernel, diagnosis)
-                                                                : kernel_text(kernel, diagnosis));
+  const compare::kernel::KernelDiagnosis diagnosis =
+      compare::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, threads);
+  write_result(arguments.common.out, arguments.common.is_json()
+                                         ? compare::kernel::kernel_json(kernel, diagnosis)
+                                         : compare::kernel::kernel_text(kernel, diagnosis));
   return diagnosis.bit_exact() ? 0 : 1;
 }
 
 int check_capture(const Arguments& arguments) {
-  const Fidelity fidelity = parse_fidelity(arguments.fidelity);
-  if (fidelity == Fidelity::kDatapath) {
-    throw InputError("--fidelity: measured times are compared with timing or analytic");
+  const run::Fidelity fidelity = run::parse_fidelity(arguments.fidelity);
+  if (fidelity == run::Fidelity::kDatapath) {
+    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
   }
   const mma::Profile profile = mma::parse_profile(arguments.common.profile);
-  const Capture capture = read_capture(arguments.directory);
+  const compare::capture::Capture capture = compare::capture::read_capture(arguments.directory);
   const std::string architecture =
-      arguments.arch.empty() ? architecture_of(capture) : arguments.arch;
-  TimeSimulation simulation;
-  std::optional<Microbench> microbench;
+      arguments.arch.empty() ? compare::capture::architecture_of(capture) : arguments.arch;
+  compare::capture::TimeSimulation simulation;
+  std::optional<microbench::Microbench> microbench;
   if (architecture.empty()) {
-    simulation.reason =
-        "no architecture of this simulator is a " + printable(capture.gpu) + "; --arch names one";
+    simulation.reason = "no architecture of this simulator is a " + io::printable(capture.gpu) +
+                        "; --arch names one";
   } else {
-    const Architecture loaded = load_architecture(architecture);
+    const config::Architecture loaded = config::load_architecture(architecture);
     simulation.architecture = loaded.gpu.name;
     if (!capture.gemm.empty() || !capture.power.empty()) {
-      simulation.gemms = simulate_gemms(loaded, capture, fidelity);
+      simulation.gemms = compare::capture::simulate_gemms(loaded, capture, fidelity);
     }
     if (!capture.microbench.empty() || !capture.memory.empty()) {
       microbench.emplace(loaded.gpu);
-      simulation.microbench = [&](const MicrobenchCase& which) { return microbench->run(which); };
+      simulation.microbench = [&](const microbench::MicrobenchCase& which) {
+        return microbench->run(which);
+      };
       simulation.chase_cycles = [&](std::int64_t footprint, std::int64_t stride) {
         return microbench->memory().chase_cycles(footprint, stride);
       };
       simulation.line_cycles = [&] { return microbench->memory().line_cycles(); };
-      simulation.bandwidth_gb_per_s = [&](BandwidthOperation operation, std::int64_t footprint) {
+      simulation.bandwidth_gb_per_s = [&](microbench::BandwidthOperation operation,
+                                          std::int64_t footprint) {
         return microbench->memory().bandwidth_gb_per_s(operation, footprint);
       };
       // L1 and shared memory are one array, of which the L1 has what is left over.
@@ -75,16 +79,18 @@ int check_capture(const Arguments& arguments) {
     }
   }
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const CaptureCrosscheck result = crosscheck_capture(capture, profile, simulation, threads);
-  write_result(arguments.common.out,
-               arguments.common.is_json() ? capture_json(result) : capture_text(result));
+  const compare::capture::CaptureCrosscheck result =
+      compare::capture::crosscheck_capture(capture, profile, simulation, threads);
+  write_result(arguments.common.out, arguments.common.is_json()
+                                         ? compare::capture::capture_json(result)
+                                         : compare::capture::capture_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
 int run(const Arguments& arguments) {
   arguments.common.require_valid();
   if (arguments.directory.empty() == arguments.kernel.empty()) {
-    throw InputError("crosscheck: either a capture directory or --kernel FILE is needed");
+    throw base::InputError("crosscheck: either a capture directory or --kernel FILE is needed");
   }
   if (arguments.kernel.empty()) {
     return check_capture(arguments);
@@ -92,7 +98,7 @@ int run(const Arguments& arguments) {
   const Arguments defaults;
   if (!arguments.arch.empty() || arguments.common.profile != defaults.common.profile ||
       arguments.fidelity != defaults.fidelity) {
-    throw InputError(
+    throw base::InputError(
         "crosscheck --kernel: --arch, --profile and --fidelity are of captures; the kernel file "
         "names its architecture");
   }
@@ -124,4 +130,4 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -4,7 +4,7 @@
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/option_values.h"
 
@@ -15,17 +15,17 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 constexpr std::int64_t kMaxExtent = 1 << 20;
 
 int list() {
   std::string text;
-  for (const std::string& name : energy_names()) {
+  for (const std::string& name : config::energy_names()) {
     text += name + "\n";
   }
-  for (const std::string& name : stc_design_names()) {
+  for (const std::string& name : config::stc_design_names()) {
     text += name + " (for 'energy design')\n";
   }
   write_result({}, text);
@@ -33,13 +33,13 @@ int list() {
 }
 
 int show(const std::string& name) {
-  const LoadedEnergy energy = load_energy(name);
+  const config::LoadedEnergy energy = config::load_energy(name);
   std::string text =
       fmt::format("{}: {} nm, energies at {} V with N(0,1) operands\n\n", energy.config.name,
                   energy.config.node_nm, energy.config.power.table.supply_volts);
   text += fmt::format("{:<44} {:>9} {:>19} {:>5} {:>7} {:<8} {}\n", "parameter", "value", "range",
                       "node", "scale", "evidence", "source");
-  for (const EnergyParameter& parameter : energy.parameters) {
+  for (const config::EnergyParameter& parameter : energy.parameters) {
     const bool has_range = parameter.low < parameter.high;
     text += fmt::format(
         "{:<44} {:>9} {:>19} {:>5} {:>7} {:<8} {}\n", parameter.pointer, parameter.value,
@@ -54,16 +54,16 @@ int show(const std::string& name) {
 
 int area(const std::string& name) {
   using Area = energy::TensorCoreArea;
-  const GpuSpec gpu = load_architecture(name).gpu;
-  const LoadedEnergy loaded = load_energy(gpu.name);
-  const EnergyConfig& energy = loaded.config;
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  const GpuArea whole = gpu_area(gpu, energy.area);
+  const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
+  const config::LoadedEnergy loaded = config::load_energy(gpu.name);
+  const config::EnergyConfig& energy = loaded.config;
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  const run::GpuArea whole = run::gpu_area(gpu, energy.area);
   const Area& sum = whole.tensor_core;
-  const Area low = gpu_area(gpu, loaded.area_at(&EnergyParameter::low)).tensor_core;
-  const Area high = gpu_area(gpu, loaded.area_at(&EnergyParameter::high)).tensor_core;
+  const Area low = run::gpu_area(gpu, loaded.area_at(&config::EnergyParameter::low)).tensor_core;
+  const Area high = run::gpu_area(gpu, loaded.area_at(&config::EnergyParameter::high)).tensor_core;
   const double cores = double{1} * gpu.sms * gpu.sm.sub_partitions;
-  const energy::TensorCoreShape shape = tensor_core_shape(core);
+  const energy::TensorCoreShape shape = config::tensor_core_shape(core);
   const double multipliers = double{1} * shape.dot_units * shape.products_per_unit;
 
   std::string text = fmt::format("{}: one tensor core at {} nm\n\n{:<34} {:>12} {:>22}\n", gpu.name,
@@ -115,19 +115,19 @@ sparsity::Pattern parse_pattern(const std::string& text) {
       return pattern;
     }
   }
-  throw InputError(
-      fmt::format("--pattern must be N:M, for example 2:4, not '{}'", printable(text)));
+  throw base::InputError(
+      fmt::format("--pattern must be N:M, for example 2:4, not '{}'", io::printable(text)));
 }
 
-std::string design_text(const DesignArguments& arguments, const GemmShape& shape,
+std::string design_text(const DesignArguments& arguments, const base::GemmShape& shape,
                         const energy::StcResult& result) {
   const energy::StcAccesses& accesses = result.accesses;
   const energy::StcEnergy& energy = result.energy;
   const auto macs = static_cast<double>(shape.macs());
   std::string text =
       fmt::format("{}, weights {}: {} x {} x {} (padded {} x {} x {})\n\n",
-                  printable(arguments.design), printable(arguments.pattern), shape.m, shape.n,
-                  shape.k, result.padded.m, result.padded.n, result.padded.k);
+                  io::printable(arguments.design), io::printable(arguments.pattern), shape.m,
+                  shape.n, shape.k, result.padded.m, result.padded.n, result.padded.k);
   const char* bound = result.cycles == result.compute_cycles         ? "compute"
                       : result.cycles == result.shared_memory_cycles ? "shared memory"
                                                                      : "DRAM";
@@ -154,11 +154,11 @@ std::string design_text(const DesignArguments& arguments, const GemmShape& shape
 }
 
 int design(const DesignArguments& arguments) {
-  const GemmShape shape{parse_positive("M", arguments.m, kMaxExtent),
-                        parse_positive("N", arguments.n, kMaxExtent),
-                        parse_positive("K", arguments.k, kMaxExtent)};
+  const base::GemmShape shape{run::parse_positive("M", arguments.m, kMaxExtent),
+                              run::parse_positive("N", arguments.n, kMaxExtent),
+                              run::parse_positive("K", arguments.k, kMaxExtent)};
   const energy::StcResult result =
-      evaluate(load_stc_design(arguments.design), shape, parse_pattern(arguments.pattern));
+      evaluate(config::load_stc_design(arguments.design), shape, parse_pattern(arguments.pattern));
   write_result({}, design_text(arguments, shape, result));
   return 0;
 }
@@ -198,4 +198,4 @@ void add_energy_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return design(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

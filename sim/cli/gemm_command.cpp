@@ -4,8 +4,8 @@
 #include "sim/cli/simulation_arguments.h"
 #include "sim/run/data_source.h"
 #include "sim/run/option_values.h"
-#include "sim/trace/workload.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -23,32 +23,32 @@ struct Arguments {
   SimulationArguments simulation;
 };
 
-Workload one_gemm(const Arguments& arguments) {
-  Operation op;
+workload::Workload one_gemm(const Arguments& arguments) {
+  workload::Operation op;
   op.name = "gemm";
-  op.shape = {parse_positive("M", arguments.m, kMaxExtent),
-              parse_positive("N", arguments.n, kMaxExtent),
-              parse_positive("K", arguments.k, kMaxExtent)};
-  op.batch = parse_positive("--batch", arguments.batch, kMaxExtent);
+  op.shape = {run::parse_positive("M", arguments.m, kMaxExtent),
+              run::parse_positive("N", arguments.n, kMaxExtent),
+              run::parse_positive("K", arguments.k, kMaxExtent)};
+  op.batch = run::parse_positive("--batch", arguments.batch, kMaxExtent);
   // A is a weight, and what K lacks of a whole group is padded with zeros.
   op.prunable = true;
-  Workload workload;
+  workload::Workload workload;
   workload.name = fmt::format("gemm {} {} {}", op.shape.m, op.shape.n, op.shape.k);
   workload.operations.push_back(op);
   return workload;
 }
 
 int run(const Arguments& arguments) {
-  Workload workload = one_gemm(arguments);
+  workload::Workload workload = one_gemm(arguments);
   if (arguments.a_file.empty() != arguments.b_file.empty()) {
-    throw InputError("--a and --b are given together or not at all");
+    throw base::InputError("--a and --b are given together or not at all");
   }
-  std::unique_ptr<DataSource> files;
+  std::unique_ptr<run::DataSource> files;
   if (!arguments.a_file.empty()) {
     if (!arguments.simulation.options.parsed().data.empty()) {
-      throw InputError("--data and --a/--b both say where the operands come from: give one");
+      throw base::InputError("--data and --a/--b both say where the operands come from: give one");
     }
-    files = FileData::open(arguments.a_file, arguments.b_file);
+    files = run::FileData::open(arguments.a_file, arguments.b_file);
   }
   return simulate_and_report(
       arguments.simulation, [&] { return workload; }, files.get());
@@ -72,4 +72,4 @@ void add_gemm_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void check_given_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::vector<std::string>& values = option->results();
     if (std::any_of(values.begin(), values.end(),
                     [](const auto& value) { return value.empty(); })) {
-      throw InputError(option->get_name() + ": the value is empty");
+      throw base::InputError(option->get_name() + ": the value is empty");
     }
   }
   if (!app.get_subcommands().empty()) {
@@ -22,4 +22,4 @@ void check_given_options(const CLI::App& app) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

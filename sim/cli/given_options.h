@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty
 /// value.
 void check_given_options(const CLI::App& app);
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -2,26 +2,26 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
-#include "sim/import/workload_export.h"
-#include "sim/import/workload_text_writer.h"
+#include "sim/workload/workload_export.h"
+#include "sim/workload/workload_text_writer.h"
 
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 namespace {
 
-std::string exported(const Recording& recording, ExportFormat format) {
+std::string exported(const workload::Recording& recording, workload::ExportFormat format) {
   switch (format) {
-    case ExportFormat::kScaleSim:
-      return scale_sim_text(recording.workload);
-    case ExportFormat::kTimeloop:
-      return timeloop_text(recording.workload);
-    case ExportFormat::kWorkload:
+    case workload::ExportFormat::kScaleSim:
+      return workload::scale_sim_text(recording.workload);
+    case workload::ExportFormat::kTimeloop:
+      return workload::timeloop_text(recording.workload);
+    case workload::ExportFormat::kWorkload:
       break;
   }
-  return workload_json(recording);
+  return workload::workload_json(recording);
 }
 
 }  // namespace
@@ -48,11 +48,11 @@ void add_import_command(CLI::App& app, Command& chosen) {
       if (!arguments->out.empty()) {
         require_writable(kOutOption, arguments->out);
       }
-      const ExportFormat format = parse_export_format(arguments->to);
+      const workload::ExportFormat format = workload::parse_export_format(arguments->to);
       write_result(arguments->out, exported(arguments->recording.read(), format));
       return 0;
     };
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

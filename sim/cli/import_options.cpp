@@ -2,11 +2,11 @@
 #include "sim/cli/import_options.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
-#include "sim/import/workload_text_writer.h"
+#include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/run/option_values.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 std::vector<std::string> split(const std::string& text) {
@@ -33,14 +33,14 @@ std::pair<std::string, std::string> named(const char* option, const char* exampl
                                           const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw InputError(fmt::format("{} must be NAME=V, for example {}, not '{}'", option, example,
-                                 printable(text)));
+    throw base::InputError(fmt::format("{} must be NAME=V, for example {}, not '{}'", option,
+                                       example, io::printable(text)));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 std::int64_t extent(const std::string& option, const std::string& name, const std::string& text) {
-  return parse_positive(option + " " + printable(name), text, kMaxExtent);
+  return run::parse_positive(option + " " + io::printable(name), text, workload::kMaxExtent);
 }
 
 }  // namespace
@@ -64,32 +64,32 @@ void RecordingOptions::add_to(CLI::App& command) {
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
 
-Recording RecordingOptions::read() const {
-  InputStream input{std::filesystem::path(file)};
+workload::Recording RecordingOptions::read() const {
+  workload::InputStream input{std::filesystem::path(file)};
   return read(input);
 }
 
-Recording RecordingOptions::read(InputStream& input) const {
-  ImportOptions options;
+workload::Recording RecordingOptions::read(workload::InputStream& input) const {
+  workload::ImportOptions options;
   options.tf32 = tf32;
-  options.convention = parse_convention(convention);
-  options.dims = single_values(parse_dim_lists(dims));
+  options.convention = workload::parse_convention(convention);
+  options.dims = workload::single_values(workload::parse_dim_lists(dims));
   for (const std::string& given : inputs) {
     const auto [name, extents] = named("--input", "x=1,3,224,224", given);
     std::vector<std::int64_t>& to = options.inputs[name];
     if (!to.empty()) {
-      throw InputError(fmt::format("--input: {} is given twice", printable(name)));
+      throw base::InputError(fmt::format("--input: {} is given twice", io::printable(name)));
     }
     for (const std::string& part : split(extents)) {
       to.push_back(extent("--input", name, part));
     }
   }
-  Recording recording = read_recording(input, options);
+  workload::Recording recording = workload::read_recording(input, options);
   if (strict) {
-    require_all_taken(recording);
+    workload::require_all_taken(recording);
   }
-  write_message(account_text(recording));
+  report::write_message(workload::account_text(recording));
   return recording;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

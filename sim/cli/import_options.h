@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/import/recording.h"
+#include "sim/workload/recording.h"
 
 #include <CLI/CLI.hpp>
 
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// How a file that may be a recording is read.
 struct RecordingOptions {
@@ -20,8 +20,8 @@ struct RecordingOptions {
 
   void add_to(CLI::App& command);
   /// Reads the file and says on stderr what was taken and what was not. Throws InputError.
-  Recording read() const;
-  Recording read(InputStream& input) const;
+  workload::Recording read() const;
+  workload::Recording read(workload::InputStream& input) const;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -7,7 +7,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/given_options.h"
 #include "sim/cli/output.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/version.h"
 
@@ -29,8 +29,8 @@
 
 namespace {
 
-using sptc::InputError;
-using sptc::sim::Command;
+using sptc::base::InputError;
+using sptc::cli::Command;
 
 // What is destroyed where memory has run out needs some: modules of SystemC do.
 constexpr std::size_t kReserveBytes = 4 << 20;
@@ -45,7 +45,7 @@ void on_out_of_memory() {
 // What no one catches, as in the construction of static objects, ends as what sc_main() catches.
 [[noreturn]] void on_uncaught_exception() {
   if (std::current_exception() != nullptr) {
-    std::_Exit(sptc::sim::report_exception());
+    std::_Exit(sptc::report::report_exception());
   }
   std::abort();
 }
@@ -64,8 +64,8 @@ void touch_stack() {
 [[gnu::constructor(101)]] void begin() {
   touch_stack();
   std::set_terminate(on_uncaught_exception);
-  sptc::sim::handle_interrupts();
-  sptc::sim::open_closed_streams();
+  sptc::cli::handle_interrupts();
+  sptc::cli::open_closed_streams();
   // SystemC prints its banner on stdout before sc_main begins, unless the environment says no.
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   reserve = std::malloc(kReserveBytes);
@@ -78,7 +78,7 @@ void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& acti
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
   } else if (report.get_severity() == sc_core::SC_WARNING && (actions & sc_core::SC_DISPLAY) != 0) {
-    sptc::sim::write_message(
+    sptc::report::write_message(
         fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
   }
 }
@@ -120,7 +120,7 @@ std::string children_of(CLI::App* app, std::string_view word) {
     names.push_back(child->get_name());
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return sptc::unknown_name(word, views);
+  return sptc::base::unknown_name(word, views);
 }
 
 /// "validate, sweep, sweep plan": the commands below `app`, which is called `outer`, that have the
@@ -152,7 +152,7 @@ void refuse_extras(CLI::App* app) {
   if (extras.empty()) {
     return;
   }
-  const std::string first = sptc::sim::printable(extras.front());
+  const std::string first = sptc::io::printable(extras.front());
   const std::string where = command->get_display_name(true);
   if (is_negative_number(first)) {
     throw InputError(
@@ -170,7 +170,7 @@ void refuse_extras(CLI::App* app) {
     const std::string others = commands_with(*app, name);
     throw InputError(
         "unknown option " +
-        sptc::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
+        sptc::base::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
   }
   if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
     throw InputError("unknown command " + children_of(command, first));
@@ -181,20 +181,20 @@ void refuse_extras(CLI::App* app) {
 int run(int argc, char** argv) {
   CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
                "sptcsim");
-  app.set_version_flag("--version", "sptcsim " + std::string(sptc::sim::program_version()));
+  app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
   app.allow_extras();
   Command chosen;
-  sptc::sim::add_run_command(app, chosen);
-  sptc::sim::add_gemm_command(app, chosen);
-  sptc::sim::add_arch_command(app, chosen);
-  sptc::sim::add_import_command(app, chosen);
-  sptc::sim::add_energy_command(app, chosen);
-  sptc::sim::add_verify_command(app, chosen);
-  sptc::sim::add_validate_command(app, chosen);
-  sptc::sim::add_mma_command(app, chosen);
-  sptc::sim::add_microbench_command(app, chosen);
-  sptc::sim::add_crosscheck_command(app, chosen);
-  sptc::sim::add_sweep_command(app, chosen);
+  sptc::cli::add_run_command(app, chosen);
+  sptc::cli::add_gemm_command(app, chosen);
+  sptc::cli::add_arch_command(app, chosen);
+  sptc::cli::add_import_command(app, chosen);
+  sptc::cli::add_energy_command(app, chosen);
+  sptc::cli::add_verify_command(app, chosen);
+  sptc::cli::add_validate_command(app, chosen);
+  sptc::cli::add_mma_command(app, chosen);
+  sptc::cli::add_microbench_command(app, chosen);
+  sptc::cli::add_crosscheck_command(app, chosen);
+  sptc::cli::add_sweep_command(app, chosen);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     for (CLI::App* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
@@ -207,7 +207,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       std::ostringstream text;  // of --help, --version
       app.exit(error, text, text);
-      sptc::sim::write_result({}, text.str());
+      sptc::cli::write_result({}, text.str());
       return 0;
     }
     refuse_extras(&app);
@@ -223,7 +223,7 @@ int run(int argc, char** argv) {
     throw InputError(fmt::format("{}: a command is missing ({}); see --help",
                                  command->get_display_name(true), names));
   }
-  sptc::sim::check_given_options(app);
+  sptc::cli::check_given_options(app);
   return chosen();
 }
 
@@ -234,6 +234,6 @@ int sc_main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (...) {
-    return sptc::sim::report_exception();
+    return sptc::report::report_exception();
   }
 }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 constexpr std::int64_t kMaxWarps = 64;
@@ -32,24 +32,27 @@ struct Arguments {
   std::string out;
 };
 
-std::vector<MicrobenchCase> cases_of(const Arguments& arguments, const GpuSpec& spec) {
-  std::vector<MicrobenchCase> cases = published_cases(spec);
+std::vector<microbench::MicrobenchCase> cases_of(const Arguments& arguments,
+                                                 const gpu::GpuSpec& spec) {
+  std::vector<microbench::MicrobenchCase> cases = microbench::published_cases(spec);
   if (!arguments.instruction.empty()) {
-    const BenchInstruction instruction = parse_bench_instruction(arguments.instruction);
-    const std::string name = name_of(instruction);
-    std::erase_if(cases,
-                  [&](const MicrobenchCase& row) { return name_of(row.instruction) != name; });
+    const microbench::BenchInstruction instruction =
+        microbench::parse_bench_instruction(arguments.instruction);
+    const std::string name = microbench::name_of(instruction);
+    std::erase_if(cases, [&](const microbench::MicrobenchCase& row) {
+      return name_of(row.instruction) != name;
+    });
     if (cases.empty() || !arguments.warps.empty() || !arguments.ilp.empty()) {
-      const auto* matrix = std::get_if<MatrixInstruction>(&instruction);
+      const auto* matrix = std::get_if<microbench::MatrixInstruction>(&instruction);
       cases = {{instruction, matrix != nullptr ? matrix->instruction.warps() : 1, 1}};
     }
   }
-  for (MicrobenchCase& row : cases) {
+  for (microbench::MicrobenchCase& row : cases) {
     if (!arguments.warps.empty()) {
-      row.warps = static_cast<int>(parse_positive("--warps", arguments.warps, kMaxWarps));
+      row.warps = static_cast<int>(run::parse_positive("--warps", arguments.warps, kMaxWarps));
     }
     if (!arguments.ilp.empty()) {
-      row.ilp = static_cast<int>(parse_positive("--ilp", arguments.ilp, kMaxIlp));
+      row.ilp = static_cast<int>(run::parse_positive("--ilp", arguments.ilp, kMaxIlp));
     }
   }
   return cases;
@@ -59,13 +62,14 @@ std::string cell(const std::optional<double>& value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "";
 }
 
-std::string text_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& rows) {
+std::string text_of(const gpu::GpuSpec& spec,
+                    const std::vector<microbench::MicrobenchResult>& rows) {
   std::string text = fmt::format(
       "{}: one SM, simulated. Sparse instructions count the zeros that they skip; in turn:\n"
       "every chain of a warp has its metadata in other lanes (selector) than the one before.\n\n"
       "{:<62} {:>6} {:>5} {:>3} {:>9} {:>10} {:>10}\n",
       spec.name, "instruction", "sparse", "warps", "ilp", "latency", "FMA/clk/SM", "B/clk/SM");
-  for (const MicrobenchResult& row : rows) {
+  for (const microbench::MicrobenchResult& row : rows) {
     text += fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n",
                         row.instruction + (row.selectors_in_turn ? " in turn" : ""),
                         row.sparse ? "yes" : "no", row.warps, row.ilp, row.latency_cycles,
@@ -74,11 +78,11 @@ std::string text_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& ro
   return text;
 }
 
-std::string csv_of(const std::vector<MicrobenchResult>& rows) {
+std::string csv_of(const std::vector<microbench::MicrobenchResult>& rows) {
   std::string text =
       "instruction,sparse,warps,ilp,latency_cycles,fma_per_clk_per_sm,bytes_per_clk_per_sm,"
       "selectors_in_turn\n";
-  for (const MicrobenchResult& row : rows) {
+  for (const microbench::MicrobenchResult& row : rows) {
     text += fmt::format("{},{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps,
                         row.ilp, row.latency_cycles, cell(row.fma_per_clk_per_sm, 3),
                         cell(row.bytes_per_clk_per_sm, 3), row.selectors_in_turn);
@@ -86,10 +90,11 @@ std::string csv_of(const std::vector<MicrobenchResult>& rows) {
   return text;
 }
 
-std::string json_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& rows) {
+std::string json_of(const gpu::GpuSpec& spec,
+                    const std::vector<microbench::MicrobenchResult>& rows) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
-  for (const MicrobenchResult& row : rows) {
+  for (const microbench::MicrobenchResult& row : rows) {
     Json json{{"instruction", row.instruction},
               {"sparse", row.sparse},
               {"selectors_in_turn", row.selectors_in_turn},
@@ -105,7 +110,7 @@ std::string json_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& ro
     list.push_back(std::move(json));
   }
   const Json root{{"schema", "sptcsim-microbench-1"},
-                  {"version", program_version()},
+                  {"version", report::program_version()},
                   {"arch", spec.name},
                   {"rows", std::move(list)}};
   return root.dump(2) + "\n";
@@ -114,17 +119,17 @@ std::string json_of(const GpuSpec& spec, const std::vector<MicrobenchResult>& ro
 int run(const Arguments& arguments) {
   constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
   if (std::find(kFormats.begin(), kFormats.end(), arguments.format) == kFormats.end()) {
-    throw InputError("unknown --format " + unknown_name(arguments.format, kFormats));
+    throw base::InputError("unknown --format " + base::unknown_name(arguments.format, kFormats));
   }
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }
-  const GpuSpec spec = load_architecture(arguments.arch).gpu;
-  const std::vector<MicrobenchCase> cases = cases_of(arguments, spec);
-  Microbench microbench(spec);
-  std::vector<MicrobenchResult> rows;
+  const gpu::GpuSpec spec = config::load_architecture(arguments.arch).gpu;
+  const std::vector<microbench::MicrobenchCase> cases = cases_of(arguments, spec);
+  microbench::Microbench microbench(spec);
+  std::vector<microbench::MicrobenchResult> rows;
   rows.reserve(cases.size());
-  for (const MicrobenchCase& row : cases) {
+  for (const microbench::MicrobenchCase& row : cases) {
     rows.push_back(microbench.run(row));
   }
   write_result(arguments.out, arguments.format == "text"   ? text_of(spec, rows)
@@ -166,4 +171,4 @@ void add_microbench_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

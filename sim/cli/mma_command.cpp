@@ -5,14 +5,14 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/compare/vectors/bit_array.h"
+#include "sim/compare/vectors/diagnosis.h"
+#include "sim/compare/vectors/identify.h"
+#include "sim/compare/vectors/metadata_input.h"
+#include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/board_names.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
-#include "sim/verify/bit_array.h"
-#include "sim/verify/diagnosis.h"
-#include "sim/verify/identify.h"
-#include "sim/verify/metadata_input.h"
-#include "sim/verify/mma_batch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -73,7 +73,7 @@ std::string list_of(const mma::Target& target) {
 int list(const Arguments& arguments) {
   std::string text;
   if (!arguments.arch.empty()) {
-    text = list_of(target_of(arguments.arch));
+    text = list_of(config::target_of(arguments.arch));
   } else {
     for (const mma::Target& target : mma::targets()) {
       text += list_of(target);
@@ -86,23 +86,24 @@ int list(const Arguments& arguments) {
 // Operands ----------------------------------------------------------------------------------------
 
 /// A matrix stands for a batch of one.
-BitArray read_batched(const std::string& file) {
-  BitArray array = read_bit_array(file);
+compare::vectors::BitArray read_batched(const std::string& file) {
+  compare::vectors::BitArray array = compare::vectors::read_bit_array(file);
   if (array.shape.size() == 2) {
     array.shape.insert(array.shape.begin(), 1);
   }
   if (array.shape.size() != 3) {
-    throw InputError(fmt::format("{}: must have two axes, or three with the case first, not [{}]",
-                                 printable(file), fmt::join(array.shape, ", ")));
+    throw base::InputError(
+        fmt::format("{}: must have two axes, or three with the case first, not [{}]",
+                    io::printable(file), fmt::join(array.shape, ", ")));
   }
   return array;
 }
 
-MmaOperands read_operands(const Arguments& arguments) {
+compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
   if (arguments.a.empty() || arguments.b.empty()) {
-    throw InputError("mma: --a and --b are needed");
+    throw base::InputError("mma: --a and --b are needed");
   }
-  MmaOperands operands;
+  compare::vectors::MmaOperands operands;
   operands.a = read_batched(arguments.a);
   operands.b = read_batched(arguments.b);
   if (!arguments.c.empty()) {
@@ -117,14 +118,15 @@ MmaOperands read_operands(const Arguments& arguments) {
   return operands;
 }
 
-std::optional<MetadataInput> read_metadata(const Arguments& arguments) {
+std::optional<compare::vectors::MetadataInput> read_metadata(const Arguments& arguments) {
   if (arguments.metadata.empty()) {
     return std::nullopt;
   }
-  MetadataInput metadata{read_bit_array(arguments.metadata),
-                         parse_metadata_layout(arguments.layout), 0};
+  compare::vectors::MetadataInput metadata{
+      compare::vectors::read_bit_array(arguments.metadata),
+      compare::vectors::parse_metadata_layout(arguments.layout), 0};
   if (arguments.selector != "0") {
-    metadata.selector = static_cast<int>(parse_positive("--selector", arguments.selector, 3));
+    metadata.selector = static_cast<int>(run::parse_positive("--selector", arguments.selector, 3));
   }
   return metadata;
 }
@@ -132,31 +134,33 @@ std::optional<MetadataInput> read_metadata(const Arguments& arguments) {
 // Execution ---------------------------------------------------------------------------------------
 
 /// Compares, and says where the first difference is. Returns the exit code.
-int compare(const Arguments& arguments, const MmaOperands& operands,
+int compare(const Arguments& arguments, const compare::vectors::MmaOperands& operands,
             const mma::MmaInstruction& instruction, const mma::StepRules& rules,
-            const BitArray& d) {
-  const BitArray expected = read_batched(arguments.expect);
+            const compare::vectors::BitArray& d) {
+  const compare::vectors::BitArray expected = read_batched(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
-    throw InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
-                                 printable(arguments.expect), fmt::join(d.shape, ", "),
-                                 d.element_bytes, fmt::join(expected.shape, ", "),
-                                 expected.element_bytes));
+    throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
+                                       io::printable(arguments.expect), fmt::join(d.shape, ", "),
+                                       d.element_bytes, fmt::join(expected.shape, ", "),
+                                       expected.element_bytes));
   }
   std::size_t mismatches = 0;
   std::string first;
   for (std::size_t i = 0; i < d.bits.size(); ++i) {
-    if (same_result(d.bits[i], expected.bits[i], rules)) {
+    if (compare::vectors::same_result(d.bits[i], expected.bits[i], rules)) {
       continue;
     }
     if (mismatches++ == 0) {
       const std::size_t column = i % d.shape[2];
       const std::size_t row = i / d.shape[2] % d.shape[1];
       const std::size_t index = i / d.shape[2] / d.shape[1];
-      const Diagnosis why = diagnose(dot_operands(operands, instruction, index, row, column),
-                                     instruction, rules, expected.bits[i]);
-      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
-                          row, column, hex_bits(expected.bits[i], d.element_bytes),
-                          hex_bits(d.bits[i], d.element_bytes), why.step);
+      const compare::vectors::Diagnosis why = compare::vectors::diagnose(
+          compare::vectors::dot_operands(operands, instruction, index, row, column), instruction,
+          rules, expected.bits[i]);
+      first =
+          fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
+                      row, column, compare::vectors::hex_bits(expected.bits[i], d.element_bytes),
+                      compare::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
       for (const std::string& line : why.trace) {
         first += "  " + line + "\n";
       }
@@ -168,29 +172,31 @@ int compare(const Arguments& arguments, const MmaOperands& operands,
 
 int execute_one(const Arguments& arguments) {
   if (arguments.arch.empty() || arguments.instruction.empty()) {
-    throw InputError("mma: --arch and --instruction are needed (or --list, or --identify)");
+    throw base::InputError("mma: --arch and --instruction are needed (or --list, or --identify)");
   }
   if (arguments.out.empty() && arguments.expect.empty()) {
-    throw InputError("mma: --out or --expect is needed, else nothing is seen of the result");
+    throw base::InputError("mma: --out or --expect is needed, else nothing is seen of the result");
   }
-  const mma::Target& target = target_of(arguments.arch);
+  const mma::Target& target = config::target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   const mma::StepRules rules = mma::with_profile(
-      mma::instruction_rules(target, instruction, parse_grouping(arguments.grouping)),
+      mma::instruction_rules(target, instruction,
+                             compare::vectors::parse_grouping(arguments.grouping)),
       mma::parse_profile(arguments.profile));
-  MmaOperands operands = read_operands(arguments);
+  compare::vectors::MmaOperands operands = read_operands(arguments);
   if (operands.c.shape.empty()) {
-    operands.c = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                                element_bytes(instruction.c_type()));
+    operands.c =
+        compare::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                         compare::vectors::element_bytes(instruction.c_type()));
   }
   if (const auto metadata = read_metadata(arguments)) {
-    operands.indices =
-        element_indices(*metadata, instruction, operands.a.shape, printable(arguments.metadata));
+    operands.indices = compare::vectors::element_indices(*metadata, instruction, operands.a.shape,
+                                                         io::printable(arguments.metadata));
   }
-  require_operands(operands, instruction, "mma");
-  const BitArray d = execute(operands, instruction, rules);
+  compare::vectors::require_operands(operands, instruction, "mma");
+  const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
   if (!arguments.out.empty()) {
-    write_bit_array(arguments.out, d);
+    compare::vectors::write_bit_array(arguments.out, d);
   }
   return arguments.expect.empty() ? 0 : compare(arguments, operands, instruction, rules, d);
 }
@@ -199,15 +205,17 @@ int identify_one(const Arguments& arguments) {
   constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
   const bool is_json = arguments.format == kFormats[1];
   if (!is_json && arguments.format != kFormats[0]) {
-    throw InputError("unknown format " + unknown_name(printable(arguments.format), kFormats));
+    throw base::InputError("unknown format " +
+                           base::unknown_name(io::printable(arguments.format), kFormats));
   }
   if (arguments.expect.empty()) {
-    throw InputError("mma --identify: --expect names the D whose arithmetic is looked for");
+    throw base::InputError("mma --identify: --expect names the D whose arithmetic is looked for");
   }
-  const Identification found =
-      identify(read_operands(arguments), read_metadata(arguments), read_batched(arguments.expect),
-               mma::parse_profile(arguments.profile));
-  write_result(arguments.out, is_json ? identify_json(found) : identify_text(found));
+  const compare::vectors::Identification found = compare::vectors::identify(
+      read_operands(arguments), read_metadata(arguments), read_batched(arguments.expect),
+      mma::parse_profile(arguments.profile));
+  write_result(arguments.out, is_json ? compare::vectors::identify_json(found)
+                                      : compare::vectors::identify_text(found));
   return found.matches.empty() ? 1 : 0;
 }
 
@@ -216,7 +224,7 @@ int run(const Arguments& arguments) {
     require_writable("--out", arguments.out);
   }
   if (!arguments.identify && arguments.format != "text") {
-    throw InputError("mma: --format is of --identify");
+    throw base::InputError("mma: --format is of --identify");
   }
   if (arguments.list) {
     return list(arguments);
@@ -280,4 +288,4 @@ void add_mma_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -2,8 +2,8 @@
 #include "sim/cli/output.h"
 
 #include "models/base/error.h"
-#include "sim/config/file_use.h"
-#include "sim/config/text_file.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
 #include "sim/report/message.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 #include <fstream>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 // What the signal handler may look at: a fixed buffer and a flag.
@@ -32,7 +32,7 @@ void on_interrupt(int /*signal*/) {
   }
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  ::_exit(kInterrupted);
+  ::_exit(report::kInterrupted);
 }
 
 }  // namespace
@@ -46,49 +46,50 @@ void require_writable(std::string_view option, const std::filesystem::path& path
     return;
   }
   std::error_code error;
-  const std::string shown = printable(path.string());
+  const std::string shown = io::printable(path.string());
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    throw InputError(fmt::format("{} {}: exists and is not a regular file", option, shown));
+    throw base::InputError(fmt::format("{} {}: exists and is not a regular file", option, shown));
   }
-  const std::filesystem::path target = behind_link(path);
+  const std::filesystem::path target = io::behind_link(path);
   const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
-                                 printable(parent.string())));
+    throw base::InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
+                                       io::printable(parent.string())));
   }
   // Not access(): root may write anywhere by its answer, also in /proc. The name is longer than
   // those of the files that are written beside.
   const std::string probe = fmt::format("{}.{}.tmp.probe", target.string(), ::getpid());
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    throw InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
-                                 shown, printable(parent.string()), std::strerror(errno)));
+    throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
+                                       shown, io::printable(parent.string()),
+                                       std::strerror(errno)));
   }
   ::close(file);
   ::unlink(probe.c_str());
-  announce_output(option, path);
+  io::announce_output(option, path);
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
   if (!is_standard_output(path)) {
-    require_no_input(path);
-    write_file(path, text);
+    io::require_no_input(path);
+    io::write_file(path, text);
     return;
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {
-    throw InputError("the result cannot be written to standard output");
+    throw base::InputError("the result cannot be written to standard output");
   }
 }
 
 PendingFile::PendingFile(const std::filesystem::path& path, const std::string& extension)
-    : path_(behind_link(path)) {
+    : path_(io::behind_link(path)) {
   if (path_.empty()) {
     return;
   }
   stem_ = fmt::format("{}.{}.tmp", path_.string(), ::getpid());
   temporary_ = stem_ + extension;
-  ensure(temporary_.size() + 1 < pending_path.size(), "a temporary name is too long");
+  base::ensure(temporary_.size() + 1 < pending_path.size(), "a temporary name is too long");
   std::copy(temporary_.begin(), temporary_.end(), pending_path.begin());
   pending_path[temporary_.size()] = '\0';
   pending = true;
@@ -108,9 +109,10 @@ void PendingFile::keep(std::string_view last_line) {
   std::ofstream end(temporary_, std::ios::binary | std::ios::app);
   end << last_line << std::flush;
   if (!end) {
-    throw InputError(fmt::format("{}: cannot be written whole", printable(path_.string())));
+    throw base::InputError(
+        fmt::format("{}: cannot be written whole", io::printable(path_.string())));
   }
-  put_in_place(temporary_, path_);
+  io::put_in_place(temporary_, path_);
   pending = false;
 }
 
@@ -139,4 +141,4 @@ void on_interrupts(void (*handler)(int)) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

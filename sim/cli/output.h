@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// The option of the result, which may also go to standard output.
 inline constexpr std::string_view kOutOption = "--out";
@@ -56,4 +56,4 @@ void handle_interrupts();
 /// nohup has it.
 void on_interrupts(void (*handler)(int));
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -17,12 +17,13 @@ struct Arguments {
 };
 
 /// The workload; a recording's GPU is simulated unless the user names another.
-Workload load(Arguments& arguments) {
-  Recording recording = arguments.recording.read();
-  const Account& account = recording.account;
+workload::Workload load(Arguments& arguments) {
+  workload::Recording recording = arguments.recording.read();
+  const workload::Account& account = recording.account;
   if (!arguments.arch_given && !account.arch.empty()) {
     arguments.simulation.arch = account.arch;
-    write_message("  simulated on " + account.arch + ", as recorded; --arch names another\n");
+    report::write_message("  simulated on " + account.arch +
+                          ", as recorded; --arch names another\n");
   }
   return std::move(recording.workload);
 }
@@ -45,4 +46,4 @@ void add_run_command(CLI::App& app, Command& chosen) {
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

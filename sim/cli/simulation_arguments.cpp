@@ -11,7 +11,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void SimulationArguments::add_to(CLI::App& command) {
   command.add_option("--arch", arch, "architecture: a name of 'arch list', or a file")
@@ -33,42 +33,43 @@ void SimulationArguments::add_to(CLI::App& command) {
   command.add_flag("--quiet", quiet, "no progress bar");
 }
 
-int simulate_and_report(const SimulationArguments& given, const std::function<Workload()>& load,
-                        const DataSource* operands) {
-  const SimulationOptions options = given.options.parsed();
-  require_consistent(options);
-  const ReportFormat format = parse_report_format(given.format);
-  if (given.explain && format == ReportFormat::kCsv) {
-    throw InputError("--explain writes sentences: use --format text or json");
+int simulate_and_report(const SimulationArguments& given,
+                        const std::function<workload::Workload()>& load,
+                        const run::DataSource* operands) {
+  const run::SimulationOptions options = given.options.parsed();
+  run::require_consistent(options);
+  const report::ReportFormat format = report::parse_report_format(given.format);
+  if (given.explain && format == report::ReportFormat::kCsv) {
+    throw base::InputError("--explain writes sentences: use --format text or json");
   }
   if (!given.out.empty()) {
     require_writable("--out", given.out);
   }
   if (!given.vcd.empty()) {
-    if (options.fidelity == Fidelity::kAnalytic) {
-      throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+    if (options.fidelity == run::Fidelity::kAnalytic) {
+      throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
     }
     require_writable("--vcd", given.vcd);
   }
-  const Workload workload = load();
+  const workload::Workload workload = load();
   PendingFile waveform(given.vcd, ".vcd");
-  RunResult result;
+  run::RunResult result;
   {
-    ProgressBar bar(given.quiet);
-    const Architecture architecture = load_architecture(given.arch);
-    SimulationHooks hooks;
+    report::ProgressBar bar(given.quiet);
+    const config::Architecture architecture = config::load_architecture(given.arch);
+    run::SimulationHooks hooks;
     hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
       bar.update(done, total, next);
     };
     hooks.operands = operands;
     hooks.waveform = waveform.stem();
-    result = simulate(workload, architecture, options, hooks);
-    result.assumed = assumptions(architecture);
+    result = run::simulate(workload, architecture, options, hooks);
+    result.assumed = run::assumptions(architecture);
   }
   result.explained = given.explain;
-  write_result(given.out, report(result, format));
+  write_result(given.out, report::report(result, format));
   waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

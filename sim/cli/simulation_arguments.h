@@ -3,14 +3,14 @@
 
 #include "sim/cli/table_options.h"
 #include "sim/run/data_source.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <CLI/CLI.hpp>
 
 #include <functional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Options that `run` and `gemm` share, as the user typed them.
 struct SimulationArguments {
@@ -29,7 +29,8 @@ struct SimulationArguments {
 /// Checks every option, simulates, and writes the report. `load` reads the workload after the
 /// options were found valid. `operands` replaces what --data says; null: --data. Returns the exit
 /// code: 0, or 1 where a check failed.
-int simulate_and_report(const SimulationArguments& given, const std::function<Workload()>& load,
-                        const DataSource* operands);
+int simulate_and_report(const SimulationArguments& given,
+                        const std::function<workload::Workload()>& load,
+                        const run::DataSource* operands);
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

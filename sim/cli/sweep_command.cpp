@@ -4,8 +4,8 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sweep_progress_line.h"
-#include "sim/config/file_use.h"
-#include "sim/config/text_file.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/version.h"
 #include "sim/run/option_table.h"
@@ -34,7 +34,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
@@ -65,45 +65,47 @@ struct Arguments {
   std::vector<std::string> parts;
 };
 
-SweepPlan plan_of(const std::string& file) {
+sweep::SweepPlan plan_of(const std::string& file) {
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 4> kCommands{"plan", "merge", "report", "emit"};
-    throw InputError(fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
-                                 printable(file), unknown_name(printable(file), kCommands)));
+    throw base::InputError(
+        fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
+                    io::printable(file), base::unknown_name(io::printable(file), kCommands)));
   }
-  return checked_plan(read_sweep_spec(file), std::string(program_version()));
+  return sweep::checked_plan(sweep::read_sweep_spec(file), std::string(report::program_version()));
 }
 
 std::size_t parse_jobs(const std::string& text) {
   if (text.empty()) {
     return std::max(1U, std::thread::hardware_concurrency());
   }
-  return static_cast<std::size_t>(parse_positive("--jobs", text, kMaxJobs));
+  return static_cast<std::size_t>(run::parse_positive("--jobs", text, kMaxJobs));
 }
 
-SweepShard parse_shard(const std::string& text) {
+sweep::SweepShard parse_shard(const std::string& text) {
   if (text.empty()) {
     return {};
   }
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw InputError(
-        fmt::format("--shard must be I/N, for example 2/8, not '{}'", printable(text)));
+    throw base::InputError(
+        fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
   }
-  const std::int64_t count = parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
-  const std::int64_t index = parse_positive("I of --shard I/N", text.substr(0, slash), count);
+  const std::int64_t count =
+      run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
+  const std::int64_t index = run::parse_positive("I of --shard I/N", text.substr(0, slash), count);
   return {static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count)};
 }
 
-PointLimits limits_of(const Arguments& arguments, const SweepSpec& spec) {
-  PointLimits limits{spec.timeout_s, spec.memory_mb};
+sweep::PointLimits limits_of(const Arguments& arguments, const sweep::SweepSpec& spec) {
+  sweep::PointLimits limits{spec.timeout_s, spec.memory_mb};
   if (!arguments.timeout.empty()) {
     limits.timeout_s =
-        static_cast<double>(parse_positive("--timeout", arguments.timeout, 10000000));
+        static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
   }
   if (!arguments.memory.empty()) {
     limits.memory_mb =
-        static_cast<std::uint64_t>(parse_positive("--memory", arguments.memory, 1 << 30));
+        static_cast<std::uint64_t>(run::parse_positive("--memory", arguments.memory, 1 << 30));
   }
   return limits;
 }
@@ -118,26 +120,27 @@ void handle_stop_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-void print_summary(const SweepProgress& progress, const SweepStore& store,
+void print_summary(const sweep::SweepProgress& progress, const sweep::SweepStore& store,
                    const std::filesystem::path& file) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  write_message(fmt::format(
+  report::write_message(fmt::format(
       "{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
       progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
       progress.done, progress.seconds, rate, progress.reused, store.failures()));
-  write_message(progress.interrupted
-                    ? "the rest follows when the command is repeated\n"
-                    : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
+  report::write_message(
+      progress.interrupted
+          ? "the rest follows when the command is repeated\n"
+          : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
 }
 
 /// What `run` was asked for, checked.
 struct Job {
   const Arguments& arguments;
-  SimulationPointRunner runner;
-  SweepPlan plan;
-  PointLimits limits;
-  SweepShard shard;
+  sweep::SimulationPointRunner runner;
+  sweep::SweepPlan plan;
+  sweep::PointLimits limits;
+  sweep::SweepShard shard;
   std::filesystem::path file;
 
   explicit Job(const Arguments& given)
@@ -148,15 +151,16 @@ struct Job {
         file(results_of(given)) {}
 };
 
-int drive(Job& job, SweepStore& store, Executor& executor) {
-  SweepProgress progress;
+int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
+  sweep::SweepProgress progress;
   {
     SweepProgressLine line(job.arguments.quiet);
-    progress = run_sweep(job.plan, job.runner, job.limits, job.shard, store, executor,
-                         stop_requested, [&](const SweepProgress& now) { line.update(now); });
+    progress = sweep::run_sweep(job.plan, job.runner, job.limits, job.shard, store, executor,
+                                stop_requested,
+                                [&](const sweep::SweepProgress& now) { line.update(now); });
   }
   if (!progress.interrupted && !store.finish()) {
-    write_message(fmt::format(
+    report::write_message(fmt::format(
         "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
         "them in order\n",
         job.file.string()));
@@ -164,45 +168,45 @@ int drive(Job& job, SweepStore& store, Executor& executor) {
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
   }
-  return progress.interrupted ? kInterrupted : store.failures() > 0 ? 1 : 0;
+  return progress.interrupted ? report::kInterrupted : store.failures() > 0 ? 1 : 0;
 }
 
 int run(const Arguments& arguments) {
   Job job(arguments);
   const std::size_t jobs = parse_jobs(arguments.jobs);
   if (arguments.mpi && !arguments.jobs.empty()) {
-    throw InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
+    throw base::InputError("--jobs has no effect with --mpi: every rank but the first is a worker");
   }
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
-    throw InputError(
-        fmt::format("{}: exists, and --no-resume was given", printable(job.file.string())));
+    throw base::InputError(
+        fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
   }
-  require_no_input(job.file);
-  const SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
+  io::require_no_input(job.file);
+  const sweep::SweepStore::Options options{arguments.retry_failed, arguments.mixed_builds};
   if (arguments.mpi) {
-    return run_with_mpi(job.plan, job.runner, job.limits, [&](Executor& ranks) {
+    return sweep::run_with_mpi(job.plan, job.runner, job.limits, [&](sweep::Executor& ranks) {
       handle_stop_signals();
-      SweepStore store(job.file, job.plan, options);
+      sweep::SweepStore store(job.file, job.plan, options);
       return drive(job, store, ranks);
     });
   }
   handle_stop_signals();
-  SweepStore store(job.file, job.plan, options);
-  LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
+  sweep::SweepStore store(job.file, job.plan, options);
+  sweep::LocalExecutor executor(job.plan, job.runner, job.limits, jobs);
   return drive(job, store, executor);
 }
 
 // --- plan ---
 
-std::string describe_point(const SweepPlan& plan, std::uint64_t position) {
+std::string describe_point(const sweep::SweepPlan& plan, std::uint64_t position) {
   std::string text;
   for (std::size_t axis = 0; axis < plan.spec().axes.size(); ++axis) {
-    const SweepAxis& varied = plan.spec().axes[axis];
+    const sweep::SweepAxis& varied = plan.spec().axes[axis];
     if (axis < 2 && varied.values.size() == 1) {
       continue;  // the only workload, the only architecture
     }
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", varied.name,
-                        option_text(plan.value(axis, position)));
+                        run::option_text(plan.value(axis, position)));
   }
   return text;
 }
@@ -215,18 +219,18 @@ std::string duration(double seconds) {
 }
 
 int show_plan(const Arguments& arguments) {
-  SimulationPointRunner runner;
-  const SweepPlan plan = plan_of(arguments.spec);
-  const SweepShard shard = parse_shard(arguments.shard);
+  sweep::SimulationPointRunner runner;
+  const sweep::SweepPlan plan = plan_of(arguments.spec);
+  const sweep::SweepShard shard = parse_shard(arguments.shard);
   const std::size_t jobs = parse_jobs(arguments.jobs);
-  const std::int64_t first = parse_positive("--first", arguments.first, 1000000000);
+  const std::int64_t first = run::parse_positive("--first", arguments.first, 1000000000);
   std::uint64_t number = 0;
   std::uint64_t points = 0;
-  std::vector<EstimatedPoint> estimated;
+  std::vector<sweep::EstimatedPoint> estimated;
   std::string listed;
   plan.for_each([&](std::uint64_t position) {
     if (number++ % shard.count == shard.index - 1) {
-      const SweepPoint point = plan.point(position);
+      const sweep::SweepPoint point = plan.point(position);
       estimated.push_back({position, static_cast<float>(runner.estimated_seconds(plan, point))});
       if (points++ < static_cast<std::uint64_t>(first)) {
         listed += fmt::format("{:>10}  {}  {}\n", position, plan.hash(point).substr(0, 12),
@@ -237,7 +241,7 @@ int show_plan(const Arguments& arguments) {
   });
   std::string text = fmt::format("{}: {} points of {} in the product of {} axes\n",
                                  plan.spec().name, points, plan.product(), plan.spec().axes.size());
-  const TimeEstimate time = estimate_time(plan, runner, estimated);
+  const sweep::TimeEstimate time = sweep::estimate_time(plan, runner, estimated);
   const auto shared = static_cast<double>(jobs);
   text +=
       time.measured == 0
@@ -259,50 +263,50 @@ int show_plan(const Arguments& arguments) {
 
 int merge(const Arguments& arguments) {
   if (is_standard_output(arguments.out)) {
-    throw InputError("--out: the united results are a database, which needs a file");
+    throw base::InputError("--out: the united results are a database, which needs a file");
   }
   require_writable("--out", arguments.out);
   if (std::filesystem::exists(arguments.out)) {
-    throw InputError(
-        fmt::format("--out {}: exists; remove it or give another", printable(arguments.out)));
+    throw base::InputError(
+        fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
-  const std::size_t rows = merge_sweeps(parts, arguments.out, arguments.mixed_builds);
-  Database merged = open_sweep(arguments.out);
-  const std::size_t missing = read_entries(merged).missing(rows);
-  write_message(
-      fmt::format("{}: {} rows from {} files{}\n", printable(arguments.out), rows, parts.size(),
+  const std::size_t rows = sweep::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
+  sweep::Database merged = sweep::open_sweep(arguments.out);
+  const std::size_t missing = sweep::read_entries(merged).missing(rows);
+  report::write_message(
+      fmt::format("{}: {} rows from {} files{}\n", io::printable(arguments.out), rows, parts.size(),
                   missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
   return 0;
 }
 
 int report_sweep(const Arguments& arguments) {
-  const SweepReportFormat format = parse_sweep_report_format(arguments.format);
+  const sweep::SweepReportFormat format = sweep::parse_sweep_report_format(arguments.format);
   if (!arguments.out.empty()) {
-    if (is_spec_of(arguments.db, arguments.out)) {
-      announce_input(arguments.out);
+    if (sweep::is_spec_of(arguments.db, arguments.out)) {
+      io::announce_input(arguments.out);
     }
     require_writable("--out", arguments.out);
   }
-  write_result(arguments.out, sweep_report(arguments.db, format));
+  write_result(arguments.out, sweep::sweep_report(arguments.db, format));
   return 0;
 }
 
 int emit(const Arguments& arguments, const std::string& kind) {
-  const SweepPlan plan = plan_of(arguments.spec);
+  const sweep::SweepPlan plan = plan_of(arguments.spec);
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
   }
-  EmitOptions options;
+  sweep::EmitOptions options;
   options.program = std::filesystem::read_symlink("/proc/self/exe");
   options.spec = arguments.spec;
   options.results = results_of(arguments);
   options.name = plan.spec().name;
   options.shards =
-      static_cast<std::uint64_t>(parse_positive("--shards", arguments.shards, kMaxShards));
+      static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
   options.jobs = arguments.jobs.empty() ? 1 : parse_jobs(arguments.jobs);
-  write_result(arguments.out,
-               kind == "slurm" ? slurm_script(options) : gnu_parallel_script(options));
+  write_result(arguments.out, kind == "slurm" ? sweep::slurm_script(options)
+                                              : sweep::gnu_parallel_script(options));
   return 0;
 }
 
@@ -424,11 +428,11 @@ void add_sweep_command(CLI::App& app, Command& chosen) {
     }
     chosen = [arguments] {
       if (arguments->spec.empty()) {
-        throw InputError("sweep: SPEC is missing, or a command (plan, merge, report, emit)");
+        throw base::InputError("sweep: SPEC is missing, or a command (plan, merge, report, emit)");
       }
       return run(*arguments);
     };
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -5,31 +5,31 @@
 
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 SweepProgressLine::SweepProgressLine(bool quiet)
     : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 
 SweepProgressLine::~SweepProgressLine() {
   if (drawn_) {
-    write_message("\r\033[K");
+    report::write_message("\r\033[K");
   }
 }
 
-void SweepProgressLine::update(const SweepProgress& progress) {
+void SweepProgressLine::update(const sweep::SweepProgress& progress) {
   constexpr double kSecondsBetweenLines = 30;
   if (quiet_) {
     return;
   }
   if (terminal_) {
-    write_message("\r\033[K" + progress_line(progress));
+    report::write_message("\r\033[K" + sweep::progress_line(progress));
     drawn_ = true;
   } else if (progress.seconds >= next_line_) {
     next_line_ = progress.seconds + kSecondsBetweenLines;
     if (progress.seconds >= kSecondsBetweenLines) {
-      write_message(progress_line(progress) + "\n");
+      report::write_message(sweep::progress_line(progress) + "\n");
     }
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

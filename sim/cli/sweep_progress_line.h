@@ -3,7 +3,7 @@
 
 #include "sim/sweep/coordinator.h"
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Draws the progress on a terminal, and prints a line now and then elsewhere.
 class SweepProgressLine {
@@ -14,7 +14,7 @@ class SweepProgressLine {
   SweepProgressLine(const SweepProgressLine&) = delete;
   SweepProgressLine& operator=(const SweepProgressLine&) = delete;
 
-  void update(const SweepProgress& progress);
+  void update(const sweep::SweepProgress& progress);
 
  private:
   bool quiet_;
@@ -23,4 +23,4 @@ class SweepProgressLine {
   double next_line_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -3,17 +3,17 @@
 
 #include "sim/run/option_table.h"
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 void TableOptions::add_all(CLI::App& command) {
-  for (const SimulationOption& option : simulation_options()) {
+  for (const run::SimulationOption& option : run::simulation_options()) {
     add(command, {option.name});
   }
 }
 
 void TableOptions::add(CLI::App& command, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    const SimulationOption& option = simulation_option(name);
+    const run::SimulationOption& option = run::simulation_option(name);
     std::string& text = texts_[option.name];
     const std::string typed = "--" + std::string(option.name);
     const std::string help(option.help);
@@ -30,15 +30,15 @@ void TableOptions::add(CLI::App& command, std::initializer_list<std::string_view
   }
 }
 
-SimulationOptions TableOptions::parsed() const {
-  SimulationOptions options;
-  for (const SimulationOption& option : simulation_options()) {
+run::SimulationOptions TableOptions::parsed() const {
+  run::SimulationOptions options;
+  for (const run::SimulationOption& option : run::simulation_options()) {
     const auto typed = texts_.find(option.name);
     if (typed != texts_.end() && !typed->second.empty()) {
-      set_option(options, option.name, typed->second);
+      run::set_option(options, option.name, typed->second);
     }
   }
   return options;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::cli {
 
 /// Options of the table of sim/run/option_table.h that a command takes, as typed.
 class TableOptions {
@@ -20,10 +20,10 @@ class TableOptions {
   /// Declares those called `names`.
   void add(CLI::App& command, std::initializer_list<std::string_view> names);
   /// What they say. Throws InputError.
-  SimulationOptions parsed() const;
+  run::SimulationOptions parsed() const;
 
  private:
   std::map<std::string_view, std::string> texts_;  ///< by the name in the table
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

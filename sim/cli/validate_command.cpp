@@ -4,17 +4,17 @@
 #include "sim/cli/import_options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
+#include "sim/compare/times/launch_simulation.h"
+#include "sim/compare/times/measurements.h"
+#include "sim/compare/times/recorded_measurements.h"
+#include "sim/compare/times/validation_report.h"
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
-#include "sim/trace/workload_text.h"
-#include "sim/validate/launch_simulation.h"
-#include "sim/validate/measurements.h"
-#include "sim/validate/recorded_measurements.h"
-#include "sim/validate/validation_report.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;
@@ -51,37 +51,39 @@ struct Arguments {
 };
 
 /// What all launches have in common.
-SimulationOptions checked(const Arguments& given) {
-  const SimulationOptions options = given.options.parsed();
-  if (options.fidelity == Fidelity::kDatapath) {
-    throw InputError("--fidelity: measured times are compared with timing or analytic");
+run::SimulationOptions checked(const Arguments& given) {
+  const run::SimulationOptions options = given.options.parsed();
+  if (options.fidelity == run::Fidelity::kDatapath) {
+    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
   }
-  require_consistent(options);
+  run::require_consistent(options);
   return options;
 }
 
-MeasurementDefaults defaults_of(const Arguments& given, const SimulationOptions& options) {
-  MeasurementDefaults defaults;
-  const auto type = parse_operand_type(given.dtype);
+compare::times::MeasurementDefaults defaults_of(const Arguments& given,
+                                                const run::SimulationOptions& options) {
+  compare::times::MeasurementDefaults defaults;
+  const auto type = workload::parse_operand_type(given.dtype);
   if (!type) {
-    throw InputError("--dtype: " + unknown_operand_type(given.dtype));
+    throw base::InputError("--dtype: " + workload::unknown_operand_type(given.dtype));
   }
-  const Variants variants = parse_variants(given.variants);
-  if (variants == Variants::kBoth) {
-    throw InputError("--variants: a measured time is that of a dense or of a sparse launch");
+  const run::Variants variants = run::parse_variants(given.variants);
+  if (variants == run::Variants::kBoth) {
+    throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
   }
-  defaults.sparse = variants == Variants::kSparse;
+  defaults.sparse = variants == run::Variants::kSparse;
   defaults.launch.dtype = *type;
-  defaults.launch.operands = parse_data_kind(given.data);
+  defaults.launch.operands = workload::parse_data_kind(given.data);
   defaults.launch.conditions = options.conditions;
   defaults.launch.d_dtype = options.d_dtype;
   return defaults;
 }
 
 /// What the figures rest on beside the rows themselves.
-std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
+std::vector<std::string> notes_on(const std::vector<compare::times::Measurement>& measured,
                                   const std::vector<std::string>& ignored,
-                                  const Architecture& architecture, const RunOptions& options) {
+                                  const config::Architecture& architecture,
+                                  const run::RunOptions& options) {
   std::vector<std::string> notes;
   if (!options.power_note.empty()) {
     notes.push_back(options.power_note);
@@ -89,9 +91,10 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   if (!options.power) {
     notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
                                 architecture.gpu.name, options.clock_policy.name()));
-    const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
-      return row.power_w || row.launch.power_limit_w;
-    });
+    const auto watts =
+        std::count_if(measured.begin(), measured.end(), [](const compare::times::Measurement& row) {
+          return row.power_w || row.launch.power_limit_w;
+        });
     if (watts > 0) {
       notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
     }
@@ -112,59 +115,61 @@ void require_writable_files(const Arguments& given) {
 }
 
 /// The recording that the user gives; nothing where it is a CSV of measured times.
-std::optional<Recording> given_recording(const std::string& file) {
-  InputStream input{std::filesystem::path(file)};
-  return is_recording(input) ? std::optional(RecordingOptions{file}.read(input)) : std::nullopt;
+std::optional<workload::Recording> given_recording(const std::string& file) {
+  workload::InputStream input{std::filesystem::path(file)};
+  return workload::is_recording(input) ? std::optional(RecordingOptions{file}.read(input))
+                                       : std::nullopt;
 }
 
 int validate(const Arguments& given) {
-  const SimulationOptions asked = checked(given);
-  MeasurementDefaults defaults = defaults_of(given, asked);
-  const ReportFormat format = parse_report_format(given.format);
-  if (format == ReportFormat::kCsv) {
-    throw InputError("--format: validate writes text or json");
+  const run::SimulationOptions asked = checked(given);
+  compare::times::MeasurementDefaults defaults = defaults_of(given, asked);
+  const report::ReportFormat format = report::parse_report_format(given.format);
+  if (format == report::ReportFormat::kCsv) {
+    throw base::InputError("--format: validate writes text or json");
   }
-  const auto jobs = static_cast<int>(parse_positive("--jobs", given.jobs, kMaxJobs));
+  const auto jobs = static_cast<int>(run::parse_positive("--jobs", given.jobs, kMaxJobs));
   require_writable_files(given);
-  const std::optional<Recording> recording = given_recording(given.csv);
+  const std::optional<workload::Recording> recording = given_recording(given.csv);
   const bool recorded = recording && !given.arch_given && !recording->account.arch.empty();
-  const Architecture architecture =
-      load_architecture(recorded ? recording->account.arch : given.arch);
-  EnergyFiles files;
-  RunOptions options = resolved(asked, architecture, files);
+  const config::Architecture architecture =
+      config::load_architecture(recorded ? recording->account.arch : given.arch);
+  run::EnergyFiles files;
+  run::RunOptions options = run::resolved(asked, architecture, files);
   defaults.launch.repetition = options.repetition;
   if (options.power) {
     defaults.launch.power_limit_w = options.power->power_limit_w;
   }
   std::vector<std::string> ignored, left_out;
-  const std::vector<Measurement> measured =
-      recording
-          ? recorded_measurements(recording->workload, printable(given.csv), defaults, left_out)
-          : read_measurements(given.csv, defaults, &ignored);
-  const bool events = options.fidelity == Fidelity::kTiming;
+  const std::vector<compare::times::Measurement> measured =
+      recording ? compare::times::recorded_measurements(
+                      recording->workload, io::printable(given.csv), defaults, left_out)
+                : compare::times::read_measurements(given.csv, defaults, &ignored);
+  const bool events = options.fidelity == run::Fidelity::kTiming;
   if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
-    options.sms = GemmSimulator::Sms::kAll;
+    options.sms = gpu::GemmSimulator::Sms::kAll;
   }
-  ProgressBar bar(given.quiet);
-  const std::string file = printable(given.csv);
-  const std::vector<Prediction> launches = simulate_launches(
+  report::ProgressBar bar(given.quiet);
+  const std::string file = io::printable(given.csv);
+  const std::vector<compare::times::Prediction> launches = compare::times::simulate_launches(
       measured, file, architecture, options, jobs,
       [&](std::size_t done, std::size_t total) { bar.update(done, total, "GEMMs"); });
-  std::vector<Comparison> rows;
+  std::vector<compare::times::Comparison> rows;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     rows.push_back({measured[i], launches[i]});
   }
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
-  const Validation validation = validation_of(
-      {architecture.gpu.name, file, std::string(name(options.fidelity)),
-       events ? std::string(name(options.simulated_sms())) : "",
+  const compare::times::Validation validation = compare::times::validation_of(
+      {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
+       events ? std::string(run::name(options.simulated_sms())) : "",
        options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
       rows);
-  write_result(given.out, format == ReportFormat::kJson ? validation_json(validation)
-                                                        : validation_text(validation));
+  write_result(given.out, format == report::ReportFormat::kJson
+                              ? compare::times::validation_json(validation)
+                              : compare::times::validation_text(validation));
   if (!given.rows.empty()) {
-    write_result(given.rows, rows_csv(rows));
+    write_result(given.rows, compare::times::rows_csv(rows));
   }
   return 0;
 }
@@ -227,4 +232,4 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -3,12 +3,12 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/comparison_options.h"
 #include "sim/cli/output.h"
-#include "sim/verify/verify.h"
+#include "sim/compare/vectors/verify.h"
 
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 struct Arguments {
@@ -19,8 +19,10 @@ struct Arguments {
 int run(const Arguments& arguments) {
   const ComparisonOptions& common = arguments.common;
   common.require_valid();
-  const VerifyResult result = verify(arguments.directory, mma::parse_profile(common.profile));
-  write_result(common.out, common.is_json() ? verify_json(result) : verify_text(result));
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(arguments.directory, mma::parse_profile(common.profile));
+  write_result(common.out, common.is_json() ? compare::vectors::verify_json(result)
+                                            : compare::vectors::verify_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
@@ -37,4 +39,4 @@ void add_verify_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::cli

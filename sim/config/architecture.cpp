@@ -9,10 +9,10 @@
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
 #include "sim/config/evidence.h"
-#include "sim/config/json_reader.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@
 #include <optional>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -40,7 +40,7 @@ struct WireNumber {
 struct WireArchitecture {
   std::optional<std::string> name;
   std::optional<std::string> numerics;
-  KernelLibrarySpec library;
+  kernels::KernelLibrarySpec library;
   std::vector<WireNumber> numbers;
 };
 
@@ -66,29 +66,29 @@ bool allowed(double number, const ArchitectureField& field) {
   return number >= field.min() && number <= field.max && (whole || !field.integer);
 }
 
-double read_value(const json& value, const JsonPlace& place, const ArchitectureField& field) {
+double read_value(const json& value, const io::JsonPlace& place, const ArchitectureField& field) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!allowed(number, field)) {
     place.fail(fmt::format("must be a {} from {} to {}, not {}",
                            field.integer ? "whole number" : "number", field.min(), field.max,
-                           describe(value)));
+                           io::describe(value)));
   }
   return number;
 }
 
 /// Each unknown key is an error of its own.
-void check_keys(const JsonObject& object, std::string_view section, ErrorList& errors) {
+void check_keys(const io::JsonObject& object, std::string_view section, ErrorList& errors) {
   const std::vector<std::string_view> keys = keys_of(section);
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       errors.collect([&, &name = key] {
-        object.place().fail("unknown key " + unknown_name(printable(name), keys));
+        object.place().fail("unknown key " + base::unknown_name(io::printable(name), keys));
       });
     }
   }
 }
 
-void read_section(const JsonObject& object, std::string_view section, WireArchitecture& wire,
+void read_section(const io::JsonObject& object, std::string_view section, WireArchitecture& wire,
                   ErrorList& errors) {
   check_keys(object, section, errors);
   for (const ArchitectureField& field : architecture_fields()) {
@@ -100,7 +100,7 @@ void read_section(const JsonObject& object, std::string_view section, WireArchit
   }
 }
 
-WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
+WireArchitecture read_wire(const io::JsonObject& root, ErrorList& errors) {
   WireArchitecture wire;
   errors.collect([&] { wire.name = root.text("name"); });
   errors.collect([&] { root.text_or("description", ""); });
@@ -109,19 +109,19 @@ WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
     const std::vector<std::string_view> known = mma::step_rule_sets();
     if (std::find(known.begin(), known.end(), numerics) == known.end()) {
       (root.place() / "numerics")
-          .fail("unknown numerics " + unknown_name(printable(numerics), known));
+          .fail("unknown numerics " + base::unknown_name(io::printable(numerics), known));
     }
     wire.numerics = numerics;
   });
   read_section(root, "", wire, errors);
   errors.collect([&] {
-    const JsonObject sm = root.object("sm");
+    const io::JsonObject sm = root.object("sm");
     read_section(sm, "/sm", wire, errors);
     read_section(sm.object("tensor_core"), "/sm/tensor_core", wire, errors);
   });
   errors.collect([&] { read_section(root.object("memory"), "/memory", wire, errors); });
   errors.collect([&] {
-    const JsonObject kernels = root.object("kernels");
+    const io::JsonObject kernels = root.object("kernels");
     read_section(kernels, "/kernels", wire, errors);
     wire.library = load_kernel_library(kernels.text("library"), kernels.place() / "library");
   });
@@ -129,8 +129,8 @@ WireArchitecture read_wire(const JsonObject& root, ErrorList& errors) {
 }
 
 /// Shapes that kernels can be built of, and designs that have an effect.
-void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
+void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   const auto power_of_two = [&](const char* key, int value, int least) {
     errors.collect([&] {
       if (!std::has_single_bit(static_cast<unsigned>(value)) || value < least) {
@@ -163,7 +163,7 @@ void check_design(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors)
   });
 }
 
-void check_kernels(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
+void check_kernels(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     if (gpu.kernels.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
       (place / "cluster_ctas")
@@ -172,7 +172,7 @@ void check_kernels(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors
   });
 }
 
-void check_memory(const MemorySpec& memory, const JsonPlace& place, ErrorList& errors) {
+void check_memory(const memory::MemorySpec& memory, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     if (memory.l2_far_latency_cycles < memory.l2_near_latency_cycles) {
       (place / "l2_far_latency_cycles")
@@ -206,7 +206,7 @@ void check_memory(const MemorySpec& memory, const JsonPlace& place, ErrorList& e
   });
 }
 
-void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
+void check_sm(const sm::SmSpec& sm, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     if (sm.max_shared_memory_per_cta > sm.shared_memory) {
       (place / "max_shared_memory_per_cta_bytes")
@@ -221,7 +221,7 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
                             sm.sub_partitions));
     }
   });
-  const TensorCoreSpec& core = sm.tensor_core;
+  const tensor_core::TensorCoreSpec& core = sm.tensor_core;
   errors.collect([&] {
     if (core.dot_units % core.f32_dot_units != 0) {
       (place / "tensor_core" / "f32_dot_units")
@@ -229,7 +229,7 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
               fmt::format("{} does not divide dot_units, {}", core.f32_dot_units, core.dot_units));
     }
   });
-  const auto needs_two_cycles = [&](const JsonPlace& where, int cycles) {
+  const auto needs_two_cycles = [&](const io::JsonPlace& where, int cycles) {
     errors.collect([&] {
       if (cycles < 2) {
         where.fail(fmt::format("{} is less than 2: the request alone takes a cycle", cycles));
@@ -246,7 +246,7 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
     }
   });
   errors.collect([&] {
-    if (sm.l1_and_shared_memory > Bytes() && sm.l1_and_shared_memory < sm.shared_memory) {
+    if (sm.l1_and_shared_memory > base::Bytes() && sm.l1_and_shared_memory < sm.shared_memory) {
       (place / "l1_and_shared_memory_bytes")
           .fail(fmt::format("{} is less than shared_memory_bytes, {}",
                             sm.l1_and_shared_memory.count(), sm.shared_memory.count()));
@@ -261,7 +261,7 @@ void check_sm(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
                    sm.tensor_core.operand_fetch_latency_cycles);
 }
 
-void check_async_copies(const SmSpec& sm, const JsonPlace& place, ErrorList& errors) {
+void check_async_copies(const sm::SmSpec& sm, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
     constexpr std::array kOfPtx{4, 8, 16};
     const int bytes = sm.async_copy_bytes;
@@ -280,7 +280,7 @@ bool has_family(const mma::Target& target, mma::MmaFamily family) {
 }
 
 /// Instructions of warpgroups are not taken from one generation to another one.
-void check_instruction_set(const GpuSpec& gpu, const JsonPlace& place, ErrorList& errors) {
+void check_instruction_set(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   const mma::Target& target = mma::find_target(gpu.instruction_set);
   for (const auto& [key, family] :
        {std::pair("wgmma_interval_cycles", mma::MmaFamily::kWgmma),
@@ -294,7 +294,7 @@ void check_instruction_set(const GpuSpec& gpu, const JsonPlace& place, ErrorList
 }
 
 /// What no single number can get wrong.
-void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& errors) {
+void check_consistency(const gpu::GpuSpec& gpu, const io::JsonPlace& root, ErrorList& errors) {
   check_sm(gpu.sm, root / "sm", errors);
   check_async_copies(gpu.sm, root / "sm", errors);
   check_instruction_set(gpu, root / "sm", errors);
@@ -303,7 +303,7 @@ void check_consistency(const GpuSpec& gpu, const JsonPlace& root, ErrorList& err
   check_kernels(gpu, root / "kernels", errors);
 }
 
-Architecture to_model(const WireArchitecture& wire, const JsonPlace& root, ErrorList& errors) {
+Architecture to_model(const WireArchitecture& wire, const io::JsonPlace& root, ErrorList& errors) {
   errors.throw_if_any();
   Architecture result;
   result.gpu.name = *wire.name;
@@ -329,9 +329,9 @@ Architecture completed(json document, const std::string& file) {
 
 }  // namespace
 
-Parameter read_number(const JsonObject& section, const ArchitectureField& field) {
+Parameter read_number(const io::JsonObject& section, const ArchitectureField& field) {
   constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
-  const JsonObject number = number_with_evidence(section, field.key);
+  const io::JsonObject number = number_with_evidence(section, field.key);
   number.allow_only(kKeys);
   Parameter result;
   result.pointer = number.place().pointer;
@@ -344,7 +344,7 @@ Parameter read_number(const JsonObject& section, const ArchitectureField& field)
 }
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
-  return completed(parse_json(text, file), file);
+  return completed(io::parse_json(text, file), file);
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
@@ -353,10 +353,11 @@ Architecture to_architecture(const json& document, const std::string& file) {
     const json fitted = std::move(design[std::string(kFittedDesign)]);
     design.erase(std::string(kFittedDesign));
     Architecture result = to_architecture(design, file);
-    result.gpu.fitted_design = std::make_shared<const GpuSpec>(to_architecture(fitted, file).gpu);
+    result.gpu.fitted_design =
+        std::make_shared<const gpu::GpuSpec>(to_architecture(fitted, file).gpu);
     return result;
   }
-  const JsonObject root(document, {file, ""});
+  const io::JsonObject root(document, {file, ""});
   ErrorList errors;
   const WireArchitecture wire = read_wire(root, errors);
   return to_model(wire, root.place(), errors);
@@ -428,8 +429,8 @@ std::filesystem::path config_directory() {
   }
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) {
-    throw InputError(
-        fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", printable(directory)));
+    throw base::InputError(
+        fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", io::printable(directory)));
   }
   return directory;
 }
@@ -458,4 +459,4 @@ std::filesystem::path shipped_config_directory() {
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

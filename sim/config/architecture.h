@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 struct ArchitectureField;
-class JsonObject;
+class io::JsonObject;
 
 /// One number of an architecture file and why we believe it.
 struct Parameter {
@@ -29,14 +29,14 @@ struct Parameter {
 /// A validated architecture and the provenance of its numbers, in the order of the fields of
 /// GpuSpec.
 struct Architecture {
-  GpuSpec gpu;
+  gpu::GpuSpec gpu;
   std::vector<Parameter> parameters;
   std::vector<std::string> bases;  ///< names of what its file was derived from, the nearest first
 };
 
 /// The number of `field` in `section` of a file: within its bounds, with evidence and source, and
 /// nothing else. Throws InputError.
-Parameter read_number(const JsonObject& section, const ArchitectureField& field);
+Parameter read_number(const io::JsonObject& section, const ArchitectureField& field);
 
 /// Reads `name_or_path`: a name of architecture_names(), or a path (it contains '/' or ends in
 /// ".json"). A file may be derived from another ("base"; see sim/config/derivation.h). Throws one
@@ -92,4 +92,4 @@ void set_shipped_config_directory(std::filesystem::path directory);
 /// configs/schema/architecture.schema.json for editors.
 std::string architecture_schema();
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 constexpr std::string_view kGpu;
@@ -25,104 +25,105 @@ constexpr double kMaxPartitions = 2;
 
 template <typename Value>
 Value convert(double value) {
-  if constexpr (std::is_same_v<Value, Bytes>) {
-    return Bytes(static_cast<std::int64_t>(value));
+  if constexpr (std::is_same_v<Value, base::Bytes>) {
+    return base::Bytes(static_cast<std::int64_t>(value));
   } else {
     return static_cast<Value>(value);
   }
 }
 
 template <auto Member>
-void store_gpu(GpuSpec& gpu, double value) {
+void store_gpu(gpu::GpuSpec& gpu, double value) {
   gpu.*Member = convert<std::remove_reference_t<decltype(gpu.*Member)>>(value);
 }
 
 template <auto Member>
-void store_sm(GpuSpec& gpu, double value) {
+void store_sm(gpu::GpuSpec& gpu, double value) {
   gpu.sm.*Member = convert<std::remove_reference_t<decltype(gpu.sm.*Member)>>(value);
 }
 
 template <auto Member>
-void store_tc(GpuSpec& gpu, double value) {
-  TensorCoreSpec& core = gpu.sm.tensor_core;
+void store_tc(gpu::GpuSpec& gpu, double value) {
+  tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   core.*Member = convert<std::remove_reference_t<decltype(core.*Member)>>(value);
 }
 
 template <auto Member>
-void store_memory(GpuSpec& gpu, double value) {
+void store_memory(gpu::GpuSpec& gpu, double value) {
   gpu.memory.*Member = convert<std::remove_reference_t<decltype(gpu.memory.*Member)>>(value);
 }
 
 template <auto Member>
-void store_kernels(GpuSpec& gpu, double value) {
+void store_kernels(gpu::GpuSpec& gpu, double value) {
   gpu.kernels.*Member = convert<std::remove_reference_t<decltype(gpu.kernels.*Member)>>(value);
 }
 
-using Tc = TensorCoreSpec;
-using Mem = MemorySpec;
-using Lib = KernelLibrarySpec;
+using Tc = tensor_core::TensorCoreSpec;
+using Mem = memory::MemorySpec;
+using Lib = kernels::KernelLibrarySpec;
 
 constexpr std::array kFields = {
     ArchitectureField{kGpu, "sms", true, kMaxUnits, "streaming multiprocessors",
-                      store_gpu<&GpuSpec::sms>},
+                      store_gpu<&gpu::GpuSpec::sms>},
     ArchitectureField{kGpu, "boost_clock_mhz", false, 1e5, "SM clock under boost",
-                      store_gpu<&GpuSpec::boost_clock_mhz>},
+                      store_gpu<&gpu::GpuSpec::boost_clock_mhz>},
 
     ArchitectureField{kSm, "sub_partitions", true, 64,
                       "sub-partitions of an SM, one scheduler and one tensor core each",
-                      store_sm<&SmSpec::sub_partitions>},
+                      store_sm<&sm::SmSpec::sub_partitions>},
     ArchitectureField{kSm, "max_warps", true, kMaxUnits, "resident warps of an SM",
-                      store_sm<&SmSpec::max_warps>},
+                      store_sm<&sm::SmSpec::max_warps>},
     ArchitectureField{kSm, "max_ctas", true, kMaxUnits, "resident CTAs of an SM",
-                      store_sm<&SmSpec::max_ctas>},
+                      store_sm<&sm::SmSpec::max_ctas>},
     ArchitectureField{kSm, "registers", true, kMaxBytes, "32-bit registers of an SM",
-                      store_sm<&SmSpec::registers>},
+                      store_sm<&sm::SmSpec::registers>},
     ArchitectureField{kSm, "shared_memory_bytes", true, kMaxBytes,
-                      "shared memory of an SM that CTAs can use", store_sm<&SmSpec::shared_memory>},
+                      "shared memory of an SM that CTAs can use",
+                      store_sm<&sm::SmSpec::shared_memory>},
     ArchitectureField{kSm, "max_shared_memory_per_cta_bytes", true, kMaxBytes,
                       "shared memory that one CTA can use",
-                      store_sm<&SmSpec::max_shared_memory_per_cta>},
+                      store_sm<&sm::SmSpec::max_shared_memory_per_cta>},
     ArchitectureField{kSm, "max_registers_per_thread", true, kMaxCount, "registers of one thread",
-                      store_sm<&SmSpec::max_registers_per_thread>},
+                      store_sm<&sm::SmSpec::max_registers_per_thread>},
     ArchitectureField{kSm, "reserved_shared_memory_per_cta_bytes", true, kMaxBytes,
                       "shared memory that the system keeps for each CTA",
-                      store_sm<&SmSpec::reserved_shared_memory_per_cta>, true},
+                      store_sm<&sm::SmSpec::reserved_shared_memory_per_cta>, true},
     ArchitectureField{kSm, "shared_memory_allocation_bytes", true, kMaxBytes,
                       "unit in which shared memory is given to CTAs",
-                      store_sm<&SmSpec::shared_memory_allocation_unit>},
+                      store_sm<&sm::SmSpec::shared_memory_allocation_unit>},
     ArchitectureField{kSm, "issue_per_cycle", true, 64,
                       "warp instructions that a sub-partition issues in a cycle",
-                      store_sm<&SmSpec::issue_per_cycle>},
+                      store_sm<&sm::SmSpec::issue_per_cycle>},
     ArchitectureField{kSm, "barrier_latency_cycles", true, kMaxCycles,
                       "CTA barrier, last arrival to release",
-                      store_sm<&SmSpec::barrier_latency_cycles>},
+                      store_sm<&sm::SmSpec::barrier_latency_cycles>},
     ArchitectureField{kSm, "shared_memory_banks", true, 1024, "banks of shared memory",
-                      store_sm<&SmSpec::shared_memory_banks>},
+                      store_sm<&sm::SmSpec::shared_memory_banks>},
     ArchitectureField{kSm, "shared_memory_bank_bytes_per_cycle", true, 1024,
                       "width of a bank of shared memory",
-                      store_sm<&SmSpec::shared_memory_bank_bytes_per_cycle>},
+                      store_sm<&sm::SmSpec::shared_memory_bank_bytes_per_cycle>},
     ArchitectureField{kSm, "shared_memory_latency_cycles", true, kMaxCycles,
                       "load from shared memory, issue to use, without its wavefronts",
-                      store_sm<&SmSpec::shared_memory_latency_cycles>},
+                      store_sm<&sm::SmSpec::shared_memory_latency_cycles>},
     ArchitectureField{kSm, "shared_memory_wavefront_cycles", true, kMaxCycles,
                       "between wavefronts of the loads of one sub-partition",
-                      store_sm<&SmSpec::shared_memory_wavefront_cycles>},
+                      store_sm<&sm::SmSpec::shared_memory_wavefront_cycles>},
     ArchitectureField{kSm, "l1_and_shared_memory_bytes", true, kMaxBytes,
                       "array that L1 and shared memory of an SM divide; 0: no L1",
-                      store_sm<&SmSpec::l1_and_shared_memory>, true},
+                      store_sm<&sm::SmSpec::l1_and_shared_memory>, true},
     ArchitectureField{kSm, "l1_latency_cycles", true, kMaxCycles,
                       "load of one wavefront that hits the L1, issue to use",
-                      store_sm<&SmSpec::l1_latency_cycles>},
+                      store_sm<&sm::SmSpec::l1_latency_cycles>},
     ArchitectureField{kSm, "async_copy_bytes", true, 16,
                       "most that a thread copies to shared memory with one cp.async; 0: none, "
                       "GEMM kernels copy through registers",
-                      store_sm<&SmSpec::async_copy_bytes>, true},
+                      store_sm<&sm::SmSpec::async_copy_bytes>, true},
     ArchitectureField{kSm, "wgmma_interval_cycles", true, kMaxCycles,
                       "least time between wgmma instructions of an SM; 0: no wgmma",
-                      store_sm<&SmSpec::wgmma_interval_cycles>, true},
+                      store_sm<&sm::SmSpec::wgmma_interval_cycles>, true},
     ArchitectureField{kSm, "tcgen05_interval_cycles", true, kMaxCycles,
                       "least time between tcgen05.mma instructions of an SM; 0: no tcgen05",
-                      store_sm<&SmSpec::tcgen05_interval_cycles>, true},
+                      store_sm<&sm::SmSpec::tcgen05_interval_cycles>, true},
 
     ArchitectureField{kTensorCore, "dot_units", true, kMaxUnits,
                       "dot products that advance in a cycle; selector_bytes_per_cycle feeds them",
@@ -283,4 +284,4 @@ std::string_view unit_of(std::string_view key) {
   return "";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// One number of an architecture file: where it stands, what it may be, and the field of GpuSpec
 /// that it fills. Which ones a file may leave out: sim/config/common_numbers.h.
@@ -17,7 +17,7 @@ struct ArchitectureField {
   bool integer;
   double max;                ///< the largest that is allowed
   std::string_view meaning;  ///< one line, for the schema
-  void (*store)(GpuSpec&, double);
+  void (*store)(gpu::GpuSpec&, double);
   bool may_be_zero = false;  ///< 0: the architecture has no such thing
   double least = 0;          ///< the least that is allowed, where it is not that of its kind
 
@@ -32,4 +32,4 @@ std::span<const ArchitectureField> architecture_fields();
 /// count.
 std::string_view unit_of(std::string_view key);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::ordered_json;
@@ -122,4 +122,4 @@ std::string derived_architecture_schema() {
   return root.dump(2) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

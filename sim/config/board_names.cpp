@@ -4,9 +4,9 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
-#include "sim/config/json_reader.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <array>
@@ -15,14 +15,14 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using Aliases = std::map<std::string, std::string>;  ///< plain spelling to board
 
 /// `name` as it is compared: the maker's words in front say nothing.
 std::string spelling(std::string_view name) {
-  std::string plain = plain_name(name);
+  std::string plain = base::plain_name(name);
   for (const std::string_view maker : {"nvidia", "geforce", "tesla"}) {
     if (plain.starts_with(maker)) {
       plain.erase(0, maker.size());
@@ -38,9 +38,9 @@ void add_aliases(const std::filesystem::path& directory, Aliases& aliases) {
   }
   constexpr std::array<std::string_view, 2> kKeys{"description", "aliases"};
   const nlohmann::json document = read_named_file(path.string(), path);
-  const JsonObject root(document, {path.string(), ""});
+  const io::JsonObject root(document, {path.string(), ""});
   root.allow_only(kKeys);
-  const JsonObject list = root.object("aliases");
+  const io::JsonObject list = root.object("aliases");
   for (const auto& [alias, unused] : list.value().items()) {
     aliases[spelling(alias)] = list.text(alias);
   }
@@ -83,13 +83,14 @@ const mma::Target& target_of(const std::string& word) {
   }
   const std::string board = board_name(word);
   if (is_architecture(board)) {
-    const GpuSpec gpu = load_architecture(board).gpu;
+    const gpu::GpuSpec gpu = load_architecture(board).gpu;
     return mma::target_of_gpu(gpu.name, gpu.instruction_set);
   }
   const std::vector<std::string> boards = architecture_names();
   std::vector<std::string_view> allowed = mma::target_names();
   allowed.insert(allowed.end(), boards.begin(), boards.end());
-  throw InputError("unknown architecture " + unknown_name(printable(word), allowed));
+  throw base::InputError("unknown architecture " +
+                         base::unknown_name(io::printable(word), allowed));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// The name of architecture_names() that `word` means: that name itself, or an alias of
 /// common/aliases.json ("A100"). A configuration directory of the user's own may add aliases. Case,
@@ -18,4 +18,4 @@ std::string board_name(const std::string& word);
 /// architecture (a name, an alias or a file). Throws InputError with the nearest name.
 const mma::Target& target_of(const std::string& word);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -28,8 +28,8 @@ std::string path_of(const ArchitectureField& field) {
 }
 
 /// Throws where `section` has anything but numbers of architectures, each with its evidence.
-void check(const json& section, const JsonPlace& place) {
-  const JsonObject object(section, place);
+void check(const json& section, const io::JsonPlace& place) {
+  const io::JsonObject object(section, place);
   for (const auto& [key, inner] : section.items()) {
     const std::string path = (place / key).pointer;
     const auto fields = architecture_fields();
@@ -50,7 +50,7 @@ void check(const json& section, const JsonPlace& place) {
 
 /// Refuses a refresh without its interval, or the other way: the two describe one kind of DRAM, and
 /// a share of time taken from two kinds is that of none.
-void check_refresh(const json& document, const JsonPlace& root) {
+void check_refresh(const json& document, const io::JsonPlace& root) {
   constexpr std::string_view kTime = "dram_refresh_ns";
   constexpr std::string_view kInterval = "dram_refresh_interval_ns";
   const auto memory = document.find("memory");
@@ -106,7 +106,7 @@ std::optional<double> value_at(const json& document, std::string_view pointer) {
   return number >= field.min() && number <= field.max ? std::optional(number) : std::nullopt;
 }
 
-void add_consequence(json& document, const Consequence& number, const JsonPlace& root) {
+void add_consequence(json& document, const Consequence& number, const io::JsonPlace& root) {
   const json::json_pointer place = pointer_of(number.pointer);
   const json::json_pointer section = place.parent_pointer();
   if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
@@ -120,7 +120,7 @@ void add_consequence(json& document, const Consequence& number, const JsonPlace&
   const double value = of && times ? *of * *times : field.min();
   if (value > field.max) {
     const ArchitectureField& factor = field_at(number.times);
-    JsonPlace{root.file, std::string(number.of)}.fail(
+    io::JsonPlace{root.file, std::string(number.of)}.fail(
         fmt::format("{} x {} {} makes {} {}, more than {}: lower one of the two, or give {} a "
                     "number of its own",
                     *of, factor.key, *times, field.key, value, field.max, field.key));
@@ -173,4 +173,4 @@ bool may_be_left_out(const ArchitectureField& field) {
          read_common(shipped_config_directory()).contains(pointer_of(path));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

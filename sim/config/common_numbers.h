@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// The numbers of common/architecture.json, which are the same for every GPU that does not say
 /// otherwise: shipped ones, overridden number by number by such a file in a configuration directory
@@ -29,4 +29,4 @@ nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json
 /// Whether a file may leave `field` out.
 bool may_be_left_out(const ArchitectureField& field);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -6,7 +6,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/common_numbers.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,7 @@ class Merge {
   /// `board`: the evidence and the source of a number are a change, too.
   explicit Merge(bool board) : board_(board) {}
 
-  void apply(json& base, const json& changes, const JsonPlace& place) {
+  void apply(json& base, const json& changes, const io::JsonPlace& place) {
     for (const auto& [key, change] : changes.items()) {
       apply_one(base, key, change, place / key);
     }
@@ -41,15 +41,16 @@ class Merge {
   std::vector<std::string> problems;
 
  private:
-  void refuse(const JsonPlace& place, const std::string& problem) {
+  void refuse(const io::JsonPlace& place, const std::string& problem) {
     try {
       place.fail(problem);
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       problems.emplace_back(error.what());
     }
   }
 
-  void apply_one(json& base, const std::string& key, const json& change, const JsonPlace& place) {
+  void apply_one(json& base, const std::string& key, const json& change,
+                 const io::JsonPlace& place) {
     const auto found = base.find(key);
     if (change.is_null()) {
       if (found == base.end()) {
@@ -76,7 +77,7 @@ class Merge {
                           : *found == change;
     if (same) {
       refuse(place, fmt::format("changes nothing: the base has {} already",
-                                describe(number ? change["value"] : change)));
+                                io::describe(number ? change["value"] : change)));
     }
     *found = change;
   }
@@ -104,13 +105,13 @@ struct Chain {
 };
 
 /// Takes "board" out of `changes`. Returns whether it was there.
-bool take_board(json& changes, const JsonPlace& root, const Chain& chain) {
+bool take_board(json& changes, const io::JsonPlace& root, const Chain& chain) {
   const auto found = changes.find(kBoard);
   if (found == changes.end() || !chain.has_boards) {
     return false;  // the reader knows no such key
   }
   if (*found != true) {
-    (root / kBoard).fail("must be true, or left out, not " + describe(*found));
+    (root / kBoard).fail("must be true, or left out, not " + io::describe(*found));
   }
   changes.erase(found);
   return true;
@@ -122,13 +123,13 @@ json complete(json document, const std::string& file, Chain& chain) {
     return document;
   }
   if (document.contains(kFittedDesign)) {
-    (JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
+    (io::JsonPlace{file, ""} / kFittedDesign).fail("is made from the base, not written");
   }
   if (!document.contains("base")) {
     return chain.origin = chain.complete_origin(std::move(document), file);
   }
-  const JsonPlace root{file, ""};
-  const JsonObject reader(document, root);
+  const io::JsonPlace root{file, ""};
+  const io::JsonObject reader(document, root);
   const std::string base = reader.text("base");
   reader.text("name");  // the base's name would stand over results that are not the base's
   const std::string path = chain.find(base_path(base, file)).string();
@@ -137,11 +138,11 @@ json complete(json document, const std::string& file, Chain& chain) {
       std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
     (root / "base")
         .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
-                          printable(base), kMaxBases));
+                          io::printable(base), kMaxBases));
   }
   json result = complete(read_named_file(base, path), path, chain);
   if (!result.is_object()) {
-    (root / "base").fail(fmt::format("'{}' holds no object", printable(base)));
+    (root / "base").fail(fmt::format("'{}' holds no object", io::printable(base)));
   }
   json changes = document;
   changes.erase("base");
@@ -159,7 +160,7 @@ json complete(json document, const std::string& file, Chain& chain) {
   Merge merge(board);
   merge.apply(result, changes, root);
   if (!merge.problems.empty()) {
-    throw InputError(fmt::format("{}", fmt::join(merge.problems, "\n")));
+    throw base::InputError(fmt::format("{}", fmt::join(merge.problems, "\n")));
   }
   if (board) {
     chain.origin = chain.complete_origin(result, file);
@@ -176,7 +177,7 @@ void for_each_parameter(const json& value, const std::string& pointer,
     for (const auto& [key, inner] : value.items()) {
       const bool about_the_file = pointer.empty() && (key == "name" || key == "description");
       if (!about_the_file && key != "evidence" && key != "source") {
-        for_each_parameter(inner, (JsonPlace{"", pointer} / key).pointer, visit);
+        for_each_parameter(inner, (io::JsonPlace{"", pointer} / key).pointer, visit);
       }
     }
   } else if (value.is_array()) {
@@ -203,8 +204,8 @@ json complete_architecture(json document, const std::string& file,
     const auto changes = document.size() - document.count("base") - document.count("name") -
                          document.count("description") - document.count(kBoard);
     if (changes == 0) {
-      JsonPlace{file, ""}.fail(
-          fmt::format("changes nothing of its base {}", describe(document["base"])));
+      io::JsonPlace{file, ""}.fail(
+          fmt::format("changes nothing of its base {}", io::describe(document["base"])));
     }
   }
   const json common = read_common_numbers();
@@ -234,7 +235,7 @@ json load_architecture_document(const std::string& name_or_path) {
 }
 
 std::string parameter_pointer(const json& document, const std::string& path,
-                              const JsonPlace& place) {
+                              const io::JsonPlace& place) {
   std::string wanted = path;
   if (!wanted.starts_with('/')) {
     std::replace(wanted.begin(), wanted.end(), '.', '/');
@@ -258,11 +259,11 @@ std::string parameter_pointer(const json& document, const std::string& path,
     return ending.front();
   }
   if (ending.size() > 1 && !path.starts_with('/')) {
-    place.fail(fmt::format("'{}' means more than one parameter: {}", printable(path),
+    place.fail(fmt::format("'{}' means more than one parameter: {}", io::printable(path),
                            fmt::join(ending, ", ")));
   }
   const std::vector<std::string_view> allowed(pointers.begin(), pointers.end());
-  place.fail("unknown parameter " + unknown_name(printable(wanted), allowed));
+  place.fail("unknown parameter " + base::unknown_name(io::printable(wanted), allowed));
 }
 
 const json& parameter_value(const json& document, const std::string& pointer) {
@@ -292,4 +293,4 @@ std::vector<std::pair<std::string, std::string>> parameter_values(const json& do
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// Where a completed architecture document keeps that at the end of its chain of bases, or, for
 /// sweeps, itself before anything is varied (GpuSpec::fitted_design). No file may have it.
@@ -51,7 +51,7 @@ nlohmann::json load_architecture_document(const std::string& name_or_path);
 /// dotted path ("sm.max_warps"), or a last key that occurs once ("max_warps"). It is the pointer of
 /// a number or of a word that is a parameter. Throws InputError with the nearest at `place`.
 std::string parameter_pointer(const nlohmann::json& document, const std::string& path,
-                              const JsonPlace& place);
+                              const io::JsonPlace& place);
 
 /// The value of the parameter at `pointer`.
 const nlohmann::json& parameter_value(const nlohmann::json& document, const std::string& pointer);
@@ -68,4 +68,4 @@ std::vector<std::pair<std::string, std::string>> parameter_values(const nlohmann
 /// "name". Kept as configs/schema/derived-architecture.schema.json.
 std::string derived_architecture_schema();
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -8,9 +8,9 @@
 #include "sim/config/derivation.h"
 #include "sim/config/energy_fields.h"
 #include "sim/config/evidence.h"
-#include "sim/config/json_reader.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 #include <set>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -37,18 +37,18 @@ struct WireNumber {
   Evidence evidence;
 };
 
-double read_bounded(const json& value, const JsonPlace& place, bool zero, double max) {
+double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!(zero ? number >= 0 : number > 0) || number > max) {
     place.fail(fmt::format("must be a number {} and at most {}, not {}",
-                           zero ? "from 0" : "above 0", max, describe(value)));
+                           zero ? "from 0" : "above 0", max, io::describe(value)));
   }
   return number;
 }
 
 /// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
 /// is assumed needs a range.
-WireNumber read_number(const JsonObject& number, bool zero, double max, bool on_chip) {
+WireNumber read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
   constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
                                                      "source"};
   number.allow_only(kKeys);
@@ -68,7 +68,7 @@ WireNumber read_number(const JsonObject& number, bool zero, double max, bool on_
     return result;
   }
   const json& range = number.array("range");
-  const JsonPlace place = number.place() / "range";
+  const io::JsonPlace place = number.place() / "range";
   if (range.size() != 2) {
     place.fail("must be [low, high]");
   }
@@ -81,13 +81,13 @@ WireNumber read_number(const JsonObject& number, bool zero, double max, bool on_
   return result;
 }
 
-void check_keys(const JsonObject& object, const std::vector<std::string>& allowed,
+void check_keys(const io::JsonObject& object, const std::vector<std::string>& allowed,
                 ErrorList& errors) {
   const std::vector<std::string_view> keys(allowed.begin(), allowed.end());
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       errors.collect([&, &name = key] {
-        object.place().fail("unknown key " + unknown_name(printable(name), keys));
+        object.place().fail("unknown key " + base::unknown_name(io::printable(name), keys));
       });
     }
   }
@@ -96,14 +96,14 @@ void check_keys(const JsonObject& object, const std::vector<std::string>& allowe
 /// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
 class NodeScaling {
  public:
-  NodeScaling(int node_nm, const JsonObject& root, ErrorList& errors,
+  NodeScaling(int node_nm, const io::JsonObject& root, ErrorList& errors,
               std::vector<EnergyParameter>& parameters)
       : node_nm_(node_nm) {
     if (!root.has("node_scaling")) {
       return;
     }
     errors.collect([&] {
-      const JsonObject nodes = root.object("node_scaling");
+      const io::JsonObject nodes = root.object("node_scaling");
       for (const auto& [from, unused] : nodes.value().items()) {
         errors.collect([&, &name = from] { read(nodes, name, errors, parameters); });
       }
@@ -111,7 +111,7 @@ class NodeScaling {
   }
 
   /// Throws InputError at `place` where the file has no factor.
-  double factor(int from_nm, energy::Scaling scaling, const JsonPlace& place) const {
+  double factor(int from_nm, energy::Scaling scaling, const io::JsonPlace& place) const {
     if (from_nm == node_nm_ || scaling == energy::Scaling::kNone) {
       return 1;
     }
@@ -124,7 +124,7 @@ class NodeScaling {
   }
 
  private:
-  void read(const JsonObject& nodes, const std::string& from, ErrorList& errors,
+  void read(const io::JsonObject& nodes, const std::string& from, ErrorList& errors,
             std::vector<EnergyParameter>& parameters) {
     const bool digits =
         !from.empty() && from.size() <= 3 &&
@@ -132,13 +132,13 @@ class NodeScaling {
     if (!digits) {
       (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
     }
-    const JsonObject classes = nodes.object(from);
+    const io::JsonObject classes = nodes.object(from);
     check_keys(classes, {"logic", "sram", "wire", "area"}, errors);
     for (const auto& [name, unused] : classes.value().items()) {
       errors.collect([&, &key = name] {
         double& factor = factors_[{std::stoi(from), key}];
         factor = 1;  // also where it is refused: what needs it is not to blame
-        const JsonObject number = classes.object(key);
+        const io::JsonObject number = classes.object(key);
         const WireNumber wire = read_number(number, false, kMaxScale, false);
         factor = wire.value;
         parameters.push_back({number.place().pointer,
@@ -158,7 +158,7 @@ class NodeScaling {
   std::map<std::pair<int, std::string>, double> factors_;
 
  public:
-  double area_factor(int from_nm, const JsonPlace& place) const {
+  double area_factor(int from_nm, const io::JsonPlace& place) const {
     if (from_nm == node_nm_) {
       return 1;
     }
@@ -173,7 +173,7 @@ class NodeScaling {
 
 class EnergyReader {
  public:
-  EnergyReader(const JsonObject& root, LoadedEnergy& result) : root_(root), result_(result) {}
+  EnergyReader(const io::JsonObject& root, LoadedEnergy& result) : root_(root), result_(result) {}
 
   void read() {
     errors_.collect([&] { result_.config.name = root_.text("name"); });
@@ -212,19 +212,20 @@ class EnergyReader {
   }
 
   void read_field(const EnergyField& field, const NodeScaling& scaling) {
-    const JsonObject section =
+    const io::JsonObject section =
         field.section.empty() ? root_ : root_.object(field.section.substr(1));
     if (!field.by_type) {
       store(field, number_with_evidence(section, field.key), DataType::kF16, scaling);
       return;
     }
-    const JsonObject types = section.object(field.key);
+    const io::JsonObject types = section.object(field.key);
     for (const auto& [name, unused] : types.value().items()) {
       errors_.collect([&, &key = name] {
         const auto type = numerics::parse_data_type(key);
         if (!type || !numerics::is_operand_type(*type)) {
           const std::vector<std::string_view> known = numerics::operand_type_names();
-          types.place().fail("unknown operand type " + unknown_name(printable(key), known));
+          types.place().fail("unknown operand type " +
+                             base::unknown_name(io::printable(key), known));
         }
         types_[field.section].insert(key);
         store(field, types.object(key), *type, scaling);
@@ -232,12 +233,12 @@ class EnergyReader {
     }
   }
 
-  void store(const EnergyField& field, const JsonObject& number, DataType type,
+  void store(const EnergyField& field, const io::JsonObject& number, DataType type,
              const NodeScaling& scaling) {
     const WireNumber wire = read_number(number, field.zero, field.max, field.scaling.has_value());
     double scale = 1;
     if (field.scaling) {
-      const JsonPlace place = number.place() / "node_nm";
+      const io::JsonPlace place = number.place() / "node_nm";
       scale = field.section == "/area" ? scaling.area_factor(*wire.node_nm, place)
                                        : scaling.factor(*wire.node_nm, *field.scaling, place);
     }
@@ -259,7 +260,7 @@ class EnergyReader {
         continue;
       }
       errors_.collect([&] {
-        const JsonObject types = root_.object(field.section.substr(1)).object(field.key);
+        const io::JsonObject types = root_.object(field.section.substr(1)).object(field.key);
         for (const std::string& type : types_[field.section]) {
           if (!types.has(type)) {
             types.place().fail(fmt::format("the key '{}' is missing: a sibling has it", type));
@@ -269,7 +270,7 @@ class EnergyReader {
     }
     // Energies go with the square of a voltage over that at which they hold.
     constexpr double kLeastVolts = 0.1;
-    const JsonPlace& file = root_.place();
+    const io::JsonPlace& file = root_.place();
     for (const auto& [place, volts] :
          {std::pair(file / "supply_v", config.power.table.supply_volts),
           std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
@@ -295,7 +296,7 @@ class EnergyReader {
     });
   }
 
-  const JsonObject& root_;
+  const io::JsonObject& root_;
   LoadedEnergy& result_;
   ErrorList errors_;
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
@@ -313,7 +314,7 @@ std::filesystem::path energy_path(const std::string& name_or_path) {
 
 LoadedEnergy to_energy(json document, const std::string& file) {
   const json complete = complete_document(std::move(document), file, energy_path);
-  const JsonObject root(complete, {file, ""});
+  const io::JsonObject root(complete, {file, ""});
   LoadedEnergy result;
   EnergyReader(root, result).read();
   return result;
@@ -355,7 +356,7 @@ constexpr std::array kStcFields = {
 };
 
 energy::StcDesign to_stc_design(const json& document, const std::string& file) {
-  const JsonObject root(document, {file, ""});
+  const io::JsonObject root(document, {file, ""});
   std::vector<std::string> keys = {"name", "description", "node_nm"};
   for (const StcField& field : kStcFields) {
     keys.emplace_back(field.key);
@@ -368,7 +369,7 @@ energy::StcDesign to_stc_design(const json& document, const std::string& file) {
   energy::StcDesign design;
   for (const StcField& field : kStcFields) {
     errors.collect([&] {
-      const JsonObject number = root.object(field.key);
+      const io::JsonObject number = root.object(field.key);
       field.store(design, read_number(number, true, field.max, false).value);
     });
   }
@@ -387,8 +388,8 @@ energy::StcDesign to_stc_design(const json& document, const std::string& file) {
 }  // namespace
 
 EnergyConfig LoadedEnergy::with(std::size_t parameter, double value) const {
-  ensure(parameter < parameters.size() && parameters[parameter].store,
-         "energy: this number enters through others");
+  base::ensure(parameter < parameters.size() && parameters[parameter].store,
+               "energy: this number enters through others");
   EnergyConfig changed = config;
   parameters[parameter].store(changed, value * parameters[parameter].scale);
   return changed;
@@ -415,7 +416,7 @@ energy::AreaTable LoadedEnergy::area_at(double EnergyParameter::*end) const {
 }
 
 LoadedEnergy parse_energy(std::string_view text, const std::string& file) {
-  return to_energy(parse_json(text, file), file);
+  return to_energy(io::parse_json(text, file), file);
 }
 
 LoadedEnergy load_energy(const std::string& name_or_path) {
@@ -434,7 +435,8 @@ std::vector<std::string> stc_design_names() {
   return names_in(energy_directory() / "designs");
 }
 
-energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, const GpuSpec* of) {
+energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu,
+                             const gpu::GpuSpec* of) {
   energy::PowerSpec spec = config.power;
   const double boost_clock_mhz = gpu.boost_clock_mhz;
   spec.sms = gpu.sms;
@@ -442,8 +444,9 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, con
   spec.boost_clock_mhz = boost_clock_mhz;
   spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
-    throw InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}",
-                                 config.name, boost_clock_mhz, config.floor_clock_mhz));
+    throw base::InputError(
+        fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}", config.name,
+                    boost_clock_mhz, config.floor_clock_mhz));
   }
   // A derived design is the same silicon, whatever clock it is declared to boost to; beyond the end
   // of the curve the supply stays what it is there.
@@ -457,12 +460,13 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu, con
 void check_static_power(const energy::PowerSpec& spec) {
   const energy::StaticPower& flow = spec.static_power;
   if (flow.board_idle_w < flow.constant_w) {
-    throw InputError(fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs",
-                                 flow.board_idle_w, flow.constant_w));
+    throw base::InputError(
+        fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs",
+                    flow.board_idle_w, flow.constant_w));
   }
 }
 
-energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {
+energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& core) {
   energy::TensorCoreShape shape;
   shape.dot_units = core.dot_units;
   shape.operand_bits = numerics::storage_bits(shape.type);
@@ -478,7 +482,7 @@ energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core) {
 }
 
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file) {
-  return to_stc_design(parse_json(text, file), file);
+  return to_stc_design(io::parse_json(text, file), file);
 }
 
 energy::StcDesign load_stc_design(const std::string& name_or_path) {
@@ -487,4 +491,4 @@ energy::StcDesign load_stc_design(const std::string& name_or_path) {
   return to_stc_design(read_named_file(name_or_path, path), path.string());
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// A validated energy file: what a chip's events, static power, clock and area are worth.
 struct EnergyConfig {
@@ -67,18 +67,18 @@ std::vector<std::string> energy_names();
 /// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
 /// `of`: the GPU that `config` is of; none: `gpu`. Throws InputError
 /// where the two do not go together.
-energy::PowerSpec power_spec(const EnergyConfig& config, const GpuSpec& gpu,
-                             const GpuSpec* of = nullptr);
+energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu,
+                             const gpu::GpuSpec* of = nullptr);
 
 /// Throws InputError where a board at rest would take less than flows outside its SMs.
 void check_static_power(const energy::PowerSpec& spec);
 
 /// What of a tensor core its area depends on, for f16 operands.
-energy::TensorCoreShape tensor_core_shape(const TensorCoreSpec& core);
+energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& core);
 
 /// A file of energy/designs/, or a path: a design of Sparseloop's kind; see energy::StcDesign.
 energy::StcDesign load_stc_design(const std::string& name_or_path);
 std::vector<std::string> stc_design_names();
 energy::StcDesign parse_stc_design(std::string_view text, const std::string& file);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using energy::Scaling;
@@ -149,7 +149,7 @@ std::string scaling_name(energy::Scaling scaling) {
     case Scaling::kNone:
       return "none";
   }
-  throw InternalError("unhandled class of node scaling");
+  throw base::InternalError("unhandled class of node scaling");
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

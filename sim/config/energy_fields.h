@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// One number of an energy file: where it stands, what it may be, and what it fills.
 struct EnergyField {
@@ -28,4 +28,4 @@ const std::vector<EnergyField>& energy_fields();
 /// "logic", "sram", "wire".
 std::string scaling_name(energy::Scaling scaling);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

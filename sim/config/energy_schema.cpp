@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::ordered_json;
@@ -107,4 +107,4 @@ std::string energy_schema() {
   return root.dump(2) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

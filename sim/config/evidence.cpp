@@ -2,7 +2,7 @@
 #include "sim/config/evidence.h"
 
 #include "models/base/text.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -10,29 +10,29 @@
 #include <array>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::config {
 
-Evidence read_evidence(const JsonObject& number) {
+Evidence read_evidence(const io::JsonObject& number) {
   constexpr std::array<std::string_view, 4> kKinds = {"measured", "cited", "derived", "assumed"};
   Evidence result;
   result.kind = number.text("evidence");
   if (std::find(kKinds.begin(), kKinds.end(), result.kind) == kKinds.end()) {
     (number.place() / "evidence")
-        .fail("unknown evidence " + unknown_name(printable(result.kind), kKinds));
+        .fail("unknown evidence " + base::unknown_name(io::printable(result.kind), kKinds));
   }
   result.source = number.text("source");
   return result;
 }
 
-JsonObject number_with_evidence(const JsonObject& section, std::string_view key) {
+io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_view key) {
   const nlohmann::json& number = section.require(key);
   if (number.is_number()) {
     (section.place() / key)
         .fail(fmt::format(R"(must be an object, not {0}: {{"value": {0}, "evidence": "assumed", )"
                           R"("source": "why"}})",
-                          describe(number)));
+                          io::describe(number)));
   }
   return section.object(key);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

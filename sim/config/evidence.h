@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/error.h"
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// Why a number is believed.
 struct Evidence {
@@ -21,11 +21,11 @@ struct Evidence {
 };
 
 /// "evidence" and "source" of `number`. Throws InputError.
-Evidence read_evidence(const JsonObject& number);
+Evidence read_evidence(const io::JsonObject& number);
 
 /// The object of a number and its evidence at `key`. Throws InputError, which says what to write
 /// for a bare number.
-JsonObject number_with_evidence(const JsonObject& section, std::string_view key);
+io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_view key);
 
 /// Runs checks and keeps what they throw, so that a file is told all its errors at once, and each
 /// once: several checks may fail for one reason.
@@ -35,7 +35,7 @@ class ErrorList {
   void collect(Check check) {
     try {
       check();
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       if (known_.insert(error.what()).second) {
         messages_.emplace_back(error.what());
       }
@@ -46,7 +46,7 @@ class ErrorList {
 
   void throw_if_any() const {
     if (!messages_.empty()) {
-      throw InputError(fmt::format("{}", fmt::join(messages_, "\n")));
+      throw base::InputError(fmt::format("{}", fmt::join(messages_, "\n")));
     }
   }
 
@@ -55,4 +55,4 @@ class ErrorList {
   std::set<std::string> known_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

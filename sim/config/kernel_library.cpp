@@ -5,8 +5,8 @@
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
-#include "sim/gemm/gemm_problem.h"
+#include "sim/io/text_file.h"
+#include "sim/kernels/gemm_problem.h"
 
 #include <fmt/format.h>
 
@@ -15,27 +15,27 @@
 #include <filesystem>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
 
 /// [m, n]: multiples of an mma instruction.
-std::array<int, 2> tile(const JsonObject& object, std::string_view key) {
-  const JsonPlace place = object.place() / key;
+std::array<int, 2> tile(const io::JsonObject& object, std::string_view key) {
+  const io::JsonPlace place = object.place() / key;
   const json& value = object.array(key);
   if (value.size() != 2) {
     place.fail(fmt::format("must be [m, n], not {} numbers", value.size()));
   }
-  const auto m = to_integer(value[0], place / std::size_t{0}, 16, kMaxTileExtent);
-  const auto n = to_integer(value[1], place / std::size_t{1}, 8, kMaxTileExtent);
+  const auto m = io::to_integer(value[0], place / std::size_t{0}, 16, kernels::kMaxTileExtent);
+  const auto n = io::to_integer(value[1], place / std::size_t{1}, 8, kernels::kMaxTileExtent);
   if (m % 16 != 0 || n % 8 != 0) {
     place.fail(fmt::format("{} x {} is no multiple of 16 x 8", m, n));
   }
   return {static_cast<int>(m), static_cast<int>(n)};
 }
 
-mma::MmaFamily family(const JsonObject& object) {
+mma::MmaFamily family(const io::JsonObject& object) {
   using mma::MmaFamily;
   constexpr std::array kFamilies{MmaFamily::kMma, MmaFamily::kWgmma, MmaFamily::kTcgen05};
   const std::string word = object.text_or("instruction", mma::name(MmaFamily::kMma));
@@ -47,12 +47,12 @@ mma::MmaFamily family(const JsonObject& object) {
     }
   }
   (object.place() / "instruction")
-      .fail("unknown instruction " + unknown_name(printable(word), names));
+      .fail("unknown instruction " + base::unknown_name(io::printable(word), names));
 }
 
 /// Refuses tiles that the instruction does not make: each of its warps stores an equal part of the
 /// rows, with all columns.
-void check_family(const TileShape& tile, const JsonPlace& place) {
+void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
   const bool of_tensor_memory = tile.family == mma::MmaFamily::kTcgen05;
   if (tile.cta_group > 1 && !of_tensor_memory) {
     (place / "cta_group").fail("is of tcgen05.mma");
@@ -60,7 +60,7 @@ void check_family(const TileShape& tile, const JsonPlace& place) {
   if (tile.family == mma::MmaFamily::kMma) {
     return;
   }
-  const int rows = asynchronous_rows(tile.family);
+  const int rows = kernels::asynchronous_rows(tile.family);
   const int of_warp = rows / mma::kWarpsPerWarpgroup;
   const bool of_cta = of_tensor_memory ? tile.cta_m == rows : tile.cta_m % rows == 0;
   if (!of_cta || tile.warp_m != of_warp || tile.warp_n != tile.cta_n) {
@@ -70,7 +70,7 @@ void check_family(const TileShape& tile, const JsonPlace& place) {
   }
 }
 
-TileShape read_tile(const JsonObject& object) {
+kernels::TileShape read_tile(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 5> kKeys = {"cta", "warp", "instruction", "cta_group",
                                                      "bits"};
   object.allow_only(kKeys);
@@ -81,27 +81,27 @@ TileShape read_tile(const JsonObject& object) {
         .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  const TileShape shape{cta_m,
-                        cta_n,
-                        warp_m,
-                        warp_n,
-                        family(object),
-                        cta_group,
-                        static_cast<int>(object.integer_or("bits", 0, 4, 32))};
+  const kernels::TileShape shape{cta_m,
+                                 cta_n,
+                                 warp_m,
+                                 warp_n,
+                                 family(object),
+                                 cta_group,
+                                 static_cast<int>(object.integer_or("bits", 0, 4, 32))};
   check_family(shape, object.place());
   return shape;
 }
 
-std::vector<TileShape> read_tiles(const JsonObject& root, std::string_view key) {
+std::vector<kernels::TileShape> read_tiles(const io::JsonObject& root, std::string_view key) {
   const json& tiles = root.array(key);
-  std::vector<TileShape> result;
+  std::vector<kernels::TileShape> result;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    result.push_back(read_tile(JsonObject(tiles[i], root.place() / key / i)));
+    result.push_back(read_tile(io::JsonObject(tiles[i], root.place() / key / i)));
   }
   return result;
 }
 
-KernelLibrarySpec read_library(const json& document, const std::string& file) {
+kernels::KernelLibrarySpec read_library(const json& document, const std::string& file) {
   constexpr std::array<std::string_view, 9> kKeys = {"name",
                                                      "evidence",
                                                      "source",
@@ -111,34 +111,35 @@ KernelLibrarySpec read_library(const json& document, const std::string& file) {
                                                      "sparse_most_split_k",
                                                      "swizzle",
                                                      "sparse_swizzle"};
-  const JsonObject root(document, {file, ""});
+  const io::JsonObject root(document, {file, ""});
   root.allow_only(kKeys);
   root.text("name");
   read_evidence(root);
-  KernelLibrarySpec library;
+  kernels::KernelLibrarySpec library;
   library.tiles = read_tiles(root, "tiles");
   if (root.has("sparse_tiles")) {
     library.sparse_tiles = read_tiles(root, "sparse_tiles");
   }
   const auto swizzle = [&](std::string_view key, int usual) {
-    return static_cast<int>(root.integer_or(key, usual, 1, kMaxTileExtent));
+    return static_cast<int>(root.integer_or(key, usual, 1, kernels::kMaxTileExtent));
   };
   library.swizzle = swizzle("swizzle", library.swizzle);
   library.sparse_swizzle = swizzle("sparse_swizzle", library.swizzle);
-  library.most_split_k =
-      static_cast<int>(root.integer_or("most_split_k", library.most_split_k, 1, kMaxSplitK));
-  library.sparse_most_split_k =
-      static_cast<int>(root.integer_or("sparse_most_split_k", library.most_split_k, 1, kMaxSplitK));
+  library.most_split_k = static_cast<int>(
+      root.integer_or("most_split_k", library.most_split_k, 1, kernels::kMaxSplitK));
+  library.sparse_most_split_k = static_cast<int>(
+      root.integer_or("sparse_most_split_k", library.most_split_k, 1, kernels::kMaxSplitK));
   return library;
 }
 
 }  // namespace
 
-KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
-  return read_library(parse_json(text, file), file);
+kernels::KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file) {
+  return read_library(io::parse_json(text, file), file);
 }
 
-KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place) {
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
+                                               const io::JsonPlace& place) {
   // A directory of the user's own need not repeat the libraries that are shipped.
   std::vector<std::string> names;
   for (const std::filesystem::path& directory : {config_directory(), shipped_config_directory()}) {
@@ -153,7 +154,7 @@ KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& 
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  place.fail("unknown library " + unknown_name(printable(name), allowed));
+  place.fail("unknown library " + base::unknown_name(io::printable(name), allowed));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

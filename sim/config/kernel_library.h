@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
-#include "sim/gemm/kernel_library_spec.h"
+#include "sim/io/json_reader.h"
+#include "sim/kernels/kernel_library_spec.h"
 
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// Tiles of the library called `name`, a file of configs/libraries without ".json", which gives
 /// itself that name. Throws InputError; an unknown name is reported at `place`.
-KernelLibrarySpec load_kernel_library(const std::string& name, const JsonPlace& place);
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name, const io::JsonPlace& place);
 
 /// The same from text; `file` is for messages.
-KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file);
+kernels::KernelLibrarySpec parse_kernel_library(std::string_view text, const std::string& file);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 bool is_path(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
@@ -45,21 +45,21 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
     }
   }
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  throw InputError(fmt::format("unknown {} {} in {}", what,
-                               unknown_name(printable(name_or_path), allowed),
-                               directories.front().string()));
+  throw base::InputError(fmt::format("unknown {} {} in {}", what,
+                                     base::unknown_name(io::printable(name_or_path), allowed),
+                                     directories.front().string()));
 }
 
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path) {
   constexpr std::uint64_t kMaxFileBytes = 1 << 20;
-  nlohmann::json document = parse_json(read_text_file(path, kMaxFileBytes), path.string());
+  nlohmann::json document = io::parse_json(io::read_text_file(path, kMaxFileBytes), path.string());
   if (document.is_object() && document.contains("name") && !is_path(name_or_path) &&
       document["name"] != path.stem().string()) {
-    (JsonPlace{path.string(), ""} / "name")
+    (io::JsonPlace{path.string(), ""} / "name")
         .fail(fmt::format("must be '{}', as the file is called, not {}", path.stem().string(),
-                          describe(document["name"])));
+                          io::describe(document["name"])));
   }
   return document;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 
 /// Where a name of a file in the configuration directory is allowed, anything with a '/' or ".json"
 /// at the end is a path.
@@ -27,4 +27,4 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
 /// Throws InputError.
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path);
 
-}  // namespace sptc::sim
+}  // namespace sptc::config

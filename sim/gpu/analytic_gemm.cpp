@@ -3,19 +3,19 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/kernel_estimate.h"
-#include "sim/gemm/launch_overhead.h"
-#include "sim/sampling/grid_reuse.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/launch_overhead.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
-void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
+void require_selector(const kernels::GemmProblem& problem, const GpuSpec& gpu) {
   if (problem.sparse) {
     const sparsity::Pattern pattern =
         problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
@@ -24,14 +24,15 @@ void require_selector(const GemmProblem& problem, const GpuSpec& gpu) {
   }
 }
 
-void require_simulated(const GemmKernel& kernel, bool values) {
+void require_simulated(const kernels::GemmKernel& kernel, bool values) {
   if (kernel.problem.vector_rows > 0) {
-    throw InputError("V:N:M weights are modelled with --fidelity analytic");
+    throw base::InputError("V:N:M weights are modelled with --fidelity analytic");
   }
-  if (values && is_explored(kernel.instruction)) {
-    throw InputError("the simulated data path carries instructions that GPUs have, not " +
-                     kernel.instruction.ptx_name() +
-                     ": use --fidelity timing or analytic, whose --check computes the values");
+  if (values && kernels::is_explored(kernel.instruction)) {
+    throw base::InputError(
+        "the simulated data path carries instructions that GPUs have, not " +
+        kernel.instruction.ptx_name() +
+        ": use --fidelity timing or analytic, whose --check computes the values");
   }
 }
 
@@ -51,7 +52,7 @@ void look_up_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
 }  // namespace
 
 void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
-  if (is_explored(instruction)) {
+  if (kernels::is_explored(instruction)) {
     return;  // the architecture file asks for it
   }
   // A catalogue is long, and kernels are made of few instructions.
@@ -69,28 +70,30 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
   found.push_back(wanted);
 }
 
-double counted_dram_us(const GemmKernel& kernel, const KernelTarget& target) {
-  const GridReuse reuse(kernel, target.memory, target.sms);
-  const MemoryTraffic traffic =
-      waited_for(kernel, closed_form_traffic(kernel, reuse, target.sms), target.sms);
+double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelTarget& target) {
+  const kernels::GridReuse reuse(kernel, target.memory, target.sms);
+  const kernels::MemoryTraffic traffic =
+      waited_for(kernel, kernels::closed_form_traffic(kernel, reuse, target.sms), target.sms);
   return static_cast<double>(traffic.l2_and_dram.dram()) /
          target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
 }
 
-GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
-                      const GpuSpec& gpu, const ClockPolicy& clock) {
+GemmRun analytic_gemm(const kernels::GemmProblem& problem,
+                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
+                      const ClockPolicy& clock) {
   require_selector(problem, gpu);
-  const KernelTarget target = gpu.kernel_target();
-  const GemmKernel kernel = choose_kernel(problem, overrides, target, false);
+  const kernels::KernelTarget target = gpu.kernel_target();
+  const kernels::GemmKernel kernel = kernels::choose_kernel(problem, overrides, target, false);
   require_instruction(kernel.instruction, gpu);
-  const KernelEstimate times = estimate(kernel, target);
+  const kernels::KernelEstimate times = kernels::estimate(kernel, target);
   GemmRun result;
   result.kernel = kernel.result(gpu.sms);
   result.issued_macs = kernel.issued_macs();
   result.clock_mhz = clock.mhz_of(problem.conditions, gpu.boost_clock_mhz);
   result.clock_scaling = {times, gpu.boost_clock_mhz};
-  result.traffic = closed_form_traffic(kernel, GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
-  result.reduction = reduction_bytes(kernel, gpu.memory);
+  result.traffic = kernels::closed_form_traffic(
+      kernel, kernels::GridReuse(kernel, gpu.memory, gpu.sms), gpu.sms);
+  result.reduction = kernels::reduction_bytes(kernel, gpu.memory);
   result.budget =
       cycle_budget(kernel, waited_for(kernel, result.traffic, gpu.sms), 0, result.clock_mhz, gpu);
   const double in_sms = times.time_us(result.clock_mhz / gpu.boost_clock_mhz) - times.outside_us();
@@ -100,8 +103,8 @@ GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrid
       std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
-  result.launch_us = launch_overhead_us(kernel, times, gpu.kernels);
+  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.kernels);
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

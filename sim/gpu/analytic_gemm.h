@@ -5,22 +5,23 @@
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu_spec.h"
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// What GemmSimulator::run returns, from closed forms (KernelEstimate) instead of events: the same
 /// choice of kernel, no SystemC. Throws InputError as it does.
-GemmRun analytic_gemm(const GemmProblem& problem, const KernelOverrides& overrides,
-                      const GpuSpec& gpu, const ClockPolicy& clock);
+GemmRun analytic_gemm(const kernels::GemmProblem& problem,
+                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
+                      const ClockPolicy& clock);
 
 /// Throws InputError where the selector of `gpu` is too narrow for the pattern of a sparse problem.
-void require_selector(const GemmProblem& problem, const GpuSpec& gpu);
+void require_selector(const kernels::GemmProblem& problem, const GpuSpec& gpu);
 
 /// Throws InputError where events cannot simulate the kernel: values of an instruction that no GPU
 /// has, or weights whose blocks of rows each gather columns of B of their own.
-void require_simulated(const GemmKernel& kernel, bool values);
+void require_simulated(const kernels::GemmKernel& kernel, bool values);
 
 /// Throws InputError for an instruction that neither the architecture nor the one whose arithmetic
 /// is asked for has.
 void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu);
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

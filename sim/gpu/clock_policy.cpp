@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 std::string ClockPolicy::name() const {
   return fixed_mhz > 0 ? fmt::format("{} MHz", fixed_mhz) : "boost";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/kernel_estimate.h"
-#include "sim/gemm/launch_conditions.h"
+#include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/launch_conditions.h"
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// How the duration of a launch follows the clock of the SMs: as its closed form does, where DRAM
 /// and latencies keep their own time.
 struct ClockScaling {
-  KernelEstimate form;
+  kernels::KernelEstimate form;
   double boost_clock_mhz = 0;
 
   /// Time in the SMs at clock `to_mhz` over that at `from_mhz`.
@@ -29,7 +29,7 @@ struct ClockPolicy {
 
   static ClockPolicy fixed(double mhz) { return {mhz}; }
   /// Of a launch under `conditions`, which may name a clock of its own.
-  double mhz_of(const LaunchConditions& conditions, double boost_clock_mhz) const {
+  double mhz_of(const kernels::LaunchConditions& conditions, double boost_clock_mhz) const {
     return conditions.clock_mhz > 0 ? conditions.clock_mhz
            : fixed_mhz > 0          ? fixed_mhz
                                     : boost_clock_mhz;
@@ -38,4 +38,4 @@ struct ClockPolicy {
   std::string name() const;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

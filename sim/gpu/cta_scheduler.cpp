@@ -5,10 +5,11 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
-CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const Clock& clock, int sms_built)
-    : Module(name, clock),
+CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const base::Clock& clock,
+                           int sms_built)
+    : base::Module(name, clock),
       done_in("done_in", static_cast<std::size_t>(sms_built)),
       launch_out("launch_out", static_cast<std::size_t>(sms_built)) {
   run_on();
@@ -17,8 +18,8 @@ CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, const Clock& clo
   }
 }
 
-void CtaScheduler::start(const KernelLaunch& kernel, NextCta next_cta) {
-  ensure(resident_ == 0, "a grid was started before the one before it ended");
+void CtaScheduler::start(const sm::KernelLaunch& kernel, NextCta next_cta) {
+  base::ensure(resident_ == 0, "a grid was started before the one before it ended");
   kernel_ = &kernel;
   next_cta_ = std::move(next_cta);
   for (int place = 0; place < kernel.ctas_per_sm; ++place) {
@@ -44,4 +45,4 @@ void CtaScheduler::launch_next(std::size_t sm, std::int64_t ended) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/cycle_budget.h"
 
-#include "sim/gemm/work_schedule.h"
+#include "sim/kernels/work_schedule.h"
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 /// Work of the busiest SM, in CTAs with an output tile each. Stream-K cuts its work into equal
 /// stretches.
-double ctas_of_busiest_sm(const GemmKernel& kernel, std::int64_t sms) {
+double ctas_of_busiest_sm(const kernels::GemmKernel& kernel, std::int64_t sms) {
   if (!kernel.stream_k()) {
-    return static_cast<double>(ceil_div(kernel.ctas(), sms));
+    return static_cast<double>(base::ceil_div(kernel.ctas(), sms));
   }
   const std::int64_t active =
-      std::min(sms, WorkSchedule::most_stretches(kernel.ctas(), kernel.k_tiles()));
+      std::min(sms, kernels::WorkSchedule::most_stretches(kernel.ctas(), kernel.k_tiles()));
   return static_cast<double>(kernel.ctas()) / static_cast<double>(active);
 }
 
 }  // namespace
 
-CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
+CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu) {
   const double macs_per_cycle =
       gpu.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
@@ -54,8 +54,8 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
                    static_cast<double>(std::max(into_sms, traffic.l2_and_dram.l2_written)) /
                    gpu.memory.sm_port_bytes_per_cycle;
   const std::int64_t of_d =
-      traffic.l2_and_dram.l2_written - WorkSchedule::partial_sum_bytes(kernel, gpu.sms);
-  const std::int64_t more = MemorySpec::kL2WorkOfWrite * gpu.memory.l2_partitions - 1;
+      traffic.l2_and_dram.l2_written - kernels::WorkSchedule::partial_sum_bytes(kernel, gpu.sms);
+  const std::int64_t more = memory::MemorySpec::kL2WorkOfWrite * gpu.memory.l2_partitions - 1;
   budget.l2 =
       static_cast<double>(traffic.l2_and_dram.l2() + more * of_d) / gpu.memory.l2_bytes_per_cycle;
   budget.dram =
@@ -63,10 +63,11 @@ CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
   return budget;
 }
 
-MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms) {
-  traffic.l2_and_dram.dram_written -= WorkSchedule::partial_sum_bytes(kernel, sms);
+kernels::MemoryTraffic waited_for(const kernels::GemmKernel& kernel, kernels::MemoryTraffic traffic,
+                                  std::int64_t sms) {
+  traffic.l2_and_dram.dram_written -= kernels::WorkSchedule::partial_sum_bytes(kernel, sms);
   traffic.l2_and_dram.dram_written /= kernel.split_k;
   return traffic;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

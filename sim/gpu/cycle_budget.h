@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/gemm_kernel.h"
-#include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/traffic_counts.h"
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// How long each resource worked during a launch [cycles], if it did nothing else: of the busiest
 /// SM, or of the whole L2 and DRAM. What overlaps is counted in each.
@@ -23,11 +23,12 @@ struct CycleBudget {
   double reduction = 0;  ///< behind all those: the second kernel of split-K sums the slices
 };
 
-CycleBudget cycle_budget(const GemmKernel& kernel, const MemoryTraffic& traffic,
+CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::MemoryTraffic& traffic,
                          std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
 
 /// Of `traffic` what a launch on `sms` SMs waits for at the least: the L2 may keep partial sums
 /// until they are read.
-MemoryTraffic waited_for(const GemmKernel& kernel, MemoryTraffic traffic, std::int64_t sms);
+kernels::MemoryTraffic waited_for(const kernels::GemmKernel& kernel, kernels::MemoryTraffic traffic,
+                                  std::int64_t sms);
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -4,18 +4,18 @@
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
 #include "sim/base/run_events.h"
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/kernel_estimate.h"
-#include "sim/gemm/l2_residency.h"
-#include "sim/gemm/launch_overhead.h"
-#include "sim/gemm/packed_gemm.h"
-#include "sim/gemm/warp_program.h"
-#include "sim/gemm/work_schedule.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gpu.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/l2_residency.h"
+#include "sim/kernels/launch_overhead.h"
+#include "sim/kernels/packed_gemm.h"
+#include "sim/kernels/warp_program.h"
+#include "sim/kernels/work_schedule.h"
 #include "sim/sampling/extrapolation.h"
-#include "sim/sampling/grid_reuse.h"
 #include "sim/sampling/sampled_share.h"
 #include "sim/sampling/sampling_plan.h"
 #include "sim/sampling/tile_times.h"
@@ -31,7 +31,7 @@
 #include <optional>
 #include <sysc/tracing/sc_tracing_ids.h>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 class GemmSimulator::Impl {
  public:
@@ -39,23 +39,23 @@ class GemmSimulator::Impl {
       : spec_(spec),
         options_(options),
         clock_(spec.boost_clock_mhz),
-        gpu_("gpu", clock_, spec, SamplingPlan::sms_built(spec.sms, options.sms),
+        gpu_("gpu", clock_, spec, sampling::SamplingPlan::sms_built(spec.sms, options.sms),
              options.bind_memory ? Gpu::Memory::kOutside : Gpu::Memory::kModelled) {
     if (options.bind_memory) {
-      ensure(options.sms == Sms::kAll, "a memory of the caller needs all SMs");
+      base::ensure(options.sms == Sms::kAll, "a memory of the caller needs all SMs");
       options_.extrapolate = false;
       options.bind_memory(gpu_);
     }
     if (!options.vcd_file.empty()) {
       open_waveform();
     }
-    run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
+    base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
   }
 
   ~Impl() {
     if (vcd_ != nullptr) {
       sc_core::sc_close_vcd_trace_file(vcd_);
-      remove_date(options_.vcd_file + ".vcd");
+      tensor_core::remove_date(options_.vcd_file + ".vcd");
     }
   }
 
@@ -64,21 +64,22 @@ class GemmSimulator::Impl {
 
   void set_clock(const ClockPolicy& clock) { options_.clock = clock; }
 
-  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
-              const std::vector<GemmOperands>* operands) {
+  GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+              const std::vector<kernels::GemmOperands>* operands) {
     require_selector(problem, spec_);
-    const KernelTarget target = spec_.kernel_target();
-    const GemmKernel kernel = choose_kernel(problem, overrides, target, operands != nullptr);
+    const kernels::KernelTarget target = spec_.kernel_target();
+    const kernels::GemmKernel kernel =
+        kernels::choose_kernel(problem, overrides, target, operands != nullptr);
     require_instruction(kernel.instruction, spec_);
-    const KernelEstimate form = estimate(kernel, target);
+    const kernels::KernelEstimate form = kernels::estimate(kernel, target);
     require_simulated(kernel, operands != nullptr);
     require_waveform(kernel.executed);
     const mma::StepContext context = context_of(kernel, operands != nullptr);
-    const GemmTraffic traffic(kernel);
-    const SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
+    const kernels::GemmTraffic traffic(kernel);
+    const sampling::SamplingPlan plan(kernel, target, options_.sms, options_.extrapolate);
     const GridSetup setup{kernel, plan, context, traffic};
-    const GridReuse reuse(kernel, spec_.memory, spec_.sms);
-    ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
+    const kernels::GridReuse reuse(kernel, spec_.memory, spec_.sms);
+    base::ensure(operands == nullptr || options_.sms != Sms::kSampled, "values need all SMs");
 
     GemmRun result;
     result.clock_mhz = options_.clock.mhz_of(problem.conditions, spec_.boost_clock_mhz);
@@ -87,7 +88,7 @@ class GemmSimulator::Impl {
     result.issued_macs = kernel.issued_macs();
     result.sampling.sms_simulated = plan.simulated_sms();
     counted_ = {};
-    const Activity before = gpu_.activity();
+    const sm::Activity before = gpu_.activity();
     if (operands != nullptr) {
       run_with_values(setup, *operands, result);
     } else {
@@ -95,13 +96,13 @@ class GemmSimulator::Impl {
     }
     result.clock_scaling = {form, spec_.boost_clock_mhz};
     result.traffic = traffic_of(kernel, reuse, result.sampling);
-    result.reduction = reduction_bytes(kernel, spec_.memory);
+    result.reduction = kernels::reduction_bytes(kernel, spec_.memory);
     if (options_.sms == Sms::kSampled || result.sampling.extrapolated) {
       result.cycles = std::max(result.cycles, least_cycles(kernel, result));
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     keep_within_launch(result.budget);
-    result.launch_us = launch_overhead_us(kernel, form, spec_.kernels);
+    result.launch_us = kernels::launch_overhead_us(kernel, form, spec_.kernels);
     result.stalls = stalls_of(result);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();
@@ -114,16 +115,17 @@ class GemmSimulator::Impl {
   /// What all grids have in common that are simulated for one launch, the whole one or shorter
   /// ones.
   struct GridSetup {
-    const GemmKernel& kernel;
-    const SamplingPlan& plan;
+    const kernels::GemmKernel& kernel;
+    const sampling::SamplingPlan& plan;
     const mma::StepContext& context;
-    const GemmTraffic& traffic;
+    const kernels::GemmTraffic& traffic;
 
     /// `memory` and `map`: where values travel.
-    KernelLaunch of(const WarpProgram& program, std::int64_t ctas, CtaMemory* memory = nullptr,
-                    const mma::RegisterMap* map = nullptr) const {
-      KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
-                          ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
+    sm::KernelLaunch of(const isa::WarpProgram& program, std::int64_t ctas,
+                        sm::CtaMemory* memory = nullptr,
+                        const mma::RegisterMap* map = nullptr) const {
+      sm::KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
+                              ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
       launch.cta_group = kernel.cta_group;
       return launch;
     }
@@ -133,7 +135,7 @@ class GemmSimulator::Impl {
   /// What one resource needs for all of a launch at the least, of SMs the busiest one. A line
   /// through short grids, whose stores the L2 still takes in and whose first CTAs wait for DRAM
   /// more than the rest, can lead below.
-  std::int64_t least_cycles(const GemmKernel& kernel, const GemmRun& run) const {
+  std::int64_t least_cycles(const kernels::GemmKernel& kernel, const GemmRun& run) const {
     const CycleBudget bounds =
         cycle_budget(kernel, waited_for(kernel, run.traffic, spec_.sms), 0, run.clock_mhz, spec_);
     // What the L1 has the L2 is not asked for.
@@ -152,15 +154,15 @@ class GemmSimulator::Impl {
 
   /// Runs a grid of `tiles` output tiles that are `k_tiles` deep. Of a launch the one that does
   /// most is counted.
-  GridRun run_counted(const KernelLaunch& launch, const GemmKernel& kernel, std::int64_t tiles,
-                      std::int64_t k_tiles, const std::vector<int>& sm_numbers,
-                      const L2Contents& l2) {
+  GridRun run_counted(const sm::KernelLaunch& launch, const kernels::GemmKernel& kernel,
+                      std::int64_t tiles, std::int64_t k_tiles, const std::vector<int>& sm_numbers,
+                      const memory::L2Contents& l2) {
     GridRun run = gpu_.run(launch, sm_numbers, l2);
     if (run.macs > counted_.macs) {
       const double depth = static_cast<double>(k_tiles) / static_cast<double>(kernel.k_tiles());
       const double of_tile =
           depth * static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas());
-      const double busiest = of_tile * static_cast<double>(ceil_div(tiles, spec_.sms));
+      const double busiest = of_tile * static_cast<double>(base::ceil_div(tiles, spec_.sms));
       const auto sms = options_.sms == Sms::kAll ? spec_.sms : static_cast<int>(sm_numbers.size());
       const double mean = static_cast<double>(run.macs) / sms;
       counted_ = {run.stalls, run.macs, kernel.stream_k() ? 1 : std::min(1.0, mean / busiest),
@@ -179,19 +181,20 @@ class GemmSimulator::Impl {
     }
   }
 
-  mma::StepContext context_of(const GemmKernel& kernel, bool values) const {
+  mma::StepContext context_of(const kernels::GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed;
     const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
-    if (is_explored(instruction) || (!values && !as_values)) {
-      return timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
+    if (kernels::is_explored(instruction) || (!values && !as_values)) {
+      return tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
     }
     return {instruction, spec_.step_rules(instruction)};
   }
 
   /// Counted where the whole memory system was there for the whole launch.
-  MemoryTraffic traffic_of(const GemmKernel& kernel, const GridReuse& reuse,
-                           const SamplingResult& sampling) const {
-    MemoryTraffic traffic = closed_form_traffic(kernel, reuse, spec_.sms);
+  kernels::MemoryTraffic traffic_of(const kernels::GemmKernel& kernel,
+                                    const kernels::GridReuse& reuse,
+                                    const kernels::SamplingResult& sampling) const {
+    kernels::MemoryTraffic traffic = kernels::closed_form_traffic(kernel, reuse, spec_.sms);
     if (options_.sms == Sms::kAll && !sampling.extrapolated && !options_.bind_memory) {
       traffic.l2_and_dram = gpu_.memory_counters();
     }
@@ -201,7 +204,7 @@ class GemmSimulator::Impl {
   /// Throws InputError where somebody asks for the waveform of stages that the model lacks.
   void require_waveform(const mma::MmaInstruction& instruction) const {
     if (vcd_ != nullptr && instruction.is_asynchronous()) {
-      throw InputError(fmt::format(
+      throw base::InputError(fmt::format(
           "no waveform of {}: only its time is simulated; --fidelity datapath runs mma.sync",
           mma::name(instruction.family)));
     }
@@ -215,28 +218,31 @@ class GemmSimulator::Impl {
     sc_core::sc_report_handler::set_actions(sc_core::SC_ID_TRACING_CLOSE_EMPTY_FILE_,
                                             sc_core::SC_DO_NOTHING);
     for (const auto& partition : gpu_.sms().front()->sub_partitions) {
-      waveforms_.push_back(std::make_unique<TensorCoreWaveform>(vcd_, partition->tensor_core,
-                                                                partition->basename()));
-      partition->mma_done.set_tap([waveform = waveforms_.back().get()](MmaDoneToken& token) {
-        waveform->show_result(token);
-      });
+      waveforms_.push_back(std::make_unique<tensor_core::TensorCoreWaveform>(
+          vcd_, partition->tensor_core, partition->basename()));
+      partition->mma_done.set_tap(
+          [waveform = waveforms_.back().get()](tensor_core::MmaDoneToken& token) {
+            waveform->show_result(token);
+          });
     }
   }
 
   /// What launches before have left, which were like this one.
-  L2Contents contents_of(const GridSetup& setup, double l2_share) const {
-    const ResidentOperands resident = resident_operands(setup.kernel, spec_.memory);
-    const double to_dram = (1 - resident.d) * static_cast<double>(stored_bytes(setup.kernel));
+  memory::L2Contents contents_of(const GridSetup& setup, double l2_share) const {
+    const kernels::ResidentOperands resident =
+        kernels::resident_operands(setup.kernel, spec_.memory);
+    const double to_dram =
+        (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
     return {resident.a, resident.b, resident.d, to_dram, l2_share};
   }
 
   /// `tiles` output tiles of a kernel, `k_tiles` deep, without values.
   GridRun run_tiles(const GridSetup& setup, std::int64_t tiles, std::int64_t k_tiles,
-                    const std::vector<int>& sm_numbers, TileObserver* observer = nullptr,
+                    const std::vector<int>& sm_numbers, sm::TileObserver* observer = nullptr,
                     double l2_share = 1) {
-    const L2Contents l2 = contents_of(setup, l2_share);
-    const WarpProgram program = gemm_warp_program(setup.kernel, k_tiles);
-    KernelLaunch short_launch = setup.of(program, tiles);
+    const memory::L2Contents l2 = contents_of(setup, l2_share);
+    const isa::WarpProgram program = kernels::gemm_warp_program(setup.kernel, k_tiles);
+    sm::KernelLaunch short_launch = setup.of(program, tiles);
     short_launch.observer = observer;
     // Grids that are carried on have an observer, or are stream-K and cut K themselves.
     const bool unlike = observer == nullptr && setup.kernel.split_k > 1 &&
@@ -244,10 +250,10 @@ class GemmSimulator::Impl {
     if (!setup.scheduled() && !unlike) {
       return run_counted(short_launch, setup.kernel, tiles, k_tiles, sm_numbers, l2);
     }
-    const WorkSchedule schedule(
+    const kernels::WorkSchedule schedule(
         setup.kernel, tiles, k_tiles, spec_.sms,
-        unlike ? WorkSchedule::Slices::kWhole : WorkSchedule::Slices::kAlike);
-    const ScheduledTraffic traffic(setup.traffic, schedule);
+        unlike ? kernels::WorkSchedule::Slices::kWhole : kernels::WorkSchedule::Slices::kAlike);
+    const kernels::ScheduledTraffic traffic(setup.traffic, schedule);
     short_launch.ctas = schedule.ctas();
     short_launch.work = &schedule;
     short_launch.traffic = &traffic;
@@ -256,48 +262,51 @@ class GemmSimulator::Impl {
 
   /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
   /// `k_tiles` deep.
-  static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
-                            std::int64_t ctas, const GemmTraffic& traffic, TileTimes& tile_times) {
-    GridTimes times{run.cycles, {}};
+  static sampling::GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
+                                      std::int64_t ctas, const kernels::GemmTraffic& traffic,
+                                      sampling::TileTimes& tile_times) {
+    sampling::GridTimes times{run.cycles, {}};
     const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses,
-                         std::vector<CtaTimes>& of_sm) {
+                         std::vector<sampling::CtaTimes>& of_sm) {
       auto at = uses.begin();
       for (std::int64_t tile = cta; tile < tiles; tile += ctas, at += k_tiles) {
-        ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
+        base::ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
         of_sm.push_back({at[k_tiles - 1],
                          {at, at + k_tiles},
-                         traffic.requested_bytes(Operand::kA, tile, tile + 1) +
-                             traffic.requested_bytes(Operand::kB, tile, tile + 1)});
+                         traffic.requested_bytes(isa::Operand::kA, tile, tile + 1) +
+                             traffic.requested_bytes(isa::Operand::kB, tile, tile + 1)});
       }
     };
-    for (const std::vector<CtaRecord>& records : run.ctas) {
-      std::vector<CtaTimes>& of_sm = times.ctas.emplace_back();
-      for (const CtaRecord& record : records) {
+    for (const std::vector<sm::CtaRecord>& records : run.ctas) {
+      std::vector<sampling::CtaTimes>& of_sm = times.ctas.emplace_back();
+      for (const sm::CtaRecord& record : records) {
         add(record.cta, tile_times.take(record.cta), of_sm);
       }
     }
-    for (std::vector<CtaTimes>& of_sm : times.ctas) {
+    for (std::vector<sampling::CtaTimes>& of_sm : times.ctas) {
       std::sort(of_sm.begin(), of_sm.end(),
-                [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
+                [](const sampling::CtaTimes& left, const sampling::CtaTimes& right) {
+                  return left.end < right.end;
+                });
     }
     return times;
   }
 
   /// The other SMs have the share of the memory that `share` leaves the simulated ones.
-  void set_share(SampledShare& share) {
-    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const ShareOfCta& {
+  void set_share(sampling::SampledShare& share) {
+    gpu_.set_share([&share](std::size_t port, std::int64_t cta) -> const kernels::ShareOfCta& {
       return share.share_of(port, cta);
     });
   }
 
-  void run_with_values(const GridSetup& setup, const std::vector<GemmOperands>& operands,
+  void run_with_values(const GridSetup& setup, const std::vector<kernels::GemmOperands>& operands,
                        GemmRun& result) {
-    const GemmKernel& kernel = setup.kernel;
+    const kernels::GemmKernel& kernel = setup.kernel;
     setup.context.require_values();
     const mma::RegisterMap map(kernel.instruction);
-    PackedGemm memory(kernel, map, operands);
-    const WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
-    const KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
+    kernels::PackedGemm memory(kernel, map, operands);
+    const isa::WarpProgram program = kernels::gemm_warp_program(kernel, kernel.k_tiles());
+    const sm::KernelLaunch with_values = setup.of(program, kernel.ctas(), &memory, &map);
     result.cycles = run_counted(with_values, kernel, kernel.ctas(), kernel.k_tiles(),
                                 setup.plan.sms(), contents_of(setup, 1))
                         .cycles;
@@ -305,16 +314,17 @@ class GemmSimulator::Impl {
     result.d = memory.take_results();
   }
 
-  void run_without_values(const GridSetup& setup, const GridReuse& reuse, GemmRun& result) {
-    const GemmKernel& kernel = setup.kernel;
-    SampledShare share(kernel, reuse, spec_.memory, spec_.sms, setup.plan.sms());
+  void run_without_values(const GridSetup& setup, const kernels::GridReuse& reuse,
+                          GemmRun& result) {
+    const kernels::GemmKernel& kernel = setup.kernel;
+    sampling::SampledShare share(kernel, reuse, spec_.memory, spec_.sms, setup.plan.sms());
     set_share(share);
     if (setup.plan.whole()) {
       result.cycles = run_tiles(setup, kernel.ctas(), kernel.k_tiles(), setup.plan.sms()).cycles;
       result.sampling.cycles_simulated = result.cycles;
       return;
     }
-    const ExtrapolatedCycles cycles = run_shortened(setup, reuse, share);
+    const sampling::ExtrapolatedCycles cycles = run_shortened(setup, reuse, share);
     result.cycles = cycles.cycles;
     result.sampling.extrapolated = cycles.extrapolated;
     result.sampling.cycles_simulated = cycles.cycles_simulated;
@@ -323,33 +333,34 @@ class GemmSimulator::Impl {
   /// Copies fill all stages but the one that is multiplied in a burst, so that the main loop may
   /// repeat every stages - 1 k-tiles, and with halves of a cycle every other time. With two stages
   /// every k-tile may be alike but for fractions of a cycle.
-  static std::int64_t tile_period(const GemmKernel& kernel) {
+  static std::int64_t tile_period(const kernels::GemmKernel& kernel) {
     return kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4;
   }
 
   /// From grids that may be shorter than the whole one.
-  ExtrapolatedCycles run_shortened(const GridSetup& setup, const GridReuse& reuse,
-                                   SampledShare& share) {
-    const GemmKernel& kernel = setup.kernel;
+  sampling::ExtrapolatedCycles run_shortened(const GridSetup& setup,
+                                             const kernels::GridReuse& reuse,
+                                             sampling::SampledShare& share) {
+    const kernels::GemmKernel& kernel = setup.kernel;
     const bool shared = setup.plan.shares_tiles();
-    const auto simulate = [&](const ShortGrid& grid) {
-      const std::int64_t rounds_left_out = ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
+    const auto simulate = [&](const sampling::ShortGrid& grid) {
+      const std::int64_t rounds_left_out = base::ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
       const std::int64_t total = grid.ends_as_the_whole
                                      ? kernel.ctas() - rounds_left_out * spec_.sms
                                      : std::min(grid.ctas * spec_.sms, kernel.ctas());
       share.shorten(total, grid.ends_as_the_whole);
-      TileTimes tile_times;
+      sampling::TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
       const GridRun run = run_tiles(setup, total, grid.k_tiles, setup.plan.sms(),
                                     shared ? nullptr : &tile_times, reuse.l2_share_of(part));
       const std::int64_t ctas = setup.scheduled() ? setup.plan.resident() : total;
-      return shared ? GridTimes{run.cycles, {}}
+      return shared ? sampling::GridTimes{run.cycles, {}}
                     : times_of(run, total, grid.k_tiles, ctas, setup.traffic, tile_times);
     };
-    const GridExtent extent{
-        .ctas = ceil_div(kernel.ctas(), spec_.sms),
+    const sampling::GridExtent extent{
+        .ctas = base::ceil_div(kernel.ctas(), spec_.sms),
         .k_tiles = kernel.k_tiles(),
         .resident = kernel.ctas_per_sm,
         .stays = setup.scheduled(),
@@ -358,16 +369,16 @@ class GemmSimulator::Impl {
         .stages = kernel.stages,
         .drifts = options_.sms == Sms::kAll,
     };
-    return extrapolate_cycles(extent, simulate);
+    return sampling::extrapolate_cycles(extent, simulate);
   }
 
   GpuSpec spec_;
   Options options_;
-  Clock clock_;
+  base::Clock clock_;
   Gpu gpu_;
   CountedGrid counted_;  ///< of the latest launch
   sc_core::sc_trace_file* vcd_ = nullptr;
-  std::vector<std::unique_ptr<TensorCoreWaveform>> waveforms_;
+  std::vector<std::unique_ptr<tensor_core::TensorCoreWaveform>> waveforms_;
 };
 
 GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)
@@ -379,9 +390,10 @@ void GemmSimulator::set_clock(const ClockPolicy& clock) {
   impl_->set_clock(clock);
 }
 
-GemmRun GemmSimulator::run(const GemmProblem& problem, const KernelOverrides& overrides,
-                           const std::vector<GemmOperands>* operands) {
+GemmRun GemmSimulator::run(const kernels::GemmProblem& problem,
+                           const kernels::KernelOverrides& overrides,
+                           const std::vector<kernels::GemmOperands>* operands) {
   return impl_->run(problem, overrides, operands);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -5,12 +5,12 @@
 #include "models/base/shape.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
-#include "sim/gemm/gemm_kernel.h"
-#include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/gpu/stall_shares.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/traffic_counts.h"
 #include "sim/sampling/simulated_sms.h"
 #include "sim/sm/activity.h"
 
@@ -21,27 +21,27 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 class Gpu;
 
 struct GemmRun {
-  KernelResult kernel;
-  SamplingResult sampling;
+  kernels::KernelResult kernel;
+  kernels::SamplingResult sampling;
   std::int64_t cycles = 0;  ///< first CTA to start to last one to end
   double clock_mhz = 0;     ///< of the SMs
   double launch_us = 0;     ///< beside the cycles: launch_overhead_us()
   ClockScaling clock_scaling;
   std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
-  std::vector<Matrix<numerics::Word>>
+  std::vector<base::Matrix<numerics::Word>>
       d;  ///< per batch [m, n], accumulator words; empty without operands
   /// Bytes of the launch: counted where all SMs were simulated, else in closed form; and those of
   /// the second kernel of split-K, which is not simulated.
-  MemoryTraffic traffic;
-  ReductionBytes reduction;
+  kernels::MemoryTraffic traffic;
+  kernels::ReductionBytes reduction;
   CycleBudget budget;
   /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
-  std::optional<Activity> activity;
+  std::optional<sm::Activity> activity;
   /// Of the cycles of all tensor cores during the launch; absent in closed form.
   std::optional<StallShares> stalls;
 };
@@ -50,7 +50,7 @@ struct GemmRun {
 /// hardware. SystemC elaborates once per process: one GemmSimulator per process.
 class GemmSimulator {
  public:
-  using Sms = SimulatedSms;
+  using Sms = sampling::SimulatedSms;
 
   struct Options {
     Sms sms = Sms::kSampled;
@@ -73,12 +73,12 @@ class GemmSimulator {
   /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the
   /// SystemC data path of all CTAs and D is returned; without them the same events happen and no
   /// payload moves.
-  GemmRun run(const GemmProblem& problem, const KernelOverrides& overrides,
-              const std::vector<GemmOperands>* operands);
+  GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+              const std::vector<kernels::GemmOperands>* operands);
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

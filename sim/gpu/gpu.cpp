@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
-Gpu::Links::Links(int index, const Clock& clock)
+Gpu::Links::Links(int index, const base::Clock& clock)
     : launch(("launch" + std::to_string(index)).c_str(), clock, 1),
       done(("done" + std::to_string(index)).c_str(), clock, 1) {}
 
@@ -30,7 +30,7 @@ void require_room_of_an_sm() {
 
 }  // namespace
 
-Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec,
+Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
          int sms_built, Memory memory)
     : sc_core::sc_module(name),
       clock_(clock),
@@ -39,7 +39,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
       clock_mhz_(clock.mhz()) {
   for (int i = 0; i < sms_built; ++i) {
     require_room_of_an_sm();
-    sms_.push_back(std::make_unique<Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
+    sms_.push_back(std::make_unique<sm::Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
     links_.push_back(std::make_unique<Links>(i, clock));
     const auto index = static_cast<std::size_t>(i);
     scheduler_.launch_out[index](links_.back()->launch);
@@ -51,18 +51,19 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec&
     return;
   }
   if (sms_built == spec.sms) {
-    memory_ = std::make_unique<MemorySystem>("memory", clock, spec.memory, sms_built);
+    memory_ = std::make_unique<memory::MemorySystem>("memory", clock, spec.memory, sms_built);
   } else {
     sampled_memory_ =
-        std::make_unique<SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
+        std::make_unique<sampling::SampledMemory>("sampled_memory", clock, spec.memory, sms_built);
   }
-  MemoryPorts& ports = memory_ ? static_cast<MemoryPorts&>(*memory_) : *sampled_memory_;
+  memory::MemoryPorts& ports =
+      memory_ ? static_cast<memory::MemoryPorts&>(*memory_) : *sampled_memory_;
   for (std::size_t i = 0; i < sms_.size(); ++i) {
     sms_[i]->async_copy.memory.bind(ports.socket(i));
   }
 }
 
-CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
+CtaScheduler::NextCta Gpu::next_cta_of(const sm::KernelLaunch& kernel,
                                        const std::vector<int>& sm_numbers) {
   if (static_cast<std::int64_t>(sms_.size()) == all_sms_) {
     return [next = std::int64_t{0}, ctas = kernel.ctas,
@@ -87,7 +88,7 @@ CtaScheduler::NextCta Gpu::next_cta_of(const KernelLaunch& kernel,
 
 void Gpu::simulate() {
   if (memory_ || sampled_memory_) {
-    run_events();  // until nothing is left to happen
+    base::run_events();  // until nothing is left to happen
     return;
   }
   // A memory outside may never come to rest. So time passes in slices: after the one in which the
@@ -98,7 +99,7 @@ void Gpu::simulate() {
   int slices_without = 0;
   for (bool last = false; !last && sc_core::sc_pending_activity();) {
     last = !busy() || slices_without == kSlicesUntilStuck;
-    run_events(clock_.cycles(kSliceCycles));
+    base::run_events(clock_.cycles(kSliceCycles));
     slices_without = progress() == before ? slices_without + 1 : 0;
     before = progress();
   }
@@ -118,11 +119,11 @@ std::int64_t Gpu::progress() const {
   return sum;
 }
 
-GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_numbers,
-                 const L2Contents& l2) {
-  ensure(sm_numbers.size() <= sms_.size(), "more SMs are to be simulated than there are");
-  const WarpProgram program = prepared(*launched.program);
-  KernelLaunch kernel = launched;
+GridRun Gpu::run(const sm::KernelLaunch& launched, const std::vector<int>& sm_numbers,
+                 const memory::L2Contents& l2) {
+  base::ensure(sm_numbers.size() <= sms_.size(), "more SMs are to be simulated than there are");
+  const isa::WarpProgram program = isa::prepared(*launched.program);
+  sm::KernelLaunch kernel = launched;
   kernel.program = &program;
   const std::int64_t start = clock_.now();
   const std::int64_t macs_before = activity().executed_macs;
@@ -130,7 +131,9 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
     memory_->reset(clock_mhz_, l2);
   }
   if (sampled_memory_) {
-    const ShareOf alone = [this](std::size_t, std::int64_t) -> const ShareOfCta& { return alone_; };
+    const kernels::ShareOf alone = [this](std::size_t, std::int64_t) -> const kernels::ShareOfCta& {
+      return alone_;
+    };
     sampled_memory_->start(clock_mhz_, share_of_cta_ ? share_of_cta_ : alone, l2);
   }
   for (const auto& built : sms_) {
@@ -145,8 +148,9 @@ GridRun Gpu::run(const KernelLaunch& launched, const std::vector<int>& sm_number
   GridRun result = take_records(start, all ? sms_.size() : sm_numbers.size());
   result.macs = activity().executed_macs - macs_before;
   if (sampled_memory_ && sm_numbers.size() > 1) {
-    result.cycles += simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
-                                           sampled_memory_->share().spread(clock_.now()));
+    result.cycles +=
+        sampling::simulated_to_last_end(result.ctas, {kernel.ctas, all_sms_, kernel.ctas_per_sm},
+                                        sampled_memory_->share().spread(clock_.now()));
   }
   return result;
 }
@@ -157,7 +161,7 @@ GridRun Gpu::take_records(std::int64_t start, std::size_t used) {
   for (const auto& built : sms_) {
     result.ctas.push_back(built->cta_unit.take_records());
     end = std::max(end, built->async_copy.last_response_cycle());
-    for (CtaRecord& record : result.ctas.back()) {
+    for (sm::CtaRecord& record : result.ctas.back()) {
       end = std::max(end, record.end_cycle);
       record.start_cycle -= start;
       record.end_cycle -= start;
@@ -170,13 +174,13 @@ GridRun Gpu::take_records(std::int64_t start, std::size_t used) {
   return result;
 }
 
-MemoryBytes Gpu::memory_counters() const {
-  ensure(memory_ != nullptr, "the memory of all SMs counts, and it is not there");
+memory::MemoryBytes Gpu::memory_counters() const {
+  base::ensure(memory_ != nullptr, "the memory of all SMs counts, and it is not there");
   return memory_->counters();
 }
 
-Activity Gpu::activity() const {
-  Activity sum;
+sm::Activity Gpu::activity() const {
+  sm::Activity sum;
   for (const auto& built : sms_) {
     sum += built->activity();
   }
@@ -201,7 +205,7 @@ void Gpu::report_stuck() const {
               std::to_string(built->async_copy.under_way());
     }
   }
-  throw InternalError(text);
+  throw base::InternalError(text);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// What one grid did.
 struct GridRun {
-  std::int64_t cycles = 0;                   ///< launch of the first CTA to the end of the last
-  std::vector<std::vector<CtaRecord>> ctas;  ///< per SM, in the order in which they ended
-  StallCycles stalls;     ///< of all tensor cores of the SMs that it had, as many cycles of each
-  std::int64_t macs = 0;  ///< that those executed
+  std::int64_t cycles = 0;                       ///< launch of the first CTA to the end of the last
+  std::vector<std::vector<sm::CtaRecord>> ctas;  ///< per SM, in the order in which they ended
+  sm::StallCycles stalls;  ///< of all tensor cores of the SMs that it had, as many cycles of each
+  std::int64_t macs = 0;   ///< that those executed
 };
 
 /// SMs, the memory system and the CTA scheduler, wired. Grids run one after the other, each from an
@@ -35,8 +35,8 @@ class Gpu : public sc_core::sc_module {
     kOutside,
   };
 
-  Gpu(const sc_core::sc_module_name& name, const Clock& clock, const GpuSpec& spec, int sms_built,
-      Memory memory = Memory::kModelled);
+  Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
+      int sms_built, Memory memory = Memory::kModelled);
 
   /// SM clock of the grids from here on, for the rates of the memory; the simulation itself counts
   /// cycles.
@@ -44,28 +44,28 @@ class Gpu : public sc_core::sc_module {
 
   /// What the SMs do for which those that are built stand. Without it, each is alone and everything
   /// comes from DRAM.
-  void set_share(ShareOf share) { share_of_cta_ = std::move(share); }
+  void set_share(kernels::ShareOf share) { share_of_cta_ = std::move(share); }
 
   /// Runs `launched` to its end. Where not all SMs are built, those that are run the CTAs of SMs
   /// `sm_numbers` of the GPU; the L2 begins with `l2`. Throws InternalError where the simulation
   /// gets stuck, with what is resident.
-  GridRun run(const KernelLaunch& launched, const std::vector<int>& sm_numbers = {0},
-              const L2Contents& l2 = {});
+  GridRun run(const sm::KernelLaunch& launched, const std::vector<int>& sm_numbers = {0},
+              const memory::L2Contents& l2 = {});
 
   /// Of all built SMs, since the start of the simulation.
-  Activity activity() const;
+  sm::Activity activity() const;
 
   /// Of the latest grid, where all SMs are built.
-  MemoryBytes memory_counters() const;
+  memory::MemoryBytes memory_counters() const;
 
-  const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
+  const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
 
  private:
   /// The wires between one SM and the CTA scheduler.
   struct Links {
-    Links(int index, const Clock& clock);
-    Wire<CtaLaunch> launch;
-    Wire<CtaDone> done;
+    Links(int index, const base::Clock& clock);
+    base::Wire<sm::CtaLaunch> launch;
+    base::Wire<sm::CtaDone> done;
   };
 
   /// What the CTA units have recorded since cycle `start`, from which the result counts, of a grid
@@ -75,19 +75,20 @@ class Gpu : public sc_core::sc_module {
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
-  CtaScheduler::NextCta next_cta_of(const KernelLaunch& kernel, const std::vector<int>& sm_numbers);
+  CtaScheduler::NextCta next_cta_of(const sm::KernelLaunch& kernel,
+                                    const std::vector<int>& sm_numbers);
   void report_stuck() const;
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   CtaScheduler scheduler_;
   std::int64_t all_sms_;
-  std::vector<std::unique_ptr<Sm>> sms_;
-  std::unique_ptr<MemorySystem> memory_;           ///< where all SMs are built
-  std::unique_ptr<SampledMemory> sampled_memory_;  ///< where a few are built for many
+  std::vector<std::unique_ptr<sm::Sm>> sms_;
+  std::unique_ptr<memory::MemorySystem> memory_;             ///< where all SMs are built
+  std::unique_ptr<sampling::SampledMemory> sampled_memory_;  ///< where a few are built for many
   double clock_mhz_;
-  ShareOfCta alone_;
-  ShareOf share_of_cta_;
+  kernels::ShareOfCta alone_;
+  kernels::ShareOf share_of_cta_;
   std::vector<std::unique_ptr<Links>> links_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

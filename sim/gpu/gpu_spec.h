@@ -4,18 +4,18 @@
 #include "models/base/error.h"
 #include "models/mma/step_rules.h"
 #include "models/sparsity/pattern.h"
-#include "sim/gemm/kernel_library_spec.h"
-#include "sim/gemm/kernel_target.h"
+#include "sim/kernels/kernel_library_spec.h"
+#include "sim/kernels/kernel_target.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/sm/sm_spec.h"
 
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// KernelTarget::counted_dram_us: of the traffic in closed form.
-double counted_dram_us(const GemmKernel& kernel, const KernelTarget& target);
+double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelTarget& target);
 
 /// A whole GPU as an architecture file describes it.
 struct GpuSpec {
@@ -26,9 +26,9 @@ struct GpuSpec {
   std::string instruction_set;
   int sms = 0;
   double boost_clock_mhz = 0;
-  SmSpec sm;
-  MemorySpec memory;
-  KernelLibrarySpec kernels;
+  sm::SmSpec sm;
+  memory::MemorySpec memory;
+  kernels::KernelLibrarySpec kernels;
   /// The design that this one was derived from, at the end of the chain, or nothing: that to whose
   /// measured times the constants of `kernels` were fitted.
   std::shared_ptr<const GpuSpec> fitted_design;
@@ -44,15 +44,15 @@ struct GpuSpec {
   void require_selector(const sparsity::Pattern& pattern, const std::string& what) const {
     const int inputs = sm.tensor_core.selector_inputs;
     if (pattern.candidates() > inputs) {
-      throw InputError("'" + name + "' cannot run " + what + ": its selector has " +
-                       std::to_string(inputs) + (inputs == 1 ? " input" : " inputs") +
-                       " and the pattern needs " + std::to_string(pattern.candidates()));
+      throw base::InputError("'" + name + "' cannot run " + what + ": its selector has " +
+                             std::to_string(inputs) + (inputs == 1 ? " input" : " inputs") +
+                             " and the pattern needs " + std::to_string(pattern.candidates()));
     }
   }
 
-  KernelTarget kernel_target() const {
+  kernels::KernelTarget kernel_target() const {
     return {sm, memory, kernels, sms, boost_clock_mhz, instruction_set, numerics, counted_dram_us};
   }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -3,21 +3,21 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 StallShares with_mma(StallShares shares, double mma) {
-  const double others = shares.total() - shares[StallReason::kMma];
+  const double others = shares.total() - shares[sm::StallReason::kMma];
   if (others <= 0) {
     return shares;  // nothing else was seen
   }
   for (double& share : shares.of) {
     share *= (1 - mma) / others;
   }
-  shares[StallReason::kMma] = mma;
+  shares[sm::StallReason::kMma] = mma;
   return shares;
 }
 
-StallShares whole_stalls(const StallCycles& counted) {
+StallShares whole_stalls(const sm::StallCycles& counted) {
   StallShares shares;
   const auto total = static_cast<double>(counted.total());
   std::transform(counted.of.begin(), counted.of.end(), shares.of.begin(),
@@ -29,22 +29,22 @@ StallShares scaled_stalls(const CountedGrid& grid, double macs, double tensor_co
                           const CycleBudget& budget) {
   StallShares shares = whole_stalls(grid.stalls);
   const double cycles_per_mac =
-      static_cast<double>(grid.stalls[StallReason::kMma]) / static_cast<double>(grid.macs);
+      static_cast<double>(grid.stalls[sm::StallReason::kMma]) / static_cast<double>(grid.macs);
   const double mma = std::min(1.0, cycles_per_mac * macs / tensor_cores / budget.cycles);
   // The last round comes once, in a short grid as in the launch.
   const double last = std::min(1.0, static_cast<double>(grid.cycles) / budget.cycles);
-  const double with_cta = 1 - last * shares[StallReason::kNoCta];
+  const double with_cta = 1 - last * shares[sm::StallReason::kNoCta];
   const double work = 1 - last * (1 - grid.work);
   const double mean = budget.tensor_mean / budget.tensor;
   const double no_cta = std::clamp(1 - with_cta * mean / work, 0.0, 1 - mma);
-  shares[StallReason::kEnds] *= grid.depth;
-  shares[StallReason::kNoCta] = 0;
+  shares[sm::StallReason::kEnds] *= grid.depth;
+  shares[sm::StallReason::kNoCta] = 0;
   shares = with_mma(shares, mma / (1 - no_cta));
   for (double& share : shares.of) {
     share *= 1 - no_cta;
   }
-  shares[StallReason::kNoCta] += no_cta;
+  shares[sm::StallReason::kNoCta] += no_cta;
   return shares;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

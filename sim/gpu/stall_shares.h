@@ -6,21 +6,21 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 
 /// Of the cycles of all tensor cores of the GPU during a launch, the part of each reason: together
 /// 1.
-using StallShares = ByReason<double>;
+using StallShares = sm::ByReason<double>;
 
 /// `shares` where the tensor cores multiply for the part `mma`: the others keep their proportions.
 StallShares with_mma(StallShares shares, double mma);
 
 /// Of `counted` cycles, those of the whole GPU and the whole launch.
-StallShares whole_stalls(const StallCycles& counted);
+StallShares whole_stalls(const sm::StallCycles& counted);
 
 /// A grid that was counted and stands for more SMs or cycles than its own.
 struct CountedGrid {
-  StallCycles stalls;
+  sm::StallCycles stalls;
   std::int64_t macs = 0;  ///< executed by the SMs that were counted
   double work = 1;        ///< of those on average, of what the busiest SM has
   double depth = 1;       ///< k-tiles of an output tile, of those that the launch has
@@ -34,4 +34,4 @@ struct CountedGrid {
 StallShares scaled_stalls(const CountedGrid& grid, double macs, double tensor_cores,
                           const CycleBudget& budget);
 
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

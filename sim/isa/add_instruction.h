@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::isa {
 
 /// Appends an instruction to `code`, for the caller to fill in.
 inline WarpInstruction& add(std::vector<WarpInstruction>& code, Opcode opcode) {
@@ -14,4 +14,4 @@ inline WarpInstruction& add(std::vector<WarpInstruction>& code, Opcode opcode) {
   return code.back();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::isa

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::isa {
 namespace {
 
 /// All code of a program but its producer's.
@@ -83,4 +83,4 @@ WarpProgram prepared(const WarpProgram& program) {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::isa

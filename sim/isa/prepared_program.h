@@ -3,7 +3,7 @@
 
 #include "sim/isa/warp_instruction.h"
 
-namespace sptc::sim {
+namespace sptc::isa {
 
 /// `program` with what its instructions say of themselves worked out, once for all warps that walk
 /// it:
@@ -13,4 +13,4 @@ namespace sptc::sim {
 /// - each matrix instruction knows how many like it follow.
 WarpProgram prepared(const WarpProgram& program);
 
-}  // namespace sptc::sim
+}  // namespace sptc::isa

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::isa {
 
 /// A register of all lanes of a warp.
 inline constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4;
@@ -256,4 +256,4 @@ class WarpCursor {
   int peers_left_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::isa

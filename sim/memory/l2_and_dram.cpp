@@ -6,35 +6,35 @@
 #include <algorithm>
 #include <bit>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 L2AndDram::L2AndDram(const MemorySpec& spec, double clock_mhz, int sms)
     : spec_(spec),
       limits_(spec, clock_mhz, sms),
-      tags_(static_cast<std::size_t>(spec.l2_partitions), CacheTags(capacity(1))) {
+      tags_(static_cast<std::size_t>(spec.l2_partitions), base::CacheTags(capacity(1))) {
   for (int sm = 0; sm < sms; ++sm) {
     partition_of_sm_.push_back(static_cast<std::size_t>(partition_of_sm(sm, spec.l2_partitions)));
   }
 }
 
-Bytes L2AndDram::capacity(double l2_share) const {
+base::Bytes L2AndDram::capacity(double l2_share) const {
   const auto of_all =
       static_cast<std::int64_t>(l2_share * static_cast<double>(spec_.l2_capacity.count()));
-  return Bytes(of_all / spec_.l2_partitions);
+  return base::Bytes(of_all / spec_.l2_partitions);
 }
 
 void L2AndDram::reset(double clock_mhz, const L2Contents& contents) {
   contents_ = contents;
   asked_for_.clear();
   limits_.reset(clock_mhz, contents);
-  for (CacheTags& tags : tags_) {
+  for (base::CacheTags& tags : tags_) {
     tags.reset(capacity(contents.share));
   }
 }
 
-bool L2AndDram::is_left(std::uint64_t block, Operand operand) {
-  const double share = operand == Operand::kB ? contents_.resident_b : contents_.resident_a;
-  if (share <= 0 || operand == Operand::kPartialSum) {
+bool L2AndDram::is_left(std::uint64_t block, isa::Operand operand) {
+  const double share = operand == isa::Operand::kB ? contents_.resident_b : contents_.resident_a;
+  if (share <= 0 || operand == isa::Operand::kPartialSum) {
     return false;
   }
   const auto index = static_cast<std::size_t>(block);
@@ -51,18 +51,19 @@ bool L2AndDram::is_left(std::uint64_t block, Operand operand) {
 }
 
 std::size_t L2AndDram::owner_of(std::uint64_t block) const {
-  constexpr auto kBlock = static_cast<std::uint64_t>(CacheTags::kBlockBytes);
+  constexpr auto kBlock = static_cast<std::uint64_t>(base::CacheTags::kBlockBytes);
   return owning_partition(block * kBlock, tags_.size());
 }
 
-void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                           std::int64_t bytes, Operand operand, Read& read) {
+void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
+                           base::CacheTags::Sectors sectors, std::int64_t bytes,
+                           isa::Operand operand, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
-  const CacheTags::Found near = tags_[partition].use(block);
+  const base::CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready_for(sectors);
   // Of the bytes, those in sectors that are not there.
-  const auto missing = [&](CacheTags::Sectors present) -> std::int64_t {
-    const CacheTags::Sectors absent = sectors & ~present;
+  const auto missing = [&](base::CacheTags::Sectors present) -> std::int64_t {
+    const base::CacheTags::Sectors absent = sectors & ~present;
     if (absent == 0 || absent == sectors) {  // mostly
       return absent == 0 ? 0 : bytes;
     }
@@ -70,11 +71,11 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   };
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
-    const CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
+    const base::CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
     const std::int64_t not_there =
         owner == partition ? absent : missing(near.present | there.present);
     const bool there_already =
-        operand == Operand::kPartialSum || (not_there == bytes && is_left(block, operand));
+        operand == isa::Operand::kPartialSum || (not_there == bytes && is_left(block, operand));
     const std::int64_t from_dram = there_already ? 0 : not_there;
     const std::int64_t behind_owner = from_dram > 0 ? spec_.dram_access_latency_cycles : 0;
     const std::int64_t way =
@@ -96,19 +97,20 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block, CacheTags
   read.transfer.latency = std::max(read.transfer.latency, latency);
 }
 
-std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool write,
-                               std::int64_t now, Operand operand, MemoryLevel* waited_for) {
+std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, bool write,
+                               std::int64_t now, isa::Operand operand,
+                               sm::MemoryLevel* waited_for) {
   const std::size_t partition = partition_of_sm_[sm];
   Read& read = read_;
   read.transfer = {};
   read.transfer.write = write;
-  read.transfer.of_d = write && operand != Operand::kPartialSum;
+  read.transfer.of_d = write && operand != isa::Operand::kPartialSum;
   read.transfer.bytes = range.bytes;
   read.transfer.readers = range.readers;
   read.ready = 0;
   read.fills.clear();
   const auto visit = [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
-    const CacheTags::Sectors sectors = CacheTags::sectors(first, last);
+    const base::CacheTags::Sectors sectors = base::CacheTags::sectors(first, last);
     if (read.transfer.write) {
       read.transfer.latency = spec_.l2_near_latency_cycles;
       read.transfer.dram_bytes += last - first;
@@ -119,7 +121,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
       read_block(partition, block, sectors, last - first, operand, read);
     }
   };
-  CacheTags::for_each_block(range.address, range.bytes, visit);
+  base::CacheTags::for_each_block(range.address, range.bytes, visit);
   const TransferLimits::Completion done = limits_.complete(now, sm, partition, read.transfer);
   const std::int64_t arrived = done.cycle;
   for (const Fill& fill : read.fills) {
@@ -136,4 +138,4 @@ std::int64_t L2AndDram::access(std::size_t sm, const MemoryRange& range, bool wr
   return std::max(read.ready, arrived);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

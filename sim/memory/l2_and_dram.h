@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// L2 and DRAM as all SMs see them. An SM asks the L2 partition of its half of the GPU; what that
 /// one does not hold comes from the partition that owns the address, or from the DRAM behind it,
@@ -30,17 +30,18 @@ class L2AndDram {
   /// from the L2, also where that CTA, whose flag nobody waits for here, is late.
   /// `waited_for`, if any: what the answer took longest for; of a block that is on its way what the
   /// latest one took that was fetched.
-  std::int64_t access(std::size_t sm, const MemoryRange& range, bool write, std::int64_t now,
-                      Operand operand = Operand::kA, MemoryLevel* waited_for = nullptr);
+  std::int64_t access(std::size_t sm, const sm::MemoryRange& range, bool write, std::int64_t now,
+                      isa::Operand operand = isa::Operand::kA,
+                      sm::MemoryLevel* waited_for = nullptr);
 
   MemoryBytes counters() const { return limits_.counters(); }
 
  private:
   struct Fill {
     std::size_t partition;
-    CacheTags::Slot slot;
+    base::CacheTags::Slot slot;
     std::uint64_t block;
-    CacheTags::Sectors sectors;
+    base::CacheTags::Sectors sectors;
     std::int64_t ready;    ///< cycle before which a block that is on its way is not there
     std::int64_t latency;  ///< of an SM of that partition
   };
@@ -51,24 +52,24 @@ class L2AndDram {
     std::vector<Fill> fills;
   };
 
-  void read_block(std::size_t partition, std::uint64_t block, CacheTags::Sectors sectors,
-                  std::int64_t bytes, Operand operand, Read& read);
+  void read_block(std::size_t partition, std::uint64_t block, base::CacheTags::Sectors sectors,
+                  std::int64_t bytes, isa::Operand operand, Read& read);
   /// Whether launches before have left `block`, which is not in the tags, there. It is asked for
   /// once: what has been replaced since is gone.
-  bool is_left(std::uint64_t block, Operand operand);
+  bool is_left(std::uint64_t block, isa::Operand operand);
   std::size_t owner_of(std::uint64_t block) const;
 
   /// Of a partition.
-  Bytes capacity(double l2_share) const;
+  base::Bytes capacity(double l2_share) const;
 
   const MemorySpec spec_;
   TransferLimits limits_;
   std::vector<std::size_t> partition_of_sm_;
-  std::vector<CacheTags> tags_;  ///< per partition
+  std::vector<base::CacheTags> tags_;  ///< per partition
   L2Contents contents_;
   std::vector<bool> asked_for_;  ///< by block, where contents_ has any
   Read read_;                    ///< used again, to keep its memory
-  MemoryLevel filling_ = MemoryLevel::kLatency;
+  sm::MemoryLevel filling_ = sm::MemoryLevel::kLatency;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

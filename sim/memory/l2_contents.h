@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// What launches before have left in the L2 for a grid.
 struct L2Contents {
@@ -12,4 +12,4 @@ struct L2Contents {
   double share = 1;        ///< of its capacity that the L2 keeps: see GridReuse::l2_share_of
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

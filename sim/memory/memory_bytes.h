@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// Bytes that L2 and DRAM moved.
 struct MemoryBytes {
@@ -28,4 +28,4 @@ struct MemoryBytes {
   }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

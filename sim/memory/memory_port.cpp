@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 namespace {
 
@@ -24,8 +24,8 @@ tlm::tlm_response_status status_of(const tlm::tlm_generic_payload& payload) {
 
 }  // namespace
 
-MemoryPorts::MemoryPorts(const sc_core::sc_module_name& name, const Clock& clock, int ports)
-    : Module(name, clock) {
+MemoryPorts::MemoryPorts(const sc_core::sc_module_name& name, const base::Clock& clock, int ports)
+    : base::Module(name, clock) {
   run_on();
   for (int i = 0; i < ports; ++i) {
     ports_.push_back(std::make_unique<Port>("port" + std::to_string(i)));
@@ -40,11 +40,11 @@ tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& p
   }
   if (phase == tlm::END_RESP) {
     Port& ended = *ports_[static_cast<std::size_t>(port)];
-    ensure(ended.open == &payload, "a response was ended that is not open");
+    base::ensure(ended.open == &payload, "a response was ended that is not open");
     end_response(ended, delay, now() + 1);
     return tlm::TLM_COMPLETED;
   }
-  ensure(phase == tlm::BEGIN_REQ, "a request came with a phase outside the base protocol");
+  base::ensure(phase == tlm::BEGIN_REQ, "a request came with a phase outside the base protocol");
   payload.acquire();
   const Request request{static_cast<std::size_t>(port), &payload,
                         clock().cycle_of(clock().time() + delay)};
@@ -125,4 +125,4 @@ void MemoryPorts::end_response(Port& port, const sc_core::sc_time& delay, std::i
   held_.erase(held_.begin(), other);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

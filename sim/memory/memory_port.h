@@ -13,17 +13,17 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// The memory side of the sockets of SMs, by the base protocol of TLM-2.0: accepts every request at
 /// once (END_REQ) and answers each with BEGIN_RESP in the cycle that complete() says, or when the
 /// response before it has ended. Requests of a cycle are looked at in the next one, in the order of
 /// the sockets, so that the order in which SMs are evaluated cannot matter.
-class MemoryPorts : public Module {
+class MemoryPorts : public base::Module {
  public:
   using Socket = tlm_utils::simple_target_socket_tagged<MemoryPorts>;
 
-  MemoryPorts(const sc_core::sc_module_name& name, const Clock& clock, int ports);
+  MemoryPorts(const sc_core::sc_module_name& name, const base::Clock& clock, int ports);
 
   Socket& socket(std::size_t port) { return ports_[port]->socket; }
 
@@ -68,4 +68,4 @@ class MemoryPorts : public Module {
   std::uint64_t order_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

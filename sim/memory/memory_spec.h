@@ -3,15 +3,15 @@
 
 #include "models/base/units.h"
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// Interconnect, L2 and DRAM of a GPU. Rates of the SM clock are bytes per cycle, those of
 /// the DRAM bytes per second: they do not follow the SM clock.
 struct MemorySpec {
   double sm_port_bytes_per_cycle = 0;  ///< from the L2 into one SM, and back
 
-  int l2_partitions = 0;  ///< 2: each serves half of the SMs and caches what the other one owns
-  Bytes l2_capacity;      ///< of all partitions
+  int l2_partitions = 0;    ///< 2: each serves half of the SMs and caches what the other one owns
+  base::Bytes l2_capacity;  ///< of all partitions
   double l2_bytes_per_cycle = 0;   ///< of all partitions
   int l2_near_latency_cycles = 0;  ///< load to use, hit in the SM's own partition
   int l2_far_latency_cycles = 0;   ///< hit in the other one
@@ -47,4 +47,4 @@ struct MemorySpec {
   }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

@@ -3,9 +3,9 @@
 
 #include "sim/sm/memory_request.h"
 
-namespace sptc::sim {
+namespace sptc::memory {
 
-MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const Clock& clock,
+MemorySystem::MemorySystem(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const MemorySpec& spec, int sms)
     : MemoryPorts(name, clock, sms), l2_and_dram_(spec, clock.mhz(), sms) {}
 
@@ -15,12 +15,12 @@ void MemorySystem::reset(double clock_mhz, const L2Contents& contents) {
 
 std::int64_t MemorySystem::complete(std::size_t port, const tlm::tlm_generic_payload& payload,
                                     std::int64_t now) {
-  RequestInfo* info = nullptr;
+  sm::RequestInfo* info = nullptr;
   payload.get_extension(info);
   return l2_and_dram_.access(
       port, {payload.get_address(), payload.get_data_length(), info == nullptr ? 1 : info->readers},
-      payload.is_write(), now, info == nullptr ? Operand::kA : info->operand,
+      payload.is_write(), now, info == nullptr ? isa::Operand::kA : info->operand,
       info == nullptr ? nullptr : &info->waited_for);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

@@ -5,13 +5,13 @@
 #include "sim/memory/memory_port.h"
 #include "sim/memory/memory_spec.h"
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// L2 and DRAM behind the sockets of all SMs.
 class MemorySystem : public MemoryPorts {
  public:
-  MemorySystem(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec,
-               int sms);
+  MemorySystem(const sc_core::sc_module_name& name, const base::Clock& clock,
+               const MemorySpec& spec, int sms);
 
   /// As of L2AndDram.
   void reset(double clock_mhz, const L2Contents& contents = {});
@@ -26,4 +26,4 @@ class MemorySystem : public MemoryPorts {
   L2AndDram l2_and_dram_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// Addresses are spread over the partitions of the L2 in pieces of so many bytes.
 inline constexpr std::uint64_t kOwnedBytes = 4096;
@@ -24,4 +24,4 @@ constexpr int partition_of_sm(int sm, int partitions) {
   return std::popcount(static_cast<unsigned>(sm)) & (partitions - 1);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

@@ -4,23 +4,23 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::memory {
 TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int ports)
     : spec_(spec),
-      read_ports_(static_cast<std::size_t>(ports), Throughput(spec.sm_port_bytes_per_cycle)),
+      read_ports_(static_cast<std::size_t>(ports), base::Throughput(spec.sm_port_bytes_per_cycle)),
       write_ports_(read_ports_),
       l2_(static_cast<std::size_t>(spec.l2_partitions),
-          Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
+          base::Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
       dram_queue_(spec.dram_bytes_per_cycle(clock_mhz)),
       dram_work_(dram_queue_),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
 void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
   const auto ports = read_ports_.size();
-  read_ports_.assign(ports, Throughput(spec_.sm_port_bytes_per_cycle));
+  read_ports_.assign(ports, base::Throughput(spec_.sm_port_bytes_per_cycle));
   write_ports_ = read_ports_;
-  l2_.assign(l2_.size(), Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
-  dram_queue_ = Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
+  l2_.assign(l2_.size(), base::Throughput(spec_.l2_bytes_per_cycle / spec_.l2_partitions));
+  dram_queue_ = base::Throughput(spec_.dram_bytes_per_cycle(clock_mhz));
   dram_work_ = dram_queue_;
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   dram_settled_ = -1;
@@ -40,18 +40,18 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   if (dram_settled_ < 0) {
     dram_settled_ = now;
   }
-  Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
+  base::Throughput& own_port = (transfer.write ? write_ports_ : read_ports_)[port];
   const std::int64_t own_end = own_port.reserve(now, transfer.bytes);
   std::int64_t end = own_end;
   if (transfer.far_bytes > 0) {
-    Throughput& other = l2_[l2_.size() - 1 - partition];
+    base::Throughput& other = l2_[l2_.size() - 1 - partition];
     end = std::max(end, other.reserve(now - transfer.l2_ahead, repeated(transfer.far_bytes)));
   }
   const std::int64_t l2_bytes = repeated(transfer.bytes) / transfer.readers;
   const std::int64_t work = transfer.of_d ? MemorySpec::kL2WorkOfWrite * l2_bytes : l2_bytes;
   end = std::max(end, l2_[partition].reserve(now - transfer.l2_ahead, work));
   if (transfer.of_d && spec_.l2_partitions > 1) {
-    Throughput& other = l2_[l2_.size() - 1 - partition];
+    base::Throughput& other = l2_[l2_.size() - 1 - partition];
     end = std::max(end, other.reserve(now - transfer.l2_ahead, work));
   }
   const std::int64_t l2_end = end;
@@ -71,10 +71,10 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
   }
   (transfer.write ? counters_.l2_written : counters_.l2_read) += l2_bytes;
   (transfer.write ? counters_.dram_written : counters_.dram_read) += dram_bytes;
-  const MemoryLevel waited_for = end - now <= transfer.latency ? MemoryLevel::kLatency
-                                 : end == own_end              ? MemoryLevel::kSmPort
-                                 : end == l2_end               ? MemoryLevel::kL2
-                                                               : MemoryLevel::kDram;
+  const sm::MemoryLevel waited_for = end - now <= transfer.latency ? sm::MemoryLevel::kLatency
+                                     : end == own_end              ? sm::MemoryLevel::kSmPort
+                                     : end == l2_end               ? sm::MemoryLevel::kL2
+                                                                   : sm::MemoryLevel::kDram;
   return {end + transfer.latency, l2_end - own_end, waited_for};
 }
 
@@ -92,4 +92,4 @@ std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes, st
   return dram_queue_.reserve(now - ahead, static_cast<std::int64_t>(excess));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

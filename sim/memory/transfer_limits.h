@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::memory {
 
 /// What a transaction moves over each part of the memory system.
 struct Transfer {
@@ -47,7 +47,7 @@ class TransferLimits {
   struct Completion {
     std::int64_t cycle = 0;
     std::int64_t queued = 0;  ///< cycles that the L2 took longer than the port of the SM
-    MemoryLevel waited_for = MemoryLevel::kLatency;
+    sm::MemoryLevel waited_for = sm::MemoryLevel::kLatency;
   };
   /// When the transfer is complete. `repeat`: so many SMs move the same at the same
   /// time, each over a port of its own.
@@ -64,10 +64,10 @@ class TransferLimits {
   std::int64_t write_back(std::int64_t now, std::int64_t bytes, std::int64_t ahead);
 
   const MemorySpec spec_;
-  std::vector<Throughput> read_ports_, write_ports_;
-  std::vector<Throughput> l2_;
-  Throughput dram_queue_;  ///< as transfers wait for it: from `ahead` cycles ago
-  Throughput dram_work_;   ///< the same bytes, from now on
+  std::vector<base::Throughput> read_ports_, write_ports_;
+  std::vector<base::Throughput> l2_;
+  base::Throughput dram_queue_;  ///< as transfers wait for it: from `ahead` cycles ago
+  base::Throughput dram_work_;   ///< the same bytes, from now on
   double dram_bytes_per_cycle_;
   /// Up to here it is settled what DRAM did: where dram_work_ ends, or the last call of
   /// write_back(). From here to the next one it takes dirty bytes.
@@ -78,4 +78,4 @@ class TransferLimits {
   MemoryBytes counters_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::memory

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 namespace {
 
 constexpr std::int64_t kWord = 8;
@@ -24,7 +24,7 @@ std::int64_t scattered_step(std::int64_t slots) {
 /// of 1024 blocks the order is scattered, another one in each round, so that an SM, and with it a
 /// partition of the L2, meets other blocks every time: as where CTAs go to the SM that is free.
 struct Walk {
-  static constexpr std::int64_t kBlock = CacheTags::kBlockBytes;
+  static constexpr std::int64_t kBlock = base::CacheTags::kBlockBytes;
   static constexpr int kUnderWay = 64;  ///< transactions of an SM
 
   BandwidthOperation operation;
@@ -82,7 +82,7 @@ struct Walk {
 
 }  // namespace
 
-MemoryBench::MemoryBench(const Clock& clock, const MemorySpec& spec, int sms)
+MemoryBench::MemoryBench(const base::Clock& clock, const memory::MemorySpec& spec, int sms)
     : clock_(clock), l2_bytes_(spec.l2_capacity.count()), memory_("l2_and_dram", clock, spec, sms) {
   for (int sm = 0; sm < sms; ++sm) {
     readers_.push_back(
@@ -104,8 +104,8 @@ void MemoryBench::forget_answers() {
 
 double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
   if (stride < kWord || stride > footprint) {
-    throw InputError("a pointer chase needs a stride from 8 bytes to its footprint, not " +
-                     std::to_string(stride));
+    throw base::InputError("a pointer chase needs a stride from 8 bytes to its footprint, not " +
+                           std::to_string(stride));
   }
   memory_.reset(clock_.mhz());
   MemoryReader& reader = *readers_.front();
@@ -124,7 +124,7 @@ double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
     reader.request(static_cast<std::uint64_t>(slot * stride), kWord);
   };
   reader.request(0, kWord);
-  run_events();
+  base::run_events();
   forget_answers();
   return static_cast<double>(clock_.now() - second_round) / static_cast<double>(slots);
 }
@@ -136,7 +136,7 @@ double MemoryBench::line_cycles() {
     for (const auto& reader : readers_) {
       const std::int64_t start = clock_.now();
       reader->request(0, kWord);
-      run_events();
+      base::run_events();
       cycles = static_cast<double>(clock_.now() - start);
     }
   }
@@ -147,8 +147,8 @@ double MemoryBench::line_cycles() {
 double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_t footprint) {
   constexpr std::int64_t kLeast = 4 * Walk::kBlock;
   if (footprint < kLeast) {
-    throw InputError("a stream needs a footprint of at least " + std::to_string(kLeast) +
-                     " bytes, not " + std::to_string(footprint));
+    throw base::InputError("a stream needs a footprint of at least " + std::to_string(kLeast) +
+                           " bytes, not " + std::to_string(footprint));
   }
   memory_.reset(clock_.mhz());
   // What the L2 keeps of a buffer somewhat larger than itself settles in a few rounds.
@@ -166,10 +166,10 @@ double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_
       walk.next(sm, reader);
     }
   }
-  run_events();
+  base::run_events();
   forget_answers();
   return static_cast<double>(walk.measured * Walk::kBlock) /
          static_cast<double>(walk.end - walk.begin) * clock_.mhz() * 1e-3;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

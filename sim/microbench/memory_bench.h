@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 
 enum class BandwidthOperation { kRead, kWrite, kCopy };
 
@@ -16,7 +16,7 @@ enum class BandwidthOperation { kRead, kWrite, kCopy };
 /// elaborated by its owner.
 class MemoryBench {
  public:
-  MemoryBench(const Clock& clock, const MemorySpec& spec, int sms);
+  MemoryBench(const base::Clock& clock, const memory::MemorySpec& spec, int sms);
 
   /// Mean cycles of a load of 8 bytes whose address is the word before, over a ring of one word per
   /// `stride` bytes in `footprint` bytes, visited in scattered order, the second time round. Larger
@@ -36,10 +36,10 @@ class MemoryBench {
   void forget_answers();
   std::int64_t at_most_four_caches(std::int64_t footprint) const;
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   std::int64_t l2_bytes_;
-  MemorySystem memory_;
+  memory::MemorySystem memory_;
   std::vector<std::unique_ptr<MemoryReader>> readers_;  ///< one per SM
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 
 /// A requester at a socket of a memory that accepts every request at once (MemoryPorts): issues
 /// transactions by the base protocol of TLM-2.0 and notes when each is answered.
@@ -30,14 +30,14 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
   /// Called at each answer.
   std::function<void()> on_answer = [] {};
 
-  MemoryReader(const sc_core::sc_module_name& name, const Clock& clock)
+  MemoryReader(const sc_core::sc_module_name& name, const base::Clock& clock)
       : sc_core::sc_module(name), clock_(clock) {
     socket.register_nb_transport_bw(this, &MemoryReader::answered);
   }
 
   /// Sends a request now.
   void request(std::uint64_t address, std::int64_t bytes, bool write = false) {
-    ensure(bytes <= static_cast<std::int64_t>(sizeof scratch_), "a read is too long");
+    base::ensure(bytes <= static_cast<std::int64_t>(sizeof scratch_), "a read is too long");
     auto* const payload = new tlm::tlm_generic_payload(this);
     payload->acquire();
     payload->set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
@@ -48,8 +48,8 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     const tlm::tlm_sync_enum answer = socket->nb_transport_fw(*payload, phase, delay);
-    ensure(answer == tlm::TLM_UPDATED && phase == tlm::END_REQ,
-           "a memory keeps a reader waiting with its next request");
+    base::ensure(answer == tlm::TLM_UPDATED && phase == tlm::END_REQ,
+                 "a memory keeps a reader waiting with its next request");
   }
 
   void free(tlm::tlm_generic_payload* payload) override { delete payload; }
@@ -67,8 +67,8 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
     return tlm::TLM_ACCEPTED;
   }
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   unsigned char scratch_[1 << 16] = {};
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 
 /// What a microbenchmark measures, as Sun et al. (arXiv 2206.02874) do.
 struct MicrobenchResult {
@@ -32,7 +32,7 @@ struct MicrobenchResult {
 /// whole GPU beside it. SystemC elaborates once per process: one Microbench per process.
 class Microbench {
  public:
-  explicit Microbench(const GpuSpec& spec);
+  explicit Microbench(const gpu::GpuSpec& spec);
   ~Microbench();
 
   /// Simulates the instructions and measures the steady state. Throws InputError for an instruction
@@ -51,6 +51,6 @@ class Microbench {
 /// The rows that are published for the generation of `spec` (Sun et al.: mma, mma.sp, ldmatrix and
 /// ld.shared; Luo et al.: wgmma), as far as the architecture has the instruction, and of sparse
 /// ones the inputs of the selector.
-std::vector<MicrobenchCase> published_cases(const GpuSpec& spec);
+std::vector<MicrobenchCase> published_cases(const gpu::GpuSpec& spec);
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

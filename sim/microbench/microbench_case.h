@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 
 /// A matrix instruction; wgmma with A in registers (RS) or in shared memory (SS), mma.sp with the
 /// metadata of all chains in the same lanes of a quad or, selectors in turn, in the next ones.
@@ -75,4 +75,4 @@ struct MicrobenchCase {
   int ilp = 1;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

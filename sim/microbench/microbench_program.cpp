@@ -6,11 +6,12 @@
 #include "models/mma/fragment_layout.h"
 #include "sim/isa/add_instruction.h"
 
-namespace sptc::sim {
+namespace sptc::microbench {
 namespace {
 
 int registers_for(std::int64_t elements, numerics::DataType type) {
-  return static_cast<int>(ceil_div(elements * numerics::storage_bits(type), 8 * kRegisterBytes));
+  return static_cast<int>(
+      base::ceil_div(elements * numerics::storage_bits(type), 8 * isa::kRegisterBytes));
 }
 
 /// Hands out registers of a thread from 0 on.
@@ -18,12 +19,12 @@ class Allocator {
  public:
   explicit Allocator(int max) : max_(max) {}
 
-  RegisterRange take(int count) {
-    const RegisterRange range{next_, count};
+  isa::RegisterRange take(int count) {
+    const isa::RegisterRange range{next_, count};
     next_ += count;
     if (next_ > max_) {
-      throw InputError("these chains need more than the " + std::to_string(max_) +
-                       " registers of a thread: lower the ILP");
+      throw base::InputError("these chains need more than the " + std::to_string(max_) +
+                             " registers of a thread: lower the ILP");
     }
     return range;
   }
@@ -50,18 +51,18 @@ FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
 }
 
 void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
-             std::vector<WarpInstruction>& code) {
+             std::vector<isa::WarpInstruction>& code) {
   const mma::MmaInstruction& instruction = which.instruction;
   const FragmentSizes sizes = fragment_sizes(instruction);
-  const RegisterRange a = registers.take(sizes.a);
-  const RegisterRange b = registers.take(sizes.b);
-  const RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
+  const isa::RegisterRange a = registers.take(sizes.a);
+  const isa::RegisterRange b = registers.take(sizes.b);
+  const isa::RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
   const int steps = machine_instructions(instruction);
   const int selectors =
       which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
   for (int chain = 0; chain < ilp; ++chain) {
     for (int step = 0; step < steps; ++step) {
-      WarpInstruction& mma = add(code, Opcode::kMma);
+      isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
       mma.a = a;
       mma.b = b;
       mma.metadata = metadata;
@@ -74,48 +75,48 @@ void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
 /// wgmma on the same accumulators need no wait between them; independent chains have their own.
 /// Those of tcgen05.mma are not in registers.
 void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
-               std::vector<WarpInstruction>& code) {
+               std::vector<isa::WarpInstruction>& code) {
   const FragmentSizes sizes = fragment_sizes(which.instruction);
-  const RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
+  const isa::RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction& wgmma = add(code, Opcode::kWgmma);
+    isa::WarpInstruction& wgmma = isa::add(code, isa::Opcode::kWgmma);
     wgmma.a = a;
     if (which.instruction.family == mma::MmaFamily::kWgmma) {
       wgmma.d = registers.take(sizes.accumulator);
     }
   }
-  add(code, Opcode::kWgmmaCommit);
+  isa::add(code, isa::Opcode::kWgmmaCommit);
   // Enough to hide the pipeline of the shortest instruction.
-  add(code, Opcode::kWgmmaWait).pending_groups = 3;
+  isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = 3;
 }
 
 void add_loads(const SharedLoad& which, int ilp, Allocator& registers,
-               std::vector<WarpInstruction>& code) {
+               std::vector<isa::WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
     // The next load into the same registers stands for one whose address depends on this one.
-    WarpInstruction& load = add(code, Opcode::kLoadMatrix);
+    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadMatrix);
     load.d = registers.take(which.registers);
     load.conflict_ways = static_cast<std::uint8_t>(which.conflict_ways);
   }
 }
 
 void add_loads(const GlobalLoad& which, int ilp, Allocator& registers,
-               std::vector<WarpInstruction>& code) {
+               std::vector<isa::WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction& load = add(code, Opcode::kLoadGlobal);
+    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadGlobal);
     load.d = registers.take(which.registers);
     load.where.row = chain;
   }
 }
 
-void add_copies(const AsyncCopy& which, int ilp, std::vector<WarpInstruction>& code) {
+void add_copies(const AsyncCopy& which, int ilp, std::vector<isa::WarpInstruction>& code) {
   for (int chain = 0; chain < ilp; ++chain) {
-    WarpInstruction& copy = add(code, Opcode::kCopy);
+    isa::WarpInstruction& copy = isa::add(code, isa::Opcode::kCopy);
     copy.bulk = which.bulk;
     copy.where.row = chain;
   }
-  add(code, Opcode::kCommitCopies);
-  add(code, Opcode::kWaitCopies);
+  isa::add(code, isa::Opcode::kCommitCopies);
+  isa::add(code, isa::Opcode::kWaitCopies);
 }
 
 }  // namespace
@@ -128,9 +129,9 @@ int machine_instructions(const mma::MmaInstruction& instruction) {
   return 1;
 }
 
-WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
-                               std::int64_t iterations, int max_registers) {
-  WarpProgram program;
+isa::WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
+                                    std::int64_t iterations, int max_registers) {
+  isa::WarpProgram program;
   program.iterations = iterations;
   Allocator registers(max_registers);
   if (const auto* matrix = std::get_if<MatrixInstruction>(&instruction)) {
@@ -149,4 +150,4 @@ WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
   return program;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

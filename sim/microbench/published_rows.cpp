@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-namespace sptc::sim {
+namespace sptc::microbench {
 namespace {
 
 using numerics::DataType;
@@ -73,7 +73,7 @@ void add_mma_cases(const mma::Target& target, std::vector<MicrobenchCase>& cases
 
 // Instructions that few generations have: Sun et al., Table 5 (Turing); Raihan et al., ISPASS 2019
 // (Volta); Abdelkhalik et al., arXiv 2208.11174 (f64).
-void add_other_mma_cases(const GpuSpec& spec, const mma::Target& target,
+void add_other_mma_cases(const gpu::GpuSpec& spec, const mma::Target& target,
                          std::vector<MicrobenchCase>& cases) {
   const auto add = [&](const mma::MmaInstruction& instruction, int ilp) {
     if (runs_on(target, instruction)) {
@@ -174,9 +174,9 @@ SharedLoad parse_load(const std::string& name) {
       return {1, ways, false};
     }
   }
-  throw InputError("'" + name +
-                   "' is no load of shared memory: ldmatrix.x1, ldmatrix.x2, ldmatrix.x4, "
-                   "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
+  throw base::InputError("'" + name +
+                         "' is no load of shared memory: ldmatrix.x1, ldmatrix.x2, ldmatrix.x4, "
+                         "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
 }
 
 constexpr std::array kGlobalLoads{std::pair{"ld.global.ca.u32", 1},
@@ -188,8 +188,8 @@ GlobalLoad parse_global_load(const std::string& name) {
       return {registers};
     }
   }
-  throw InputError("'" + name +
-                   "' is no load of global memory: ld.global.ca.u32 or ld.global.ca.v4.u32");
+  throw base::InputError("'" + name +
+                         "' is no load of global memory: ld.global.ca.u32 or ld.global.ca.v4.u32");
 }
 
 constexpr std::string_view kInTurn = " in turn";
@@ -211,10 +211,11 @@ AsyncCopy parse_copy(const std::string& name) {
   if (!bulk && name.starts_with(kCopy) && is_number && (bytes == 4 || bytes == 8 || bytes == 16)) {
     return {bytes, false};
   }
-  throw InputError("'" + name +
-                   "' is no copy: cp.async 16 (or 8, 4), or cp.async.bulk with a multiple of 16 "
-                   "bytes up to " +
-                   std::to_string(kLongestCopy));
+  throw base::InputError(
+      "'" + name +
+      "' is no copy: cp.async 16 (or 8, 4), or cp.async.bulk with a multiple of 16 "
+      "bytes up to " +
+      std::to_string(kLongestCopy));
 }
 
 }  // namespace
@@ -274,16 +275,16 @@ BenchInstruction parse_bench_instruction(const std::string& name) {
   const mma::MmaInstruction instruction =
       mma::parse_instruction(name.substr(0, name.size() - suffix));
   if ((rs || ss) && instruction.family != mma::MmaFamily::kWgmma) {
-    throw InputError("'" + name + "': rs and ss belong to wgmma");
+    throw base::InputError("'" + name + "': rs and ss belong to wgmma");
   }
   if (in_turn &&
       (!instruction.sparse || mma::operand_registers(instruction).metadata_selectors < 2)) {
-    throw InputError("'" + name + "': the instruction has no selectors to take in turn");
+    throw base::InputError("'" + name + "': the instruction has no selectors to take in turn");
   }
   return MatrixInstruction{instruction, rs, in_turn};
 }
 
-std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
+std::vector<MicrobenchCase> published_cases(const gpu::GpuSpec& spec) {
   const mma::Target& target = mma::find_target(spec.instruction_set);
   std::vector<MicrobenchCase> cases;
   add_mma_cases(target, cases);
@@ -302,7 +303,7 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
            instruction.sparse_pattern().candidates() > spec.sm.tensor_core.selector_inputs;
   });
   add_load_cases(target, cases);
-  if (spec.sm.l1_and_shared_memory > Bytes()) {
+  if (spec.sm.l1_and_shared_memory > base::Bytes()) {
     // RRZE-HPC gpu-benches, gpu-latency and gpu-l1-cache.
     cases.push_back({GlobalLoad{1}, 1, 1});
     cases.push_back({GlobalLoad{4}, 32, 1});
@@ -310,4 +311,4 @@ std::vector<MicrobenchCase> published_cases(const GpuSpec& spec) {
   return cases;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::microbench

@@ -16,8 +16,8 @@ namespace nb = nanobind;
 namespace sptc::python {
 namespace {
 
-using sim::Architecture;
-using sim::Parameter;
+using config::Architecture;
+using config::Parameter;
 
 /// A whole number as an integer: 108, not 108.0.
 nb::object number(double value) {
@@ -44,24 +44,25 @@ nb::list parameters(const Architecture& architecture) {
 
 void bind_architectures(nb::module_& module) {
   module.def("set_shipped_config_directory",
-             [](const std::string& directory) { sim::set_shipped_config_directory(directory); });
-  module.def("architecture_names", sim::architecture_names);
+             [](const std::string& directory) { config::set_shipped_config_directory(directory); });
+  module.def("architecture_names", config::architecture_names);
   module.def("architecture_path",
-             [](const std::string& name) { return sim::architecture_path(name).string(); });
-  module.def("architecture_document",
-             [](const std::string& name) { return sim::load_architecture_document(name).dump(); });
+             [](const std::string& name) { return config::architecture_path(name).string(); });
+  module.def("architecture_document", [](const std::string& name) {
+    return config::load_architecture_document(name).dump();
+  });
   nb::class_<Architecture>(module, "Architecture")
       .def_prop_ro("name", [](const Architecture& a) { return a.gpu.name; })
       .def_prop_ro("numerics", [](const Architecture& a) { return a.gpu.numerics; })
       .def_ro("bases", &Architecture::bases)
       .def("parameters", parameters);
-  module.def("load_architecture", sim::load_architecture);
+  module.def("load_architecture", config::load_architecture);
   module.def("to_architecture", [](const std::string& document, const std::string& file) {
-    return sim::parse_architecture(document, file);
+    return config::parse_architecture(document, file);
   });
   // A number of a document by the words that `--set` and sweeps take.
   module.def("parameter_pointer", [](const std::string& document, const std::string& path) {
-    return sim::parameter_pointer(nlohmann::json::parse(document), path, {"with_", ""});
+    return config::parameter_pointer(nlohmann::json::parse(document), path, {"with_", ""});
   });
 }
 

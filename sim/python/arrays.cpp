@@ -21,7 +21,7 @@ struct Layout {
 
 Layout layout_of(const Bits& array, std::string_view what) {
   if (array.ndim() != 2) {
-    throw InputError(fmt::format("{} must have two axes, not {}", what, array.ndim()));
+    throw base::InputError(fmt::format("{} must have two axes, not {}", what, array.ndim()));
   }
   return {array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
 }
@@ -30,7 +30,7 @@ Layout layout_of(const Bits& array, std::string_view what) {
 constexpr std::size_t kTile = 32;
 
 template <typename To, typename From>
-void copy_elements(const From* data, const Layout& from, Matrix<To>& to) {
+void copy_elements(const From* data, const Layout& from, base::Matrix<To>& to) {
   const auto rows = static_cast<std::int64_t>(from.rows);
   const auto cols = static_cast<std::int64_t>(from.cols);
   if (from.col_stride == 1) {
@@ -66,19 +66,19 @@ void with_elements(const Array& array, Call call) {
     case 8:
       return call(static_cast<const std::uint64_t*>(array.data()));
     default:
-      throw InputError(fmt::format("elements of {} bytes are no operands", array.itemsize()));
+      throw base::InputError(fmt::format("elements of {} bytes are no operands", array.itemsize()));
   }
 }
 
 template <typename To>
-Matrix<To> matrix_of(const Bits& array, const Layout& layout) {
-  Matrix<To> matrix(layout.rows, layout.cols);
+base::Matrix<To> matrix_of(const Bits& array, const Layout& layout) {
+  base::Matrix<To> matrix(layout.rows, layout.cols);
   if (!matrix.empty()) {
     with_elements(array, [&](const auto* data) {
       if constexpr (sizeof(*data) <= sizeof(To)) {
         copy_elements(data, layout, matrix);
       } else {
-        ensure(false, "arrays: an element is wider than its word");
+        base::ensure(false, "arrays: an element is wider than its word");
       }
     });
   }
@@ -87,7 +87,7 @@ Matrix<To> matrix_of(const Bits& array, const Layout& layout) {
 
 template <typename From>
 void write_elements(std::span<const From> words, const Output& output) {
-  ensure(words.size() == output.size(), "arrays: an output has another size than the result");
+  base::ensure(words.size() == output.size(), "arrays: an output has another size than the result");
   if (words.empty()) {
     return;
   }
@@ -101,28 +101,29 @@ void write_elements(std::span<const From> words, const Output& output) {
 
 }  // namespace
 
-Matrix<numerics::Word> words_of(const Bits& array, std::string_view what) {
+base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what) {
   return matrix_of<numerics::Word>(array, layout_of(array, what));
 }
 
-Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what) {
+base::Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what) {
   return matrix_of<numerics::Word>(array, layout_of(array, what).transposed());
 }
 
-Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what) {
+base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what) {
   return matrix_of<std::uint64_t>(array, layout_of(array, what));
 }
 
-Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what) {
+base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what) {
   return matrix_of<std::uint64_t>(array, layout_of(array, what).transposed());
 }
 
-sim::BitArray bit_array_of(const Bits& array) {
+compare::vectors::BitArray bit_array_of(const Bits& array) {
   std::vector<std::size_t> shape(array.ndim());
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     shape[axis] = array.shape(axis);
   }
-  sim::BitArray result = sim::make_bit_array(std::move(shape), static_cast<int>(array.itemsize()));
+  compare::vectors::BitArray result =
+      compare::vectors::make_bit_array(std::move(shape), static_cast<int>(array.itemsize()));
   if (!result.bits.empty()) {
     with_elements(array, [&](const auto* data) {
       std::copy(data, data + result.bits.size(), result.bits.begin());

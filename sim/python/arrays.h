@@ -3,7 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
-#include "sim/verify/bit_array.h"
+#include "sim/compare/vectors/bit_array.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,15 +24,15 @@ using Output = nanobind::ndarray<nanobind::device::cpu, nanobind::c_contig>;
 
 /// A matrix [rows, columns]: each element zero-extended. Throws InputError, with `what` in front,
 /// unless there are two axes.
-Matrix<numerics::Word> words_of(const Bits& array, std::string_view what);
+base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what);
 /// Its transpose.
-Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what);
+base::Matrix<numerics::Word> transposed_words_of(const Bits& array, std::string_view what);
 /// The same with elements of 64 bits.
-Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what);
-Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what);
+base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what);
+base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what);
 
 /// Any row-major array.
-sim::BitArray bit_array_of(const Bits& array);
+compare::vectors::BitArray bit_array_of(const Bits& array);
 
 /// The low bytes of `words`, in row-major order, into an array of as many elements.
 void write_words(std::span<const numerics::Word> words, const Output& output);

@@ -11,7 +11,7 @@ namespace sptc::python {
 
 /// A matrix instruction by name, and where and how it is executed.
 struct InstructionChoice {
-  std::string arch;         ///< a word of sim::target_of()
+  std::string arch;         ///< a word of config::target_of()
   std::string instruction;  ///< a PTX name, as mma::parse_instruction() takes it
   std::string grouping = "H1";
   std::string profile = "hardware";

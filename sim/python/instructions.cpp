@@ -2,11 +2,11 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
+#include "sim/compare/vectors/identify.h"
 #include "sim/config/board_names.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/python/bindings.h"
 #include "sim/python/instruction_choice.h"
-#include "sim/verify/identify.h"
 
 #include <map>
 #include <nanobind/stl/string.h>
@@ -24,12 +24,13 @@ const ChosenInstruction& chosen_instruction(const InstructionChoice& choice) {
   if (found != known.end()) {
     return found->second;
   }
-  const mma::Target& target = sim::target_of(choice.arch);
+  const mma::Target& target = config::target_of(choice.arch);
   ChosenInstruction chosen;
   chosen.instruction = mma::parse_instruction(choice.instruction);
-  chosen.rules = mma::with_profile(
-      mma::instruction_rules(target, chosen.instruction, sim::parse_grouping(choice.grouping)),
-      mma::parse_profile(choice.profile));
+  chosen.rules =
+      mma::with_profile(mma::instruction_rules(target, chosen.instruction,
+                                               compare::vectors::parse_grouping(choice.grouping)),
+                        mma::parse_profile(choice.profile));
   return known.emplace(choice, chosen).first->second;
 }
 
@@ -39,7 +40,7 @@ numerics::DataType data_type(const std::string& name) {
   }
   std::vector<std::string_view> allowed = numerics::operand_type_names();
   allowed.insert(allowed.end(), {"f32", "s32"});
-  throw InputError("unknown type " + unknown_name(sim::printable(name), allowed));
+  throw base::InputError("unknown type " + base::unknown_name(io::printable(name), allowed));
 }
 
 namespace {
@@ -77,7 +78,7 @@ nb::dict dict_of(const mma::MmaInstruction& instruction) {
 }
 
 nb::list instructions(const std::string& arch) {
-  const mma::Target& target = sim::target_of(arch);
+  const mma::Target& target = config::target_of(arch);
   nb::list result;
   for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
     nb::dict row = dict_of(entry.instruction);

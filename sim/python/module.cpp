@@ -16,12 +16,12 @@ extern "C" __attribute__((visibility("default"))) int sc_main(int /*argc*/, char
 
 // The names of the package are those of sptcsim/__init__.py, which checks and names arguments.
 NB_MODULE(_core, module) {
-  nb::exception<sptc::InternalError> internal(module, "InternalError", PyExc_RuntimeError);
-  nb::exception<sptc::InputError> input(module, "InputError", PyExc_ValueError);
+  nb::exception<sptc::base::InternalError> internal(module, "InternalError", PyExc_RuntimeError);
+  nb::exception<sptc::base::InputError> input(module, "InputError", PyExc_ValueError);
   for (const nb::handle error : {nb::handle(internal), nb::handle(input)}) {
     error.attr("__module__") = "sptcsim";
   }
-  module.attr("__version__") = std::string(sptc::sim::program_version());
+  module.attr("__version__") = std::string(sptc::report::program_version());
   sptc::python::bind_instructions(module);
   sptc::python::bind_values(module);
   sptc::python::bind_sparsity(module);

@@ -7,8 +7,8 @@
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
-#include "sim/trace/workload.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -28,53 +28,53 @@ namespace nb = nanobind;
 namespace sptc::python {
 namespace {
 
-using sim::Architecture;
-using sim::SimulationOptions;
-using sim::Workload;
+using config::Architecture;
+using run::SimulationOptions;
+using workload::Workload;
 
 /// What analytic runs have in common. Only one of them runs at a time.
 class AnalyticRuns {
  public:
-  sim::RunResult run(const Workload& workload, const Architecture& architecture,
-                     const SimulationOptions& options, sim::SimulationHooks hooks) {
+  run::RunResult run(const Workload& workload, const Architecture& architecture,
+                     const SimulationOptions& options, run::SimulationHooks hooks) {
     const std::lock_guard turn(mutex_);
     const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
     if (const std::string now = directory == nullptr ? "" : directory;
         !caches_ || now != directory_) {
-      caches_ = std::make_unique<sim::SimulationCaches>();
+      caches_ = std::make_unique<run::SimulationCaches>();
       directory_ = now;
     }
     hooks.caches = caches_.get();
-    return sim::simulate(workload, architecture, options, hooks);
+    return run::simulate(workload, architecture, options, hooks);
   }
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<sim::SimulationCaches> caches_;
+  std::unique_ptr<run::SimulationCaches> caches_;
   std::string directory_;
 };
 
 /// A result whose JSON is made when somebody asks for it.
 class Run {
  public:
-  explicit Run(sim::RunResult result) : result_(std::move(result)) {}
+  explicit Run(run::RunResult result) : result_(std::move(result)) {}
   explicit Run(std::string json) : json_(std::move(json)) {}
 
   const std::string& json(const Architecture& architecture) {
     if (json_.empty()) {
-      result_.assumed = sim::assumptions(architecture);
-      json_ = sim::json_report(result_);
+      result_.assumed = run::assumptions(architecture);
+      json_ = report::json_report(result_);
     }
     return json_;
   }
 
  private:
-  sim::RunResult result_;
+  run::RunResult result_;
   std::string json_;
 };
 
 Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
-  sim::Operation op;
+  workload::Operation op;
   op.name = "gemm";
   op.shape = {m, n, k};
   op.batch = batch;
@@ -88,7 +88,7 @@ Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b
 SimulationOptions options_of(const nb::dict& given) {
   SimulationOptions options;
   for (const auto& [name, value] : given) {
-    sim::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
+    run::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
   }
   return options;
 }
@@ -119,32 +119,32 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
   options.what_ifs = what_ifs || explain;
   const Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
-  if (options.fidelity == sim::Fidelity::kAnalytic) {
-    sim::SimulationHooks hooks;
+  if (options.fidelity == run::Fidelity::kAnalytic) {
+    run::SimulationHooks hooks;
     hooks.progress = progress;
     hooks.cancelled = [] {
       raise_signals();
       return false;
     };
-    sim::RunResult result = analytic.run(workload, architecture, options, hooks);
+    run::RunResult result = analytic.run(workload, architecture, options, hooks);
     result.explained = explain;
     return Run(std::move(result));
   }
   return Run(run_in_worker(
       [&](const Progress& report) {
-        sim::SimulationHooks hooks;
+        run::SimulationHooks hooks;
         hooks.progress = report;
-        sim::RunResult result = sim::simulate(workload, architecture, options, hooks);
+        run::RunResult result = run::simulate(workload, architecture, options, hooks);
         result.explained = explain;
-        result.assumed = sim::assumptions(architecture);
-        return sim::json_report(result);
+        result.assumed = run::assumptions(architecture);
+        return report::json_report(result);
       },
       progress, raise_signals));
 }
 
 nb::list options_table() {
   nb::list rows;
-  for (const sim::SimulationOption& option : sim::simulation_options()) {
+  for (const run::SimulationOption& option : run::simulation_options()) {
     nb::dict row;
     row["name"] = std::string(option.name);
     row["type"] = std::string(option.type);
@@ -163,13 +163,13 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("name", [](const Workload& workload) { return workload.name; })
       .def_prop_ro("operations",
                    [](const Workload& workload) { return workload.operations.size(); });
-  module.attr("MOST_EXTENT") = sim::kMaxExtent;
+  module.attr("MOST_EXTENT") = workload::kMaxExtent;
   module.def("one_gemm", one_gemm);
-  module.def("read_workload", [](const std::string& path, const sim::NamedDims& dims) {
-    return sim::read_workload(path, dims);
+  module.def("read_workload", [](const std::string& path, const workload::NamedDims& dims) {
+    return workload::read_workload(path, dims);
   });
-  module.def("parse_workload", [](const std::string& text, const sim::NamedDims& dims) {
-    return sim::parse_workload_json(text, "workload", dims);
+  module.def("parse_workload", [](const std::string& text, const workload::NamedDims& dims) {
+    return workload::parse_workload_json(text, "workload", dims);
   });
   nb::class_<Run>(module, "Run").def("json", &Run::json);
   module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

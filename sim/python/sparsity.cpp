@@ -4,7 +4,7 @@
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/prune.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
 #include "sim/python/instruction_choice.h"
@@ -33,7 +33,8 @@ Layout parse_layout(const std::string& name) {
   constexpr std::array<std::string_view, 4> kNames{"nibbles", "canonical", "reordered", "lanes"};
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) {
-    throw InputError("unknown metadata layout " + unknown_name(sim::printable(name), kNames));
+    throw base::InputError("unknown metadata layout " +
+                           base::unknown_name(io::printable(name), kNames));
   }
   return static_cast<Layout>(found - kNames.begin());
 }
@@ -51,14 +52,14 @@ LayoutOf layout_of(const std::string& type, const std::string& layout, int instr
   return {data_type(type), parse_layout(layout), instruction_k, selector};
 }
 
-void write_nibbles(const Matrix<std::uint8_t>& nibbles, const Output& out) {
+void write_nibbles(const base::Matrix<std::uint8_t>& nibbles, const Output& out) {
   const std::vector<Word> words(nibbles.data(), nibbles.data() + nibbles.size());
   write_words(words, out);
 }
 
-Matrix<std::uint8_t> nibbles_of(const Bits& array) {
-  const Matrix<Word> words = words_of(array, "metadata");
-  Matrix<std::uint8_t> nibbles(words.rows(), words.cols());
+base::Matrix<std::uint8_t> nibbles_of(const Bits& array) {
+  const base::Matrix<Word> words = words_of(array, "metadata");
+  base::Matrix<std::uint8_t> nibbles(words.rows(), words.cols());
   std::transform(words.data(), words.data() + words.size(), nibbles.data(),
                  [](Word word) { return static_cast<std::uint8_t>(word); });
   return nibbles;
@@ -66,16 +67,16 @@ Matrix<std::uint8_t> nibbles_of(const Bits& array) {
 
 void require_element_size(const Bits& array, int bits) {
   if (static_cast<int>(array.itemsize()) * 8 != bits) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("metadata: elements must have {} bits, not {}", bits, array.itemsize() * 8));
   }
 }
 
 /// Registers [row tile, k tile, 32] of mma.sp.
-Matrix<std::uint8_t> nibbles_of_lanes(const Bits& array, const LayoutOf& from) {
+base::Matrix<std::uint8_t> nibbles_of_lanes(const Bits& array, const LayoutOf& from) {
   require_element_size(array, 32);
   if (array.ndim() != 3 || array.shape(2) != std::tuple_size_v<sparsity::LaneWords>) {
-    throw InputError("metadata: lanes must be [row tiles, k tiles, 32]");
+    throw base::InputError("metadata: lanes must be [row tiles, k tiles, 32]");
   }
   const std::vector<std::uint64_t> bits = bit_array_of(array).bits;
   sparsity::LaneMetadata lanes;
@@ -95,7 +96,7 @@ Matrix<std::uint8_t> nibbles_of_lanes(const Bits& array, const LayoutOf& from) {
 }
 
 /// Nibbles [m, groups] of metadata [m, elements] (reordered: the same extents, other places).
-Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
+base::Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
   if (from.layout == Layout::kNibbles) {
     return nibbles_of(array);
   }
@@ -103,7 +104,7 @@ Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
     return nibbles_of_lanes(array, from);
   }
   require_element_size(array, sparsity::metadata_element_bits(from.type));
-  const Matrix<Word> elements = words_of(array, "metadata");
+  const base::Matrix<Word> elements = words_of(array, "metadata");
   if (from.layout == Layout::kCanonical) {
     return sparsity::unpack_canonical({from.type, elements});
   }
@@ -112,7 +113,7 @@ Matrix<std::uint8_t> read_metadata(const Bits& array, const LayoutOf& from) {
       std::vector<std::uint32_t>(elements.data(), elements.data() + elements.size())}));
 }
 
-nb::tuple shape_of(const Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
+nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
   const std::size_t groups = nibbles.cols();
   if (to.layout == Layout::kNibbles) {
     return nb::make_tuple(nibbles.rows(), groups);
@@ -127,13 +128,13 @@ nb::tuple shape_of(const Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
 }
 
 /// The words of `nibbles` in another layout, row-major.
-std::vector<Word> metadata_words(const Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
+std::vector<Word> metadata_words(const base::Matrix<std::uint8_t>& nibbles, const LayoutOf& to) {
   if (to.layout == Layout::kNibbles) {
     return {nibbles.data(), nibbles.data() + nibbles.size()};
   }
   const sparsity::CanonicalMetadata canonical = sparsity::pack_canonical(nibbles, to.type);
   if (to.layout == Layout::kCanonical) {
-    const Matrix<Word>& elements = canonical.elements;
+    const base::Matrix<Word>& elements = canonical.elements;
     return {elements.data(), elements.data() + elements.size()};
   }
   if (to.layout == Layout::kReordered) {
@@ -149,7 +150,7 @@ std::vector<Word> metadata_words(const Matrix<std::uint8_t>& nibbles, const Layo
 void prune(const std::string& type, const Bits& dense, const Output& out) {
   const DataType element = data_type(type);
   const nb::gil_scoped_release unlocked;
-  const Matrix<Word> pruned = sparsity::prune_by_magnitude(words_of(dense, "A"), element);
+  const base::Matrix<Word> pruned = sparsity::prune_by_magnitude(words_of(dense, "A"), element);
   write_words(std::span<const Word>(pruned.data(), pruned.size()), out);
 }
 
@@ -172,7 +173,7 @@ void decompress(const std::string& type, const Bits& values, const Bits& nibbles
   compressed.nibbles = nibbles_of(nibbles);
   compressed.logical_k =
       compressed.nibbles.cols() * static_cast<std::size_t>(compressed.pattern.group);
-  const Matrix<Word> result = sparsity::decompress(compressed);
+  const base::Matrix<Word> result = sparsity::decompress(compressed);
   write_words(std::span<const Word>(result.data(), result.size()), dense);
 }
 

@@ -31,7 +31,7 @@ class Watch {
   explicit Watch(const nb::object& callback) : callback_(callback) {}
 
   /// What Python raises, Ctrl-C included, ends the sweep when the points at work are stored.
-  void report(const sim::SweepProgress& now) {
+  void report(const sweep::SweepProgress& now) {
     const nb::gil_scoped_acquire locked;
     if (failure_) {
       return;
@@ -69,18 +69,18 @@ void sweep(const std::optional<std::string>& spec, const std::string& file,
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
-    const sim::SweepPlan plan =
-        sim::checked_plan(spec ? sim::parse_sweep_spec(*spec, file) : sim::read_sweep_spec(file),
-                          std::string(sim::program_version()));
-    sim::SimulationPointRunner runner;
-    const sim::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
-    sim::SweepStore store(results, plan, {});
+    const sweep::SweepPlan plan = sweep::checked_plan(
+        spec ? sweep::parse_sweep_spec(*spec, file) : sweep::read_sweep_spec(file),
+        std::string(report::program_version()));
+    sweep::SimulationPointRunner runner;
+    const sweep::PointLimits limits{plan.spec().timeout_s, plan.spec().memory_mb};
+    sweep::SweepStore store(results, plan, {});
     const auto processors = std::max(1U, std::thread::hardware_concurrency());
-    sim::LocalExecutor executor(plan, runner, limits,
-                                jobs > 0 ? static_cast<std::size_t>(jobs) : processors);
-    const sim::SweepProgress last =
-        sim::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
-                       [&](const sim::SweepProgress& now) { watch.report(now); });
+    sweep::LocalExecutor executor(plan, runner, limits,
+                                  jobs > 0 ? static_cast<std::size_t>(jobs) : processors);
+    const sweep::SweepProgress last =
+        sweep::run_sweep(plan, runner, limits, {}, store, executor, watch.stop(),
+                         [&](const sweep::SweepProgress& now) { watch.report(now); });
     watch.report(last);
     if (!last.interrupted) {
       store.finish();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/engine/f64_gemm.h"
-#include "models/engine/gemm.h"
+#include "models/batched/f64_gemm.h"
+#include "models/batched/gemm.h"
+#include "sim/compare/kernel/kernel_crosscheck.h"
+#include "sim/compare/vectors/identify.h"
+#include "sim/compare/vectors/metadata_input.h"
+#include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/architecture.h"
-#include "sim/crosscheck/kernel_crosscheck.h"
 #include "sim/python/arrays.h"
 #include "sim/python/bindings.h"
 #include "sim/python/instruction_choice.h"
 #include "sim/run/check.h"
-#include "sim/verify/identify.h"
-#include "sim/verify/metadata_input.h"
-#include "sim/verify/mma_batch.h"
 
 #include <algorithm>
 #include <nanobind/stl/optional.h>
@@ -38,8 +38,8 @@ int thread_count(int threads) {
 
 /// The arrays of one call: A, B, C, metadata, scales of A and of B.
 struct Arrays {
-  sim::MmaOperands operands;
-  std::optional<sim::MetadataInput> metadata;
+  compare::vectors::MmaOperands operands;
+  std::optional<compare::vectors::MetadataInput> metadata;
 };
 
 Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
@@ -51,8 +51,8 @@ Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
     arrays.operands.c = bit_array_of(*c);
   }
   if (metadata) {
-    arrays.metadata =
-        sim::MetadataInput{bit_array_of(*metadata), sim::parse_metadata_layout(layout), selector};
+    arrays.metadata = compare::vectors::MetadataInput{
+        bit_array_of(*metadata), compare::vectors::parse_metadata_layout(layout), selector};
   }
   return arrays;
 }
@@ -64,7 +64,7 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
          const Output& out) {
   const ChosenInstruction& chosen = chosen_instruction({arch, instruction, grouping, profile});
   Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
-  sim::MmaOperands& operands = arrays.operands;
+  compare::vectors::MmaOperands& operands = arrays.operands;
   if (a_scales) {
     operands.a_scales = bit_array_of(*a_scales);
   }
@@ -73,30 +73,31 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
   }
   const nb::gil_scoped_release unlocked;
   if (!c) {
-    operands.c = sim::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                                     sim::element_bytes(chosen.instruction.c_type()));
+    operands.c = compare::vectors::make_bit_array(
+        {operands.cases(), operands.rows(), operands.columns()},
+        compare::vectors::element_bytes(chosen.instruction.c_type()));
   }
   if (arrays.metadata) {
-    operands.indices =
-        sim::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "metadata");
+    operands.indices = compare::vectors::element_indices(*arrays.metadata, chosen.instruction,
+                                                         operands.a.shape, "metadata");
   }
-  sim::require_operands(operands, chosen.instruction, "mma");
-  write_words(sim::execute(operands, chosen.instruction, chosen.rules).bits, out);
+  compare::vectors::require_operands(operands, chosen.instruction, "mma");
+  write_words(compare::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
 }
 
 std::string identify(const Bits& a, const Bits& b, const std::optional<Bits>& c, const Bits& d,
                      const std::optional<Bits>& metadata, const std::string& layout, int selector,
                      const std::string& profile) {
   const Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
-  const sim::BitArray expected = bit_array_of(d);
+  const compare::vectors::BitArray expected = bit_array_of(d);
   const nb::gil_scoped_release unlocked;
-  return sim::identify_json(
-      sim::identify(arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
+  return compare::vectors::identify_json(compare::vectors::identify(
+      arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
 }
 
 // matmul ------------------------------------------------------------------------------------------
 
-void convert(Matrix<Word>& words, DataType from, DataType to) {
+void convert(base::Matrix<Word>& words, DataType from, DataType to) {
   if (from == to) {
     return;
   }
@@ -107,29 +108,30 @@ void convert(Matrix<Word>& words, DataType from, DataType to) {
   }
 }
 
-void matmul(const sim::Architecture& architecture, const std::string& type_name, bool sparse,
+void matmul(const config::Architecture& architecture, const std::string& type_name, bool sparse,
             const Bits& a, const Bits& b, const std::optional<Bits>& c, const std::string& d_type,
             int split_k, int threads, const Output& out) {
   const DataType type = data_type(type_name);
   const DataType result_type = data_type(d_type);
-  const engine::EngineOptions options{thread_count(threads), split_k};
+  const batched::EngineOptions options{thread_count(threads), split_k};
   const nb::gil_scoped_release unlocked;
   if (type == DataType::kF64) {
     if (sparse || split_k != 1) {
-      throw InputError("matmul: f64 has neither sparse instructions nor split_k here");
+      throw base::InputError("matmul: f64 has neither sparse instructions nor split_k here");
     }
-    const std::optional<Matrix<std::uint64_t>> addend =
+    const std::optional<base::Matrix<std::uint64_t>> addend =
         c ? std::optional(wide_words_of(*c, "C")) : std::nullopt;
-    const Matrix<std::uint64_t> d =
-        engine::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
-                         addend ? &*addend : nullptr, options.threads);
+    const base::Matrix<std::uint64_t> d =
+        batched::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
+                          addend ? &*addend : nullptr, options.threads);
     return write_words(std::span(d.data(), d.size()), out);
   }
-  const sim::Arithmetic arithmetic(architecture.gpu, type, sparse);
-  const Matrix<Word> dense_a = words_of(a, "A");
-  const Matrix<Word> b_columns = transposed_words_of(b, "B");
-  const std::optional<Matrix<Word>> addend = c ? std::optional(words_of(*c, "C")) : std::nullopt;
-  engine::GemmOperands operands;
+  const run::Arithmetic arithmetic(architecture.gpu, type, sparse);
+  const base::Matrix<Word> dense_a = words_of(a, "A");
+  const base::Matrix<Word> b_columns = transposed_words_of(b, "B");
+  const std::optional<base::Matrix<Word>> addend =
+      c ? std::optional(words_of(*c, "C")) : std::nullopt;
+  batched::GemmOperands operands;
   std::optional<sparsity::CompressedMatrix> compressed;
   if (sparse) {
     compressed = sparsity::compress(dense_a, type);
@@ -139,7 +141,7 @@ void matmul(const sim::Architecture& architecture, const std::string& type_name,
   }
   operands.b_columns = &b_columns;
   operands.c = addend ? &*addend : nullptr;
-  Matrix<Word> d = engine::gemm(arithmetic.instruction, arithmetic.rules, operands, options);
+  base::Matrix<Word> d = batched::gemm(arithmetic.instruction, arithmetic.rules, operands, options);
   convert(d, arithmetic.instruction.accumulator, result_type);
   write_words(std::span<const Word>(d.data(), d.size()), out);
 }
@@ -148,9 +150,11 @@ void matmul(const sim::Architecture& architecture, const std::string& type_name,
 
 std::string crosscheck(const std::string& kernel, const std::string& directory, int threads) {
   const nb::gil_scoped_release unlocked;
-  const sim::KernelCase read = sim::parse_kernel_file(kernel, "kernel", directory);
-  return sim::kernel_json(
-      read, sim::crosscheck_kernel(read.data, read.declared, read.target, thread_count(threads)));
+  const compare::kernel::KernelCase read =
+      compare::kernel::parse_kernel_file(kernel, "kernel", directory);
+  return compare::kernel::kernel_json(
+      read, compare::kernel::crosscheck_kernel(read.data, read.declared, read.target,
+                                               thread_count(threads)));
 }
 
 }  // namespace

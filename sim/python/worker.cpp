@@ -25,8 +25,8 @@ class Pipe {
  public:
   Pipe() {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw InputError(std::string("a pipe that this run needs cannot be made: ") +
-                       std::strerror(errno));
+      throw base::InputError(std::string("a pipe that this run needs cannot be made: ") +
+                             std::strerror(errno));
     }
   }
   Pipe(const Pipe&) = delete;
@@ -110,7 +110,7 @@ void follow(int pipe, const Progress& progress, const std::function<void()>& pol
 std::string run_in_worker(const std::function<std::string(const Progress& report)>& work,
                           const Progress& progress, const std::function<void()>& poll) {
   Pipe pipe;
-  sim::SeparateProcess process([&]() -> std::string {
+  run::SeparateProcess process([&]() -> std::string {
     // Ctrl-C is the caller's, who ends this process; handlers of the interpreter must not run here.
     ::signal(SIGINT, SIG_IGN);
     pipe.close(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/numerics/data_type.h"
+#include "sim/io/csv.h"
 #include "sim/report/report.h"
-#include "sim/trace/csv.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 /// A column that a figure of visit_variant() fills.
@@ -37,7 +37,7 @@ constexpr std::array kThen{Column{"check", "check", "mode"},
                            Column{"pj_per_flop", "", "pj_per_flop"}};
 
 template <std::size_t kCount>
-std::string cells(const std::array<Column, kCount>& columns, const VariantResult& variant) {
+std::string cells(const std::array<Column, kCount>& columns, const run::VariantResult& variant) {
   std::array<std::string, kCount> texts;
   visit_variant(
       variant, [&](std::string_view group, std::string_view key, const FigureValue& value) {
@@ -68,12 +68,12 @@ std::string text_of(const std::optional<double>& number) {
   return number ? fmt::format("{}", *number) : "";
 }
 
-void append_row(const OperationResult& op, const char* name,
-                const std::optional<VariantResult>& variant, std::string& out) {
+void append_row(const run::OperationResult& op, const char* name,
+                const std::optional<run::VariantResult>& variant, std::string& out) {
   if (!variant) {
     return;
   }
-  out += fmt::format("{},{},{},{},{},{},{},{},", csv_field(op.name), op.shape.m, op.shape.n,
+  out += fmt::format("{},{},{},{},{},{},{},{},", io::csv_field(op.name), op.shape.m, op.shape.n,
                      op.shape.k, op.batch, op.count, numerics::name(op.dtype), name);
   out += cells(kFirst, *variant) + text_of(op.speedup()) + "," + cells(kThen, *variant);
   out += (variant->energy ? text_of(op.performance_per_watt_ratio()) : "") + "\r\n";
@@ -81,14 +81,14 @@ void append_row(const OperationResult& op, const char* name,
 
 }  // namespace
 
-std::string csv_report(const RunResult& result) {
+std::string csv_report(const run::RunResult& result) {
   std::string out = "name,m,n,k,batch,count,dtype,variant," + names(kFirst) + "speedup," +
                     names(kThen) + "performance_per_watt_ratio\r\n";
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     append_row(op, "dense", op.dense, out);
     append_row(op, "sparse", op.sparse, out);
   }
   return out;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 /// Of the energy of the dense launch, what a level has to save or add to be listed: what is less
@@ -43,14 +43,14 @@ const std::array<Level, 9>& levels() {
 
 using LevelEnergies = std::array<double, 9>;  ///< uJ
 
-LevelEnergies by_level(const EnergyResult& energy) {
+LevelEnergies by_level(const run::EnergyResult& energy) {
   LevelEnergies result{};
   for (const auto& [part, uj] : energy.parts_uj) {
     const auto level =
         std::find_if(levels().begin(), levels().end(), [&name = part](const Level& row) {
           return std::find(row.parts.begin(), row.parts.end(), name) != row.parts.end();
         });
-    ensure(level != levels().end(), "report: a part of the energy belongs to no level");
+    base::ensure(level != levels().end(), "report: a part of the energy belongs to no level");
     result[static_cast<std::size_t>(level - levels().begin())] += uj;
   }
   return result;
@@ -64,7 +64,7 @@ std::string header() {
   return text + "\n";
 }
 
-std::string row(std::string_view variant, const EnergyResult& energy) {
+std::string row(std::string_view variant, const run::EnergyResult& energy) {
   std::string text =
       fmt::format("  {:<7} {:>9.1f} uJ {:>7.1f}", variant, energy.total_uj, energy.power_w);
   for (const double uj : by_level(energy)) {
@@ -96,7 +96,8 @@ std::string list(std::vector<std::pair<double, std::string_view>> items, double 
   return text;
 }
 
-std::string rows(std::string_view weights, const EnergyResult* dense, const EnergyResult* sparse) {
+std::string rows(std::string_view weights, const run::EnergyResult* dense,
+                 const run::EnergyResult* sparse) {
   if (dense == nullptr && sparse == nullptr) {
     return "";
   }
@@ -110,14 +111,14 @@ std::string rows(std::string_view weights, const EnergyResult* dense, const Ener
 }
 
 template <typename Variant>
-const EnergyResult* energy_of(const std::optional<Variant>& variant) {
+const run::EnergyResult* energy_of(const std::optional<Variant>& variant) {
   return variant && variant->energy ? &*variant->energy : nullptr;
 }
 
 }  // namespace
 
-std::string energy_sentence(std::string_view weights, const EnergyResult& dense,
-                            const EnergyResult& sparse) {
+std::string energy_sentence(std::string_view weights, const run::EnergyResult& dense,
+                            const run::EnergyResult& sparse) {
   const LevelEnergies before = by_level(dense);
   const LevelEnergies after = by_level(sparse);
   std::vector<std::pair<double, std::string_view>> saved;
@@ -145,12 +146,12 @@ bool uj_shows(double uj, double total_uj) {
   return uj >= 0.5 * std::pow(10, -decimals(total_uj));
 }
 
-std::string explain_energy(const OperationResult& operation) {
+std::string explain_energy(const run::OperationResult& operation) {
   return rows(operation.pattern, energy_of(operation.dense), energy_of(operation.sparse));
 }
 
-std::string explain_energy(const Totals& totals) {
+std::string explain_energy(const run::Totals& totals) {
   return rows("the sparse network", energy_of(totals.dense), energy_of(totals.sparse));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 template <typename Names>
@@ -34,19 +34,19 @@ std::string row(std::string_view variant, const Figures& figures, int decimals, 
 }
 
 /// The other one than multiplying that takes most cycles.
-std::size_t longest_stall(const StallShares& shares) {
+std::size_t longest_stall(const gpu::StallShares& shares) {
   const auto longest = std::max_element(shares.of.begin() + 1, shares.of.end());
   return static_cast<std::size_t>(std::distance(shares.of.begin(), longest));
 }
 
 /// "dense: tensor cores 89 % at work, waits for the L2 5 % of the cycles; twice the tensor rate
 /// would gain 1.52x".
-std::string clause(std::string_view name, const VariantResult& variant) {
+std::string clause(std::string_view name, const run::VariantResult& variant) {
   std::string text = fmt::format("{}: ", name);
   if (const auto& stalls = variant.explanation.stalls) {
     const std::size_t longest = longest_stall(*stalls);
-    text += fmt::format("tensor cores {:.0f} % at work", 100 * (*stalls)[StallReason::kMma]);
-    text += fmt::format(", {} {:.0f} % of the cycles", kStallNames[longest].words,
+    text += fmt::format("tensor cores {:.0f} % at work", 100 * (*stalls)[sm::StallReason::kMma]);
+    text += fmt::format(", {} {:.0f} % of the cycles", sm::kStallNames[longest].words,
                         100 * stalls->of[longest]);
   }
   if (variant.energy && variant.energy->limited) {
@@ -54,9 +54,9 @@ std::string clause(std::string_view name, const VariantResult& variant) {
                         variant.explanation.stalls ? ", " : "", variant.timing.clock_mhz);
   }
   if (const auto& what_if = variant.explanation.what_if) {
-    const Resource bound = what_if->bound_by();
+    const run::Resource bound = what_if->bound_by();
     text += fmt::format("{}{} would gain {:.2f}x", text.back() == ' ' ? "" : "; ",
-                        name_of(bound).change, (*what_if)[bound]);
+                        run::name_of(bound).change, (*what_if)[bound]);
   }
   return text;
 }
@@ -77,7 +77,7 @@ std::string wrapped(const std::string& text) {
 
 }  // namespace
 
-std::string explanation_sentence(const OperationResult& operation) {
+std::string explanation_sentence(const run::OperationResult& operation) {
   std::string text;
   if (const auto speedup = operation.speedup()) {
     text = fmt::format("{} gains {:.2f}x. ", operation.pattern, *speedup);
@@ -88,7 +88,7 @@ std::string explanation_sentence(const OperationResult& operation) {
   return text + (operation.sparse ? clause(operation.pattern, *operation.sparse) : "") + ".";
 }
 
-std::string explain(const OperationResult& operation) {
+std::string explain(const run::OperationResult& operation) {
   std::string out =
       fmt::format("{} ({} x {} x {}{})\n", fitted_name(operation.name, 60), operation.shape.m,
                   operation.shape.n, operation.shape.k,
@@ -96,7 +96,8 @@ std::string explain(const OperationResult& operation) {
   std::string stalls;
   std::string gains;
   for (const auto& [name, variant] :
-       {std::pair<std::string_view, const std::optional<VariantResult>&>("dense", operation.dense),
+       {std::pair<std::string_view, const std::optional<run::VariantResult>&>("dense",
+                                                                              operation.dense),
         {operation.pattern, operation.sparse}}) {
     if (variant && variant->explanation.stalls) {
       stalls += row(name, variant->explanation.stalls->of, 1, 100);
@@ -105,9 +106,9 @@ std::string explain(const OperationResult& operation) {
       gains += row(name, variant->explanation.what_if->speedup, 2, 1);
     }
   }
-  out += stalls.empty() ? "" : header("% of cycles", kStallNames) + stalls;
-  out += gains.empty() ? "" : header("twice: gain", kResourceNames) + gains;
+  out += stalls.empty() ? "" : header("% of cycles", sm::kStallNames) + stalls;
+  out += gains.empty() ? "" : header("twice: gain", run::kResourceNames) + gains;
   return out + wrapped(explanation_sentence(operation));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -5,14 +5,14 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// What the tensor cores of one launch do in its cycles, where it was simulated; how much faster it
 /// would be with twice of each resource; dense above sparse, and explanation_sentence().
-std::string explain(const OperationResult& operation);
+std::string explain(const run::OperationResult& operation);
 
 /// What the sparse weights gain, and of each variant what its tensor cores do and what would make
 /// it faster.
-std::string explanation_sentence(const OperationResult& operation);
+std::string explanation_sentence(const run::OperationResult& operation);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 std::string fitted_name(std::string_view name, std::size_t width) {
   std::string result(name);
@@ -19,4 +19,4 @@ std::string fitted_name(std::string_view name, std::size_t width) {
   return result.substr(0, end) + "..";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// A name from a file, safe to print and of at most `width` bytes: control characters become '?',
 /// and what is too long ends in "..", behind a whole character of UTF-8.
 std::string fitted_name(std::string_view name, std::size_t width);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string extents(const GemmShape& shape) {
+std::string extents(const base::GemmShape& shape) {
   return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
 }
 
@@ -26,7 +26,7 @@ std::string hex(std::uint32_t word) {
 constexpr std::string_view kNoGroup;
 
 template <typename Visit>
-void visit_check(const CheckResult& check, const Visit& visit) {
+void visit_check(const run::CheckResult& check, const Visit& visit) {
   visit("check", "mode", std::string_view(check.mode));
   visit("check", "elements", check.elements);
   visit("check", "worst_error", check.worst_error);
@@ -36,7 +36,7 @@ void visit_check(const CheckResult& check, const Visit& visit) {
   visit("check", "undecided", check.undecided);
 }
 
-Json violation_json(const Violation& found) {
+Json violation_json(const run::Violation& found) {
   return {{"batch", found.batch},
           {"row", found.row},
           {"col", found.col},
@@ -45,7 +45,7 @@ Json violation_json(const Violation& found) {
 }
 
 template <typename Visit>
-void visit_activity(const Activity& activity, const Visit& visit) {
+void visit_activity(const sm::Activity& activity, const Visit& visit) {
   visit("activity", "instructions", activity.instructions);
   visit("activity", "mma_instructions", activity.mma_instructions);
   visit("activity", "executed_macs", activity.executed_macs);
@@ -62,7 +62,7 @@ void visit_activity(const Activity& activity, const Visit& visit) {
 
 /// energy_uj, powers, and what follows from them: visit(group of keys, key, value).
 template <typename Visit>
-void visit_energy(const std::optional<EnergyResult>& energy, const Visit& visit) {
+void visit_energy(const std::optional<run::EnergyResult>& energy, const Visit& visit) {
   if (!energy) {
     return;
   }
@@ -80,7 +80,7 @@ void visit_energy(const std::optional<EnergyResult>& energy, const Visit& visit)
 }
 
 template <typename Visit>
-void visit_total(const VariantTotals& total, const Visit& visit) {
+void visit_total(const run::VariantTotals& total, const Visit& visit) {
   visit(kNoGroup, "time_us", total.time_us);
   visit(kNoGroup, "tflops", total.tflops);
   visit(kNoGroup, "mismatches", total.mismatches);
@@ -97,7 +97,7 @@ auto setter_of(Json& json) {
 
 /// What was counted, for whoever wants to multiply it with the table: events, and how much of them
 /// switches (1: as with N(0,1) operands).
-Json events_json(const EnergyResult& energy) {
+Json events_json(const run::EnergyResult& energy) {
   Json events = Json::object();
   for (const energy::EventInfo& row : energy::kEvents) {
     if (const double count = energy.counts->count(row.event); count > 0) {
@@ -109,7 +109,7 @@ Json events_json(const EnergyResult& energy) {
 }
 
 template <typename Visit>
-void visit_kernel(const KernelResult& kernel, const Visit& visit) {
+void visit_kernel(const kernels::KernelResult& kernel, const Visit& visit) {
   const std::string tile = extents(kernel.cta_tile);
   const std::string warp_tile = extents(kernel.warp_tile);
   const std::string instruction = kernel.instruction.ptx_name();
@@ -132,7 +132,7 @@ void visit_kernel(const KernelResult& kernel, const Visit& visit) {
 
 /// All but the check, which stands behind what explains the rest.
 template <typename Visit>
-void visit_figures(const VariantResult& variant, const Visit& visit) {
+void visit_figures(const run::VariantResult& variant, const Visit& visit) {
   visit_kernel(variant.kernel, visit);
   visit(kNoGroup, "cycles", variant.timing.cycles);
   visit(kNoGroup, "time_us", variant.timing.time_us);
@@ -142,9 +142,9 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit(kNoGroup, "utilization", variant.timing.utilization);
   visit(kNoGroup, "padding", variant.timing.padding);
   if (variant.explanation.what_if) {
-    visit(kNoGroup, "bound_by", name_of(variant.explanation.what_if->bound_by()).report);
+    visit(kNoGroup, "bound_by", run::name_of(variant.explanation.what_if->bound_by()).report);
   }
-  const MemoryTraffic& traffic = variant.traffic.memory;
+  const kernels::MemoryTraffic& traffic = variant.traffic.memory;
   visit("bytes", "hbm", traffic.l2_and_dram.dram());
   visit("bytes", "hbm_read", traffic.l2_and_dram.dram_read);
   visit("bytes", "hbm_written", traffic.l2_and_dram.dram_written);
@@ -167,24 +167,24 @@ void visit_figures(const VariantResult& variant, const Visit& visit) {
   visit_energy(variant.energy, visit);
 }
 
-Json explanation_json(const VariantResult& variant) {
+Json explanation_json(const run::VariantResult& variant) {
   Json json = Json::object();
-  for (std::size_t i = 0; variant.explanation.stalls && i < kStallReasons; ++i) {
-    json["stalls"].push_back(
-        {{"reason", kStallNames[i].json}, {"percent", 100 * variant.explanation.stalls->of[i]}});
+  for (std::size_t i = 0; variant.explanation.stalls && i < sm::kStallReasons; ++i) {
+    json["stalls"].push_back({{"reason", sm::kStallNames[i].json},
+                              {"percent", 100 * variant.explanation.stalls->of[i]}});
   }
-  for (std::size_t i = 0; variant.explanation.what_if && i < kResources; ++i) {
-    json["what_if"].push_back({{"resource", kResourceNames[i].report},
+  for (std::size_t i = 0; variant.explanation.what_if && i < run::kResources; ++i) {
+    json["what_if"].push_back({{"resource", run::kResourceNames[i].report},
                                {"times", 2},
                                {"speedup", variant.explanation.what_if->speedup[i]}});
   }
   if (variant.explanation.what_if) {
-    json["bound_by"] = name_of(variant.explanation.what_if->bound_by()).report;
+    json["bound_by"] = run::name_of(variant.explanation.what_if->bound_by()).report;
   }
   return json;
 }
 
-Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
+Json variant_json(const std::optional<run::VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
   }
@@ -206,7 +206,7 @@ Json variant_json(const std::optional<VariantResult>& variant, bool explained) {
   return json;
 }
 
-Json operation_json(const OperationResult& op, bool explained) {
+Json operation_json(const run::OperationResult& op, bool explained) {
   Json json{{"name", op.name},
             {"m", op.shape.m},
             {"n", op.shape.n},
@@ -239,7 +239,7 @@ Json operation_json(const OperationResult& op, bool explained) {
   return json;
 }
 
-Json total_json(const std::optional<VariantTotals>& total) {
+Json total_json(const std::optional<run::VariantTotals>& total) {
   if (!total) {
     return nullptr;
   }
@@ -254,7 +254,7 @@ Json total_json(const std::optional<VariantTotals>& total) {
   return json;
 }
 
-Json power_json(const std::vector<OperationResult>& operations, bool sparse) {
+Json power_json(const std::vector<run::OperationResult>& operations, bool sparse) {
   Json trace = Json::array();
   for (const PowerInterval& interval : power_over_time(operations, sparse)) {
     trace.push_back({{"operation", interval.operation},
@@ -267,7 +267,7 @@ Json power_json(const std::vector<OperationResult>& operations, bool sparse) {
   return trace;
 }
 
-Json totals_json(const Totals& totals) {
+Json totals_json(const run::Totals& totals) {
   Json json{{"scope", "GEMMs only"},
             {"dense", total_json(totals.dense)},
             {"sparse", total_json(totals.sparse)}};
@@ -290,7 +290,7 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
 
 }  // namespace
 
-void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
+void visit_totals(const run::Totals& totals, const TotalsVisitor& visit) {
   for (const bool sparse : {false, true}) {
     const auto& total = sparse ? totals.sparse : totals.dense;
     if (total) {
@@ -309,14 +309,14 @@ void visit_totals(const Totals& totals, const TotalsVisitor& visit) {
   }
 }
 
-void visit_variant(const VariantResult& variant, const FigureVisitor& visit) {
+void visit_variant(const run::VariantResult& variant, const FigureVisitor& visit) {
   visit_figures(variant, visit);
   if (variant.check) {
     visit_check(*variant.check, visit);
   }
 }
 
-std::string json_report(const RunResult& result) {
+std::string json_report(const run::RunResult& result) {
   Json json{{"schema", "sptcsim-result/0.1"},
             {"version", std::string(program_version())},
             {"workload", result.workload},
@@ -327,7 +327,7 @@ std::string json_report(const RunResult& result) {
   }
   json["seed"] = result.seed;
   Json& operations = json["operations"] = Json::array();
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     operations.push_back(operation_json(op, result.explained));
   }
   json["totals"] = totals_json(result.totals);
@@ -342,7 +342,7 @@ std::string json_report(const RunResult& result) {
     json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
   }
   if (result.accuracy) {
-    const AccuracyResult& accuracy = *result.accuracy;
+    const run::AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =
         Json{{"samples", accuracy.samples},
              {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
@@ -356,4 +356,4 @@ std::string json_report(const RunResult& result) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 constexpr std::size_t kNameWidth = 28;
@@ -18,10 +18,10 @@ std::string difference(double simulated, double measured) {
 
 }  // namespace
 
-MeasuredTotals measured_totals(const std::vector<OperationResult>& operations) {
+MeasuredTotals measured_totals(const std::vector<run::OperationResult>& operations) {
   MeasuredTotals totals;
-  for (const OperationResult& op : operations) {
-    if (const VariantResult* simulated = op.as_measured()) {
+  for (const run::OperationResult& op : operations) {
+    if (const run::VariantResult* simulated = op.as_measured()) {
       totals.launches += op.count;
       totals.measured_us += static_cast<double>(op.count) * op.measured_us;
       totals.simulated_us += static_cast<double>(op.count) * simulated->timing.time_us;
@@ -30,7 +30,7 @@ MeasuredTotals measured_totals(const std::vector<OperationResult>& operations) {
   return totals;
 }
 
-std::string measured_text(const std::vector<OperationResult>& operations) {
+std::string measured_text(const std::vector<run::OperationResult>& operations) {
   const MeasuredTotals totals = measured_totals(operations);
   if (totals.launches == 0) {
     return "";
@@ -38,8 +38,8 @@ std::string measured_text(const std::vector<OperationResult>& operations) {
   std::string text = "\nmeasured beside simulated, us per launch\n";
   text += fmt::format(kRow, "operation", "m x n x k", "batch*cnt", "variant", "measured",
                       "simulated", "% off");
-  for (const OperationResult& op : operations) {
-    if (const VariantResult* simulated = op.as_measured()) {
+  for (const run::OperationResult& op : operations) {
+    if (const run::VariantResult* simulated = op.as_measured()) {
       text += fmt::format(
           kRow, fitted_name(op.name, kNameWidth),
           fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
@@ -54,4 +54,4 @@ std::string measured_text(const std::vector<OperationResult>& operations) {
                             difference(totals.simulated_us, totals.measured_us));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// The launches of a recording that were measured and simulated as they were measured.
 struct MeasuredTotals {
@@ -15,9 +15,9 @@ struct MeasuredTotals {
   double measured_us = 0;
   double simulated_us = 0;  ///< of the same launches
 };
-MeasuredTotals measured_totals(const std::vector<OperationResult>& operations);
+MeasuredTotals measured_totals(const std::vector<run::OperationResult>& operations);
 
 /// Measured beside simulated times, per launch and in all; empty where nothing was measured.
-std::string measured_text(const std::vector<OperationResult>& operations);
+std::string measured_text(const std::vector<run::OperationResult>& operations);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -10,7 +10,7 @@
 #include <exception>
 #include <new>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 void write_message(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -20,16 +20,17 @@ void write_message(std::string_view text) {
 int report_exception() {
   try {
     throw;
-  } catch (const InputError& error) {
-    write_message(fmt::format("sptcsim: error: {}\n", bounded_message(error.what())));
+  } catch (const base::InputError& error) {
+    write_message(fmt::format("sptcsim: error: {}\n", base::bounded_message(error.what())));
     return kBadInput;
   } catch (const std::bad_alloc&) {
     write_message("sptcsim: error: the machine has not enough memory for this run\n");
     return kBadInput;
   } catch (const std::exception& error) {
-    write_message(fmt::format("sptcsim: internal error: {}\n", bounded_message(error.what())));
+    write_message(
+        fmt::format("sptcsim: internal error: {}\n", base::bounded_message(error.what())));
     return kInternalError;
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// Exit codes of the program, beside 0 (done and right) and 1 (a comparison failed).
 constexpr int kBadInput = 2;
@@ -18,4 +18,4 @@ void write_message(std::string_view text);
 /// code.
 int report_exception();
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/power_trace.h"
 
-namespace sptc::sim {
+namespace sptc::report {
 
-std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& operations,
+std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations,
                                            bool sparse) {
   std::vector<PowerInterval> trace;
   bool any_sparse = false;
   double now_us = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const OperationResult& op = operations[i];
+    const run::OperationResult& op = operations[i];
     any_sparse = any_sparse || op.sparse.has_value();
-    const VariantResult* variant =
+    const run::VariantResult* variant =
         sparse ? op.in_sparse_network() : (op.dense ? &*op.dense : nullptr);
     if (variant == nullptr || !variant->energy) {
       return {};
@@ -24,4 +24,4 @@ std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& o
   return sparse && !any_sparse ? std::vector<PowerInterval>{} : trace;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

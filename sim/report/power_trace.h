@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// The launches of one operation, one after the other.
 struct PowerInterval {
@@ -21,7 +21,7 @@ struct PowerInterval {
 /// Power over time of the network: its operations in order, each with all its launches at once, no
 /// time between them. Sparse: OperationResult::in_sparse_network(). Empty where an energy
 /// is not known.
-std::vector<PowerInterval> power_over_time(const std::vector<OperationResult>& operations,
+std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations,
                                            bool sparse);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

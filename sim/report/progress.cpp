@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
@@ -63,4 +63,4 @@ void ProgressBar::clear() {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

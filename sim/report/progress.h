@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// A progress bar with the time left, on stderr. It appears only where stderr is a terminal and the
 /// work takes longer than a second, and it is gone when the work is done. NO_COLOR switches its
@@ -33,4 +33,4 @@ class ProgressBar {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

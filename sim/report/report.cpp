@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 std::string_view program_version() {
   return SPTC_VERSION;
@@ -20,10 +20,10 @@ ReportFormat parse_report_format(std::string_view word) {
       return static_cast<ReportFormat>(i);
     }
   }
-  throw InputError("unknown --format " + unknown_name(word, kNames));
+  throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
 }
 
-std::string report(const RunResult& result, ReportFormat format) {
+std::string report(const run::RunResult& result, ReportFormat format) {
   switch (format) {
     case ReportFormat::kJson:
       return json_report(result);
@@ -35,4 +35,4 @@ std::string report(const RunResult& result, ReportFormat format) {
   return text_report(result);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

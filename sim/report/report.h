@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 enum class ReportFormat { kText, kJson, kCsv };
 
@@ -18,11 +18,11 @@ ReportFormat parse_report_format(std::string_view word);
 
 /// A table of at most 120 columns: per operation dense above sparse, totals, checks, accuracy,
 /// notes, assumptions.
-std::string text_report(const RunResult& result);
+std::string text_report(const run::RunResult& result);
 
 /// One JSON object (schema "sptcsim-result/0.1"). What was not simulated is null; what this build
 /// cannot compute is absent. Infinite errors (a NaN where a number belongs) are null.
-std::string json_report(const RunResult& result);
+std::string json_report(const run::RunResult& result);
 
 /// Called with the keys that lead to a number of the object "totals" of json_report(), empty ones
 /// left out, and the number: ("dense", "energy_uj", "total", 12.5).
@@ -31,7 +31,7 @@ using TotalsVisitor =
                        std::variant<std::int64_t, double> number)>;
 
 /// Visits every number of "totals".
-void visit_totals(const Totals& totals, const TotalsVisitor& visit);
+void visit_totals(const run::Totals& totals, const TotalsVisitor& visit);
 
 /// Called with the keys that lead to a value of a variant of an operation in json_report(), an
 /// empty group left out: ("kernel", "stages", 4).
@@ -40,11 +40,11 @@ using FigureVisitor =
     std::function<void(std::string_view group, std::string_view key, const FigureValue& value)>;
 
 /// Visits every value of a variant but the first violation of a check and what explains energies.
-void visit_variant(const VariantResult& variant, const FigureVisitor& visit);
+void visit_variant(const run::VariantResult& variant, const FigureVisitor& visit);
 
 /// RFC 4180 with a header row; one row per operation and variant.
-std::string csv_report(const RunResult& result);
+std::string csv_report(const run::RunResult& result);
 
-std::string report(const RunResult& result, ReportFormat format);
+std::string report(const run::RunResult& result, ReportFormat format);
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

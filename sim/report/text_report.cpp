@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 constexpr std::size_t kWidth = 120;
@@ -41,7 +41,7 @@ std::string time_text(double us) {
   return us < 1e7 ? fmt::format("{:.3f}", us) : fmt::format("{:.0f}", us);
 }
 
-std::string check_text(const std::optional<CheckResult>& check) {
+std::string check_text(const std::optional<run::CheckResult>& check) {
   if (!check) {
     return "-";
   }
@@ -60,7 +60,7 @@ std::string variant_cells(const std::string& variant, const std::string& cycles)
 
 void append_variant(std::string& out, const std::string& first, const std::string& launches,
                     std::string_view type, const std::string& variant,
-                    const std::optional<VariantResult>& figures, const std::string& speedup) {
+                    const std::optional<run::VariantResult>& figures, const std::string& speedup) {
   const std::string head = launches.empty()
                                ? fmt::format("{:<43}", first)
                                : fmt::format("{:<28} {:>9} {:<4}", first, launches, type);
@@ -85,8 +85,8 @@ std::string short_name(const mma::MmaInstruction& instruction) {
                      instruction.shape.k);
 }
 
-std::string kernel_text(std::string_view variant, const KernelResult& kernel) {
-  const GemmShape& tile = kernel.cta_tile;
+std::string kernel_text(std::string_view variant, const kernels::KernelResult& kernel) {
+  const base::GemmShape& tile = kernel.cta_tile;
   const std::string slices = kernel.split_k > 1 ? fmt::format(", split-k {}", kernel.split_k) : "";
   return fmt::format("{} {}x{}x{}, {} stages{}{}, {}", variant, tile.m, tile.n, tile.k,
                      kernel.stages, slices, kernel.stream_k ? ", stream-k" : "",
@@ -94,9 +94,10 @@ std::string kernel_text(std::string_view variant, const KernelResult& kernel) {
 }
 
 /// Which kernels ran, in a line where there is room.
-void append_kernels(std::string& out, const OperationResult& op) {
+void append_kernels(std::string& out, const run::OperationResult& op) {
   std::string text;
-  const auto append = [&](std::string_view variant, const std::optional<VariantResult>& figures) {
+  const auto append = [&](std::string_view variant,
+                          const std::optional<run::VariantResult>& figures) {
     if (!figures) {
       return;
     }
@@ -111,7 +112,7 @@ void append_kernels(std::string& out, const OperationResult& op) {
   }
 }
 
-void append_operation(std::string& out, const OperationResult& op) {
+void append_operation(std::string& out, const run::OperationResult& op) {
   const auto speedup = op.speedup();
   append_variant(out, fitted_name(op.name, kNameWidth), fmt::format("{}x{}", op.batch, op.count),
                  numerics::name(op.dtype), "dense", op.dense, "");
@@ -121,7 +122,7 @@ void append_operation(std::string& out, const OperationResult& op) {
 }
 
 void append_total(std::string& out, const char* label, const char* variant,
-                  const std::optional<VariantTotals>& total, const std::string& speedup) {
+                  const std::optional<run::VariantTotals>& total, const std::string& speedup) {
   if (!total) {
     return;
   }
@@ -129,7 +130,7 @@ void append_total(std::string& out, const char* label, const char* variant,
        fmt::format("{:.1f}", total->tflops), "", "", speedup, total->mismatches > 0 ? "FAIL" : "");
 }
 
-void append_totals(std::string& out, const Totals& totals) {
+void append_totals(std::string& out, const run::Totals& totals) {
   const std::string speedup = totals.speedup ? fmt::format("{:.2f}x", *totals.speedup) : "";
   append_total(out, "total, GEMMs only", "dense", totals.dense, "");
   append_total(out, totals.dense ? "" : "total, GEMMs only", "sparse", totals.sparse, speedup);
@@ -143,7 +144,7 @@ struct TimeParts {
   double cycles_us = 0, launch_us = 0;
   double least_mhz = std::numeric_limits<double>::infinity(), most_mhz = 0;
 
-  void add(const VariantResult& figures, std::int64_t count) {
+  void add(const run::VariantResult& figures, std::int64_t count) {
     const auto launches = static_cast<double>(count);
     cycles_us += launches * (figures.timing.time_us - figures.timing.launch_us);
     launch_us += launches * figures.timing.launch_us;
@@ -157,14 +158,14 @@ struct TimeParts {
 };
 
 /// What the time is made of.
-void append_time_parts(std::string& out, const RunResult& result) {
+void append_time_parts(std::string& out, const run::RunResult& result) {
   TimeParts dense;
   TimeParts sparse;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     if (op.dense) {
       dense.add(*op.dense, op.count);
     }
-    const VariantResult* in_sparse = op.in_sparse_network();
+    const run::VariantResult* in_sparse = op.in_sparse_network();
     if (result.totals.sparse && in_sparse != nullptr) {
       sparse.add(*in_sparse, op.count);
     }
@@ -182,19 +183,19 @@ void append_time_parts(std::string& out, const RunResult& result) {
 
 /// Energies of the totals, dense beside sparse: what does not print as zero, so that the rows add
 /// up to the total.
-void append_energy(std::string& out, const Totals& totals) {
-  const EnergyResult* dense =
+void append_energy(std::string& out, const run::Totals& totals) {
+  const run::EnergyResult* dense =
       totals.dense && totals.dense->energy ? &*totals.dense->energy : nullptr;
-  const EnergyResult* sparse =
+  const run::EnergyResult* sparse =
       totals.sparse && totals.sparse->energy ? &*totals.sparse->energy : nullptr;
-  const EnergyResult* any = dense != nullptr ? dense : sparse;
+  const run::EnergyResult* any = dense != nullptr ? dense : sparse;
   if (any == nullptr) {
     return;
   }
-  const auto uj = [](const EnergyResult* energy, std::size_t part) {
+  const auto uj = [](const run::EnergyResult* energy, std::size_t part) {
     return energy == nullptr ? 0 : energy->parts_uj[part].second;
   };
-  const auto cell = [any](const EnergyResult* energy, double value) {
+  const auto cell = [any](const run::EnergyResult* energy, double value) {
     return energy == nullptr ? std::string("-") : uj_text(value, any->total_uj);
   };
   constexpr const char* kEnergyRow = "  {:<20} {:>14} {:>14}";
@@ -207,19 +208,19 @@ void append_energy(std::string& out, const Totals& totals) {
     }
   }
   const auto row = [&](const char* what, double EnergyResult::*member, const char* format) {
-    const auto text = [&](const EnergyResult* energy) {
+    const auto text = [&](const run::EnergyResult* energy) {
       return energy == nullptr ? std::string("-")
                                : fmt::format(fmt::runtime(format), energy->*member);
     };
     line(out, kEnergyRow, what, text(dense), text(sparse));
   };
-  const auto total = [&](const EnergyResult* energy) {
+  const auto total = [&](const run::EnergyResult* energy) {
     return cell(energy, energy == nullptr ? 0 : energy->total_uj);
   };
   line(out, kEnergyRow, "total", total(dense), total(sparse));
-  row("average power W", &EnergyResult::power_w, "{:.1f}");
-  row("peak power W", &EnergyResult::peak_power_w, "{:.1f}");
-  row("pJ per flop", &EnergyResult::pj_per_flop, "{:.4f}");
+  row("average power W", &run::EnergyResult::power_w, "{:.1f}");
+  row("peak power W", &run::EnergyResult::peak_power_w, "{:.1f}");
+  row("pJ per flop", &run::EnergyResult::pj_per_flop, "{:.4f}");
   if (totals.performance_per_watt_ratio) {
     line(out, "  performance per watt, sparse / dense: {:.2f}x",
          *totals.performance_per_watt_ratio);
@@ -234,7 +235,7 @@ void append_chain(std::string& out, const char* name, const std::optional<double
   }
 }
 
-void append_accuracy(std::string& out, const AccuracyResult& accuracy) {
+void append_accuracy(std::string& out, const run::AccuracyResult& accuracy) {
   line(out, "\naccuracy on {} samples, layers computed by the simulated tensor cores:",
        accuracy.samples);
   append_chain(out, "dense", accuracy.dense_simulated, accuracy.dense_float64,
@@ -252,12 +253,12 @@ struct CheckSummary {
   std::string violation;
 };
 
-void add(const OperationResult& op, const char* variant,
-         const std::optional<VariantResult>& figures, CheckSummary& summary) {
+void add(const run::OperationResult& op, const char* variant,
+         const std::optional<run::VariantResult>& figures, CheckSummary& summary) {
   if (!figures || !figures->check) {
     return;
   }
-  const CheckResult& check = *figures->check;
+  const run::CheckResult& check = *figures->check;
   const std::string at = fitted_name(op.name, kNameWidth) + ", " + variant;
   summary.mode = check.mode;
   summary.elements += check.elements;
@@ -270,16 +271,16 @@ void add(const OperationResult& op, const char* variant,
     summary.worst_at = at;
   }
   if (summary.violation.empty() && check.first_violation) {
-    const Violation& found = *check.first_violation;
+    const run::Violation& found = *check.first_violation;
     summary.violation = fmt::format("{}, batch {}, D[{}, {}]: got 0x{:08x}, expected {}0x{:08x}",
                                     at, found.batch, found.row, found.col, found.got,
                                     check.mode == "exact" ? "" : "about ", found.expected);
   }
 }
 
-void append_checks(std::string& out, const RunResult& result) {
+void append_checks(std::string& out, const run::RunResult& result) {
   CheckSummary summary;
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     add(op, "dense", op.dense, summary);
     add(op, "sparse", op.sparse, summary);
   }
@@ -319,7 +320,7 @@ void append_list(std::string& out, const std::string& label,
 
 }  // namespace
 
-std::string text_report(const RunResult& result) {
+std::string text_report(const run::RunResult& result) {
   std::string out;
   line(out, "sptcsim {}: {} on {}", program_version(), fitted_name(result.workload, 80),
        result.arch);
@@ -334,7 +335,7 @@ std::string text_report(const RunResult& result) {
       "util = useful executed MACs, of the peak in these cycles.\n\n";
   line(out, kRow, "operation, m x n x k", "batch*cnt", "type", "variant", "cycles", "time us",
        "TFLOP/s", "util %", "pad %", "speed-up", "check");
-  for (const OperationResult& op : result.operations) {
+  for (const run::OperationResult& op : result.operations) {
     append_operation(out, op);
   }
   append_totals(out, result.totals);
@@ -347,7 +348,7 @@ std::string text_report(const RunResult& result) {
         "lat: "
         "latency, ends: prologue and\nepilogue); gain: speed-up with twice of a resource, half of "
         "latency or launch (closed form, same kernel and clock)\n";
-    for (const OperationResult& op : result.operations) {
+    for (const run::OperationResult& op : result.operations) {
       out += explain(op);
       out += explain_energy(op);
     }
@@ -369,4 +370,4 @@ std::string text_report(const RunResult& result) {
   return out;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

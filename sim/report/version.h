@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// Version of this build: "0.1.0".
 std::string_view program_version();
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

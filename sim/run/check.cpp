@@ -3,11 +3,11 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
-#include "models/engine/gemm.h"
+#include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/prune.h"
-#include "sim/trace/memory_guard.h"
+#include "sim/io/memory_guard.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include <set>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using numerics::Word;
@@ -31,7 +31,7 @@ constexpr std::int64_t kPlainMacsLimit = std::int64_t{1} << 32;
 
 /// `count` distinct numbers below `bound`, sorted (Floyd's algorithm, Bentley and Floyd, CACM
 /// 30(9), 1987).
-std::vector<std::int64_t> distinct(const RandomStream& stream, std::int64_t count,
+std::vector<std::int64_t> distinct(const base::RandomStream& stream, std::int64_t count,
                                    std::int64_t bound) {
   std::set<std::int64_t> chosen;
   for (std::int64_t j = bound - count; j < bound; ++j) {
@@ -50,7 +50,7 @@ std::vector<std::int64_t> all(std::int64_t count) {
   return indices;
 }
 
-bool holds_special(const Matrix<Word>& words, numerics::DataType type) {
+bool holds_special(const base::Matrix<Word>& words, numerics::DataType type) {
   if (!numerics::info(type).is_float()) {
     return false;
   }
@@ -61,8 +61,8 @@ bool holds_special(const Matrix<Word>& words, numerics::DataType type) {
 }
 
 /// [m, logical_k], 1 where an index selects.
-Matrix<std::uint8_t> selection_mask(const sparsity::CompressedMatrix& a) {
-  Matrix<std::uint8_t> mask(a.rows(), a.logical_k);
+base::Matrix<std::uint8_t> selection_mask(const sparsity::CompressedMatrix& a) {
+  base::Matrix<std::uint8_t> mask(a.rows(), a.logical_k);
   for (std::size_t i = 0; i < a.nibbles.rows(); ++i) {
     for (std::size_t g = 0; g < a.nibbles.cols(); ++g) {
       for (int slot = 0; slot < a.pattern.kept; ++slot) {
@@ -76,8 +76,8 @@ Matrix<std::uint8_t> selection_mask(const sparsity::CompressedMatrix& a) {
 }
 
 template <typename T>
-Matrix<T> take_rows(const Matrix<T>& from, const std::vector<std::int64_t>& rows) {
-  Matrix<T> result(rows.size(), from.cols());
+base::Matrix<T> take_rows(const base::Matrix<T>& from, const std::vector<std::int64_t>& rows) {
+  base::Matrix<T> result(rows.size(), from.cols());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = from.row(static_cast<std::size_t>(rows[i]));
     std::copy(row.begin(), row.end(), result.row(i).begin());
@@ -85,8 +85,9 @@ Matrix<T> take_rows(const Matrix<T>& from, const std::vector<std::int64_t>& rows
   return result;
 }
 
-GemmOperands take(const GemmOperands& from, bool sparse, const ElementSelection& selection) {
-  GemmOperands result;
+kernels::GemmOperands take(const kernels::GemmOperands& from, bool sparse,
+                           const ElementSelection& selection) {
+  kernels::GemmOperands result;
   result.b_columns = take_rows(from.b_columns, selection.columns);
   if (sparse) {
     result.compressed_a = from.compressed_a;
@@ -98,8 +99,8 @@ GemmOperands take(const GemmOperands& from, bool sparse, const ElementSelection&
   return result;
 }
 
-Matrix<Word> take(const Matrix<Word>& d, const ElementSelection& selection) {
-  Matrix<Word> result(selection.rows.size(), selection.columns.size());
+base::Matrix<Word> take(const base::Matrix<Word>& d, const ElementSelection& selection) {
+  base::Matrix<Word> result(selection.rows.size(), selection.columns.size());
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     for (std::size_t j = 0; j < selection.columns.size(); ++j) {
       result(i, j) = d(static_cast<std::size_t>(selection.rows[i]),
@@ -109,16 +110,16 @@ Matrix<Word> take(const Matrix<Word>& d, const ElementSelection& selection) {
   return result;
 }
 
-void require_bounded_work(const Operation& op, CheckMode mode) {
+void require_bounded_work(const workload::Operation& op, CheckMode mode) {
   const auto macs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
                     static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
   const bool exact = mode == CheckMode::kExact;
   if (macs > static_cast<double>(exact ? kPlainMacsLimit : kMacsLimit)) {
-    throw InputError("--check " + std::string(name(mode)) + " computes every element of '" +
-                     op.name + "', which without --fidelity datapath is limited to 2^" +
-                     (exact ? "32" : "34") +
-                     " multiply-accumulates per operation: use --check sample, or --fidelity "
-                     "datapath");
+    throw base::InputError("--check " + std::string(name(mode)) + " computes every element of '" +
+                           op.name + "', which without --fidelity datapath is limited to 2^" +
+                           (exact ? "32" : "34") +
+                           " multiply-accumulates per operation: use --check sample, or --fidelity "
+                           "datapath");
   }
 }
 
@@ -128,45 +129,46 @@ Arithmetic::Arithmetic(std::string_view numerics, numerics::DataType operand, bo
     : instruction(mma::gemm_instruction(operand, sparse)),
       rules(mma::step_rules(numerics, instruction)) {}
 
-Arithmetic::Arithmetic(const GpuSpec& gpu, numerics::DataType operand, bool sparse)
+Arithmetic::Arithmetic(const gpu::GpuSpec& gpu, numerics::DataType operand, bool sparse)
     : instruction(mma::gemm_instruction(operand, sparse)),
-      rules(gpu.step_rules(kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
+      rules(gpu.step_rules(
+          kernels::kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
 
-std::vector<ElementSelection> sample_elements(const GemmShape& shape, std::int64_t batch,
+std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch,
                                               std::uint64_t seed) {
   // m * n may not fit 64 bits; 256 or more is all that matters.
   const std::int64_t per_gemm = shape.m >= kSampleElements || shape.n >= kSampleElements
                                     ? kSampleElements
                                     : std::min(shape.m * shape.n, kSampleElements);
   const std::int64_t batches =
-      std::min(batch, std::max(kSampleBatches, ceil_div(kSampleElements, per_gemm)));
-  const std::int64_t wanted = std::min(per_gemm, ceil_div(kSampleElements, batches));
+      std::min(batch, std::max(kSampleBatches, base::ceil_div(kSampleElements, per_gemm)));
+  const std::int64_t wanted = std::min(per_gemm, base::ceil_div(kSampleElements, batches));
   std::int64_t rows = std::min(shape.m, kSampleEdge);
-  const std::int64_t columns = std::min(shape.n, ceil_div(wanted, rows));
-  rows = std::min(shape.m, std::max(rows, ceil_div(wanted, columns)));
+  const std::int64_t columns = std::min(shape.n, base::ceil_div(wanted, rows));
+  rows = std::min(shape.m, std::max(rows, base::ceil_div(wanted, columns)));
 
-  const RandomStream stream = RandomStream(seed).fork("sample");
+  const base::RandomStream stream = base::RandomStream(seed).fork("sample");
   std::vector<ElementSelection> selections;
   for (const std::int64_t entry : distinct(stream.fork("batch"), batches, batch)) {
-    const RandomStream of_entry = stream.fork(std::to_string(entry));
+    const base::RandomStream of_entry = stream.fork(std::to_string(entry));
     selections.push_back({entry, distinct(of_entry.fork("row"), rows, shape.m),
                           distinct(of_entry.fork("column"), columns, shape.n)});
   }
   return selections;
 }
 
-GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
-                           const ElementSelection& selection) {
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, const ElementSelection& selection) {
   const std::int64_t k =
-      sparse ? round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
+      sparse ? base::round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
   const auto depth = static_cast<std::size_t>(k);
-  Matrix<Word> a(selection.rows.size(), depth);
+  base::Matrix<Word> a(selection.rows.size(), depth);
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     const std::vector<Word> row = data.a_row(op, selection.batch, selection.rows[i]);
     std::copy(row.begin(), row.end(), a.row(i).begin());
   }
-  GemmOperands operands;
-  operands.b_columns = Matrix<Word>(selection.columns.size(), depth);
+  kernels::GemmOperands operands;
+  operands.b_columns = base::Matrix<base::Word>(selection.columns.size(), depth);
   for (std::size_t j = 0; j < selection.columns.size(); ++j) {
     const std::vector<Word> column = data.b_column(op, selection.batch, selection.columns[j]);
     std::copy(column.begin(), column.end(), operands.b_columns.row(j).begin());
@@ -179,15 +181,15 @@ GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& d
   return operands;
 }
 
-GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
-                           std::int64_t batch) {
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, std::int64_t batch) {
   return make_operands(op, sparse, data, {batch, all(op.shape.m), all(op.shape.n)});
 }
 
-Matrix<Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmetic) {
+base::Matrix<Word> plain_gemm(const kernels::GemmOperands& operands, const Arithmetic& arithmetic) {
   const bool sparse = arithmetic.instruction.sparse;
   const sparsity::CompressedMatrix& compressed = operands.compressed_a;
-  Matrix<Word> d(sparse ? compressed.rows() : operands.a.rows(), operands.b_columns.rows());
+  base::Matrix<Word> d(sparse ? compressed.rows() : operands.a.rows(), operands.b_columns.rows());
   for (std::size_t i = 0; i < d.rows(); ++i) {
     for (std::size_t j = 0; j < d.cols(); ++j) {
       const auto column = operands.b_columns.row(j);
@@ -200,31 +202,34 @@ Matrix<Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmet
   return d;
 }
 
-Matrix<Word> batched_gemm(const GemmOperands& operands, const Arithmetic& arithmetic) {
-  engine::GemmOperands input;
+base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
+                                const Arithmetic& arithmetic) {
+  batched::GemmOperands input;
   if (arithmetic.instruction.sparse) {
     input.compressed_a = &operands.compressed_a;
   } else {
     input.a = &operands.a;
   }
   input.b_columns = &operands.b_columns;
-  return engine::gemm(arithmetic.instruction, arithmetic.rules, input);
+  return batched::gemm(arithmetic.instruction, arithmetic.rules, input);
 }
 
-reference::Findings check_against_reference(const GemmOperands& operands, const Matrix<Word>& d,
+reference::Findings check_against_reference(const kernels::GemmOperands& operands,
+                                            const base::Matrix<Word>& d,
                                             const Arithmetic& arithmetic) {
   const mma::StepRules& rules = arithmetic.rules;
   const mma::MmaInstruction& instruction = arithmetic.instruction;
   // The bound is derived for these roundings and no others.
   const bool to_nearest = rules.output == numerics::DataType::kF16;
-  ensure(rules.is_integer() || to_nearest == (rules.rounding == mma::OutputRounding::kNearestEven),
-         "check: a rounding without a bound");
+  base::ensure(
+      rules.is_integer() || to_nearest == (rules.rounding == mma::OutputRounding::kNearestEven),
+      "check: a rounding without a bound");
   reference::BlockFma block_fma{
       rules.products_per_step,   rules.fraction_bits, rules.exponent_floor, rules.products_per_step,
       rules.cleared_output_bits, rules.output,        rules.lowered_fp8};
   reference::GemmInputs inputs{instruction.a_type, &operands.a, &operands.b_columns, nullptr};
-  Matrix<Word> dense_a;
-  Matrix<std::uint8_t> selected;
+  base::Matrix<Word> dense_a;
+  base::Matrix<std::uint8_t> selected;
   if (instruction.sparse) {
     const sparsity::Pattern& pattern = operands.compressed_a.pattern;
     block_fma.logical_k_per_step = rules.products_per_step * pattern.group / pattern.kept;
@@ -255,9 +260,9 @@ void add_findings(const reference::Findings& findings, const ElementSelection& s
   }
 }
 
-void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<Word>& d,
-                    const Arithmetic& arithmetic, std::int64_t batch, std::uint64_t seed,
-                    CheckResult& result) {
+void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
+                    const base::Matrix<Word>& d, const Arithmetic& arithmetic, std::int64_t batch,
+                    std::uint64_t seed, CheckResult& result) {
   const auto m = static_cast<std::int64_t>(d.rows());
   const auto n = static_cast<std::int64_t>(d.cols());
   const ElementSelection everything{batch, all(m), all(n)};
@@ -285,7 +290,7 @@ void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<W
 
 namespace {
 
-std::vector<ElementSelection> checked_selections(CheckMode mode, const Operation& op,
+std::vector<ElementSelection> checked_selections(CheckMode mode, const workload::Operation& op,
                                                  std::uint64_t seed) {
   if (mode == CheckMode::kSample) {
     return sample_elements(op.shape, op.batch, seed);
@@ -300,19 +305,20 @@ std::vector<ElementSelection> checked_selections(CheckMode mode, const Operation
   return selections;
 }
 
-void require_check_memory(const Operation& op, const ElementSelection& selection) {
+void require_check_memory(const workload::Operation& op, const ElementSelection& selection) {
   const auto words =
       static_cast<double>(selection.rows.size() + selection.columns.size()) *
           static_cast<double>(op.shape.k) +
       static_cast<double>(selection.rows.size()) * static_cast<double>(selection.columns.size());
   // Operands, their pruned and compressed copies, and D: four words each at the most.
-  require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
-                 "the checked elements of '" + op.name + "'");
+  io::require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
+                     "the checked elements of '" + op.name + "'");
 }
 
-void check_engine(CheckMode mode, const GemmOperands& operands, const Arithmetic& arithmetic,
-                  const ElementSelection& selection, CheckResult& result) {
-  const Matrix<Word> d = batched_gemm(operands, arithmetic);
+void check_engine(CheckMode mode, const kernels::GemmOperands& operands,
+                  const Arithmetic& arithmetic, const ElementSelection& selection,
+                  CheckResult& result) {
+  const base::Matrix<Word> d = batched_gemm(operands, arithmetic);
   add_findings(mode == CheckMode::kExact
                    ? reference::check_bits(d, plain_gemm(operands, arithmetic),
                                            arithmetic.instruction.accumulator)
@@ -321,15 +327,15 @@ void check_engine(CheckMode mode, const GemmOperands& operands, const Arithmetic
 }
 
 /// Row `row` of A, pruned; with V:N:M its block of rows decides.
-sparsity::KeptElements kept_of(const Operation& op, const DataSource& data,
+sparsity::KeptElements kept_of(const workload::Operation& op, const DataSource& data,
                                const sparsity::WeightPattern& weights,
                                const sparsity::PatternExecution& execution, std::int64_t batch,
                                std::int64_t row) {
   const std::int64_t rows = std::max(1, execution.vector_rows);
   const std::int64_t first = row / rows * rows;
   const std::int64_t end = std::min(op.shape.m, first + rows);
-  Matrix<Word> a(static_cast<std::size_t>(end - first),
-                 static_cast<std::size_t>(round_up(op.shape.k, execution.group)));
+  base::Matrix<Word> a(static_cast<std::size_t>(end - first),
+                       static_cast<std::size_t>(base::round_up(op.shape.k, execution.group)));
   for (std::int64_t i = first; i < end; ++i) {
     const std::vector<Word> values = data.a_row(op, batch, i);
     std::copy(values.begin(), values.end(), a.row(static_cast<std::size_t>(i - first)).begin());
@@ -340,8 +346,8 @@ sparsity::KeptElements kept_of(const Operation& op, const DataSource& data,
 
 }  // namespace
 
-CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
-                         const Arithmetic& arithmetic, std::uint64_t seed) {
+CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool sparse,
+                         const DataSource& data, const Arithmetic& arithmetic, std::uint64_t seed) {
   CheckResult result;
   result.mode = name(mode);
   for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
@@ -351,7 +357,7 @@ CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const
   return result;
 }
 
-CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource& data,
+CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const DataSource& data,
                           const sparsity::WeightPattern& weights,
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
                           std::uint64_t seed) {
@@ -362,13 +368,14 @@ CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource&
     std::vector<std::vector<Word>> columns;
     for (const std::int64_t column : selection.columns) {
       columns.push_back(data.b_column(op, selection.batch, column));
-      columns.back().resize(static_cast<std::size_t>(round_up(op.shape.k, execution.group)));
+      columns.back().resize(static_cast<std::size_t>(base::round_up(op.shape.k, execution.group)));
     }
     for (const std::int64_t row : selection.rows) {
       const sparsity::KeptElements kept =
           kept_of(op, data, weights, execution, selection.batch, row);
       const std::size_t depth = kept.values.size();
-      GemmOperands operands{Matrix<Word>(1, depth), {}, Matrix<Word>(columns.size(), depth)};
+      kernels::GemmOperands operands{
+          base::Matrix<base::Word>(1, depth), {}, base::Matrix<base::Word>(columns.size(), depth)};
       std::copy(kept.values.begin(), kept.values.end(), operands.a.row(0).begin());
       for (std::size_t j = 0; j < columns.size(); ++j) {
         for (std::size_t i = 0; i < depth; ++i) {
@@ -381,4 +388,4 @@ CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource&
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

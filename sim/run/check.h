@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// The arithmetic that a GEMM kernel for one operand type is made of.
 struct Arithmetic {
@@ -26,7 +26,7 @@ struct Arithmetic {
   /// `numerics`: a row set of models/mma/step_rules.
   Arithmetic(std::string_view numerics, numerics::DataType operand, bool sparse);
   /// The same with the accumulators of `gpu`.
-  Arithmetic(const GpuSpec& gpu, numerics::DataType operand, bool sparse);
+  Arithmetic(const gpu::GpuSpec& gpu, numerics::DataType operand, bool sparse);
 };
 
 /// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
@@ -38,46 +38,48 @@ struct ElementSelection {
 
 /// A seeded selection of distinct elements of D [m, n] x batch: at least 256, spread over up to
 /// four batch entries, or all where there are fewer. Rows and columns are sorted.
-std::vector<ElementSelection> sample_elements(const GemmShape& shape, std::int64_t batch,
+std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch,
                                               std::uint64_t seed);
 
 /// The operands of rows x columns of `op`. Sparse: A pruned by magnitude to the hardware pattern
 /// and compressed; K is padded with zeros to a whole group where necessary.
-GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
-                           const ElementSelection& selection);
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, const ElementSelection& selection);
 
 /// Every row and column of entry `batch`.
-GemmOperands make_operands(const Operation& op, bool sparse, const DataSource& data,
-                           std::int64_t batch);
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
+                                    const DataSource& data, std::int64_t batch);
 
 /// D by the plain arithmetic, the oracle.
-Matrix<numerics::Word> plain_gemm(const GemmOperands& operands, const Arithmetic& arithmetic);
+base::Matrix<numerics::Word> plain_gemm(const kernels::GemmOperands& operands,
+                                        const Arithmetic& arithmetic);
 
 /// The same D by the batched engine.
-Matrix<numerics::Word> batched_gemm(const GemmOperands& operands, const Arithmetic& arithmetic);
+base::Matrix<numerics::Word> batched_gemm(const kernels::GemmOperands& operands,
+                                          const Arithmetic& arithmetic);
 
 /// D against the double-precision reference (Eigen) and the proved bound of the arithmetic.
-reference::Findings check_against_reference(const GemmOperands& operands,
-                                            const Matrix<numerics::Word>& d,
+reference::Findings check_against_reference(const kernels::GemmOperands& operands,
+                                            const base::Matrix<numerics::Word>& d,
                                             const Arithmetic& arithmetic);
 
 /// Checks the D of one GEMM that went through the data path, as `mode` says, and adds the findings
 /// to `result`.
-void check_datapath(CheckMode mode, const GemmOperands& operands, const Matrix<numerics::Word>& d,
-                    const Arithmetic& arithmetic, std::int64_t batch, std::uint64_t seed,
-                    CheckResult& result);
+void check_datapath(CheckMode mode, const kernels::GemmOperands& operands,
+                    const base::Matrix<numerics::Word>& d, const Arithmetic& arithmetic,
+                    std::int64_t batch, std::uint64_t seed, CheckResult& result);
 
 /// Checks the arithmetic of an operation whose values do not travel (fidelity `timing`): elements
 /// of D at full K, by the batched engine, against the reference, or with `exact` against the plain
 /// arithmetic bit for bit. `eigen` and `exact` compute all elements and throw InputError where that
 /// is too much work.
-CheckResult check_timing(CheckMode mode, const Operation& op, bool sparse, const DataSource& data,
-                         const Arithmetic& arithmetic, std::uint64_t seed);
+CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool sparse,
+                         const DataSource& data, const Arithmetic& arithmetic, std::uint64_t seed);
 
 /// The same for weights at a pattern that no GPU executes, pruned to it by magnitude: what each row
 /// keeps meets its own elements of B, in steps of kept elements as everywhere. `arithmetic`: of
 /// the dense instruction, by the rules of the sparse one.
-CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource& data,
+CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const DataSource& data,
                           const sparsity::WeightPattern& weights,
                           const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
                           std::uint64_t seed);
@@ -86,4 +88,4 @@ CheckResult check_pattern(CheckMode mode, const Operation& op, const DataSource&
 void add_findings(const reference::Findings& findings, const ElementSelection& selection,
                   CheckResult& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

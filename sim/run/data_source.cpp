@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -19,21 +19,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 /// [batch * rows, cols] from a tensor whose first axis may hold several of them.
-Matrix<numerics::Word> reshaped(const Tensor& tensor, numerics::DataType type, std::int64_t rows,
-                                std::int64_t cols) {
-  const Matrix<numerics::Word> flat = as_matrix(tensor, type);
-  Matrix<numerics::Word> result(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
-  ensure(flat.size() == result.size(), "data source: tensor and shape differ in size");
+base::Matrix<numerics::Word> reshaped(const io::Tensor& tensor, numerics::DataType type,
+                                      std::int64_t rows, std::int64_t cols) {
+  const base::Matrix<numerics::Word> flat = io::as_matrix(tensor, type);
+  base::Matrix<numerics::Word> result(static_cast<std::size_t>(rows),
+                                      static_cast<std::size_t>(cols));
+  base::ensure(flat.size() == result.size(), "data source: tensor and shape differ in size");
   std::copy(flat.data(), flat.data() + flat.size(), result.data());
   return result;
 }
 
 /// Row of a weight of a model. Types of 8 bits hold it scaled, so that its largest magnitude is
 /// theirs; whole numbers that fit are integers of a quantized model and stay as they are.
-std::vector<numerics::Word> encoded_row(const Operation& op, std::int64_t batch, std::int64_t row) {
+std::vector<numerics::Word> encoded_row(const workload::Operation& op, std::int64_t batch,
+                                        std::int64_t row) {
   const std::vector<float> values = op.weight->row(batch, row);
-  ensure(values.size() == static_cast<std::size_t>(op.shape.k),
-         "data source: a weight of another k");
+  base::ensure(values.size() == static_cast<std::size_t>(op.shape.k),
+               "data source: a weight of another k");
   const bool bytes = numerics::storage_bits(op.dtype) == 8;
   const double largest = op.weight->largest();
   const double most = op.dtype == numerics::DataType::kE4m3   ? 448
@@ -51,20 +53,20 @@ std::vector<numerics::Word> encoded_row(const Operation& op, std::int64_t batch,
 
 }  // namespace
 
-std::vector<numerics::Word> GeneratedData::a_row(const Operation& op, std::int64_t batch,
+std::vector<numerics::Word> GeneratedData::a_row(const workload::Operation& op, std::int64_t batch,
                                                  std::int64_t row) const {
   return op.weight ? encoded_row(op, batch, row) : source_.a_row(op, batch, row);
 }
 
-std::vector<numerics::Word> GeneratedData::b_column(const Operation& op, std::int64_t batch,
-                                                    std::int64_t column) const {
+std::vector<numerics::Word> GeneratedData::b_column(const workload::Operation& op,
+                                                    std::int64_t batch, std::int64_t column) const {
   return source_.b_column(op, batch, column);
 }
 
 std::unique_ptr<FileData> FileData::open(const std::filesystem::path& path) {
   std::unique_ptr<FileData> data(new FileData());
   data->place_ = path.string();
-  data->files_.push_back(TensorFile::open(path));
+  data->files_.push_back(io::TensorFile::open(path));
   return data;
 }
 
@@ -73,27 +75,27 @@ std::unique_ptr<FileData> FileData::open(const std::filesystem::path& a,
   std::unique_ptr<FileData> data(new FileData());
   for (const std::filesystem::path& path : {a, b}) {
     data->place_ += (data->place_.empty() ? "" : ", ") + path.string();
-    data->files_.push_back(TensorFile::open(path));
+    data->files_.push_back(io::TensorFile::open(path));
     if (data->files_.back().tensors().size() != 1) {
-      throw InputError(path.string() + ": holds " +
-                       std::to_string(data->files_.back().tensors().size()) +
-                       " arrays where exactly one is expected");
+      throw base::InputError(path.string() + ": holds " +
+                             std::to_string(data->files_.back().tensors().size()) +
+                             " arrays where exactly one is expected");
     }
   }
   return data;
 }
 
-const Tensor& FileData::find(const Operation& op, const std::string& operand) const {
+const io::Tensor& FileData::find(const workload::Operation& op, const std::string& operand) const {
   if (files_.size() == 2) {
     return files_[operand == "a" ? 0 : 1].tensors().front();
   }
-  for (const Tensor& tensor : files_.front().tensors()) {
+  for (const io::Tensor& tensor : files_.front().tensors()) {
     if (tensor.name == op.name + "." + operand) {
       return tensor;
     }
   }
   // A file for a single GEMM may say just "a" and "b".
-  for (const Tensor& tensor : files_.front().tensors()) {
+  for (const io::Tensor& tensor : files_.front().tensors()) {
     if (tensor.name == operand) {
       return tensor;
     }
@@ -101,38 +103,38 @@ const Tensor& FileData::find(const Operation& op, const std::string& operand) co
   return files_.front().tensor(op.name + "." + operand);  // throws, with the nearest name
 }
 
-const Matrix<numerics::Word>& FileData::words(const Operation& op, const std::string& operand,
-                                              std::int64_t rows, std::int64_t cols,
-                                              Operand& cache) const {
+const base::Matrix<numerics::Word>& FileData::words(const workload::Operation& op,
+                                                    const std::string& operand, std::int64_t rows,
+                                                    std::int64_t cols, Operand& cache) const {
   const std::vector<std::int64_t> with_batch{op.batch, rows, cols};
   const std::string key = op.name + "." + operand + ":" + std::string(numerics::name(op.dtype)) +
                           shape_text(with_batch);
   if (cache.key == key) {
     return cache.words;
   }
-  const Tensor& tensor = find(op, operand);
+  const io::Tensor& tensor = find(op, operand);
   const std::vector<std::int64_t> without{rows, cols};
   if (tensor.shape != with_batch && (op.batch != 1 || tensor.shape != without)) {
-    throw InputError(place_ + ": tensor '" + tensor.name + "' has shape " +
-                     shape_text(tensor.shape) + " where operand " + (operand == "a" ? "A" : "B") +
-                     " of '" + op.name + "' needs " +
-                     shape_text(op.batch == 1 ? without : with_batch));
+    throw base::InputError(place_ + ": tensor '" + tensor.name + "' has shape " +
+                           shape_text(tensor.shape) + " where operand " +
+                           (operand == "a" ? "A" : "B") + " of '" + op.name + "' needs " +
+                           shape_text(op.batch == 1 ? without : with_batch));
   }
   cache.words = reshaped(tensor, op.dtype, op.batch * rows, cols);
   cache.key = key;
   return cache.words;
 }
 
-std::vector<numerics::Word> FileData::a_row(const Operation& op, std::int64_t batch,
+std::vector<numerics::Word> FileData::a_row(const workload::Operation& op, std::int64_t batch,
                                             std::int64_t row) const {
-  const Matrix<numerics::Word>& all = words(op, "a", op.shape.m, op.shape.k, a_);
+  const base::Matrix<numerics::Word>& all = words(op, "a", op.shape.m, op.shape.k, a_);
   const auto values = all.row(static_cast<std::size_t>(batch * op.shape.m + row));
   return {values.begin(), values.end()};
 }
 
-std::vector<numerics::Word> FileData::b_column(const Operation& op, std::int64_t batch,
+std::vector<numerics::Word> FileData::b_column(const workload::Operation& op, std::int64_t batch,
                                                std::int64_t column) const {
-  const Matrix<numerics::Word>& all = words(op, "b", op.shape.k, op.shape.n, b_);
+  const base::Matrix<numerics::Word>& all = words(op, "b", op.shape.k, op.shape.n, b_);
   std::vector<numerics::Word> values(static_cast<std::size_t>(op.shape.k));
   for (std::int64_t k = 0; k < op.shape.k; ++k) {
     values[static_cast<std::size_t>(k)] =
@@ -146,10 +148,10 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
     return FileData::open(data);
   }
   try {
-    return std::make_unique<GeneratedData>(parse_data_kind(data), seed);
-  } catch (const InputError& error) {
-    throw InputError(std::string(error.what()) + ", or the path of a .safetensors file");
+    return std::make_unique<GeneratedData>(workload::parse_data_kind(data), seed);
+  } catch (const base::InputError& error) {
+    throw base::InputError(std::string(error.what()) + ", or the path of a .safetensors file");
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

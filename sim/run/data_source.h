@@ -3,9 +3,9 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/codec.h"
-#include "sim/trace/operands.h"
-#include "sim/trace/tensor_file.h"
-#include "sim/trace/workload.h"
+#include "sim/io/tensor_file.h"
+#include "sim/workload/operands.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Where the operand values of an operation come from, row by row: a sample needs only its own rows
 /// and columns. Weights are unpruned. Everything throws InputError where a file does not hold what
@@ -23,25 +23,25 @@ class DataSource {
   virtual ~DataSource() = default;
 
   /// Row `row` of A [m, k] of entry `batch`: k words of op.dtype.
-  virtual std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+  virtual std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch,
                                             std::int64_t row) const = 0;
   /// Column `column` of B [k, n] of entry `batch`: k words of op.dtype.
-  virtual std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+  virtual std::vector<numerics::Word> b_column(const workload::Operation& op, std::int64_t batch,
                                                std::int64_t column) const = 0;
 };
 
 /// Seeded values; see OperandSource.
 class GeneratedData : public DataSource {
  public:
-  GeneratedData(DataKind kind, std::uint64_t seed) : source_(kind, seed) {}
+  GeneratedData(workload::DataKind kind, std::uint64_t seed) : source_(kind, seed) {}
 
-  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch,
                                     std::int64_t row) const override;
-  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+  std::vector<numerics::Word> b_column(const workload::Operation& op, std::int64_t batch,
                                        std::int64_t column) const override;
 
  private:
-  OperandSource source_;
+  workload::OperandSource source_;
 };
 
 /// Tensors of a user's files: A [m, k] and B [k, n], with a leading batch axis where the operation
@@ -55,25 +55,26 @@ class FileData : public DataSource {
   static std::unique_ptr<FileData> open(const std::filesystem::path& a,
                                         const std::filesystem::path& b);
 
-  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
+  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch,
                                     std::int64_t row) const override;
-  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
+  std::vector<numerics::Word> b_column(const workload::Operation& op, std::int64_t batch,
                                        std::int64_t column) const override;
 
  private:
   /// One operand, converted when an operation first asks for it.
   struct Operand {
     std::string key;
-    Matrix<numerics::Word> words;  ///< [batch * rows, cols]
+    base::Matrix<numerics::Word> words;  ///< [batch * rows, cols]
   };
 
   FileData() = default;
-  const Tensor& find(const Operation& op, const std::string& operand) const;
-  const Matrix<numerics::Word>& words(const Operation& op, const std::string& operand,
-                                      std::int64_t rows, std::int64_t cols, Operand& cache) const;
+  const io::Tensor& find(const workload::Operation& op, const std::string& operand) const;
+  const base::Matrix<numerics::Word>& words(const workload::Operation& op,
+                                            const std::string& operand, std::int64_t rows,
+                                            std::int64_t cols, Operand& cache) const;
 
   std::string place_;
-  std::vector<TensorFile> files_;  ///< one safetensors file, or A and B
+  std::vector<io::TensorFile> files_;  ///< one safetensors file, or A and B
   mutable Operand a_, b_;
 };
 
@@ -81,4 +82,4 @@ class FileData : public DataSource {
 /// (it ends so).
 std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint64_t seed);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,12 +3,12 @@
 
 #include "models/mma/instruction.h"
 #include "sim/config/energy.h"
-#include "sim/gemm/gemm_kernel.h"
+#include "sim/kernels/gemm_kernel.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 // The selector that energy files describe: 2:4.
@@ -23,7 +23,7 @@ double adder_bits(const mma::StepRules& rules) {
 }  // namespace
 
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
-                                             numerics::DataType type, const GpuSpec& gpu) {
+                                             numerics::DataType type, const gpu::GpuSpec& gpu) {
   if (!pattern) {
     const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
     return {hardware, hardware.group, 1, 1, 0};
@@ -31,11 +31,11 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
   return sparsity::pattern_execution(*pattern, type, gpu.sm.tensor_core.selector());
 }
 
-DesignCost design_cost(const GpuSpec& gpu, numerics::DataType type) {
+DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   DesignCost cost;
   cost.operand_select = gpu.sm.tensor_core.selector_inputs / kTableSelectorInputs;
   const mma::MmaInstruction instruction =
-      kernel_instruction({{}, 1, type, false}, gpu.kernel_target());
+      kernels::kernel_instruction({{}, 1, type, false}, gpu.kernel_target());
   const auto usual = mma::find_step_rules(gpu.numerics, instruction);
   if (!usual || usual->is_integer() || usual->is_f64() || usual->lowered_fp8) {
     return cost;
@@ -47,9 +47,9 @@ DesignCost design_cost(const GpuSpec& gpu, numerics::DataType type) {
   return cost;
 }
 
-GpuArea gpu_area(const GpuSpec& gpu, const energy::AreaTable& table) {
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  energy::TensorCoreShape shape = tensor_core_shape(core);
+GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table) {
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  energy::TensorCoreShape shape = config::tensor_core_shape(core);
   shape.adder_scale = design_cost(gpu, shape.type).align_add;
   // One rounder per sum that ends in a cycle.
   shape.rounders_per_unit =
@@ -67,4 +67,4 @@ GpuArea gpu_area(const GpuSpec& gpu, const energy::AreaTable& table) {
   return area;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

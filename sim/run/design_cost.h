@@ -8,12 +8,12 @@
 
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// How weights of `type` run on `gpu`: at `pattern`, or where there is none as the hardware has it.
 /// Throws InputError where the selector does not allow it.
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
-                                             numerics::DataType type, const GpuSpec& gpu);
+                                             numerics::DataType type, const gpu::GpuSpec& gpu);
 
 /// What an event of a tensor core costs over that of the GPU which the energy file describes: 1
 /// unless the architecture has a design of its own. Coarse: an adder as its width (F fraction bits,
@@ -24,7 +24,7 @@ struct DesignCost {
   double rounds = 1;          ///< roundings per product
   double operand_select = 1;  ///< energy of one choice
 };
-DesignCost design_cost(const GpuSpec& gpu, numerics::DataType type);
+DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type);
 
 /// Silicon of a whole GPU, in mm2: what the area table knows and no more (no wiring, no CUDA cores,
 /// no memory controllers). Good for differences between designs, not for a die.
@@ -39,6 +39,6 @@ struct GpuArea {
     return tensor_cores_mm2 + register_files_mm2 + shared_memories_mm2 + l2_mm2;
   }
 };
-GpuArea gpu_area(const GpuSpec& gpu, const energy::AreaTable& table);
+GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

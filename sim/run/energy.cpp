@@ -9,7 +9,7 @@
 #include <limits>
 #include <span>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using energy::Event;
@@ -48,8 +48,8 @@ std::vector<std::int64_t> spread(std::int64_t extent) {
 }
 
 /// A GEMM deep enough to see a distribution, for values that do not depend on the operation.
-Operation representative(numerics::DataType type) {
-  Operation op;
+workload::Operation representative(numerics::DataType type) {
+  workload::Operation op;
   op.name = "switching";
   op.shape = {kSampledEdge, kSampledEdge, 2 * static_cast<std::int64_t>(kSampledDepth)};
   op.dtype = type;
@@ -57,11 +57,11 @@ Operation representative(numerics::DataType type) {
 }
 
 /// Switching of sampled rows and columns of weights at a pattern of one's own.
-Switching switching_of(const Operation& op, const ElementSelection& selection,
+Switching switching_of(const workload::Operation& op, const ElementSelection& selection,
                        const WeightsOnHardware& how, const DataSource& data) {
-  const GemmOperands dense = make_operands(op, false, data, selection);
-  const auto whole = static_cast<std::size_t>(round_up(op.shape.k, how.execution.group));
-  Matrix<Word> a(dense.a.rows(), whole);
+  const kernels::GemmOperands dense = make_operands(op, false, data, selection);
+  const auto whole = static_cast<std::size_t>(base::round_up(op.shape.k, how.execution.group));
+  base::Matrix<Word> a(dense.a.rows(), whole);
   for (std::size_t i = 0; i < a.rows(); ++i) {
     std::copy(dense.a.row(i).begin(), dense.a.row(i).end(), a.row(i).begin());
   }
@@ -83,14 +83,14 @@ Switching switching_of(const Operation& op, const ElementSelection& selection,
 
 /// SMs with work, averaged over the launch.
 double busy_sms(const VariantResult& figures, int sms) {
-  const CycleBudget& budget = figures.timing.budget;
+  const gpu::CycleBudget& budget = figures.timing.budget;
   const double share = budget.tensor > 0 ? budget.tensor_mean / budget.tensor : 1;
   return std::clamp(share * sms, std::min<double>(1, sms), static_cast<double>(sms));
 }
 
 /// Fragments to registers and tiles to shared memory through every level; padding of fragments is
 /// zeros.
-void add_copies(const MemoryTraffic& traffic, double switching, double live,
+void add_copies(const kernels::MemoryTraffic& traffic, double switching, double live,
                 energy::EventCounts& counts) {
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
   const auto from_l2 = static_cast<double>(traffic.l2_and_dram.l2());
@@ -106,9 +106,10 @@ void add_copies(const MemoryTraffic& traffic, double switching, double live,
 
 }  // namespace
 
-Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse) {
+Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType type,
+                       bool sparse) {
   energy::ToggleSampler sampler(type, energy::products_per_step(type));
-  const Matrix<Word>& a = sparse ? operands.compressed_a.values : operands.a;
+  const base::Matrix<Word>& a = sparse ? operands.compressed_a.values : operands.a;
   const std::size_t depth = std::min(a.cols(), kSampledDepth);
   for (std::size_t i = 0; i < a.rows(); ++i) {
     for (std::size_t j = 0; j < operands.b_columns.rows(); ++j) {
@@ -124,7 +125,7 @@ Switching switching_of(const GemmOperands& operands, numerics::DataType type, bo
   return relative_switching(sampler.toggles(), type);
 }
 
-const Switching& SwitchingSource::of(const Operation& op, bool sparse,
+const Switching& SwitchingSource::of(const workload::Operation& op, bool sparse,
                                      const std::optional<WeightsOnHardware>& weights) {
   const bool generated = !op.weight && dynamic_cast<const GeneratedData*>(&data_) != nullptr;
   const std::string variant =
@@ -137,19 +138,20 @@ const Switching& SwitchingSource::of(const Operation& op, bool sparse,
   if (found != cache_.end()) {
     return found->second;
   }
-  Operation sampled = generated ? representative(op.dtype) : op;
+  workload::Operation sampled = generated ? representative(op.dtype) : op;
   sampled.b_is_zero = op.b_is_zero;
   const ElementSelection selection{0, spread(sampled.shape.m), spread(sampled.shape.n)};
   if (sparse && weights) {
     return cache_.emplace(key, switching_of(sampled, selection, *weights, data_)).first->second;
   }
-  const GemmOperands operands = make_operands(sampled, sparse, data_, selection);
+  const kernels::GemmOperands operands = make_operands(sampled, sparse, data_, selection);
   return cache_.emplace(key, switching_of(operands, op.dtype, sparse)).first->second;
 }
 
-energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
-                                  const Switching& switching, int dot_width_bytes) {
-  ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
+energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
+                                  const VariantResult& figures, const Switching& switching,
+                                  int dot_width_bytes) {
+  base::ensure(dot_width_bytes > 0, "energy: a dot-product unit without width");
   const mma::MmaInstruction& instruction = figures.kernel.instruction;
   const double element = numerics::storage_bits(op.dtype) / 8.0;
   const double live = 1 - figures.timing.padding;
@@ -213,9 +215,9 @@ double seconds_at(const VariantResult& figures, double clock_mhz) {
          launch;
 }
 
-energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& power,
+energy::Work work_of(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
                      const Switching& switching, const VariantResult& figures) {
-  const CycleBudget& budget = figures.timing.budget;
+  const gpu::CycleBudget& budget = figures.timing.budget;
   const double fed = budget.cycles > 0 ? budget.tensor_mean / budget.cycles : 1;
   return {launch_events(op, sparse, figures, switching, power.dot_width_bytes),
           [figures](double mhz) { return seconds_at(figures, mhz); }, busy_sms(figures, power.sms),
@@ -235,8 +237,8 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
   const double more_of_each = cycles / static_cast<double>(figures.timing.cycles);
   figures.timing.utilization *= more_of_each;
   if (figures.explanation.stalls) {
-    const double mma = more_of_each * (*figures.explanation.stalls)[StallReason::kMma];
-    figures.explanation.stalls = with_mma(*figures.explanation.stalls, std::min(1.0, mma));
+    const double mma = more_of_each * (*figures.explanation.stalls)[sm::StallReason::kMma];
+    figures.explanation.stalls = gpu::with_mma(*figures.explanation.stalls, std::min(1.0, mma));
   }
   figures.timing.budget.cycles = static_cast<double>(figures.timing.cycles);
   figures.timing.budget.dram *= clocks;  // DRAM keeps its own time, and a launch its own
@@ -247,8 +249,9 @@ void slow_down(double clock_mhz, double time_us, VariantResult& figures) {
 
 }  // namespace
 
-void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
-                const energy::PowerResult& result, VariantResult& figures) {
+void set_energy(const workload::Operation& op, const energy::Work& work,
+                const energy::PowerSpec& power, const energy::PowerResult& result,
+                VariantResult& figures) {
   if (result.limited) {
     slow_down(result.clock_mhz, result.seconds * 1e6, figures);
   }
@@ -289,9 +292,9 @@ double in_steps(double mhz) {
 
 /// `figures` as simulated at the highest clock at which they take no more than the limit. Values
 /// that travelled do so once: at another clock the same events happen without them.
-VariantResult at_power_limit(const Operation& op, bool sparse, const energy::PowerSpec& power,
-                             const Switching& switching, const LaunchAtClock& at_clock,
-                             const VariantResult& figures) {
+VariantResult at_power_limit(const workload::Operation& op, bool sparse,
+                             const energy::PowerSpec& power, const Switching& switching,
+                             const LaunchAtClock& at_clock, const VariantResult& figures) {
   constexpr int kTries = 4;
   const double most_mhz = figures.timing.clock_mhz;
   VariantResult found = figures;
@@ -309,7 +312,7 @@ VariantResult at_power_limit(const Operation& op, bool sparse, const energy::Pow
 
 /// Of the launches that count, the share of those that begin in the first `us`, at `launch_us`
 /// each.
-double share_before(double us, const Repetition& repetition, double launch_us) {
+double share_before(double us, const kernels::Repetition& repetition, double launch_us) {
   const double before = std::floor(us / launch_us) - repetition.warmup;
   return std::clamp(before / repetition.repeat, 0.0, 1.0);
 }
@@ -342,7 +345,7 @@ VariantResult mean_of(const VariantResult& boost, const VariantResult& limited, 
 
 }  // namespace
 
-void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
+void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
                 const Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures) {
   const auto energy_of = [&](VariantResult& of) {
@@ -379,4 +382,4 @@ void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

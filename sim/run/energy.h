@@ -7,7 +7,7 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstdint>
 #include <map>
@@ -16,11 +16,12 @@
 #include <tuple>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Bit toggles of sampled operands: every row of A (as stored: kept elements) against every column
 /// of B (as selected), at most 1024 kept elements deep.
-energy::Switching switching_of(const GemmOperands& operands, numerics::DataType type, bool sparse);
+energy::Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType type,
+                               bool sparse);
 
 /// Weights of a pattern that a selector executes.
 struct WeightsOnHardware {
@@ -35,7 +36,7 @@ class SwitchingSource {
   explicit SwitchingSource(const DataSource& data) : data_(data) {}
 
   /// `weights`: the pattern of sparse weights and how it runs; nothing: as the hardware has it.
-  const energy::Switching& of(const Operation& op, bool sparse,
+  const energy::Switching& of(const workload::Operation& op, bool sparse,
                               const std::optional<WeightsOnHardware>& weights = std::nullopt);
 
  private:
@@ -47,34 +48,36 @@ class SwitchingSource {
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
 /// shared memory), fragments from shared memory, tiles from the L2, instructions, and one f32
 /// multiply-add per element of D. Padding is zeros and moves no wire.
-energy::EventCounts launch_events(const Operation& op, bool sparse, const VariantResult& figures,
-                                  const energy::Switching& switching, int dot_width_bytes);
+energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
+                                  const VariantResult& figures, const energy::Switching& switching,
+                                  int dot_width_bytes);
 
 /// Duration in seconds of the launch of `figures` at another clock.
 double seconds_at(const VariantResult& figures, double clock_mhz);
 
 /// The launch of `figures` as the power model sees it.
-energy::Work work_of(const Operation& op, bool sparse, const energy::PowerSpec& power,
+energy::Work work_of(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
                      const energy::Switching& switching, const VariantResult& figures);
 
 /// Writes `result`, of `work`, into `figures`; where the limit held the clock, times and rates too.
-void set_energy(const Operation& op, const energy::Work& work, const energy::PowerSpec& power,
-                const energy::PowerResult& result, VariantResult& figures);
+void set_energy(const workload::Operation& op, const energy::Work& work,
+                const energy::PowerSpec& power, const energy::PowerResult& result,
+                VariantResult& figures);
 
 /// The launch at another clock, in MHz.
 using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
 
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
 /// power limit allows: `at_clock` simulates it there.
-void add_energy(const Operation& op, bool sparse, const energy::PowerSpec& power,
+void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
                 const energy::Switching& switching, const RunOptions& options,
                 const LaunchAtClock& at_clock, VariantResult& figures);
 
 /// The same for every operation that was simulated on `gpu`; `operations` are those of `result`, in
 /// order. With options.limit_over_group the limit holds on average over each group of operations,
 /// what lies between them included, and all of a group have one clock.
-void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
+void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const gpu::GpuSpec& gpu, KernelRunner& kernels,
                 RunResult& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

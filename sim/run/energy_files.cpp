@@ -3,22 +3,23 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 bool EnergyFiles::known(const std::string& name) {
   if (!names_) {
-    names_ = energy_names();
+    names_ = config::energy_names();
   }
   return std::find(names_->begin(), names_->end(), name) != names_->end();
 }
 
-const LoadedEnergy& EnergyFiles::load(const std::string& name) {
+const config::LoadedEnergy& EnergyFiles::load(const std::string& name) {
   const auto found = loaded_.find(name);
   return found != loaded_.end() ? found->second
-                                : loaded_.emplace(name, load_energy(name)).first->second;
+                                : loaded_.emplace(name, config::load_energy(name)).first->second;
 }
 
-const GpuSpec* EnergyFiles::gpu_of(const LoadedEnergy& loaded, const Architecture& architecture) {
+const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
+                                        const config::Architecture& architecture) {
   const std::string& name = loaded.config.name;
   const std::vector<std::string>& bases = architecture.bases;
   const bool related =
@@ -28,9 +29,9 @@ const GpuSpec* EnergyFiles::gpu_of(const LoadedEnergy& loaded, const Architectur
   }
   auto found = gpus_.find(name);
   if (found == gpus_.end()) {
-    found = gpus_.emplace(name, load_architecture(name).gpu).first;
+    found = gpus_.emplace(name, config::load_architecture(name).gpu).first;
   }
   return &found->second;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

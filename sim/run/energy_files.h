@@ -9,22 +9,23 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Energy files, and what they are of, each read once.
 class EnergyFiles {
  public:
   bool known(const std::string& name);
   /// Throws InputError as load_energy() does.
-  const LoadedEnergy& load(const std::string& name);
+  const config::LoadedEnergy& load(const std::string& name);
   /// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or
   /// is derived from; else none.
-  const GpuSpec* gpu_of(const LoadedEnergy& loaded, const Architecture& architecture);
+  const gpu::GpuSpec* gpu_of(const config::LoadedEnergy& loaded,
+                             const config::Architecture& architecture);
 
  private:
   std::optional<std::vector<std::string>> names_;
-  std::map<std::string, LoadedEnergy> loaded_;
-  std::map<std::string, GpuSpec> gpus_;
+  std::map<std::string, config::LoadedEnergy> loaded_;
+  std::map<std::string, gpu::GpuSpec> gpus_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 void EnergySum::add(const VariantResult& figures, std::int64_t count) {
   if (!figures.energy) {
@@ -19,7 +19,8 @@ void EnergySum::add(const VariantResult& figures, std::int64_t count) {
       sum_.parts_uj.emplace_back(part, 0);
     }
   }
-  ensure(sum_.parts_uj.size() == energy.parts_uj.size(), "energy: variants differ in their parts");
+  base::ensure(sum_.parts_uj.size() == energy.parts_uj.size(),
+               "energy: variants differ in their parts");
   for (std::size_t i = 0; i < sum_.parts_uj.size(); ++i) {
     sum_.parts_uj[i].second += launches * energy.parts_uj[i].second;
   }
@@ -40,4 +41,4 @@ std::optional<EnergyResult> EnergySum::result(double flops) const {
   return total;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Adds the energy of whole operations up: energies times launches, powers over the time.
 class EnergySum {
@@ -24,4 +24,4 @@ class EnergySum {
   bool complete_ = true;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -8,20 +8,21 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 
-GemmLauncher::GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file)
+GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file)
     : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)) {}
 
-GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrides& overrides,
-                                 const std::vector<GemmOperands>* operands) {
+gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
+                                      const kernels::KernelOverrides& overrides,
+                                      const std::vector<kernels::GemmOperands>* operands) {
   if (options_.fidelity == Fidelity::kAnalytic) {
-    return analytic_gemm(problem, overrides, gpu_, options_.clock_policy);
+    return gpu::analytic_gemm(problem, overrides, gpu_, options_.clock_policy);
   }
   if (!simulator_) {
-    ensure(sc_core::sc_get_status() == sc_core::SC_ELABORATION,
-           "SystemC has simulated in this process and does so once: use a SeparateProcess");
-    GemmSimulator::Options build;
+    base::ensure(sc_core::sc_get_status() == sc_core::SC_ELABORATION,
+                 "SystemC has simulated in this process and does so once: use a SeparateProcess");
+    gpu::GemmSimulator::Options build;
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();
     build.vcd_file = vcd_file_;
@@ -31,10 +32,10 @@ GemmRun GemmLauncher::operator()(const GemmProblem& problem, const KernelOverrid
   return simulator_->run(problem, overrides, operands);
 }
 
-GemmTimer::GemmTimer(GpuSpec gpu, RunOptions options)
+GemmTimer::GemmTimer(gpu::GpuSpec gpu, RunOptions options)
     : gpu_(std::move(gpu)),
       options_(std::move(options)),
       launcher_(gpu_, options_),
       kernels_(gpu_, options_, [this](const auto&... launch) { return launcher_(launch...); }) {}
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Launches GEMMs in the way that options ask for: in closed form, or on a GPU that the first
 /// launch elaborates, each at the clock that they name then. SystemC elaborates once per process,
@@ -18,33 +18,36 @@ namespace sptc::sim {
 class GemmLauncher {
  public:
   /// `gpu` and `options` must outlive it. `vcd_file`: as in GemmSimulator::Options.
-  GemmLauncher(const GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {});
+  GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {});
 
-  GemmRun operator()(const GemmProblem& problem, const KernelOverrides& overrides,
-                     const std::vector<GemmOperands>* operands);
+  gpu::GemmRun operator()(const kernels::GemmProblem& problem,
+                          const kernels::KernelOverrides& overrides,
+                          const std::vector<kernels::GemmOperands>* operands);
 
  private:
-  const GpuSpec& gpu_;
+  const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   std::string vcd_file_;
-  std::optional<GemmSimulator> simulator_;
+  std::optional<gpu::GemmSimulator> simulator_;
 };
 
 /// Figures of single GEMMs without values, one after the other on the same GPU.
 class GemmTimer {
  public:
-  GemmTimer(GpuSpec gpu, RunOptions options);
+  GemmTimer(gpu::GpuSpec gpu, RunOptions options);
   GemmTimer(const GemmTimer&) = delete;
   GemmTimer& operator=(const GemmTimer&) = delete;
 
   /// Throws InputError where the GPU has no kernel for `op`.
-  VariantResult operator()(const Operation& op, bool sparse) { return kernels_.time(op, sparse); }
+  VariantResult operator()(const workload::Operation& op, bool sparse) {
+    return kernels_.time(op, sparse);
+  }
 
  private:
-  GpuSpec gpu_;
+  gpu::GpuSpec gpu_;
   RunOptions options_;
   GemmLauncher launcher_;
   KernelRunner kernels_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,24 +3,25 @@
 
 #include "models/base/error.h"
 #include "models/base/matrix.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// The columns of B of a convolution as implicit GEMM: [n*p*q, r*s*c/groups], row (n, p, q) and
 /// within it (r, s, c) with c innermost, of group `group`; positions outside the image are 0.
 /// `nhwc` is the input [n, h, w, c].
 template <typename T>
-Matrix<T> im2col(const std::vector<T>& nhwc, const ConvGeometry& conv, std::int64_t group) {
-  ensure(static_cast<std::int64_t>(nhwc.size()) == conv.n * conv.h * conv.w * conv.c,
-         "im2col: the input has not the extents of the convolution");
+base::Matrix<T> im2col(const std::vector<T>& nhwc, const workload::ConvGeometry& conv,
+                       std::int64_t group) {
+  base::ensure(static_cast<std::int64_t>(nhwc.size()) == conv.n * conv.h * conv.w * conv.c,
+               "im2col: the input has not the extents of the convolution");
   const std::int64_t channels = conv.c / conv.groups;
-  Matrix<T> columns(static_cast<std::size_t>(conv.n * conv.p * conv.q),
-                    static_cast<std::size_t>(conv.r * conv.s * channels));
+  base::Matrix<T> columns(static_cast<std::size_t>(conv.n * conv.p * conv.q),
+                          static_cast<std::size_t>(conv.r * conv.s * channels));
   std::size_t row = 0;
   for (std::int64_t n = 0; n < conv.n; ++n) {
     for (std::int64_t p = 0; p < conv.p; ++p) {
@@ -45,4 +46,4 @@ Matrix<T> im2col(const std::vector<T>& nhwc, const ConvGeometry& conv, std::int6
   return columns;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,21 +3,21 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 
-double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type) {
+double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type) {
   return gpu.sm.macs_per_cycle(numerics::storage_bits(type),
                                numerics::accumulator_type(type) == numerics::DataType::kF32);
 }
 
-GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
-  GemmProblem result{op.shape, op.batch, op.dtype, sparse};
+kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool sparse) const {
+  kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = options_.conditions;
   result.d_dtype = options_.d_dtype;
@@ -34,13 +34,14 @@ GemmProblem KernelRunner::problem(const Operation& op, bool sparse) const {
       result.pattern = execution.instruction;
     }
     result.vector_rows = execution.vector_rows;
-    result.source_k = round_up(op.shape.k, execution.group);
+    result.source_k = base::round_up(op.shape.k, execution.group);
   }
   return result;
 }
 
-VariantResult KernelRunner::figures(const Operation& op, bool sparse, const GemmRun& run) const {
-  ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
+VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
+                                    const gpu::GemmRun& run) const {
+  base::ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
   const sparsity::Pattern pattern =
       options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
   const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
@@ -71,10 +72,10 @@ VariantResult KernelRunner::figures(const Operation& op, bool sparse, const Gemm
   return result;
 }
 
-std::optional<KernelRunner::Chosen> KernelRunner::chosen_kernel(const Operation& op,
+std::optional<KernelRunner::Chosen> KernelRunner::chosen_kernel(const workload::Operation& op,
                                                                 bool sparse) const {
-  const Recorded& recorded = op.recorded;
-  const KernelOverrides& asked = options_.kernel;
+  const workload::Recorded& recorded = op.recorded;
+  const kernels::KernelOverrides& asked = options_.kernel;
   const bool user_chose = asked.cta_tile || asked.stages || asked.split_k || asked.decomposition;
   if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype ||
       refused_.contains(op.name)) {
@@ -84,12 +85,13 @@ std::optional<KernelRunner::Chosen> KernelRunner::chosen_kernel(const Operation&
                 recorded.split_k};
 }
 
-GemmRun KernelRunner::launch(const Operation& op, bool sparse, const GemmProblem& what,
-                             const std::vector<GemmOperands>* operands) {
+gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
+                                  const kernels::GemmProblem& what,
+                                  const std::vector<kernels::GemmOperands>* operands) {
   if (const auto chosen = chosen_kernel(op, sparse)) {
-    KernelOverrides overrides = options_.kernel;
+    kernels::KernelOverrides overrides = options_.kernel;
     if (chosen->tile_k > 0) {
-      overrides.cta_tile = GemmShape{chosen->tile_m, chosen->tile_n, chosen->tile_k};
+      overrides.cta_tile = base::GemmShape{chosen->tile_m, chosen->tile_n, chosen->tile_k};
     }
     if (chosen->stages > 0) {
       overrides.stages = chosen->stages;
@@ -98,10 +100,10 @@ GemmRun KernelRunner::launch(const Operation& op, bool sparse, const GemmProblem
       overrides.split_k = chosen->split_k;
     }
     try {
-      GemmRun run = launch_(what, overrides, operands);
+      gpu::GemmRun run = launch_(what, overrides, operands);
       as_recorded_.insert(op.name);
       return run;
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       refused_.emplace(op.name, error.what());
     }
   }
@@ -120,13 +122,13 @@ std::vector<std::string> KernelRunner::notes() const {
     notes.push_back(
         fmt::format("the recorded kernels of {} operations do not fit {}, so others "
                     "are simulated; the first, '{}': {}",
-                    refused_.size(), gpu_.name, printable(name), why));
+                    refused_.size(), gpu_.name, io::printable(name), why));
   }
   return notes;
 }
 
-VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_mhz) {
-  GemmProblem what = problem(op, sparse);
+VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, double clock_mhz) {
+  kernels::GemmProblem what = problem(op, sparse);
   what.conditions.clock_mhz = clock_mhz;
   const Key key{what.shape.m,    what.shape.n, what.shape.k,
                 what.batch,      what.dtype,   sparse,
@@ -139,16 +141,17 @@ VariantResult KernelRunner::time(const Operation& op, bool sparse, double clock_
   return figures(op, sparse, found->second);
 }
 
-WhatIf KernelRunner::what_if(const Operation& op, bool sparse, const VariantResult& launch) const {
-  return sim::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
+WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
+                             const VariantResult& launch) const {
+  return run::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
-KernelRunner::ValueRun KernelRunner::compute(const Operation& op, bool sparse,
-                                             const std::vector<GemmOperands>& operands) {
-  GemmRun run = launch(op, sparse, problem(op, sparse), &operands);
-  ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
+KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
+                                             const std::vector<kernels::GemmOperands>& operands) {
+  gpu::GemmRun run = launch(op, sparse, problem(op, sparse), &operands);
+  base::ensure(run.d.size() == operands.size(), "a launch with operands returned no D");
   VariantResult result = figures(op, sparse, run);
   return {std::move(result), std::move(run.d)};
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -5,7 +5,7 @@
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <compare>
 #include <cstdint>
@@ -16,35 +16,37 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Simulates one launch: GemmSimulator::run, or what a test puts in its place.
-using Launcher = std::function<GemmRun(const GemmProblem&, const KernelOverrides&,
-                                       const std::vector<GemmOperands>*)>;
+using Launcher =
+    std::function<gpu::GemmRun(const kernels::GemmProblem&, const kernels::KernelOverrides&,
+                               const std::vector<kernels::GemmOperands>*)>;
 
 /// Executed multiply-accumulates per SM and cycle at the peak: dot units times the elements of A
 /// that each takes.
-double peak_macs_per_sm_and_cycle(const GpuSpec& gpu, numerics::DataType type);
+double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, numerics::DataType type);
 
 /// Launches the kernels of a run and turns cycles into the figures of the report.
 class KernelRunner {
  public:
-  KernelRunner(const GpuSpec& gpu, const RunOptions& options, Launcher launch)
+  KernelRunner(const gpu::GpuSpec& gpu, const RunOptions& options, Launcher launch)
       : gpu_(gpu), options_(options), launch_(std::move(launch)) {}
 
   /// Cycles only, at `clock_mhz`, or 0 for the clock of the run. The same problem is simulated
   /// once.
-  VariantResult time(const Operation& op, bool sparse, double clock_mhz = 0);
+  VariantResult time(const workload::Operation& op, bool sparse, double clock_mhz = 0);
 
   /// Of `launch`, which time() or compute() returned, at the clock that it has now.
-  WhatIf what_if(const Operation& op, bool sparse, const VariantResult& launch) const;
+  WhatIf what_if(const workload::Operation& op, bool sparse, const VariantResult& launch) const;
 
   struct ValueRun {
     VariantResult result;
-    std::vector<Matrix<numerics::Word>> d;  ///< per batch entry [m, n]
+    std::vector<base::Matrix<numerics::Word>> d;  ///< per batch entry [m, n]
   };
   /// With values: one GemmOperands per batch entry.
-  ValueRun compute(const Operation& op, bool sparse, const std::vector<GemmOperands>& operands);
+  ValueRun compute(const workload::Operation& op, bool sparse,
+                   const std::vector<kernels::GemmOperands>& operands);
 
   /// Which launches had the kernels that a recording names, and which could not; for the report.
   std::vector<std::string> notes() const;
@@ -67,20 +69,20 @@ class KernelRunner {
     auto operator<=>(const Key&) const = default;
   };
 
-  GemmProblem problem(const Operation& op, bool sparse) const;
+  kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
   /// Nothing where the recording says none, or the user's options go before it.
-  std::optional<Chosen> chosen_kernel(const Operation& op, bool sparse) const;
+  std::optional<Chosen> chosen_kernel(const workload::Operation& op, bool sparse) const;
   /// With the recorded kernel where it fits.
-  GemmRun launch(const Operation& op, bool sparse, const GemmProblem& what,
-                 const std::vector<GemmOperands>* operands);
-  VariantResult figures(const Operation& op, bool sparse, const GemmRun& run) const;
+  gpu::GemmRun launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
+                      const std::vector<kernels::GemmOperands>* operands);
+  VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const;
 
-  const GpuSpec& gpu_;
+  const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   Launcher launch_;
-  std::map<Key, GemmRun> timed_;
+  std::map<Key, gpu::GemmRun> timed_;
   std::set<std::string> as_recorded_;           ///< operations
   std::map<std::string, std::string> refused_;  ///< operations whose kernel does not fit, and why
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,10 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/sparsity/compress.h"
+#include "sim/io/memory_guard.h"
+#include "sim/io/tensor_file.h"
 #include "sim/run/check.h"
 #include "sim/run/im2col.h"
-#include "sim/trace/memory_guard.h"
-#include "sim/trace/tensor_file.h"
 
 #include <Eigen/Core>
 #include <fmt/format.h>
@@ -18,25 +18,25 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using numerics::Word;
 
 /// The tensors of one layer in one chain.
 struct LayerWeights {
-  const Tensor* weight = nullptr;  ///< [batch * m, k]
-  std::vector<double> bias;        ///< [batch * m]
+  const io::Tensor* weight = nullptr;  ///< [batch * m, k]
+  std::vector<double> bias;            ///< [batch * m]
   bool sparse_kernel = false;
 };
 
-std::string place(const NetworkData& network, const std::string& tensor) {
+std::string place(const workload::NetworkData& network, const std::string& tensor) {
   return fmt::format("{}: tensor '{}'", network.file.string(), tensor);
 }
 
-LayerWeights layer_weights(const NetworkData& network, const TensorFile& file, const Operation& op,
-                           bool sparse_chain) {
-  const LayerTensors& names = *op.tensors;
+LayerWeights layer_weights(const workload::NetworkData& network, const io::TensorFile& file,
+                           const workload::Operation& op, bool sparse_chain) {
+  const workload::LayerTensors& names = *op.tensors;
   const bool fine_tuned = sparse_chain && !names.sparse_weight.empty();
   const std::string& weight = fine_tuned ? names.sparse_weight : names.weight;
   const std::string& bias = fine_tuned ? names.sparse_bias : names.bias;
@@ -46,27 +46,29 @@ LayerWeights layer_weights(const NetworkData& network, const TensorFile& file, c
   const auto expected = static_cast<double>(op.batch) * static_cast<double>(op.shape.m) *
                         static_cast<double>(op.shape.k);
   if (static_cast<double>(result.weight->elements()) != expected) {
-    throw InputError(fmt::format("{} has {} elements where layer '{}' needs {} x {} x {}",
-                                 place(network, weight), result.weight->elements(), op.name,
-                                 op.batch, op.shape.m, op.shape.k));
+    throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {} x {} x {}",
+                                       place(network, weight), result.weight->elements(), op.name,
+                                       op.batch, op.shape.m, op.shape.k));
   }
   const std::int64_t rows = op.batch * op.shape.m;
   result.bias.assign(static_cast<std::size_t>(rows), 0.0);
   if (!bias.empty()) {
-    const Tensor& tensor = file.tensor(bias);
+    const io::Tensor& tensor = file.tensor(bias);
     if (tensor.elements() != rows) {
-      throw InputError(fmt::format("{} has {} elements where layer '{}' needs {}",
-                                   place(network, bias), tensor.elements(), op.name, rows));
+      throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {}",
+                                         place(network, bias), tensor.elements(), op.name, rows));
     }
-    result.bias = as_doubles(tensor);
+    result.bias = io::as_doubles(tensor);
   }
   return result;
 }
 
 /// Rows [group * m, group * m + m) of a weight as a matrix [m, k].
 template <typename T>
-Matrix<T> group_of(const std::vector<T>& all, const Operation& op, std::int64_t group) {
-  Matrix<T> result(static_cast<std::size_t>(op.shape.m), static_cast<std::size_t>(op.shape.k));
+base::Matrix<T> group_of(const std::vector<T>& all, const workload::Operation& op,
+                         std::int64_t group) {
+  base::Matrix<T> result(static_cast<std::size_t>(op.shape.m),
+                         static_cast<std::size_t>(op.shape.k));
   const auto first = all.begin() + group * op.shape.m * op.shape.k;
   std::copy(first, first + op.shape.m * op.shape.k, result.data());
   return result;
@@ -78,12 +80,13 @@ using Activations = std::vector<T>;
 
 /// The columns of B of one group: [n, k].
 template <typename T>
-Matrix<T> layer_input(const Activations<T>& values, const Operation& op, std::int64_t group) {
+base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operation& op,
+                            std::int64_t group) {
   const auto size = static_cast<std::int64_t>(values.size());
   if (op.conv) {
-    const ConvGeometry& conv = *op.conv;
+    const workload::ConvGeometry& conv = *op.conv;
     if (size != conv.n * conv.h * conv.w * conv.c) {
-      throw InputError(
+      throw base::InputError(
           fmt::format("layer '{}': the input has {} values where it needs {} x {} x "
                       "{} x {} (n, h, w, c)",
                       op.name, size, conv.n, conv.h, conv.w, conv.c));
@@ -91,11 +94,12 @@ Matrix<T> layer_input(const Activations<T>& values, const Operation& op, std::in
     return im2col(values, conv, group);
   }
   if (op.batch != 1 || size != op.shape.n * op.shape.k) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("layer '{}': the input has {} values where it needs n x k = {} x {}, batch 1",
                     op.name, size, op.shape.n, op.shape.k));
   }
-  Matrix<T> columns(static_cast<std::size_t>(op.shape.n), static_cast<std::size_t>(op.shape.k));
+  base::Matrix<T> columns(static_cast<std::size_t>(op.shape.n),
+                          static_cast<std::size_t>(op.shape.k));
   std::copy(values.begin(), values.end(), columns.data());
   return columns;
 }
@@ -103,15 +107,15 @@ Matrix<T> layer_input(const Activations<T>& values, const Operation& op, std::in
 /// Adds bias, applies the activation and stores D [m, n] of one group as [n, groups * m]: NHWC, and
 /// the layout that a following fully connected layer reads.
 template <typename T, typename Element>
-void store_output(const Operation& op, std::int64_t group, const std::vector<double>& bias,
-                  const Element& element, Activations<T>& output) {
+void store_output(const workload::Operation& op, std::int64_t group,
+                  const std::vector<double>& bias, const Element& element, Activations<T>& output) {
   const std::int64_t features = op.batch * op.shape.m;
   for (std::int64_t i = 0; i < op.shape.m; ++i) {
     const std::int64_t feature = group * op.shape.m + i;
     const T shift = static_cast<T>(bias[static_cast<std::size_t>(feature)]);
     for (std::int64_t j = 0; j < op.shape.n; ++j) {
       T value = static_cast<T>(element(i, j)) + shift;
-      if (op.activation == Activation::kRelu && value < 0) {
+      if (op.activation == workload::Activation::kRelu && value < 0) {
         value = 0;
       }
       output[static_cast<std::size_t>(j * features + feature)] = value;
@@ -119,19 +123,19 @@ void store_output(const Operation& op, std::int64_t group, const std::vector<dou
   }
 }
 
-std::size_t output_size(const Operation& op) {
+std::size_t output_size(const workload::Operation& op) {
   return static_cast<std::size_t>(op.batch * op.shape.m * op.shape.n);
 }
 
 /// One layer in float64.
-Activations<double> forward(const Operation& op, const LayerWeights& weights,
+Activations<double> forward(const workload::Operation& op, const LayerWeights& weights,
                             const Activations<double>& input) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const std::vector<double> all = as_doubles(*weights.weight);
+  const std::vector<double> all = io::as_doubles(*weights.weight);
   Activations<double> output(output_size(op));
   for (std::int64_t group = 0; group < op.batch; ++group) {
-    const Matrix<double> a = group_of(all, op, group);
-    const Matrix<double> b = layer_input(input, op, group);
+    const base::Matrix<double> a = group_of(all, op, group);
+    const base::Matrix<double> b = layer_input(input, op, group);
     const Eigen::Map<const RowMajor> a_map(a.data(), op.shape.m, op.shape.k);
     const Eigen::Map<const RowMajor> b_map(b.data(), op.shape.n, op.shape.k);
     const RowMajor d = a_map * b_map.transpose();
@@ -141,23 +145,24 @@ Activations<double> forward(const Operation& op, const LayerWeights& weights,
   return output;
 }
 
-GemmOperands operands_of(const NetworkData& network, const Operation& op,
-                         const LayerWeights& weights, const std::vector<Word>& all,
-                         const Activations<float>& input, std::int64_t group) {
-  GemmOperands operands;
-  const Matrix<float> columns = layer_input(input, op, group);
-  operands.b_columns = Matrix<Word>(columns.rows(), columns.cols());
+kernels::GemmOperands operands_of(const workload::NetworkData& network,
+                                  const workload::Operation& op, const LayerWeights& weights,
+                                  const std::vector<Word>& all, const Activations<float>& input,
+                                  std::int64_t group) {
+  kernels::GemmOperands operands;
+  const base::Matrix<float> columns = layer_input(input, op, group);
+  operands.b_columns = base::Matrix<base::Word>(columns.rows(), columns.cols());
   std::transform(columns.data(), columns.data() + columns.size(), operands.b_columns.data(),
                  [&](float value) { return numerics::from_double(value, op.dtype); });
   operands.a = group_of(all, op, group);
   if (weights.sparse_kernel) {
     try {
       operands.compressed_a = sparsity::compress(operands.a, op.dtype);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{} of layer '{}': {}", place(network, weights.weight->name),
-                                   op.name, error.what()));
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format(
+          "{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what()));
     }
-    operands.a = Matrix<Word>();
+    operands.a = base::Matrix<base::Word>();
   }
   return operands;
 }
@@ -165,16 +170,16 @@ GemmOperands operands_of(const NetworkData& network, const Operation& op,
 /// Runs the layers of one chain on the simulated hardware.
 class SimulatedChain {
  public:
-  SimulatedChain(const NetworkData& network, const GpuSpec& gpu, const RunOptions& options,
-                 KernelRunner& kernels)
+  SimulatedChain(const workload::NetworkData& network, const gpu::GpuSpec& gpu,
+                 const RunOptions& options, KernelRunner& kernels)
       : network_(network), gpu_(gpu), options_(options), kernels_(kernels) {}
 
   /// One layer; the figures go where its kernel belongs: `dense` or `sparse` of `result`.
-  Activations<float> run(const Operation& op, const LayerWeights& weights,
+  Activations<float> run(const workload::Operation& op, const LayerWeights& weights,
                          const Activations<float>& input, OperationResult& result) {
-    const Matrix<Word> words = as_matrix(*weights.weight, op.dtype);
+    const base::Matrix<Word> words = io::as_matrix(*weights.weight, op.dtype);
     const std::vector<Word> all(words.data(), words.data() + words.size());
-    std::vector<GemmOperands> operands;
+    std::vector<kernels::GemmOperands> operands;
     for (std::int64_t group = 0; group < op.batch; ++group) {
       operands.push_back(operands_of(network_, op, weights, all, input, group));
     }
@@ -191,7 +196,7 @@ class SimulatedChain {
 
     Activations<float> output(output_size(op));
     for (std::int64_t group = 0; group < op.batch; ++group) {
-      const Matrix<Word>& d = run.d[static_cast<std::size_t>(group)];
+      const base::Matrix<Word>& d = run.d[static_cast<std::size_t>(group)];
       store_output(
           op, group, weights.bias,
           [&](std::int64_t i, std::int64_t j) {
@@ -204,8 +209,9 @@ class SimulatedChain {
   }
 
  private:
-  void check(const Operation& op, bool sparse, const std::vector<GemmOperands>& operands,
-             const std::vector<Matrix<Word>>& d, std::optional<CheckResult>& into) const {
+  void check(const workload::Operation& op, bool sparse,
+             const std::vector<kernels::GemmOperands>& operands,
+             const std::vector<base::Matrix<Word>>& d, std::optional<CheckResult>& into) const {
     const Arithmetic arithmetic(gpu_, op.dtype, sparse);
     CheckResult result = into.value_or(CheckResult{});
     result.mode = name(options_.check_mode());
@@ -216,8 +222,8 @@ class SimulatedChain {
     into = std::move(result);
   }
 
-  const NetworkData& network_;
-  const GpuSpec& gpu_;
+  const workload::NetworkData& network_;
+  const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
   KernelRunner& kernels_;
 };
@@ -255,17 +261,17 @@ ChainOutcome judge(const std::vector<std::int64_t>& simulated,
   return outcome;
 }
 
-void require_tensors_and_memory(const NetworkData& network,
-                                const std::vector<Operation>& operations) {
-  for (const Operation& op : operations) {
+void require_tensors_and_memory(const workload::NetworkData& network,
+                                const std::vector<workload::Operation>& operations) {
+  for (const workload::Operation& op : operations) {
     if (!op.tensors) {
-      throw InputError(
+      throw base::InputError(
           fmt::format("layer '{}' has no tensors, but the workload is a network with "
                       "values in {}",
                       op.name, network.file.string()));
     }
     if (!numerics::info(op.dtype).is_float()) {
-      throw InputError(fmt::format(
+      throw base::InputError(fmt::format(
           "layer '{}': the real values of a network need a floating-point type, not {}; use "
           "--data to replace them",
           op.name, numerics::name(op.dtype)));
@@ -273,27 +279,28 @@ void require_tensors_and_memory(const NetworkData& network,
     const double b = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.k);
     const double d = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.m);
     // B as words, f32 and double; D and the values between the layers.
-    require_memory(static_cast<std::uint64_t>(
-                       std::min(static_cast<double>(op.batch) * (16 * b + 24 * d), 1e18)),
-                   "the operands of '" + op.name + "'");
+    io::require_memory(static_cast<std::uint64_t>(
+                           std::min(static_cast<double>(op.batch) * (16 * b + 24 * d), 1e18)),
+                       "the operands of '" + op.name + "'");
   }
 }
 
 }  // namespace
 
-AccuracyResult run_network(const NetworkData& network, const std::vector<Operation>& operations,
-                           const GpuSpec& gpu, const RunOptions& options, KernelRunner& kernels,
-                           const std::function<void(std::size_t)>& progress,
+AccuracyResult run_network(const workload::NetworkData& network,
+                           const std::vector<workload::Operation>& operations,
+                           const gpu::GpuSpec& gpu, const RunOptions& options,
+                           KernelRunner& kernels, const std::function<void(std::size_t)>& progress,
                            std::vector<OperationResult>& results) {
   require_tensors_and_memory(network, operations);
-  const TensorFile file = TensorFile::open(network.file);
-  const std::vector<double> input = as_doubles(file.tensor(network.input));
-  const std::vector<double> labels = as_doubles(file.tensor(network.labels));
-  const Operation& last = operations.back();
+  const io::TensorFile file = io::TensorFile::open(network.file);
+  const std::vector<double> input = io::as_doubles(file.tensor(network.input));
+  const std::vector<double> labels = io::as_doubles(file.tensor(network.labels));
+  const workload::Operation& last = operations.back();
   const auto samples = static_cast<std::int64_t>(labels.size());
   if (samples == 0 || last.shape.n != samples || last.batch != 1 ||
       network.classes > last.shape.m) {
-    throw InputError(fmt::format(
+    throw base::InputError(fmt::format(
         "{}: {} labels and {} classes do not fit the last layer '{}' with m = {}, n = {}",
         place(network, network.labels), samples, network.classes, last.name, last.shape.m,
         last.shape.n));
@@ -339,4 +346,4 @@ AccuracyResult run_network(const NetworkData& network, const std::vector<Operati
   return accuracy;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

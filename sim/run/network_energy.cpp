@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using energy::Event;
@@ -19,7 +19,7 @@ using energy::RepeatedWork;
 
 /// What follows a launch: every SM waits for DRAM, whose bytes pass through the L2 into registers;
 /// or nothing happens.
-energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
+energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& power) {
   energy::EventCounts counts(op.dtype);
   const auto bytes = static_cast<double>(op.rest.bytes);
   counts.add(Event::kHbmAccess, bytes);
@@ -34,8 +34,9 @@ energy::Work rest_of(const Operation& op, const energy::PowerSpec& power) {
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
 class NetworkEnergies {
  public:
-  NetworkEnergies(const std::vector<Operation>& operations, bool sparse, SwitchingSource& switching,
-                  const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels)
+  NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse,
+                  SwitchingSource& switching, const RunOptions& options, const gpu::GpuSpec& gpu,
+                  KernelRunner& kernels)
       : operations_(operations),
         sparse_(sparse),
         switching_(switching),
@@ -101,8 +102,8 @@ class NetworkEnergies {
       const bool sparse = sparse_ && results[i].sparse.has_value();
       const VariantResult& figures = *figures_of(results[i]);
       const auto count = static_cast<double>(operations_[i].count);
-      ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
-             "energy: launches of a group at different clocks");
+      base::ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
+                   "energy: launches of a group at different clocks");
       clock_mhz = figures.timing.clock_mhz;
       works.push_back(
           {work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
@@ -117,7 +118,7 @@ class NetworkEnergies {
     const std::vector<energy::PowerResult> at_limit = power_limited(power, works, clock_mhz);
     std::size_t rest = launches;
     for (std::size_t j = 0; j < launches; ++j) {
-      const Operation& op = operations_[members[j]];
+      const workload::Operation& op = operations_[members[j]];
       VariantResult& figures = *figures_of(results[members[j]]);
       set_energy(op, works[j].work, power, at_limit[j], figures);
       if (op.rest.any()) {
@@ -126,11 +127,11 @@ class NetworkEnergies {
     }
   }
 
-  const std::vector<Operation>& operations_;
+  const std::vector<workload::Operation>& operations_;
   bool sparse_;
   SwitchingSource& switching_;
   const RunOptions& options_;
-  const GpuSpec& gpu_;
+  const gpu::GpuSpec& gpu_;
   KernelRunner& kernels_;
 };
 
@@ -156,8 +157,8 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 
 }  // namespace
 
-void add_energy(const std::vector<Operation>& operations, SwitchingSource& switching,
-                const RunOptions& options, const GpuSpec& gpu, KernelRunner& kernels,
+void add_energy(const std::vector<workload::Operation>& operations, SwitchingSource& switching,
+                const RunOptions& options, const gpu::GpuSpec& gpu, KernelRunner& kernels,
                 RunResult& result) {
   if (!options.power_note.empty()) {
     result.notes.push_back(options.power_note);
@@ -165,7 +166,7 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   if (!options.power) {
     return;
   }
-  ensure(operations.size() == result.operations.size(), "energy: operations without results");
+  base::ensure(operations.size() == result.operations.size(), "energy: operations without results");
   // The sparse network first: it copies dense launches as they are before power slows them.
   for (const bool sparse : {true, false}) {
     NetworkEnergies energies(operations, sparse, switching, options, gpu, kernels);
@@ -188,4 +189,4 @@ void add_energy(const std::vector<Operation>& operations, SwitchingSource& switc
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using Options = SimulationOptions;
@@ -96,7 +96,7 @@ constexpr std::array kTable{
                      "in turn what the launches between left",
                      "time, energy", "cold",
                      [](Options& options, const Text& text) {
-                       options.conditions.l2 = parse_l2_state("--l2", printable(text));
+                       options.conditions.l2 = kernels::parse_l2_state("--l2", io::printable(text));
                      }},
     SimulationOption{
         "launch", "stream|graph|eager",
@@ -104,20 +104,20 @@ constexpr std::array kTable{
         "waits for each",
         "time, energy", "stream",
         [](Options& options, const Text& text) {
-          options.conditions.launch = parse_launch_mode("--launch", printable(text));
+          options.conditions.launch = kernels::parse_launch_mode("--launch", io::printable(text));
         }},
     SimulationOption{"algorithm", "heuristic|best",
                      "the kernel that the library's heuristic takes, or the fastest that it has",
                      "time, energy", "heuristic",
                      [](Options& options, const Text& text) {
                        options.conditions.algorithm =
-                           parse_algorithm("--algorithm", printable(text));
+                           kernels::parse_algorithm("--algorithm", io::printable(text));
                      }},
     SimulationOption{"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
                      "type of D in memory (default: that of the operands, of integers s32)",
                      "time, energy", "",
                      [](Options& options, const Text& text) {
-                       options.d_dtype = parse_d_dtype("--d-dtype", printable(text));
+                       options.d_dtype = parse_d_dtype("--d-dtype", io::printable(text));
                      }},
     SimulationOption{
         "warmup", "N",
@@ -137,16 +137,18 @@ constexpr std::array kTable{
                        options.kernel.cta_tile = parse_tile(text);
                        options.kernel.tile_of_pair = true;
                      }},
-    SimulationOption{
-        "stages", "N", "pipeline stages instead of the heuristic's", "time, energy", "",
-        [](Options& options, const Text& text) {
-          options.kernel.stages = static_cast<int>(parse_positive("--stages", text, kMaxStages));
-        }},
-    SimulationOption{
-        "split-k", "N", "slices of K instead of the heuristic's", "values, time, energy", "",
-        [](Options& options, const Text& text) {
-          options.kernel.split_k = static_cast<int>(parse_positive("--split-k", text, kMaxSplitK));
-        }},
+    SimulationOption{"stages", "N", "pipeline stages instead of the heuristic's", "time, energy",
+                     "",
+                     [](Options& options, const Text& text) {
+                       options.kernel.stages =
+                           static_cast<int>(parse_positive("--stages", text, kernels::kMaxStages));
+                     }},
+    SimulationOption{"split-k", "N", "slices of K instead of the heuristic's",
+                     "values, time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.kernel.split_k =
+                           static_cast<int>(parse_positive("--split-k", text, kernels::kMaxSplitK));
+                     }},
     SimulationOption{
         "decomposition", "data-parallel|stream-k",
         "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for "
@@ -186,13 +188,14 @@ const SimulationOption& simulation_option(std::string_view name) {
   std::array<std::string_view, kTable.size()> names;
   std::transform(kTable.begin(), kTable.end(), names.begin(),
                  [](const SimulationOption& row) { return row.name; });
-  throw InputError("unknown option " + unknown_name(printable(std::string(name)), names));
+  throw base::InputError("unknown option " +
+                         base::unknown_name(io::printable(std::string(name)), names));
 }
 
 void set_option(SimulationOptions& options, std::string_view name, const std::string& text) {
   const SimulationOption& option = simulation_option(name);
   if (text.empty()) {
-    throw InputError("--" + std::string(name) + ": the value is empty");
+    throw base::InputError("--" + std::string(name) + ": the value is empty");
   }
   option.set(options, text);
 }
@@ -200,8 +203,8 @@ void set_option(SimulationOptions& options, std::string_view name, const std::st
 void set_option(SimulationOptions& options, std::string_view name, const nlohmann::json& value) {
   const SimulationOption& option = simulation_option(name);
   if (!value.is_string() && !value.is_number() && !value.is_boolean()) {
-    throw InputError("--" + std::string(option.name) +
-                     " must be a number, a word or true or false");
+    throw base::InputError("--" + std::string(option.name) +
+                           " must be a number, a word or true or false");
   }
   set_option(options, name, option_text(value));
 }
@@ -210,4 +213,4 @@ std::string option_text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

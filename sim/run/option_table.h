@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// An option of a simulation, as the command line, sweeps and bindings know it.
 struct SimulationOption {
@@ -37,4 +37,4 @@ void set_option(SimulationOptions& options, std::string_view name, const nlohman
 /// An option value as the command line writes it: 4096 as "4096", true as "true".
 std::string option_text(const nlohmann::json& value);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

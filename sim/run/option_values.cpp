@@ -2,16 +2,16 @@
 #include "sim/run/option_values.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
-#include "sim/gemm/gemm_problem.h"
-#include "sim/trace/workload_text.h"
+#include "sim/io/text_file.h"
+#include "sim/kernels/gemm_problem.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 constexpr double kMinClockMhz = 1, kMaxClockMhz = 100000;
@@ -31,8 +31,8 @@ std::int64_t parse_integer(std::string_view what, const std::string& text, std::
                            std::int64_t max) {
   std::int64_t value = 0;
   if (!parse_all(text, value) || value < min || value > max) {
-    throw InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min, max,
-                                 printable(text)));
+    throw base::InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min,
+                                       max, io::printable(text)));
   }
   return value;
 }
@@ -44,8 +44,8 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 std::uint64_t parse_seed(const std::string& text) {
   std::uint64_t value = 0;
   if (!parse_all(text, value)) {
-    throw InputError(
-        fmt::format("--seed must be an integer from 0 to 2^64-1, not '{}'", printable(text)));
+    throw base::InputError(
+        fmt::format("--seed must be an integer from 0 to 2^64-1, not '{}'", io::printable(text)));
   }
   return value;
 }
@@ -59,20 +59,21 @@ ClockChoice parse_clock(const std::string& text) {
   }
   double value = 0;
   if (!parse_all(text, value) || !(value >= kMinClockMhz && value <= kMaxClockMhz)) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("--clock must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'",
-                    kMinClockMhz, kMaxClockMhz, printable(text)));
+                    kMinClockMhz, kMaxClockMhz, io::printable(text)));
   }
   return {ClockChoice::Kind::kFixed, value};
 }
 
-GemmShape parse_tile(const std::string& text) {
+base::GemmShape parse_tile(const std::string& text) {
   std::vector<std::int64_t> extents;
   std::string_view rest = text;
   while (true) {
     const std::size_t cross = rest.find('x');
     std::int64_t extent = 0;
-    if (!parse_all(rest.substr(0, cross), extent) || extent < 1 || extent > kMaxTileExtent) {
+    if (!parse_all(rest.substr(0, cross), extent) || extent < 1 ||
+        extent > kernels::kMaxTileExtent) {
       break;
     }
     extents.push_back(extent);
@@ -84,33 +85,34 @@ GemmShape parse_tile(const std::string& text) {
     }
     rest.remove_prefix(cross + 1);
   }
-  throw InputError(fmt::format(
+  throw base::InputError(fmt::format(
       "--tile must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
-      kMaxTileExtent, printable(text)));
+      kernels::kMaxTileExtent, io::printable(text)));
 }
 
 numerics::DataType parse_dtype(const std::string& text) {
-  if (const auto type = parse_operand_type(text)) {
+  if (const auto type = workload::parse_operand_type(text)) {
     return *type;
   }
-  throw InputError("--dtype: " + unknown_operand_type(text));
+  throw base::InputError("--dtype: " + workload::unknown_operand_type(text));
 }
 
 double parse_watts(std::string_view what, const std::string& text) {
   double watts = 0;
   if (!parse_all(text, watts) || !(watts > 0) || watts > kMaxWatts) {
-    throw InputError(fmt::format("{} must be a number of watts above 0 and at most {}, not '{}'",
-                                 what, kMaxWatts, printable(text)));
+    throw base::InputError(
+        fmt::format("{} must be a number of watts above 0 and at most {}, not '{}'", what,
+                    kMaxWatts, io::printable(text)));
   }
   return watts;
 }
 
 bool parse_switch(std::string_view what, std::string_view text) {
   if (text != "true" && text != "false") {
-    throw InputError(
-        fmt::format("{} must be true or false, not '{}'", what, printable(std::string(text))));
+    throw base::InputError(
+        fmt::format("{} must be true or false, not '{}'", what, io::printable(std::string(text))));
   }
   return text == "true";
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

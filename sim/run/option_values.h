@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 // Values of options, from text. Each throws InputError "<what> must be ..., not '<text>'".
 
@@ -27,7 +27,7 @@ std::uint64_t parse_seed(const std::string& text);
 ClockChoice parse_clock(const std::string& text);
 
 /// "MxNxK".
-GemmShape parse_tile(const std::string& text);
+base::GemmShape parse_tile(const std::string& text);
 
 /// A type of operands of GEMM kernels.
 numerics::DataType parse_dtype(const std::string& text);
@@ -38,4 +38,4 @@ double parse_watts(std::string_view what, const std::string& text);
 /// "true" or "false".
 bool parse_switch(std::string_view what, std::string_view text);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -2,13 +2,13 @@
 #include "sim/run/run.h"
 
 #include "models/base/error.h"
+#include "sim/io/memory_guard.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
 #include "sim/run/kernel_runner.h"
 #include "sim/run/network.h"
 #include "sim/run/run_notes.h"
-#include "sim/trace/memory_guard.h"
 
 #include <fmt/format.h>
 
@@ -19,20 +19,20 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 /// Which variants of one operation are simulated: an operation that cannot be pruned is dense in
 /// every variant.
-bool runs_dense(const Operation& op, Variants variants) {
+bool runs_dense(const workload::Operation& op, Variants variants) {
   return variants != Variants::kSparse || !op.prunable;
 }
-bool runs_sparse(const Operation& op, Variants variants) {
+bool runs_sparse(const workload::Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
 /// At the clocks that the launches got.
-void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& kernels,
+void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,
                   std::vector<OperationResult>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     OperationResult& row = results[i];
@@ -45,19 +45,19 @@ void add_what_ifs(const std::vector<Operation>& operations, const KernelRunner& 
   }
 }
 
-bool is_dense_only(const RunOptions& asked, const GpuSpec& gpu) {
+bool is_dense_only(const RunOptions& asked, const gpu::GpuSpec& gpu) {
   return asked.variants == Variants::kBoth && gpu.sm.tensor_core.selector_inputs == 1;
 }
 
 /// Of both variants the one that a GPU without sparse matrix instructions has.
-RunOptions with_possible_variants(RunOptions options, const GpuSpec& gpu) {
+RunOptions with_possible_variants(RunOptions options, const gpu::GpuSpec& gpu) {
   if (is_dense_only(options, gpu)) {
     options.variants = Variants::kDense;
   }
   return options;
 }
 
-OperationResult header(const Operation& op, const RunOptions& options) {
+OperationResult header(const workload::Operation& op, const RunOptions& options) {
   OperationResult result;
   result.name = op.name;
   result.shape = op.shape;
@@ -74,13 +74,13 @@ OperationResult header(const Operation& op, const RunOptions& options) {
 }
 
 /// Operands in both forms, D, and what the reference needs.
-void require_operand_memory(const Operation& op) {
+void require_operand_memory(const workload::Operation& op) {
   const auto m = static_cast<double>(op.shape.m);
   const auto n = static_cast<double>(op.shape.n);
   const auto k = static_cast<double>(op.shape.k);
   const double words = static_cast<double>(op.batch) * (2 * (m + n) * k + 2 * m * n);
-  require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(numerics::Word), 1e18)),
-                 "the operands of '" + op.name + "'");
+  io::require_memory(static_cast<std::uint64_t>(std::min(words * sizeof(numerics::Word), 1e18)),
+                     "the operands of '" + op.name + "'");
 }
 
 /// Whether mma.sp of a GPU executes weights of this pattern as they are.
@@ -91,22 +91,22 @@ bool is_hardware(const RunOptions& options, numerics::DataType type) {
           options.pattern->pattern.group == hardware.group);
 }
 
-void require_values(const std::vector<Operation>& operations, const RunOptions& options) {
-  for (const Operation& op : operations) {
+void require_values(const std::vector<workload::Operation>& operations, const RunOptions& options) {
+  for (const workload::Operation& op : operations) {
     if (options.fidelity == Fidelity::kDatapath && op.prunable && !is_hardware(options, op.dtype)) {
-      throw InputError("the simulated data path carries the patterns of the hardware, not " +
-                       options.pattern->name() +
-                       ": use --fidelity timing or analytic, whose "
-                       "--check computes the values");
+      throw base::InputError("the simulated data path carries the patterns of the hardware, not " +
+                             options.pattern->name() +
+                             ": use --fidelity timing or analytic, whose "
+                             "--check computes the values");
     }
   }
 }
 
 /// One variant whose bits travel through the data path.
-VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& gpu,
+VariantResult run_with_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                               const RunOptions& options, const DataSource& data,
                               KernelRunner& kernels) {
-  std::vector<GemmOperands> operands;
+  std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
     operands.push_back(make_operands(op, sparse, data, entry));
   }
@@ -124,7 +124,7 @@ VariantResult run_with_values(const Operation& op, bool sparse, const GpuSpec& g
   return std::move(run.result);
 }
 
-CheckResult check_values(const Operation& op, bool sparse, const GpuSpec& gpu,
+CheckResult check_values(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                          const RunOptions& options, const DataSource& data) {
   if (!sparse || is_hardware(options, op.dtype)) {
     return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
@@ -132,13 +132,13 @@ CheckResult check_values(const Operation& op, bool sparse, const GpuSpec& gpu,
   }
   const sparsity::PatternExecution execution = weights_execution(options.pattern, op.dtype, gpu);
   Arithmetic arithmetic(gpu, op.dtype, false);
-  arithmetic.rules = gpu.step_rules(
-      kernel_instruction({{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
+      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
   return check_pattern(options.check_mode(), op, data, *options.pattern, execution, arithmetic,
                        options.seed);
 }
 
-VariantResult run_variant(const Operation& op, bool sparse, const GpuSpec& gpu,
+VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu::GpuSpec& gpu,
                           const RunOptions& options, const DataSource& data,
                           KernelRunner& kernels) {
   if (options.fidelity == Fidelity::kDatapath) {
@@ -160,7 +160,7 @@ std::string clock_text(const RunOptions& options) {
 }
 
 std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
-  const auto tile = [](const GemmShape& shape) {
+  const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   };
   return {
@@ -184,20 +184,21 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
 }
 
 /// The operations with the type that the user asked for, and sizes that 64 bits can count.
-std::vector<Operation> prepare(const Workload& workload, const RunOptions& options) {
-  std::vector<Operation> operations = workload.operations;
+std::vector<workload::Operation> prepare(const workload::Workload& workload,
+                                         const RunOptions& options) {
+  std::vector<workload::Operation> operations = workload.operations;
   if (operations.empty()) {
-    throw InputError(workload.file.string() + ": the workload has no operations");
+    throw base::InputError(workload.file.string() + ": the workload has no operations");
   }
-  for (Operation& op : operations) {
+  for (workload::Operation& op : operations) {
     op.dtype = options.dtype.value_or(op.dtype);
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
-      ensure(extent > 0, "an operation has an extent that is not positive");
-      macs = macs ? checked_multiply(*macs, extent) : std::nullopt;
+      base::ensure(extent > 0, "an operation has an extent that is not positive");
+      macs = macs ? base::checked_multiply(*macs, extent) : std::nullopt;
     }
-    if (!macs || !checked_multiply(*macs, 2)) {
-      throw InputError(fmt::format(
+    if (!macs || !base::checked_multiply(*macs, 2)) {
+      throw base::InputError(fmt::format(
           "'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits",
           op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
     }
@@ -208,15 +209,16 @@ std::vector<Operation> prepare(const Workload& workload, const RunOptions& optio
 using Progress = std::function<void(std::size_t done)>;
 
 /// Each operation by itself, as dense and as sparse weights go through it.
-std::vector<OperationResult> run_each(const std::vector<Operation>& operations, const GpuSpec& gpu,
-                                      const RunOptions& options, const DataSource& values,
-                                      const Progress& report_progress, KernelRunner& kernels) {
+std::vector<OperationResult> run_each(const std::vector<workload::Operation>& operations,
+                                      const gpu::GpuSpec& gpu, const RunOptions& options,
+                                      const DataSource& values, const Progress& report_progress,
+                                      KernelRunner& kernels) {
   if (options.fidelity == Fidelity::kDatapath) {
     std::for_each(operations.begin(), operations.end(), require_operand_memory);
   }
   std::vector<OperationResult> results;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const Operation& op = operations[i];
+    const workload::Operation& op = operations[i];
     report_progress(i);
     OperationResult row = header(op, options);
     if (runs_dense(op, options.variants)) {
@@ -232,9 +234,9 @@ std::vector<OperationResult> run_each(const std::vector<Operation>& operations, 
 
 }  // namespace
 
-std::vector<std::string> assumptions(const Architecture& architecture) {
+std::vector<std::string> assumptions(const config::Architecture& architecture) {
   std::vector<std::string> result;
-  for (const Parameter& parameter : architecture.parameters) {
+  for (const config::Parameter& parameter : architecture.parameters) {
     if (parameter.evidence == "assumed") {
       result.push_back(fmt::format("{} = {}{}{}", parameter.pointer, parameter.value,
                                    parameter.unit.empty() ? "" : " ", parameter.unit));
@@ -295,22 +297,22 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   return totals;
 }
 
-RunResult run_workload(const Workload& workload, const Architecture& architecture,
+RunResult run_workload(const workload::Workload& workload, const config::Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  const std::vector<Operation> operations = prepare(workload, options);
+  const std::vector<workload::Operation> operations = prepare(workload, options);
   require_values(operations, options);
   RunResult result;
-  result.workload = title(workload);
+  result.workload = workload::title(workload);
   result.arch = architecture.gpu.name;
   result.fidelity = name(options.fidelity);
   result.options = describe(options);
   result.seed = options.seed;
 
   KernelRunner kernels(architecture.gpu, options, launch);
-  const GeneratedData generated(DataKind::kRandom, options.seed);
+  const GeneratedData generated(workload::DataKind::kRandom, options.seed);
   const DataSource& values = data == nullptr ? generated : *data;
   const Progress report_progress = [&](std::size_t done) {
     if (progress) {
@@ -320,7 +322,7 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   const bool network_runs =
       workload.network && data == nullptr && options.fidelity == Fidelity::kDatapath;
   if (network_runs) {
-    for (const Operation& op : operations) {
+    for (const workload::Operation& op : operations) {
       result.operations.push_back(header(op, options));
     }
     result.accuracy = run_network(*workload.network, operations, architecture.gpu, options, kernels,
@@ -351,4 +353,4 @@ RunResult run_workload(const Workload& workload, const Architecture& architectur
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -7,14 +7,14 @@
 #include "sim/run/kernel_runner.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Called before each operation and once at the end: operations done, of how many, and the next
 /// one's name.
@@ -26,14 +26,14 @@ using ProgressCallback =
 /// workload's network where it has them and the fidelity carries values, else seeded random ones.
 /// `switching`: of the same operand values, kept between runs; null: sampled for this one. The
 /// result names no assumptions. Throws InputError.
-RunResult run_workload(const Workload& workload, const Architecture& architecture,
+RunResult run_workload(const workload::Workload& workload, const config::Architecture& architecture,
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
 /// RunResult::assumed: the parameters of `architecture` with evidence "assumed".
-std::vector<std::string> assumptions(const Architecture& architecture);
+std::vector<std::string> assumptions(const config::Architecture& architecture);
 
 /// Count-weighted sums of `result.operations`.
 Totals sum_up(const std::vector<OperationResult>& operations);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

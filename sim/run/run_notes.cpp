@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
-void add_notes_on_values(const Workload& workload, const RunOptions& options,
+void add_notes_on_values(const workload::Workload& workload, const RunOptions& options,
                          std::string_view numerics, bool network_ran, RunResult& result) {
   if (workload.network && !network_ran) {
     result.notes.push_back(
@@ -43,7 +43,7 @@ void add_notes_on_values(const Workload& workload, const RunOptions& options,
 }
 
 /// Says which launches the tile that the user asks for keeps from the instructions of their SM.
-void add_note_on_tile(const RunOptions& options, const SmSpec& sm, RunResult& result) {
+void add_note_on_tile(const RunOptions& options, const sm::SmSpec& sm, RunResult& result) {
   const mma::MmaFamily own =
       sm.has(mma::MmaFamily::kTcgen05) ? mma::MmaFamily::kTcgen05 : mma::MmaFamily::kWgmma;
   if (!options.kernel.cta_tile || options.fidelity == Fidelity::kDatapath || !sm.has(own)) {
@@ -68,7 +68,7 @@ void add_note_on_tile(const RunOptions& options, const SmSpec& sm, RunResult& re
   }
 }
 
-void add_note_on_clock(const RunOptions& options, const GpuSpec& gpu, RunResult& result) {
+void add_note_on_clock(const RunOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
   if (options.clock_policy.fixed_mhz > gpu.boost_clock_mhz) {
     result.notes.push_back(fmt::format(
         "{:.0f} MHz is above the boost clock of {}, {:.0f} MHz: nothing that was measured or cited "
@@ -78,16 +78,22 @@ void add_note_on_clock(const RunOptions& options, const GpuSpec& gpu, RunResult&
 }
 
 /// Rates of what feeds mma.sync from the registers: a model of asynchronous instructions has none.
-constexpr std::array<std::pair<std::string_view, double TensorCoreSpec::*>, 6> kFeedsOfMmaSync{
-    {{"operand_a_port_bytes_per_cycle", &TensorCoreSpec::operand_a_port_bytes_per_cycle},
-     {"operand_b_port_bytes_per_cycle", &TensorCoreSpec::operand_b_port_bytes_per_cycle},
-     {"accumulator_port_bytes_per_cycle", &TensorCoreSpec::accumulator_port_bytes_per_cycle},
-     {"metadata_port_bytes_per_cycle", &TensorCoreSpec::metadata_port_bytes_per_cycle},
-     {"selector_bytes_per_cycle", &TensorCoreSpec::selector_bytes_per_cycle},
-     {"register_bank_bytes_per_cycle", &TensorCoreSpec::register_bank_bytes_per_cycle}}};
+constexpr std::array<std::pair<std::string_view, double tensor_core::TensorCoreSpec::*>, 6>
+    kFeedsOfMmaSync{
+        {{"operand_a_port_bytes_per_cycle",
+          &tensor_core::TensorCoreSpec::operand_a_port_bytes_per_cycle},
+         {"operand_b_port_bytes_per_cycle",
+          &tensor_core::TensorCoreSpec::operand_b_port_bytes_per_cycle},
+         {"accumulator_port_bytes_per_cycle",
+          &tensor_core::TensorCoreSpec::accumulator_port_bytes_per_cycle},
+         {"metadata_port_bytes_per_cycle",
+          &tensor_core::TensorCoreSpec::metadata_port_bytes_per_cycle},
+         {"selector_bytes_per_cycle", &tensor_core::TensorCoreSpec::selector_bytes_per_cycle},
+         {"register_bank_bytes_per_cycle",
+          &tensor_core::TensorCoreSpec::register_bank_bytes_per_cycle}}};
 
 /// The first kernel of `result` that asynchronous instructions make up, or null.
-const KernelResult* asynchronous_kernel(const RunResult& result) {
+const kernels::KernelResult* asynchronous_kernel(const RunResult& result) {
   for (const OperationResult& op : result.operations) {
     for (const auto* variant : {&op.dense, &op.sparse}) {
       if (*variant && (*variant)->kernel.instruction.is_asynchronous()) {
@@ -99,13 +105,13 @@ const KernelResult* asynchronous_kernel(const RunResult& result) {
 }
 
 /// Says which numbers that a derived design changes do nothing to launches of wgmma or tcgen05.mma.
-void add_note_on_feeds(const GpuSpec& gpu, RunResult& result) {
-  const KernelResult* kernel = asynchronous_kernel(result);
+void add_note_on_feeds(const gpu::GpuSpec& gpu, RunResult& result) {
+  const kernels::KernelResult* kernel = asynchronous_kernel(result);
   if (!gpu.fitted_design || kernel == nullptr) {
     return;
   }
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
-  const TensorCoreSpec& shipped = gpu.fitted_design->sm.tensor_core;
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
+  const tensor_core::TensorCoreSpec& shipped = gpu.fitted_design->sm.tensor_core;
   std::vector<std::string_view> changed;
   for (const auto& [name, rate] : kFeedsOfMmaSync) {
     if (core.*rate != shipped.*rate) {
@@ -136,8 +142,8 @@ void add_note_on_weights(const RunOptions& options, RunResult& result) {
 
 }  // namespace
 
-void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
-               bool network_ran, RunResult& result) {
+void add_notes(const workload::Workload& workload, const RunOptions& options,
+               const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);
   add_note_on_tile(options, gpu.sm, result);
   add_note_on_clock(options, gpu, result);
@@ -145,4 +151,4 @@ void add_notes(const Workload& workload, const RunOptions& options, const GpuSpe
   add_note_on_weights(options, result);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

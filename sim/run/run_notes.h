@@ -4,14 +4,14 @@
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Adds to result.notes what a reader of its operations must know about values, kernels, clock and
 /// design.
 /// `network_ran`: the network of `workload` classified its samples.
-void add_notes(const Workload& workload, const RunOptions& options, const GpuSpec& gpu,
-               bool network_ran, RunResult& result);
+void add_notes(const workload::Workload& workload, const RunOptions& options,
+               const gpu::GpuSpec& gpu, bool network_ran, RunResult& result);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 /// Which energy file a run takes.
@@ -18,7 +18,7 @@ struct EnergySource {
   bool inherited = false;  ///< that of the nearest GPU which the architecture is derived from
 };
 
-EnergySource energy_source(const std::string& asked, const Architecture& architecture,
+EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
                            EnergyFiles& files) {
   if (!asked.empty()) {
     return {asked};
@@ -35,21 +35,21 @@ EnergySource energy_source(const std::string& asked, const Architecture& archite
 }
 
 /// Fills options.power and options.area from `loaded`.
-void set_power(const LoadedEnergy& loaded, const Architecture& architecture,
-               const EnergySource& source, const GpuSpec* of, RunOptions& options) {
-  energy::PowerSpec power = power_spec(loaded.config, architecture.gpu, of);
+void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture,
+               const EnergySource& source, const gpu::GpuSpec* of, RunOptions& options) {
+  energy::PowerSpec power = config::power_spec(loaded.config, architecture.gpu, of);
   if (options.power_limit_w) {
     power.power_limit_w = *options.power_limit_w;
   }
   if (options.board_idle_w) {
     power.static_power.board_idle_w = *options.board_idle_w;
-    check_static_power(power);
+    config::check_static_power(power);
   }
   options.power = std::move(power);
   options.area = loaded.config.area;
   const auto assumed =
       std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
-                    [](const EnergyParameter& row) { return row.evidence == "assumed"; });
+                    [](const config::EnergyParameter& row) { return row.evidence == "assumed"; });
   options.power_note = fmt::format(
       "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
       loaded.config.name, assumed, loaded.parameters.size());
@@ -73,13 +73,13 @@ void set_power(const LoadedEnergy& loaded, const Architecture& architecture,
 }
 
 /// Fills what is known of energies and power; leaves it empty where nothing is.
-void set_power(const Architecture& architecture, EnergyFiles& files, RunOptions& options) {
+void set_power(const config::Architecture& architecture, EnergyFiles& files, RunOptions& options) {
   const EnergySource source = energy_source(options.energy, architecture, files);
   const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w ||
                     options.power_limit_w;
   if (source.name.empty()) {
     if (asks) {
-      throw InputError(fmt::format(
+      throw base::InputError(fmt::format(
           "{} needs an energy file, and '{}' has none: give one with --energy",
           options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
     }
@@ -90,9 +90,9 @@ void set_power(const Architecture& architecture, EnergyFiles& files, RunOptions&
     return;
   }
   try {
-    const LoadedEnergy& loaded = files.load(source.name);
+    const config::LoadedEnergy& loaded = files.load(source.name);
     set_power(loaded, architecture, source, files.gpu_of(loaded, architecture), options);
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     if (!source.inherited || asks) {
       throw;
     }
@@ -106,20 +106,20 @@ void set_power(const Architecture& architecture, EnergyFiles& files, RunOptions&
 
 }  // namespace
 
-RunOptions resolved(const SimulationOptions& asked, const Architecture& architecture,
+RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
                     EnergyFiles& files) {
   RunOptions options;
   static_cast<SimulationOptions&>(options) = asked;
   options.clock_limited = asked.clock.limited();
   if (asked.clock.kind == ClockChoice::Kind::kFixed) {
-    options.clock_policy = ClockPolicy::fixed(asked.clock.mhz);
+    options.clock_policy = gpu::ClockPolicy::fixed(asked.clock.mhz);
   }
   options.limit_over_group = asked.limit_over == LimitOver::kGroup;
   if (asked.warmup && asked.repeat) {
-    options.repetition = Repetition{*asked.warmup, *asked.repeat};
+    options.repetition = kernels::Repetition{*asked.warmup, *asked.repeat};
   }
   set_power(architecture, files, options);
   return options;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

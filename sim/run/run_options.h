@@ -11,23 +11,24 @@
 #include <optional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// What a caller chose, and what follows from it on an architecture.
 struct RunOptions : SimulationOptions {
-  ClockPolicy clock_policy;
+  gpu::ClockPolicy clock_policy;
   bool clock_limited = false;     ///< the highest clock up to that one that the power limit allows
   bool limit_over_group = false;  ///< on average over each Operation::group, not each launch
   std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
   std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
   std::string power_note;                  ///< where the energies come from, for the report
-  std::optional<Repetition> repetition;    ///< nothing: the steady state of endless repetition
+  std::optional<kernels::Repetition>
+      repetition;  ///< nothing: the steady state of endless repetition
 };
 
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these
 /// where it has no energy file, or none that fits a derived design, and nothing asks for one.
 /// Throws InputError, also for options that would do nothing.
-RunOptions resolved(const SimulationOptions& asked, const Architecture& architecture,
+RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
                     EnergyFiles& files);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 bool is_right(const std::optional<VariantResult>& variant) {
@@ -47,4 +47,4 @@ bool RunResult::passed() const {
   });
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -5,11 +5,11 @@
 #include "models/base/units.h"
 #include "models/energy/energy_table.h"
 #include "models/numerics/data_type.h"
-#include "sim/gemm/kernel_result.h"
-#include "sim/gemm/traffic_counts.h"
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"
+#include "sim/kernels/kernel_result.h"
+#include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/what_if.h"
 #include "sim/sm/activity.h"
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 struct Violation {
   std::int64_t batch = 0, row = 0, col = 0;
@@ -63,30 +63,30 @@ struct TimingResult {
   double time_us = 0;    ///< cycles and launch
   double launch_us = 0;  ///< beside the cycles: launch, and the second kernel of split-K
   double clock_mhz = 0;
-  ClockScaling clock_scaling;
+  gpu::ClockScaling clock_scaling;
   double tflops = 0;          ///< effective: skipped zeros count
   double utilization = 0;     ///< useful executed MACs / peak executed MACs of all SMs in `cycles`
   double padding = 0;         ///< share of the issued MACs that fall outside the GEMM
   double executed_share = 1;  ///< useful executed MACs per MAC of the operation: N/M
-  CycleBudget budget;
-  SamplingResult sampling;
+  gpu::CycleBudget budget;
+  kernels::SamplingResult sampling;
 };
 
 /// What one launch moves.
 struct TrafficResult {
-  MemoryTraffic memory;
-  std::optional<Activity> activity;  ///< absent where the launch was not simulated whole
+  kernels::MemoryTraffic memory;
+  std::optional<sm::Activity> activity;  ///< absent where the launch was not simulated whole
 };
 
 /// Why a launch takes its time.
 struct ExplanationResult {
-  std::optional<StallShares> stalls;  ///< see GemmRun
-  std::optional<WhatIf> what_if;      ///< at the clock of the launch
+  std::optional<gpu::StallShares> stalls;  ///< see GemmRun
+  std::optional<WhatIf> what_if;           ///< at the clock of the launch
 };
 
 /// One operation, dense or sparse.
 struct VariantResult {
-  KernelResult kernel;
+  kernels::KernelResult kernel;
   TimingResult timing;
   TrafficResult traffic;
   ExplanationResult explanation;
@@ -98,7 +98,7 @@ struct VariantResult {
 
 struct OperationResult {
   std::string name;
-  GemmShape shape;
+  base::GemmShape shape;
   std::int64_t batch = 1;
   std::int64_t count = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
@@ -171,4 +171,4 @@ struct RunResult {
   bool passed() const;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

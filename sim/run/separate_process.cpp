@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 // The first byte of what a process writes says what follows.
@@ -51,7 +51,7 @@ std::string read_all(int file) {
 std::string outcome_of(const std::function<std::string()>& work) {
   try {
     return kResult + work();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     return kRefused + std::string(error.what());
   } catch (const std::bad_alloc&) {
     return {kOutOfMemory};
@@ -62,8 +62,8 @@ std::string outcome_of(const std::function<std::string()>& work) {
 
 /// What is missing, memory, processes or files, is the machine's.
 [[noreturn]] void refuse_to_start() {
-  throw InputError(std::string("a process that this run needs cannot be started: ") +
-                   std::strerror(errno));
+  throw base::InputError(std::string("a process that this run needs cannot be started: ") +
+                         std::strerror(errno));
 }
 
 void wait_for(pid_t process) {
@@ -116,23 +116,23 @@ void SeparateProcess::send(const std::string& bytes) const {
 }
 
 std::string SeparateProcess::result() {
-  ensure(process_ >= 0, "the result of a process can be had once");
+  base::ensure(process_ >= 0, "the result of a process can be had once");
   std::string bytes = read_all(socket_);
   ::close(std::exchange(socket_, -1));
   wait_for(std::exchange(process_, -1));
   const char kind = bytes.empty() ? kBroken : bytes.front();
   bytes.erase(0, 1);
   if (kind == kRefused) {
-    throw InputError(bytes);
+    throw base::InputError(bytes);
   }
   if (kind == kOutOfMemory) {
     throw std::bad_alloc();
   }
   if (kind != kResult) {
-    throw InternalError("a process ended before its work was done" +
-                        (bytes.empty() ? bytes : ": " + bytes));
+    throw base::InternalError("a process ended before its work was done" +
+                              (bytes.empty() ? bytes : ": " + bytes));
   }
   return bytes;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

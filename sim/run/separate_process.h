@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// A computation in a process of its own, which begins at once: SystemC elaborates once per
 /// process, so whoever needs a second elaborated GPU computes there. Start it before threads are.
@@ -52,10 +52,10 @@ std::string bytes_of(const std::vector<Row>& rows) {
 template <typename Row>
 std::vector<Row> rows_of(const std::string& bytes) {
   static_assert(std::is_trivially_copyable_v<Row>, "rows travel between processes");
-  ensure(bytes.size() % sizeof(Row) == 0, "a process returned part of a row");
+  base::ensure(bytes.size() % sizeof(Row) == 0, "a process returned part of a row");
   std::vector<Row> rows(bytes.size() / sizeof(Row));
   std::memcpy(rows.data(), bytes.data(), bytes.size());
   return rows;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -13,11 +13,11 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 /// How the report calls the operands.
-std::string data_name(const SimulationOptions& options, const Workload& workload,
+std::string data_name(const SimulationOptions& options, const workload::Workload& workload,
                       const DataSource* operands) {
   if (operands != nullptr) {
     return "file";
@@ -41,27 +41,27 @@ SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint6
   return found->second.switching;
 }
 
-RunResult simulate(const Workload& workload, const Architecture& architecture,
+RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options, const SimulationHooks& hooks) {
   require_consistent(options);
   if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
-    throw InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+    throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
   }
   if (hooks.operands != nullptr && !options.data.empty()) {
-    throw InputError("--data names operand values, and others are given: give one");
+    throw base::InputError("--data names operand values, and others are given: give one");
   }
   std::unique_ptr<DataSource> named;
   if (!options.data.empty()) {
     named = make_data_source(options.data, options.seed);
   }
   const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
-  std::optional<Architecture> changed;
+  std::optional<config::Architecture> changed;
   if (!options.numerics.empty()) {
     mma::require_rule_set(options.numerics);
     changed = architecture;
     changed->gpu.numerics = options.numerics;
   }
-  const Architecture& asked = changed ? *changed : architecture;
+  const config::Architecture& asked = changed ? *changed : architecture;
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
   RunOptions run_options = resolved(options, asked, caches.energies());
@@ -83,4 +83,4 @@ RunResult simulate(const Workload& workload, const Architecture& architecture,
   return run_workload(workload, asked, run_options, data, launch, hooks.progress, switching);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

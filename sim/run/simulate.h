@@ -5,14 +5,14 @@
 #include "sim/run/data_source.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
-#include "sim/trace/workload.h"
+#include "sim/workload/workload.h"
 
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 class SimulationCaches;
 
@@ -57,7 +57,7 @@ struct SimulationHooks {
 /// process can simulate once with them, and a second time throws InternalError: put each of these
 /// calls into a SeparateProcess (sim/run/separate_process.h). `analytic` may be called any number
 /// of times. Calls from two threads of one process must take turns.
-RunResult simulate(const Workload& workload, const Architecture& architecture,
+RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options = {}, const SimulationHooks& hooks = {});
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// What simulations have in common: energy files, and the switching of generated operands.
 class SimulationCaches {
@@ -30,4 +30,4 @@ class SimulationCaches {
   std::map<std::pair<std::string, std::uint64_t>, Generated> generated_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

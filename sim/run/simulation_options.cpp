@@ -10,7 +10,7 @@
 #include <array>
 #include <cstddef>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 // In the order of the enumerators.
@@ -30,7 +30,7 @@ Enum parse(std::string_view option, std::string_view word,
       return static_cast<Enum>(i);
     }
   }
-  throw InputError("unknown " + std::string(option) + " " + unknown_name(word, names));
+  throw base::InputError("unknown " + std::string(option) + " " + base::unknown_name(word, names));
 }
 
 }  // namespace
@@ -44,10 +44,10 @@ std::string_view name(Variants variants) {
 std::string_view name(CheckMode mode) {
   return kCheckModes[static_cast<std::size_t>(mode)];
 }
-std::string_view name(GemmSimulator::Sms sms) {
+std::string_view name(gpu::GemmSimulator::Sms sms) {
   return kSms[static_cast<std::size_t>(sms)];
 }
-std::string_view name(Decomposition decomposition) {
+std::string_view name(kernels::Decomposition decomposition) {
   return kDecompositions[static_cast<std::size_t>(decomposition)];
 }
 
@@ -65,40 +65,42 @@ LimitOver parse_limit_over(std::string_view word) {
   return parse<LimitOver>("--limit-over", word, kLimitOver);
 }
 
-GemmSimulator::Sms parse_sms(std::string_view word) {
-  return parse<GemmSimulator::Sms>("--sms", word, kSms);
+gpu::GemmSimulator::Sms parse_sms(std::string_view word) {
+  return parse<gpu::GemmSimulator::Sms>("--sms", word, kSms);
 }
 
-Decomposition parse_decomposition(std::string_view word) {
-  return parse<Decomposition>("--decomposition", word, kDecompositions);
+kernels::Decomposition parse_decomposition(std::string_view word) {
+  return parse<kernels::Decomposition>("--decomposition", word, kDecompositions);
 }
 
 numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
   if (std::find(kTypesOfD.begin(), kTypesOfD.end(), word) == kTypesOfD.end()) {
-    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, kTypesOfD));
+    throw base::InputError("unknown " + std::string(what) + " " +
+                           base::unknown_name(word, kTypesOfD));
   }
   return *numerics::parse_data_type(word);
 }
 
 void require_consistent(const SimulationOptions& options) {
   if (options.fidelity == Fidelity::kDatapath &&
-      options.simulated_sms() == GemmSimulator::Sms::kSampled) {
-    throw InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
+      options.simulated_sms() == gpu::GemmSimulator::Sms::kSampled) {
+    throw base::InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
   }
   if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {
-    throw InputError(fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
-                                 options.sms ? "--sms" : "--no-extrapolate"));
+    throw base::InputError(
+        fmt::format("{} has no effect with --fidelity analytic: no SM is simulated",
+                    options.sms ? "--sms" : "--no-extrapolate"));
   }
   if (options.pattern && options.variants == Variants::kDense) {
-    throw InputError("--pattern has no effect with --variants dense");
+    throw base::InputError("--pattern has no effect with --variants dense");
   }
   if (options.warmup.has_value() != options.repeat.has_value()) {
-    throw InputError("--warmup and --repeat are given together or not at all");
+    throw base::InputError("--warmup and --repeat are given together or not at all");
   }
   if (!options.clock.limited() && (options.power_limit_w || options.limit_over)) {
-    throw InputError(fmt::format("{} has no effect without --clock limited",
-                                 options.power_limit_w ? "--power-limit" : "--limit-over"));
+    throw base::InputError(fmt::format("{} has no effect without --clock limited",
+                                       options.power_limit_w ? "--power-limit" : "--limit-over"));
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

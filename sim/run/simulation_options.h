@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 enum class Fidelity {
   kDatapath,  ///< operand bits travel through the SystemC stages
@@ -68,17 +68,17 @@ struct SimulationOptions {
   std::optional<double> power_limit_w;  ///< instead of the energy file's
   std::optional<double> board_idle_w;   ///< at rest, instead of the energy file's
   std::optional<LimitOver> limit_over;  ///< else kLaunch
-  KernelOverrides kernel;
-  LaunchConditions conditions;
-  std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
-  std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
-  std::optional<GemmSimulator::Sms> sms;      ///< else `sampled` in timing, `all` in datapath
-  bool extrapolate = true;                    ///< only where no values travel
-  bool what_ifs = true;                       ///< what bounds each launch; costs time
+  kernels::KernelOverrides kernel;
+  kernels::LaunchConditions conditions;
+  std::optional<numerics::DataType> d_dtype;   ///< of D in memory; else as GemmProblem says
+  std::optional<int> warmup, repeat;           ///< both or none; none: endless repetition
+  std::optional<gpu::GemmSimulator::Sms> sms;  ///< else `sampled` in timing, `all` in datapath
+  bool extrapolate = true;                     ///< only where no values travel
+  bool what_ifs = true;                        ///< what bounds each launch; costs time
 
-  GemmSimulator::Sms simulated_sms() const {
-    return sms.value_or(fidelity == Fidelity::kDatapath ? GemmSimulator::Sms::kAll
-                                                        : GemmSimulator::Sms::kSampled);
+  gpu::GemmSimulator::Sms simulated_sms() const {
+    return sms.value_or(fidelity == Fidelity::kDatapath ? gpu::GemmSimulator::Sms::kAll
+                                                        : gpu::GemmSimulator::Sms::kSampled);
   }
   bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
   CheckMode check_mode() const {
@@ -89,16 +89,16 @@ struct SimulationOptions {
 std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
-std::string_view name(GemmSimulator::Sms sms);
-std::string_view name(Decomposition decomposition);
+std::string_view name(gpu::GemmSimulator::Sms sms);
+std::string_view name(kernels::Decomposition decomposition);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 Fidelity parse_fidelity(std::string_view word);
 Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
 LimitOver parse_limit_over(std::string_view word);
-GemmSimulator::Sms parse_sms(std::string_view word);
-Decomposition parse_decomposition(std::string_view word);
+gpu::GemmSimulator::Sms parse_sms(std::string_view word);
+kernels::Decomposition parse_decomposition(std::string_view word);
 
 /// Largest numbers of SimulationOptions::warmup and repeat.
 inline constexpr int kMostLaunches = 1'000'000;
@@ -110,4 +110,4 @@ numerics::DataType parse_d_dtype(std::string_view what, std::string_view word);
 /// Throws InputError where two options contradict each other.
 void require_consistent(const SimulationOptions& options);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

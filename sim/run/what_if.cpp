@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <iterator>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
-void double_tensor_core(SmSpec& sm) {
-  TensorCoreSpec& core = sm.tensor_core;
+void double_tensor_core(sm::SmSpec& sm) {
+  tensor_core::TensorCoreSpec& core = sm.tensor_core;
   for (int* const rate : {&core.dot_units, &core.f32_dot_units, &core.f64_multipliers}) {
     *rate *= 2;
   }
@@ -25,7 +25,7 @@ void double_tensor_core(SmSpec& sm) {
   }
 }
 
-GpuSpec with_twice(Resource resource, GpuSpec gpu) {
+gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
   switch (resource) {
     case Resource::kTensor:
       double_tensor_core(gpu.sm);
@@ -65,12 +65,16 @@ GpuSpec with_twice(Resource resource, GpuSpec gpu) {
   return gpu;
 }
 
-KernelOverrides named(const KernelResult& kernel) {
+kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
   const mma::MmaFamily family = kernel.instruction.family;
-  return {kernel.cta_tile, kernel.stages,
-          kernel.split_k,  kernel.stream_k ? Decomposition::kStreamK : Decomposition::kDataParallel,
-          false,           family == mma::MmaFamily::kTcgen05 ? kernel.cluster_ctas : 1,
-          family};
+  return {
+      kernel.cta_tile,
+      kernel.stages,
+      kernel.split_k,
+      kernel.stream_k ? kernels::Decomposition::kStreamK : kernels::Decomposition::kDataParallel,
+      false,
+      family == mma::MmaFamily::kTcgen05 ? kernel.cluster_ctas : 1,
+      family};
 }
 
 }  // namespace
@@ -80,10 +84,11 @@ Resource WhatIf::bound_by() const {
   return static_cast<Resource>(std::distance(speedup.begin(), most));
 }
 
-WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double clock_mhz,
-               const GpuSpec& gpu) {
-  const auto time_us = [&](const GpuSpec& spec, double mhz) {
-    const GemmRun run = analytic_gemm(problem, named(kernel), spec, ClockPolicy::fixed(mhz));
+WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+               double clock_mhz, const gpu::GpuSpec& gpu) {
+  const auto time_us = [&](const gpu::GpuSpec& spec, double mhz) {
+    const gpu::GemmRun run =
+        gpu::analytic_gemm(problem, named(kernel), spec, gpu::ClockPolicy::fixed(mhz));
     return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
   };
   const double now_us = time_us(gpu, clock_mhz);
@@ -96,4 +101,4 @@ WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double cl
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/gemm_problem.h"
-#include "sim/gemm/kernel_result.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/kernel_result.h"
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// What may be twice as fast, or there twice.
 enum class Resource {
@@ -56,7 +56,7 @@ struct WhatIf {
 
 /// What a launch of `problem` with `kernel` gains on a `gpu` with twice of each resource: in closed
 /// form, with the same kernel at the same clock.
-WhatIf what_if(const GemmProblem& problem, const KernelResult& kernel, double clock_mhz,
-               const GpuSpec& gpu);
+WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+               double clock_mhz, const gpu::GpuSpec& gpu);
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

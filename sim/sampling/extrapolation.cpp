@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 // k-tiles until the pipeline is filled and the warps are out of step; more where CTAs share the SM,
@@ -53,10 +53,10 @@ std::int64_t warm_up_of(const GridExtent& extent) {
     return period;
   }
   if (extent.drifts) {
-    return round_up(kRoundsOfDrift * extent.resident, period);
+    return base::round_up(kRoundsOfDrift * extent.resident, period);
   }
   // In the second round SMs that began together wait for each other, and are apart from then on.
-  return round_up(2 * extent.resident, period);
+  return base::round_up(2 * extent.resident, period);
 }
 
 /// The lengths to simulate in one dimension, and how many times further the second one has to be
@@ -84,7 +84,7 @@ struct Mean {
     count += 1;
   }
   double value() const {
-    ensure(count > 0, "a mean of nothing");
+    base::ensure(count > 0, "a mean of nothing");
     return sum / count;
   }
 };
@@ -266,8 +266,8 @@ class Extrapolation {
   }
 
   double of_one_depth() {
-    const std::int64_t window =
-        round_up(several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
+    const std::int64_t window = base::round_up(
+        several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
     const std::int64_t least = warm_up_tiles() + window + extent_.stages;
     const std::int64_t first =
         warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
@@ -300,7 +300,7 @@ class Extrapolation {
     return result;
   }
 
-  std::int64_t periods() const { return ceil_div(ctas_.second, cta_period_); }
+  std::int64_t periods() const { return base::ceil_div(ctas_.second, cta_period_); }
 
   /// Cycles for what `of_sm`, CTAs of period `period`, leave out on an SM that has `all`. Each
   /// period has CTAs of others beside its own, so where those are seen as well it is what the SM
@@ -400,4 +400,4 @@ ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
   return Extrapolation(extent, simulate).cycles();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

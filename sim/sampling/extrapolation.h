@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// A grid on one SM, as far as its length matters.
 struct GridExtent {
@@ -62,4 +62,4 @@ struct ExtrapolatedCycles {
 ExtrapolatedCycles extrapolate_cycles(const GridExtent& extent,
                                       const std::function<GridTimes(const ShortGrid&)>& simulate);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

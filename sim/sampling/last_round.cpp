@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
-std::int64_t simulated_to_last_end(const std::vector<std::vector<CtaRecord>>& simulated,
+std::int64_t simulated_to_last_end(const std::vector<std::vector<sm::CtaRecord>>& simulated,
                                    const GridOfCtas& grid, std::int64_t spread) {
   constexpr double kMiddle = 0.5;  // where the simulated SMs are among all, from first to last
   std::int64_t last_simulated = 0;
   double last_of_all = 0;
-  for (const std::vector<CtaRecord>& records : simulated) {
-    for (const CtaRecord& record : records) {
+  for (const std::vector<sm::CtaRecord>& records : simulated) {
+    for (const sm::CtaRecord& record : records) {
       const std::int64_t earlier_ctas = record.cta / grid.sms;  // of the same SM
       double last_sm_behind = 0;  // the first CTAs of all SMs start together
       if (earlier_ctas >= grid.resident) {
@@ -29,4 +29,4 @@ std::int64_t simulated_to_last_end(const std::vector<std::vector<CtaRecord>>& si
   return std::llround(last_of_all) - last_simulated;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// A grid of `ctas` on `sms` SMs, each of which takes up to `resident` of them at the start and
 /// another one whenever it has room.
@@ -25,7 +25,7 @@ struct GridOfCtas {
 ///  is
 ///    on those SMs that are ahead, and where it is on less than half of them ends before that of
 ///    the simulated ones: less than 0.
-std::int64_t simulated_to_last_end(const std::vector<std::vector<CtaRecord>>& simulated,
+std::int64_t simulated_to_last_end(const std::vector<std::vector<sm::CtaRecord>>& simulated,
                                    const GridOfCtas& grid, std::int64_t spread);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

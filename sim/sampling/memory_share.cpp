@@ -7,11 +7,11 @@
 #include <limits>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 /// Where fewer ports than partitions are there, those are taken to be equally busy and work as one.
-MemorySpec limits_of(MemorySpec spec, int ports) {
+memory::MemorySpec limits_of(memory::MemorySpec spec, int ports) {
   if (ports < spec.l2_partitions) {
     spec.l2_partitions = 1;
   }
@@ -20,12 +20,12 @@ MemorySpec limits_of(MemorySpec spec, int ports) {
 
 }  // namespace
 
-MemoryShare::MemoryShare(const MemorySpec& spec, double clock_mhz, int ports)
+MemoryShare::MemoryShare(const memory::MemorySpec& spec, double clock_mhz, int ports)
     : spec_(spec),
       limits_(limits_of(spec, ports), clock_mhz, ports),
       owed_(static_cast<std::size_t>(ports)) {}
 
-void MemoryShare::reset(double clock_mhz, ShareOf share, const L2Contents& l2) {
+void MemoryShare::reset(double clock_mhz, kernels::ShareOf share, const memory::L2Contents& l2) {
   limits_.reset(clock_mhz, l2);
   dram_bytes_per_cycle_ = spec_.dram_bytes_per_cycle(clock_mhz);
   share_ = std::move(share);
@@ -34,13 +34,13 @@ void MemoryShare::reset(double clock_mhz, ShareOf share, const L2Contents& l2) {
   first_response_.assign(owed_.size(), std::numeric_limits<std::int64_t>::max());
 }
 
-std::int64_t MemoryShare::owned_elsewhere(std::size_t port, const MemoryRange& range) const {
+std::int64_t MemoryShare::owned_elsewhere(std::size_t port, const sm::MemoryRange& range) const {
   const auto partitions = static_cast<std::size_t>(spec_.l2_partitions);
   const std::uint64_t end = range.address + static_cast<std::uint64_t>(range.bytes);
   std::int64_t bytes = 0;
   for (std::uint64_t at = range.address; at < end;) {
-    const std::uint64_t next = std::min(end, (at / kOwnedBytes + 1) * kOwnedBytes);
-    bytes += owning_partition(at, partitions) == port % partitions
+    const std::uint64_t next = std::min(end, (at / memory::kOwnedBytes + 1) * memory::kOwnedBytes);
+    bytes += memory::owning_partition(at, partitions) == port % partitions
                  ? 0
                  : static_cast<std::int64_t>(next - at);
     at = next;
@@ -48,10 +48,10 @@ std::int64_t MemoryShare::owned_elsewhere(std::size_t port, const MemoryRange& r
   return bytes;
 }
 
-void MemoryShare::read(std::size_t port, const MemoryRange& range, Operand operand,
-                       const ShareOfCta& share, Transfer& transfer) {
+void MemoryShare::read(std::size_t port, const sm::MemoryRange& range, isa::Operand operand,
+                       const kernels::ShareOfCta& share, memory::Transfer& transfer) {
   const auto index = static_cast<std::size_t>(operand);
-  const ShareOfCta::OfOperand& ratio = share.operands[index];
+  const kernels::ShareOfCta::OfOperand& ratio = share.operands[index];
   const std::int64_t elsewhere = owned_elsewhere(port, range);
   transfer.far_bytes =
       static_cast<std::int64_t>(ratio.from_other_partition * static_cast<double>(elsewhere));
@@ -76,8 +76,8 @@ std::int64_t MemoryShare::spread(std::int64_t now) const {
   return result;
 }
 
-void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
-                            Transfer& transfer) const {
+void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const kernels::ShareOfCta& share,
+                            memory::Transfer& transfer) const {
   // Until the first bytes come, all SMs ask at once, and this one is the last. From then on each
   // asks as much later as it was served later.
   if (now < first_response_[port]) {
@@ -93,8 +93,8 @@ void MemoryShare::set_ahead(std::size_t port, std::int64_t now, const ShareOfCta
   transfer.dram_ahead = std::max(transfer.dram_ahead, spread(now));
 }
 
-void MemoryShare::note_start(std::size_t port, std::int64_t cta, const ShareOfCta& share,
-                             std::int64_t bytes, const TransferLimits::Completion& done) {
+void MemoryShare::note_start(std::size_t port, std::int64_t cta, const kernels::ShareOfCta& share,
+                             std::int64_t bytes, const memory::TransferLimits::Completion& done) {
   Start& start = starts_[port];
   if (cta > start.cta) {
     start = {cta, 0, start.spread, start.spread, 0};
@@ -106,12 +106,12 @@ void MemoryShare::note_start(std::size_t port, std::int64_t cta, const ShareOfCt
   }
 }
 
-std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, bool write,
-                                 const RequestInfo& info, std::int64_t now) {
-  const ShareOfCta& share = share_(port, info.cta);
-  Transfer transfer;
+std::int64_t MemoryShare::access(std::size_t port, const sm::MemoryRange& range, bool write,
+                                 const sm::RequestInfo& info, std::int64_t now) {
+  const kernels::ShareOfCta& share = share_(port, info.cta);
+  memory::Transfer transfer;
   transfer.write = write;
-  transfer.of_d = write && info.operand != Operand::kPartialSum;
+  transfer.of_d = write && info.operand != isa::Operand::kPartialSum;
   transfer.bytes = range.bytes;
   transfer.readers = range.readers;
   transfer.latency = spec_.l2_near_latency_cycles;
@@ -125,7 +125,7 @@ std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, boo
   const double repeat =
       write ? share.stores_per_simulated
             : share.operands[static_cast<std::size_t>(info.operand)].reads_per_simulated;
-  const TransferLimits::Completion done =
+  const memory::TransferLimits::Completion done =
       limits_.complete(now, port, port % limits_.partitions(), transfer, repeat);
   info.waited_for = done.waited_for;
   first_response_[port] = std::min(first_response_[port], done.cycle);
@@ -135,4 +135,4 @@ std::int64_t MemoryShare::access(std::size_t port, const MemoryRange& range, boo
   return done.cycle;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/kernels/share_of_cta.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
-#include "sim/sampling/share_of_cta.h"
 #include "sim/sm/memory_request.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// The memory system as a few SMs see it whose fellows do what they do: each of their transactions
 /// stands for as many as there are SMs like it, and whether a block comes from the L2 or from DRAM
@@ -24,15 +24,15 @@ namespace sptc::sim {
 /// their number, each with its own load. With fewer the partitions work as one.
 class MemoryShare {
  public:
-  MemoryShare(const MemorySpec& spec, double clock_mhz, int ports);
+  MemoryShare(const memory::MemorySpec& spec, double clock_mhz, int ports);
 
   /// An idle memory for the next grid: share of each CTA, SM clock, what DRAM has yet to take.
-  void reset(double clock_mhz, ShareOf share, const L2Contents& l2 = {});
+  void reset(double clock_mhz, kernels::ShareOf share, const memory::L2Contents& l2 = {});
 
   /// The SM of `port` reads or writes `range` for what `info` says: when it is answered. Call in
   /// the order of the cycles.
-  std::int64_t access(std::size_t port, const MemoryRange& range, bool write,
-                      const RequestInfo& info, std::int64_t now);
+  std::int64_t access(std::size_t port, const sm::MemoryRange& range, bool write,
+                      const sm::RequestInfo& info, std::int64_t now);
 
   /// Cycles from the first of all SMs to the last one in cycle `now`.
   std::int64_t spread(std::int64_t now) const;
@@ -55,24 +55,24 @@ class MemoryShare {
   };
 
   /// What a read of `range` moves and how long that takes in an idle system.
-  void read(std::size_t port, const MemoryRange& range, Operand operand, const ShareOfCta& share,
-            Transfer& transfer);
+  void read(std::size_t port, const sm::MemoryRange& range, isa::Operand operand,
+            const kernels::ShareOfCta& share, memory::Transfer& transfer);
   /// By how much the SMs for which this one stands are ahead of it.
-  void set_ahead(std::size_t port, std::int64_t now, const ShareOfCta& share,
-                 Transfer& transfer) const;
+  void set_ahead(std::size_t port, std::int64_t now, const kernels::ShareOfCta& share,
+                 memory::Transfer& transfer) const;
   /// Counts a read of `cta` to the first k-tile of the newest CTA, if it is of it.
-  void note_start(std::size_t port, std::int64_t cta, const ShareOfCta& share, std::int64_t bytes,
-                  const TransferLimits::Completion& done);
+  void note_start(std::size_t port, std::int64_t cta, const kernels::ShareOfCta& share,
+                  std::int64_t bytes, const memory::TransferLimits::Completion& done);
   /// Bytes of a read that another partition than that of `port` owns.
-  std::int64_t owned_elsewhere(std::size_t port, const MemoryRange& range) const;
+  std::int64_t owned_elsewhere(std::size_t port, const sm::MemoryRange& range) const;
 
-  const MemorySpec spec_;
-  TransferLimits limits_;
+  const memory::MemorySpec spec_;
+  memory::TransferLimits limits_;
   double dram_bytes_per_cycle_ = 1;
-  ShareOf share_;
-  std::vector<std::array<Owed, kOperandCount>> owed_;  ///< per port
-  std::vector<Start> starts_;                          ///< of the newest CTA, per port
-  std::vector<std::int64_t> first_response_;           ///< cycle, per port
+  kernels::ShareOf share_;
+  std::vector<std::array<Owed, isa::kOperandCount>> owed_;  ///< per port
+  std::vector<Start> starts_;                               ///< of the newest CTA, per port
+  std::vector<std::int64_t> first_response_;                ///< cycle, per port
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -6,16 +6,16 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// The memory behind the sockets of a few SMs that stand for many: what the others leave of it.
-class SampledMemory : public MemoryPorts {
+class SampledMemory : public memory::MemoryPorts {
  public:
-  SampledMemory(const sc_core::sc_module_name& name, const Clock& clock, const MemorySpec& spec,
-                int ports);
+  SampledMemory(const sc_core::sc_module_name& name, const base::Clock& clock,
+                const memory::MemorySpec& spec, int ports);
 
   /// For the next grid an idle memory: see MemoryShare::reset().
-  void start(double clock_mhz, ShareOf share, const L2Contents& l2);
+  void start(double clock_mhz, kernels::ShareOf share, const memory::L2Contents& l2);
 
   const MemoryShare& share() const { return share_; }
 
@@ -27,4 +27,4 @@ class SampledMemory : public MemoryPorts {
   MemoryShare share_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

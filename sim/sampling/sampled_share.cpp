@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 void add(const std::array<double, 3>& moved, std::array<double, 3>& sums) {
@@ -22,8 +22,9 @@ double of_operands(const std::array<double, 3>& moved) {
 
 }  // namespace
 
-SampledShare::SampledShare(const GemmKernel& kernel, const GridReuse& reuse,
-                           const MemorySpec& memory, std::int64_t sms, std::vector<int> sm_numbers)
+SampledShare::SampledShare(const kernels::GemmKernel& kernel, const kernels::GridReuse& reuse,
+                           const memory::MemorySpec& memory, std::int64_t sms,
+                           std::vector<int> sm_numbers)
     : kernel_(kernel),
       reuse_(reuse),
       traffic_(kernel),
@@ -50,7 +51,7 @@ SampledShare::StandIn SampledShare::stand_in_of(std::int64_t cta) const {
   return {wave, wave, true};
 }
 
-const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
+const kernels::ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
   const StandIn wave = stand_in_of(cta);
   auto found = shares_.find(wave);
   if (found == shares_.end()) {
@@ -59,14 +60,16 @@ const ShareOfCta& SampledShare::share_of(std::size_t port, std::int64_t cta) {
   return found->second[port % found->second.size()];
 }
 
-SampledShare::Moved SampledShare::moved_by(const CtaTile& tile) const {
-  auto a = static_cast<double>(traffic_.panel_bytes(Operand::kA, tile.tile_m, tile.slice));
+SampledShare::Moved SampledShare::moved_by(const kernels::CtaTile& tile) const {
+  auto a = static_cast<double>(traffic_.panel_bytes(isa::Operand::kA, tile.tile_m, tile.slice));
   if (kernel_.instruction.sparse) {
-    a += static_cast<double>(traffic_.panel_bytes(Operand::kMetadata, tile.tile_m, tile.slice));
+    a +=
+        static_cast<double>(traffic_.panel_bytes(isa::Operand::kMetadata, tile.tile_m, tile.slice));
   }
-  const auto b = static_cast<double>(traffic_.panel_bytes(Operand::kB, tile.tile_n, tile.slice));
-  const std::int64_t elements = traffic_.panel_rows(Operand::kA).of(tile.tile_m) *
-                                traffic_.panel_rows(Operand::kB).of(tile.tile_n);
+  const auto b =
+      static_cast<double>(traffic_.panel_bytes(isa::Operand::kB, tile.tile_n, tile.slice));
+  const std::int64_t elements = traffic_.panel_rows(isa::Operand::kA).of(tile.tile_m) *
+                                traffic_.panel_rows(isa::Operand::kB).of(tile.tile_n);
   return {a, b / kernel_.cta_group, static_cast<double>(elements)};
 }
 
@@ -77,8 +80,8 @@ std::vector<SampledShare::Asked> SampledShare::asked_in(std::int64_t wave) const
   std::vector<std::array<std::set<std::int64_t>, 2>> panels(result.size());
   for (std::int64_t cta = begin; cta < end; ++cta) {
     const auto partition = static_cast<std::size_t>(
-        partition_of_sm(static_cast<int>(cta % sms_), static_cast<int>(partitions_)));
-    const CtaTile tile = kernel_.rasterise(cta);
+        memory::partition_of_sm(static_cast<int>(cta % sms_), static_cast<int>(partitions_)));
+    const kernels::CtaTile tile = kernel_.rasterise(cta);
     const Moved moved = moved_by(tile);
     add(moved, result[partition].moved);
     const std::int64_t slice = tile.batch * kernel_.split_k + tile.slice;
@@ -107,21 +110,21 @@ std::vector<SampledShare::Simulated> SampledShare::simulated_in(std::int64_t wav
   return result;
 }
 
-ShareOfCta SampledShare::share_of_partition(ShareOfCta share, const Asked& asked,
-                                            const Simulated& simulated) {
+kernels::ShareOfCta SampledShare::share_of_partition(kernels::ShareOfCta share, const Asked& asked,
+                                                     const Simulated& simulated) {
   if (simulated.full > 0) {
     share.sms_asking = of_operands(asked.moved) / simulated.full;
   }
   const auto per_simulated = [&](std::size_t i) {
     return simulated.moved[i] > 0 ? asked.moved[i] / simulated.moved[i] : share.sms_asking;
   };
-  for (ShareOfCta::OfOperand& ratio : share.operands) {
+  for (kernels::ShareOfCta::OfOperand& ratio : share.operands) {
     ratio.reads_per_simulated = share.sms_asking;
   }
   share.stores_per_simulated = per_simulated(2);
-  for (const Operand operand : {Operand::kA, Operand::kMetadata, Operand::kB}) {
-    const std::size_t i = operand == Operand::kB ? 1 : 0;
-    ShareOfCta::OfOperand& ratio = share.operands[static_cast<std::size_t>(operand)];
+  for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kMetadata, isa::Operand::kB}) {
+    const std::size_t i = operand == isa::Operand::kB ? 1 : 0;
+    kernels::ShareOfCta::OfOperand& ratio = share.operands[static_cast<std::size_t>(operand)];
     ratio.reads_per_simulated = per_simulated(i);
     ratio.from_other_partition =
         asked.moved[i] > 0 ? ratio.waits_for_dram * asked.distinct[i] / asked.moved[i] : 0;
@@ -129,16 +132,16 @@ ShareOfCta SampledShare::share_of_partition(ShareOfCta share, const Asked& asked
   return share;
 }
 
-std::vector<ShareOfCta> SampledShare::shares_of(const StandIn& wave) const {
+std::vector<kernels::ShareOfCta> SampledShare::shares_of(const StandIn& wave) const {
   const std::vector<Asked> asked = asked_in(wave.whole);
   const std::vector<Simulated> simulated = simulated_in(wave.simulated);
-  const ShareOfCta& of_all =
+  const kernels::ShareOfCta& of_all =
       wave.mean ? reuse_.later_share() : reuse_.share_of(wave.whole * reuse_.ctas_per_wave());
-  std::vector<ShareOfCta> result;
+  std::vector<kernels::ShareOfCta> result;
   for (std::size_t partition = 0; partition < asked.size(); ++partition) {
     result.push_back(share_of_partition(of_all, asked[partition], simulated[partition]));
   }
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/gemm_kernel.h"
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/sampling/grid_reuse.h"
-#include "sim/sampling/share_of_cta.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/share_of_cta.h"
 
 #include <array>
 #include <compare>
@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// What a few simulated SMs leave of the memory to each other, wave by wave: GridReuse says what
 /// DRAM delivers, and here the CTAs of a wave are told apart by the partition of the L2 that their
@@ -21,11 +21,11 @@ class SampledShare {
  public:
   /// `sm_numbers`: of those of the `sms` SMs that are simulated; the one at place i asks partition
   /// i modulo their number, as it must be a multiple of theirs or one.
-  SampledShare(const GemmKernel& kernel, const GridReuse& reuse, const MemorySpec& memory,
-               std::int64_t sms, std::vector<int> sm_numbers);
+  SampledShare(const kernels::GemmKernel& kernel, const kernels::GridReuse& reuse,
+               const memory::MemorySpec& memory, std::int64_t sms, std::vector<int> sm_numbers);
 
   /// What CTA `cta` of simulated SM `port` stands for.
-  const ShareOfCta& share_of(std::size_t port, std::int64_t cta);
+  const kernels::ShareOfCta& share_of(std::size_t port, std::int64_t cta);
 
   /// Only `ctas` of the grid are simulated from here on. The waves behind the first one are mean
   /// ones then, and the last one, where it `ends_as_the_whole`, is that of the whole grid.
@@ -52,26 +52,26 @@ class SampledShare {
     Moved moved{};
     double full = 0;  ///< of operands, were none of their tiles at an edge
   };
-  Moved moved_by(const CtaTile& tile) const;
+  Moved moved_by(const kernels::CtaTile& tile) const;
   /// Of a wave of the whole grid, per partition.
   std::vector<Asked> asked_in(std::int64_t wave) const;
   /// Of a wave of the grid that is simulated, per partition.
   std::vector<Simulated> simulated_in(std::int64_t wave) const;
   /// `share`, of all SMs, with what is different for those of a partition.
-  static ShareOfCta share_of_partition(ShareOfCta share, const Asked& asked,
-                                       const Simulated& simulated);
+  static kernels::ShareOfCta share_of_partition(kernels::ShareOfCta share, const Asked& asked,
+                                                const Simulated& simulated);
   /// Of the simulated SMs of each partition.
-  std::vector<ShareOfCta> shares_of(const StandIn& wave) const;
+  std::vector<kernels::ShareOfCta> shares_of(const StandIn& wave) const;
 
-  const GemmKernel& kernel_;
-  const GridReuse& reuse_;
-  const GemmTraffic traffic_;
+  const kernels::GemmKernel& kernel_;
+  const kernels::GridReuse& reuse_;
+  const kernels::GemmTraffic traffic_;
   std::int64_t partitions_;
   std::int64_t sms_;
   std::vector<int> sm_numbers_;
   std::int64_t ctas_;  ///< that are simulated
   bool ends_as_the_whole_ = true;
-  std::map<StandIn, std::vector<ShareOfCta>> shares_;  ///< per partition
+  std::map<StandIn, std::vector<kernels::ShareOfCta>> shares_;  ///< per partition
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 constexpr int kMostSampled = 8;
@@ -19,7 +19,7 @@ std::optional<int> next_of_partition(int partition, int partitions, int from, in
                                      const std::vector<int>& taken) {
   for (int step = 0; step < with_ctas; ++step) {
     const int sm = (from + step) % with_ctas;
-    if (partition_of_sm(sm, partitions) == partition &&
+    if (memory::partition_of_sm(sm, partitions) == partition &&
         std::find(taken.begin(), taken.end(), sm) == taken.end()) {
       return sm;
     }
@@ -29,7 +29,7 @@ std::optional<int> next_of_partition(int partition, int partitions, int from, in
 
 }  // namespace
 
-SamplingPlan::SamplingPlan(const GemmKernel& kernel, const KernelTarget& gpu,
+SamplingPlan::SamplingPlan(const kernels::GemmKernel& kernel, const kernels::KernelTarget& gpu,
                            SimulatedSms simulated, bool extrapolate)
     : kernel_(kernel),
       sms_of_gpu_(gpu.sms),
@@ -52,7 +52,7 @@ bool SamplingPlan::whole() const {
 /// SMs that have a CTA: where CTAs share output tiles, each has two k-tiles at least.
 std::int64_t SamplingPlan::sms_with_ctas() const {
   const std::int64_t ctas =
-      shares_tiles() ? ceil_div(kernel_.ctas() * kernel_.k_tiles(), 2) : kernel_.ctas();
+      shares_tiles() ? base::ceil_div(kernel_.ctas() * kernel_.k_tiles(), 2) : kernel_.ctas();
   return std::min(sms_of_gpu_, ctas);
 }
 
@@ -63,7 +63,7 @@ int SamplingPlan::sample_size() const {
     return kMostSampled;  // as good as all
   }
   const std::int64_t of_sm = std::max<std::int64_t>(
-      1, ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), sms_with_ctas()));
+      1, base::ceil_div(kernel_.issued_macs() / kernel_.executed.macs(), sms_with_ctas()));
   const auto count =
       static_cast<int>(std::clamp<std::int64_t>(kInstructions / of_sm, 2, kMostSampled));
   return count - count % 2;
@@ -86,4 +86,4 @@ std::vector<int> SamplingPlan::choose_sms() const {
   return chosen;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

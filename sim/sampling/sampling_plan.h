@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/gemm_kernel.h"
-#include "sim/gemm/kernel_target.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_target.h"
 #include "sim/sampling/simulated_sms.h"
 
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 // How a launch is simulated that is too large to be simulated cycle by cycle:
 //  - Which SMs are simulated: all, or two to eight of those that have CTAs (SamplingPlan).
@@ -25,8 +25,8 @@ namespace sptc::sim {
 class SamplingPlan {
  public:
   /// `kernel` must outlive the plan. `extrapolate`: grids may be shortened.
-  SamplingPlan(const GemmKernel& kernel, const KernelTarget& gpu, SimulatedSms simulated,
-               bool extrapolate);
+  SamplingPlan(const kernels::GemmKernel& kernel, const kernels::KernelTarget& gpu,
+               SimulatedSms simulated, bool extrapolate);
 
   /// Of a GPU with `sms` SMs.
   static int sms_built(std::int64_t sms, SimulatedSms simulated);
@@ -56,7 +56,7 @@ class SamplingPlan {
   int sample_size() const;
   std::vector<int> choose_sms() const;
 
-  const GemmKernel& kernel_;
+  const kernels::GemmKernel& kernel_;
   std::int64_t sms_of_gpu_;
   int partitions_;  ///< of the L2
   SimulatedSms simulated_;
@@ -64,4 +64,4 @@ class SamplingPlan {
   std::vector<int> sms_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// Which SMs are simulated.
 enum class SimulatedSms {
@@ -10,4 +10,4 @@ enum class SimulatedSms {
   kAll,      ///< every SM, with the L2 and DRAM that they share
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

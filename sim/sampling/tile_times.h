@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 
 /// Notes when the last warp of each CTA had each of its k-tiles.
-class TileTimes final : public TileObserver {
+class TileTimes final : public sm::TileObserver {
  public:
   void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) override {
     std::vector<std::int64_t>& cycles = cycles_[cta];
@@ -30,4 +30,4 @@ class TileTimes final : public TileObserver {
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> cycles_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// What the blocks of SMs did: counts, and cycles summed over tensor cores.
 struct Activity {
@@ -41,4 +41,4 @@ struct Activity {
   }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 /// Zeros, `bytes` of them or more. All transactions share them; one that is under way keeps its
@@ -62,9 +62,9 @@ class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
   std::vector<Transaction*> free_;
 };
 
-AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock,
+AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Clock& clock,
                              const SmSpec& spec, SharedMemory& shared_memory)
-    : Module(name, clock),
+    : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       shared_memory_(shared_memory),
@@ -99,11 +99,11 @@ void AsyncCopyUnit::on_event() {
 }
 
 void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
-  const bool to_registers = request.instruction->opcode == Opcode::kLoadGlobal;
+  const bool to_registers = request.instruction->opcode == isa::Opcode::kLoadGlobal;
   const CopyDone done{request.warp_slot, request.group,
                       to_registers ? request.instruction : nullptr, MemoryLevel::kLatency};
-  const bool is_store = request.instruction->opcode == Opcode::kStoreGlobal;
-  ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
+  const bool is_store = request.instruction->opcode == isa::Opcode::kStoreGlobal;
+  base::ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
   const MemoryRange range =
       request.kernel->traffic->range(request.cta, request.warp, *request.instruction, request.tile);
   if (range.bytes == 0) {  // all beyond the edge of the matrix
@@ -144,7 +144,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
 
 void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
   // Request, answer and the first wavefront are part of the latency.
-  const std::int64_t due = shared_memory_.claim(Bytes(bytes)) + l1_latency_ - 3;
+  const std::int64_t due = shared_memory_.claim(base::Bytes(bytes)) + l1_latency_ - 3;
   hits_.push_back({port, done, due});
   wake_at(due);
 }
@@ -194,8 +194,8 @@ tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload,
   }
   auto& transaction = static_cast<Transaction&>(payload);
   const bool is_open = &transaction == open_;
-  ensure(phase == tlm::BEGIN_RESP || (phase == tlm::END_REQ && is_open),
-         "a memory answered with a phase outside the base protocol");
+  base::ensure(phase == tlm::BEGIN_RESP || (phase == tlm::END_REQ && is_open),
+               "a memory answered with a phase outside the base protocol");
   if (is_open) {  // either phase ends the request
     end_request(delay, now() + 1);
     wake_at(next_request_cycle_);
@@ -215,8 +215,8 @@ void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& de
 }
 
 void AsyncCopyUnit::finish(Transaction& transaction) {
-  ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
-         "a memory refused a transaction");
+  base::ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
+               "a memory refused a transaction");
   if (transaction.owes_end) {
     tlm::tlm_phase phase = tlm::END_RESP;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -229,7 +229,7 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
       l1_.fill(transaction.range);
     }
     // What TMA writes does not hold up what warpgroups read.
-    end = transaction.bulk ? now() : shared_memory_.claim(Bytes(bytes));
+    end = transaction.bulk ? now() : shared_memory_.claim(base::Bytes(bytes));
     transaction.done.waited_for = transaction.info.waited_for;
     done_out[transaction.port]->write_after(transaction.done,
                                             std::max<std::int64_t>(end - now(), 1));
@@ -239,4 +239,4 @@ void AsyncCopyUnit::finish(Transaction& transaction) {
   transaction.release();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// The way of an SM to global memory: copies into shared memory, loads of registers, and stores.
 /// Each such instruction of a warp is one TLM-2.0 transaction; loads that hit the L1 are none.
@@ -28,18 +28,18 @@ namespace sptc::sim {
 /// and carry addresses and lengths only: values are fetched where a copy has arrived (CtaMemory). A
 /// payload has to have a data pointer; what it points to all transactions share, so that a memory
 /// that keeps data finds nothing in it.
-class AsyncCopyUnit : public Module {
+class AsyncCopyUnit : public base::Module {
  public:
-  sc_core::sc_vector<sc_core::sc_port<WireIn<CopyRequest>>> request_in;
-  sc_core::sc_vector<sc_core::sc_port<WireOut<CopyDone>>> done_out;
+  sc_core::sc_vector<sc_core::sc_port<base::WireIn<CopyRequest>>> request_in;
+  sc_core::sc_vector<sc_core::sc_port<base::WireOut<CopyDone>>> done_out;
   tlm_utils::simple_initiator_socket<AsyncCopyUnit> memory{"memory"};
 
-  AsyncCopyUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+  AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
                 SharedMemory& shared_memory);
   ~AsyncCopyUnit() override;
 
   /// The L1 is empty and has what `shared_memory` bytes leave. Call between grids.
-  void start_grid(Bytes shared_memory) { l1_.start(shared_memory); }
+  void start_grid(base::Bytes shared_memory) { l1_.start(shared_memory); }
 
   /// Transactions that have not been answered, or wait to be sent.
   std::int64_t under_way() const { return under_way_; }
@@ -83,4 +83,4 @@ class AsyncCopyUnit : public Module {
   std::int64_t last_response_cycle_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// The asynchronous copies of one warp, in groups as cp.async.commit_group makes them. Groups count
 /// as complete in order: one that has arrived waits for the ones before it.
@@ -23,12 +23,13 @@ class CopyGroups {
 
   void commit() {
     ++open_;
-    ensure(open_ - oldest_ < kMaxGroups, "a warp has too many groups of copies under way");
+    base::ensure(open_ - oldest_ < kMaxGroups, "a warp has too many groups of copies under way");
     retire();
   }
 
   void arrived(int group) {
-    ensure(group >= oldest_ && pending_[slot(group)] > 0, "a copy arrived that nobody started");
+    base::ensure(group >= oldest_ && pending_[slot(group)] > 0,
+                 "a copy arrived that nobody started");
     --pending_[slot(group)];
     --outstanding_;
     retire();
@@ -55,4 +56,4 @@ class CopyGroups {
   int outstanding_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
-CtaUnit::CtaUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
-    : Module(name, clock),
+CtaUnit::CtaUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
+    : base::Module(name, clock),
       report_in("report_in", static_cast<std::size_t>(spec.sub_partitions)),
       command_out("command_out", static_cast<std::size_t>(spec.sub_partitions)),
       barrier_latency_(spec.barrier_latency_cycles),
@@ -32,7 +32,7 @@ void CtaUnit::on_event() {
 void CtaUnit::launch(const CtaLaunch& cta) {
   const auto free = std::find_if(slots_.begin(), slots_.end(),
                                  [](const Slot& slot) { return slot.kernel == nullptr; });
-  ensure(free != slots_.end(), "a CTA was launched and no slot is free");
+  base::ensure(free != slots_.end(), "a CTA was launched and no slot is free");
   const bool has_producer = cta.kernel->program->producer != nullptr;
   const int consumers = cta.kernel->warps_per_cta;
   *free = Slot{};
@@ -113,4 +113,4 @@ std::vector<CtaRecord> CtaUnit::take_records() {
   return std::exchange(records_, {});
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

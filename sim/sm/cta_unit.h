@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Life of a CTA on an SM.
 struct CtaRecord {
@@ -21,14 +21,14 @@ struct CtaRecord {
 /// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the
 /// CTA is done. It also stands for the barriers in shared memory between a producer warp and the
 /// others: what arrives at one is known a barrier's latency later.
-class CtaUnit : public Module {
+class CtaUnit : public base::Module {
  public:
-  sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
-  sc_core::sc_port<WireOut<CtaDone>> done_out{"done_out"};
-  sc_core::sc_vector<sc_core::sc_port<WireIn<WarpReport>>> report_in;
-  sc_core::sc_vector<sc_core::sc_port<WireOut<WarpCommand>>> command_out;
+  sc_core::sc_port<base::WireIn<CtaLaunch>> launch_in{"launch_in"};
+  sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
+  sc_core::sc_vector<sc_core::sc_port<base::WireIn<WarpReport>>> report_in;
+  sc_core::sc_vector<sc_core::sc_port<base::WireOut<WarpCommand>>> command_out;
 
-  CtaUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+  CtaUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
   /// CTAs in the order in which they ended; taking them empties the log.
   std::vector<CtaRecord> take_records();
@@ -61,4 +61,4 @@ class CtaUnit : public Module {
   std::vector<CtaRecord> records_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

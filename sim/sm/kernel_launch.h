@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves;
 /// they take no simulated time themselves.
@@ -21,11 +21,11 @@ class CtaMemory {
 
   /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop
   /// iteration `iteration`.
-  virtual void load(std::int64_t cta, int warp, const WarpInstruction& instruction,
+  virtual void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                     std::int64_t iteration, mma::LaneRegister* registers) const = 0;
 
   /// Takes the accumulators of a kStoreAccumulator instruction.
-  virtual void store(std::int64_t cta, int warp, const WarpInstruction& instruction,
+  virtual void store(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                      const mma::LaneRegister* registers) = 0;
 };
 
@@ -36,7 +36,7 @@ class CtaTraffic {
 
   /// Bytes that warp `warp` of CTA `cta` moves with a kCopy of k-tile `tile`, or with a
   /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
-  virtual MemoryRange range(std::int64_t cta, int warp, const WarpInstruction& instruction,
+  virtual MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                             std::int64_t tile) const = 0;
 
   /// What the memory system knows the bytes of `range` by: an output tile.
@@ -48,7 +48,7 @@ class CtaWork {
  public:
   virtual ~CtaWork() = default;
   /// At least one segment; they stay where they are.
-  virtual std::span<const WorkSegment> segments(std::int64_t cta) const = 0;
+  virtual std::span<const isa::WorkSegment> segments(std::int64_t cta) const = 0;
   /// Whether several CTAs work on one output tile.
   virtual bool shares_tiles() const { return false; }
 };
@@ -64,7 +64,7 @@ class TileObserver {
 
 /// A kernel as an SM sees it: one program for all warps, and the resources of a CTA.
 struct KernelLaunch {
-  const WarpProgram* program = nullptr;
+  const isa::WarpProgram* program = nullptr;
   const mma::StepContext* mma_context = nullptr;
   const mma::RegisterMap* register_map = nullptr;
   int warps_per_cta = 0;  ///< beside the producer
@@ -73,7 +73,7 @@ struct KernelLaunch {
   CtaMemory* memory = nullptr;          ///< absent: only time is simulated
   const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
-  Bytes shared_memory{};                ///< of an SM that holds the CTAs; the L1 has the rest
+  base::Bytes shared_memory{};          ///< of an SM that holds the CTAs; the L1 has the rest
   /// Of an SM's tensor cores or shared memory, for a k-tile of one CTA, at least.
   std::int64_t k_tile_cycles = 0;
   TileObserver* observer = nullptr;  ///< absent: nobody wants to know
@@ -82,7 +82,7 @@ struct KernelLaunch {
   /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
   /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an
   /// SM end one soon behind the other: measured times speak against it (configs/CALIBRATION.md).
-  std::int64_t most_ctas_of_sm(std::int64_t sms) const { return ceil_div(ctas, sms); }
+  std::int64_t most_ctas_of_sm(std::int64_t sms) const { return base::ceil_div(ctas, sms); }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Which lines of global memory the L1 of an SM holds. It has what the shared memory of the
 /// resident CTAs leaves of the array that both live in. Loads into registers look here first;
@@ -18,15 +18,15 @@ class L1Cache {
   explicit L1Cache(const SmSpec& spec) : array_(spec.l1_and_shared_memory) { start({}); }
 
   /// Empty, beside `shared_memory` bytes of shared memory.
-  void start(Bytes shared_memory);
+  void start(base::Bytes shared_memory);
 
   /// Whether all of `range` is there; marks it as used.
   bool holds(const MemoryRange& range);
   void fill(const MemoryRange& range);
 
  private:
-  Bytes array_;
-  std::optional<CacheTags> tags_;  ///< nothing is left: absent
+  base::Bytes array_;
+  std::optional<base::CacheTags> tags_;  ///< nothing is left: absent
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Bytes of global memory, consecutive.
 struct MemoryRange {
@@ -32,10 +32,10 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   }
 
   std::int64_t cta = 0;
-  Operand operand = Operand::kA;  ///< that is read, or partial sums that are written
-  int readers = 1;                ///< see MemoryRange
+  isa::Operand operand = isa::Operand::kA;  ///< that is read, or partial sums that are written
+  int readers = 1;                          ///< see MemoryRange
   // Who asks: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
-  const WarpInstruction* instruction = nullptr;
+  const isa::WarpInstruction* instruction = nullptr;
   std::int64_t asking_cta = 0;
   std::int64_t tile = 0;
   int warp = 0;
@@ -43,4 +43,4 @@ struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   mutable MemoryLevel waited_for = MemoryLevel::kLatency;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -7,20 +7,20 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// What a CTA asks of an SM.
 struct CtaResources {
   int threads = 0;
   int registers_per_thread = 0;
-  Bytes shared_memory;
+  base::Bytes shared_memory;
 };
 
 /// How many CTAs of a kernel an SM holds, and what stops one more.
 struct Occupancy {
   int ctas = 0;
   std::string_view limited_by;  ///< "registers", "shared memory", "warps" or "CTAs"
-  Bytes carve_out;  ///< of the SM's memory for shared memory: the least that holds the CTAs
+  base::Bytes carve_out;  ///< of the SM's memory for shared memory: the least that holds the CTAs
 };
 
 /// The rules of NVIDIA's occupancy calculator: registers come per warp in units of 256 and from
@@ -33,6 +33,6 @@ Occupancy occupancy(const CtaResources& cta, const SmSpec& sm);
 /// Sizes that the shared memory of an SM can have: 0, 8, 16, 32, 64, 100, 132, 164, 196 and 228 KB
 /// up to the largest that it has, and that one (CUDA C++ Programming Guide, shared memory of each
 /// compute capability). The L1 has the rest.
-std::vector<Bytes> carve_outs(const SmSpec& sm);
+std::vector<base::Bytes> carve_outs(const SmSpec& sm);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -5,11 +5,11 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. Without
 /// values nothing is stored.
-class RegisterFile : public OperandRegisters {
+class RegisterFile : public tensor_core::OperandRegisters {
  public:
   explicit RegisterFile(int warp_slots) : warps_(static_cast<std::size_t>(warp_slots)) {}
 
@@ -30,4 +30,4 @@ class RegisterFile : public OperandRegisters {
   std::vector<std::vector<mma::LaneRegister>> warps_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

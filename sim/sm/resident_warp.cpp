@@ -3,28 +3,28 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 std::int64_t ResidentWarp::ready_at() const {
   if (at_barrier || cursor.done()) {
     return kUnknown;
   }
-  const WarpInstruction& instruction = cursor.instruction();
+  const isa::WarpInstruction& instruction = cursor.instruction();
   switch (instruction.opcode) {
-    case Opcode::kWgmmaWait:
+    case isa::Opcode::kWgmmaWait:
       return wgmma.groups_under_way() <= instruction.pending_groups ? 0 : kUnknown;
-    case Opcode::kWaitTile:
+    case isa::Opcode::kWaitTile:
       return cursor.iteration() < tiles_arrived ? 0 : kUnknown;
-    case Opcode::kWaitStage:
+    case isa::Opcode::kWaitStage:
       return cursor.iteration() < tiles_freed + instruction.stages ? 0 : kUnknown;
     default:
       break;
   }
-  if (instruction.opcode == Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
+  if (instruction.opcode == isa::Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
     return kUnknown;
   }
   const std::int64_t ready = scoreboard.ready_at(instruction);
-  return instruction.opcode == Opcode::kMma ? std::max(ready, next_mma) : ready;
+  return instruction.opcode == isa::Opcode::kMma ? std::max(ready, next_mma) : ready;
 }
 
 std::int64_t ResidentWarp::idle_at() const {
@@ -33,8 +33,8 @@ std::int64_t ResidentWarp::idle_at() const {
 
 int ResidentWarp::count_mmas_ahead() const {
   constexpr int kEnough = 1024;
-  const WarpInstruction& first = cursor.instruction();
-  WarpCursor ahead = cursor;
+  const isa::WarpInstruction& first = cursor.instruction();
+  isa::WarpCursor ahead = cursor;
   int count = 0;
   do {
     // Runs end with the section; the next one may go on.
@@ -44,4 +44,4 @@ int ResidentWarp::count_mmas_ahead() const {
   return std::min(count, kEnough);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

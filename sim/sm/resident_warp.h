@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// A warp on a sub-partition, and what keeps it from going on. What is under way is either known to
 /// its cycle or will be reported.
@@ -38,7 +38,7 @@ struct ResidentWarp {
   MemoryLevel waited_for = MemoryLevel::kLatency;  ///< of the latest tile
   WgmmaGroups wgmma;
   Scoreboard scoreboard;
-  WarpCursor cursor;
+  isa::WarpCursor cursor;
 
   /// First cycle in which the next instruction may issue, as far as the warp decides and it is
   /// known; 0 where nothing is in the way.
@@ -48,11 +48,11 @@ struct ResidentWarp {
   std::int64_t idle_at() const;
 
   bool next_is_load() const {
-    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kLoadMatrix;
+    return !cursor.done() && elided && cursor.instruction().opcode == isa::Opcode::kLoadMatrix;
   }
   /// Nobody but the sub-partition sees the next instruction.
   bool next_is_unseen() const {
-    return !cursor.done() && elided && cursor.instruction().opcode == Opcode::kMma;
+    return !cursor.done() && elided && cursor.instruction().opcode == isa::Opcode::kMma;
   }
 
   /// Matrix instructions alike that follow each other from the cursor on; at least 1, and
@@ -60,4 +60,4 @@ struct ResidentWarp {
   int count_mmas_ahead() const;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Register dependences of one warp: an instruction may issue when nothing that it reads or writes
 /// is still being written, and nothing that it writes is still to be read. When that will be is
@@ -25,15 +25,15 @@ class Scoreboard {
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
   Scoreboard() = default;
-  explicit Scoreboard(const WarpProgram& program)
+  explicit Scoreboard(const isa::WarpProgram& program)
       : parts_(static_cast<std::size_t>(program.register_parts)) {
-    ensure(program.register_parts > 0, "a program is not prepared for a scoreboard");
+    base::ensure(program.register_parts > 0, "a program is not prepared for a scoreboard");
   }
 
   /// `instruction` has been issued; somebody reports when its sources are read, and when its result
   /// is written.
-  void issue(const WarpInstruction& instruction) {
-    for (const RegisterRange* range : sources(instruction)) {
+  void issue(const isa::WarpInstruction& instruction) {
+    for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
         ++part.pending_reads;
       }
@@ -45,10 +45,10 @@ class Scoreboard {
   }
 
   /// In cycle `now`.
-  void sources_read(const WarpInstruction& instruction, std::int64_t now) {
-    for (const RegisterRange* range : sources(instruction)) {
+  void sources_read(const isa::WarpInstruction& instruction, std::int64_t now) {
+    for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
-        ensure(part.pending_reads > 0, "a register was read that nobody waits to read");
+        base::ensure(part.pending_reads > 0, "a register was read that nobody waits to read");
         --part.pending_reads;
         part.read = std::max(part.read, now);
       }
@@ -56,7 +56,7 @@ class Scoreboard {
   }
 
   /// Its result is there from cycle `now` on; of a store to shared memory: it is done.
-  void written(const WarpInstruction& instruction, std::int64_t now) {
+  void written(const isa::WarpInstruction& instruction, std::int64_t now) {
     for (Part& part : of(instruction.d)) {
       part.written = now;
     }
@@ -65,10 +65,11 @@ class Scoreboard {
 
   /// `instruction` will have read its sources by the cycle `sources_read`, and its result is there
   /// from the cycle `written` on.
-  void pass(const WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written) {
+  void pass(const isa::WarpInstruction& instruction, std::int64_t sources_read,
+            std::int64_t written) {
     last_written_ = std::max(last_written_, written);
     if (instruction.in_single_parts) {
-      for (const RegisterRange* range : sources(instruction)) {
+      for (const isa::RegisterRange* range : sources(instruction)) {
         Part& part = first_of(*range);
         part.read = std::max(part.read, sources_read);
       }
@@ -76,7 +77,7 @@ class Scoreboard {
       result.written = std::max(result.written, written);
       return;
     }
-    for (const RegisterRange* range : sources(instruction)) {
+    for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
         part.read = std::max(part.read, sources_read);
       }
@@ -87,16 +88,16 @@ class Scoreboard {
   }
 
   /// First cycle in which `instruction` may issue, or one that has passed; or kUnknown.
-  std::int64_t ready_at(const WarpInstruction& instruction) const {
+  std::int64_t ready_at(const isa::WarpInstruction& instruction) const {
     std::int64_t ready = 0;
     if (instruction.in_single_parts) {
-      for (const RegisterRange* range : sources(instruction)) {
+      for (const isa::RegisterRange* range : sources(instruction)) {
         ready = std::max(ready, first_of(*range).written);
       }
       const Part& result = first_of(instruction.d);
       return std::max({ready, result.written, result.read_by()});
     }
-    for (const RegisterRange* range : sources(instruction)) {
+    for (const isa::RegisterRange* range : sources(instruction)) {
       for (const Part& part : of(*range)) {
         ready = std::max(ready, part.written);
       }
@@ -109,7 +110,7 @@ class Scoreboard {
   }
 
   /// First cycle in which what `range` names is there, as ready_at() counts it.
-  std::int64_t written_at(const RegisterRange& range) const {
+  std::int64_t written_at(const isa::RegisterRange& range) const {
     std::int64_t cycle = 0;
     for (const Part& part : of(range)) {
       cycle = std::max(cycle, part.written);
@@ -129,22 +130,22 @@ class Scoreboard {
     std::int64_t read_by() const { return pending_reads > 0 ? kUnknown : read; }
   };
 
-  static std::array<const RegisterRange*, 4> sources(const WarpInstruction& instruction) {
+  static std::array<const isa::RegisterRange*, 4> sources(const isa::WarpInstruction& instruction) {
     return {&instruction.a, &instruction.b, &instruction.c, &instruction.metadata};
   }
-  static bool counts(const WarpInstruction& instruction) {
-    return instruction.d.count > 0 || instruction.opcode == Opcode::kStoreShared;
+  static bool counts(const isa::WarpInstruction& instruction) {
+    return instruction.d.count > 0 || instruction.opcode == isa::Opcode::kStoreShared;
   }
-  const Part& first_of(const RegisterRange& range) const {
+  const Part& first_of(const isa::RegisterRange& range) const {
     return parts_[static_cast<std::size_t>(range.first_part)];
   }
-  Part& first_of(const RegisterRange& range) {
+  Part& first_of(const isa::RegisterRange& range) {
     return parts_[static_cast<std::size_t>(range.first_part)];
   }
-  std::span<const Part> of(const RegisterRange& range) const {
+  std::span<const Part> of(const isa::RegisterRange& range) const {
     return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};
   }
-  std::span<Part> of(const RegisterRange& range) {
+  std::span<Part> of(const isa::RegisterRange& range) {
     return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};
   }
 
@@ -153,4 +154,4 @@ class Scoreboard {
   int outstanding_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

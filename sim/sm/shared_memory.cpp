@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
-SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const Clock& clock,
+SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const SmSpec& spec)
-    : Module(name, clock),
+    : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       wavefront_bytes_(spec.shared_memory_bytes_per_cycle().count()),
       latency_(spec.shared_memory_latency_cycles),
       banks_(static_cast<double>(wavefront_bytes_)),
       wavefront_cycles_(spec.shared_memory_wavefront_cycles),
-      pace_(static_cast<std::size_t>(spec.sub_partitions), Throughput(1)),
+      pace_(static_cast<std::size_t>(spec.sub_partitions), base::Throughput(1)),
       next_arrival_(pace_.size(), kNone) {
   run_on();
   for (auto& port : request_in) {
@@ -56,18 +56,18 @@ void SharedMemory::serve() {
 }
 
 void SharedMemory::see_next(std::size_t index) {
-  WireIn<LoadRequest>& requests = *request_in[index].operator->();
+  base::WireIn<LoadRequest>& requests = *request_in[index].operator->();
   next_arrival_[index] = requests.can_read() ? requests.peek().arrival_cycle : kNone;
 }
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
   // The request took the first cycle of the latency.
   const std::int64_t ready = access(index, request) + latency_ - 1;
-  Payload<LoadedRegisters> payload;
-  const bool is_load = request.instruction->opcode == Opcode::kLoadMatrix &&
-                       request.instruction->operand != Operand::kPartialSum;
+  base::Payload<LoadedRegisters> payload;
+  const bool is_load = request.instruction->opcode == isa::Opcode::kLoadMatrix &&
+                       request.instruction->operand != isa::Operand::kPartialSum;
   if (is_load && request.kernel->memory != nullptr) {
-    payload = make_payload<LoadedRegisters>();
+    payload = base::make_payload<LoadedRegisters>();
     request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
                                  payload->data());
   }
@@ -76,20 +76,21 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 }
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
-  const WarpInstruction& instruction = *request.instruction;
-  const bool is_store = instruction.opcode == Opcode::kStoreShared;
+  const isa::WarpInstruction& instruction = *request.instruction;
+  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
   const std::int64_t bytes = (is_store ? instruction.a : instruction.d).bytes();
-  const std::int64_t wavefronts = ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
-  loaded_bytes_ += is_store || instruction.operand == Operand::kPartialSum ? 0 : bytes;
+  const std::int64_t wavefronts =
+      base::ceil_div(bytes, wavefront_bytes_) * instruction.conflict_ways;
+  loaded_bytes_ += is_store || instruction.operand == isa::Operand::kPartialSum ? 0 : bytes;
   const std::int64_t through_banks =
       banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks,
                   pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
 }
 
-std::int64_t SharedMemory::claim(Bytes bytes) {
+std::int64_t SharedMemory::claim(base::Bytes bytes) {
   serve();
   return banks_.reserve(now(), bytes.count());
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

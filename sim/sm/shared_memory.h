@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Shared memory of an SM. An access to all banks, a wavefront, moves 128 bytes in a cycle; a load
 /// of 32 lanes x 4 bytes takes as many wavefronts as lanes meet in the same bank. The wavefronts of
@@ -25,17 +25,17 @@ namespace sptc::sim {
 ///
 /// Requests that carry no values may wait until the first of them has to be answered: then one
 /// activation serves many, each from the cycle in which it came.
-class SharedMemory : public Module {
+class SharedMemory : public base::Module {
  public:
-  sc_core::sc_vector<sc_core::sc_port<WireIn<LoadRequest>>> request_in;
-  sc_core::sc_vector<sc_core::sc_port<WireOut<LoadDone>>> done_out;
+  sc_core::sc_vector<sc_core::sc_port<base::WireIn<LoadRequest>>> request_in;
+  sc_core::sc_vector<sc_core::sc_port<base::WireOut<LoadDone>>> done_out;
 
-  SharedMemory(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+  SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
   /// Occupies the banks for `bytes` free of conflicts, behind everything that came before: writes
   /// of cp.async, operands that wgmma reads. Returns the cycle in which the last of them is
   /// through. Called by the unit that moves the bytes, in the cycle in which it wants to begin.
-  std::int64_t claim(Bytes bytes);
+  std::int64_t claim(base::Bytes bytes);
 
   /// Into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
@@ -56,11 +56,11 @@ class SharedMemory : public Module {
 
   std::int64_t wavefront_bytes_;
   std::int64_t latency_;
-  Throughput banks_;  ///< in bytes
+  base::Throughput banks_;  ///< in bytes
   std::int64_t wavefront_cycles_;
-  std::vector<Throughput> pace_;            ///< per sub-partition, in cycles
+  std::vector<base::Throughput> pace_;      ///< per sub-partition, in cycles
   std::vector<std::int64_t> next_arrival_;  ///< per sub-partition, of the next request; or kNone
   std::int64_t loaded_bytes_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 std::string indexed(const char* name, int index) {
@@ -13,7 +13,7 @@ std::string indexed(const char* name, int index) {
 
 }  // namespace
 
-Sm::Links::Links(int index, const Clock& clock)
+Sm::Links::Links(int index, const base::Clock& clock)
     : command(indexed("command", index).c_str(), clock, 1),
       report(indexed("report", index).c_str(), clock, 1),
       load(indexed("load", index).c_str(), clock, 1),
@@ -23,7 +23,7 @@ Sm::Links::Links(int index, const Clock& clock)
       copy(indexed("copy", index).c_str(), clock, 1),
       copy_done(indexed("copy_done", index).c_str(), clock, 1) {}
 
-Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec)
+Sm::Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
       shared_memory("shared_memory", clock, spec),
@@ -62,7 +62,7 @@ Sm::Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& sp
   }
 }
 
-void Sm::start_grid(std::int64_t start, Bytes of_ctas) {
+void Sm::start_grid(std::int64_t start, base::Bytes of_ctas) {
   async_copy.start_grid(of_ctas);
   for (const auto& partition : sub_partitions) {
     partition->stalls.start(start);
@@ -88,10 +88,10 @@ Activity Sm::activity() const {
   sum.multiplier_busy_cycles =
       static_cast<double>(warpgroups.busy_cycles) * static_cast<double>(sub_partitions.size());
   for (const auto& partition : sub_partitions) {
-    const TensorCore& core = partition->tensor_core;
-    const OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
-    const MetadataSelector::Statistics selector = core.metadata_selector.statistics();
-    const MultiplyStage::Statistics multipliers = core.multiply.statistics();
+    const tensor_core::TensorCore& core = partition->tensor_core;
+    const tensor_core::OperandFetch::Statistics& fetch = core.operand_fetch.statistics();
+    const tensor_core::MetadataSelector::Statistics selector = core.metadata_selector.statistics();
+    const tensor_core::MultiplyStage::Statistics multipliers = core.multiply.statistics();
     sum.instructions += partition->statistics().issued;
     sum.mma_instructions += partition->statistics().mma_issued;
     sum.executed_macs += multipliers.macs;
@@ -107,4 +107,4 @@ Activity Sm::activity() const {
   return sum;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

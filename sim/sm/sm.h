@@ -12,23 +12,23 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// One streaming multiprocessor: CTA unit, shared memory and sub-partitions, wired.
 class Sm : public sc_core::sc_module {
  public:
-  sc_core::sc_port<WireIn<CtaLaunch>> launch_in{"launch_in"};
-  sc_core::sc_port<WireOut<CtaDone>> done_out{"done_out"};
+  sc_core::sc_port<base::WireIn<CtaLaunch>> launch_in{"launch_in"};
+  sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
 
   /// Of all blocks, since the start of the simulation.
   Activity activity() const;
 
   /// A grid begins in cycle `start`, with CTAs that have shared memory `of_ctas` bytes large.
-  void start_grid(std::int64_t start, Bytes of_ctas);
+  void start_grid(std::int64_t start, base::Bytes of_ctas);
   /// Of all its tensor cores, of the grid, which has ended in cycle `end`.
   StallCycles stalls(std::int64_t end);
 
-  Sm(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+  Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
   CtaUnit cta_unit;
   SharedMemory shared_memory;
@@ -39,17 +39,17 @@ class Sm : public sc_core::sc_module {
  private:
   /// The wires between one sub-partition and the shared blocks of the SM.
   struct Links {
-    Links(int index, const Clock& clock);
-    Wire<WarpCommand> command;
-    Wire<WarpReport> report;
-    Wire<LoadRequest> load;
-    Wire<LoadDone> load_done;
-    Wire<WgmmaRequest> wgmma;
-    Wire<WgmmaDone> wgmma_done;
-    Wire<CopyRequest> copy;
-    Wire<CopyDone> copy_done;
+    Links(int index, const base::Clock& clock);
+    base::Wire<WarpCommand> command;
+    base::Wire<WarpReport> report;
+    base::Wire<LoadRequest> load;
+    base::Wire<LoadDone> load_done;
+    base::Wire<WgmmaRequest> wgmma;
+    base::Wire<WgmmaDone> wgmma_done;
+    base::Wire<CopyRequest> copy;
+    base::Wire<CopyDone> copy_done;
   };
   std::vector<std::unique_ptr<Links>> links_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -5,20 +5,20 @@
 #include "models/mma/instruction.h"
 #include "sim/tensor_core/tensor_core_spec.h"
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// One streaming multiprocessor: sub-partitions, each with a warp scheduler, a register file and a
 /// tensor core.
 struct SmSpec {
   int sub_partitions = 0;
-  int max_warps = 0;    ///< resident warps per SM
-  int max_ctas = 0;     ///< resident CTAs per SM
-  int registers = 0;    ///< 32-bit registers per SM
-  Bytes shared_memory;  ///< usable by CTAs
-  Bytes max_shared_memory_per_cta;
+  int max_warps = 0;          ///< resident warps per SM
+  int max_ctas = 0;           ///< resident CTAs per SM
+  int registers = 0;          ///< 32-bit registers per SM
+  base::Bytes shared_memory;  ///< usable by CTAs
+  base::Bytes max_shared_memory_per_cta;
   int max_registers_per_thread = 0;
-  Bytes reserved_shared_memory_per_cta;  ///< by the system
-  Bytes shared_memory_allocation_unit;
+  base::Bytes reserved_shared_memory_per_cta;  ///< by the system
+  base::Bytes shared_memory_allocation_unit;
 
   int issue_per_cycle = 0;         ///< warp instructions per sub-partition and cycle
   int barrier_latency_cycles = 0;  ///< last arrival to release
@@ -32,8 +32,8 @@ struct SmSpec {
 
   // L1: it has what the shared memory of the CTAs leaves of the array that both live in, and the
   // same banks.
-  Bytes l1_and_shared_memory;  ///< 0: no L1
-  int l1_latency_cycles = 0;   ///< load of one wavefront that hits, issue to use
+  base::Bytes l1_and_shared_memory;  ///< 0: no L1
+  int l1_latency_cycles = 0;         ///< load of one wavefront that hits, issue to use
 
   /// Most that a thread copies to shared memory with one cp.async: 4, 8 or 16, all of which pass
   /// the L1 by, those of 4 and 8 unlike PTX's; 0: none, tiles pass the registers.
@@ -52,11 +52,11 @@ struct SmSpec {
     return wgmma_interval_cycles > 0 ? wgmma_interval_cycles : tcgen05_interval_cycles;
   }
 
-  Bytes shared_memory_bytes_per_cycle() const {
-    return Bytes(std::int64_t{shared_memory_banks} * shared_memory_bank_bytes_per_cycle);
+  base::Bytes shared_memory_bytes_per_cycle() const {
+    return base::Bytes(std::int64_t{shared_memory_banks} * shared_memory_bank_bytes_per_cycle);
   }
 
-  TensorCoreSpec tensor_core;
+  tensor_core::TensorCoreSpec tensor_core;
 
   /// Multiply-accumulates of all tensor cores per cycle at the peak.
   double macs_per_cycle(int operand_bits, bool f32_accumulator) const {
@@ -69,4 +69,4 @@ struct SmSpec {
   bool operator==(const SmSpec&) const = default;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

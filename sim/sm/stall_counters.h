@@ -12,7 +12,7 @@
 #include <numeric>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// What a tensor core does in a cycle, or what the next instruction of its warps waits for.
 enum class StallReason : std::uint8_t {
@@ -144,4 +144,4 @@ class StallCounters {
   std::deque<WarpgroupMultiply> warpgroups_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

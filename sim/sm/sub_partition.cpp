@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-namespace sptc::sim {
-SubPartition::SubPartition(const sc_core::sc_module_name& name, const Clock& clock,
+namespace sptc::sm {
+SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const SmSpec& spec)
-    : Module(name, clock),
+    : base::Module(name, clock),
       issue("issue", clock, 1),
       operands_read("operands_read", clock, 1),
       mma_done("mma_done", clock, 1),
@@ -46,13 +46,13 @@ void SubPartition::take_inputs() {
     obey(command_in->read());
   }
   while (operands_read.can_read()) {
-    const MmaIssue read = operands_read.read().issue;
+    const tensor_core::MmaIssue read = operands_read.read().issue;
     change_warp(read.warp_slot).scoreboard.sources_read(*read.instruction, now());
     ++dispatch_credits_;
     note_operands_read(now());
   }
   while (mma_done.can_read()) {
-    const MmaDoneToken done = mma_done.read();
+    const tensor_core::MmaDoneToken done = mma_done.read();
     if (done.payload) {
       done.issue.registers->scatter(
           *done.payload,
@@ -90,9 +90,9 @@ void SubPartition::obey(const WarpCommand& command) {
 }
 
 void SubPartition::end_load(const LoadDone& done) {
-  const WarpInstruction& instruction = *done.request.instruction;
+  const isa::WarpInstruction& instruction = *done.request.instruction;
   ResidentWarp& warp = change_warp(done.request.warp_slot);
-  const bool is_store = instruction.opcode == Opcode::kStoreShared;
+  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
   if (is_store) {
     warp.scoreboard.sources_read(instruction, now());
   }
@@ -152,7 +152,7 @@ void SubPartition::report_tiles(ResidentWarp& producer) {
 }
 
 void SubPartition::free_tiles(ResidentWarp& warp) {
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   const std::int64_t read = warp.cursor.iteration() + 1 - instruction.pending_groups;
   if (read > warp.tiles_freed) {
     warp.tiles_freed = read;
@@ -173,7 +173,7 @@ void SubPartition::exit_finished() {
 void SubPartition::launch(const WarpCommand& command) {
   const auto free = std::find_if(warps_.begin(), warps_.end(),
                                  [](const ResidentWarp& warp) { return !warp.resident; });
-  ensure(free != warps_.end(), "a warp was launched and no slot is free");
+  base::ensure(free != warps_.end(), "a warp was launched and no slot is free");
   if (!has_warps()) {
     stalls.wait(now(), StallReason::kNoCta);
   }
@@ -187,10 +187,10 @@ void SubPartition::launch(const WarpCommand& command) {
   free->launch = command.launch;
   const KernelLaunch& kernel = *command.launch.kernel;
   free->producer = command.warp.warp == kernel.warps_per_cta;
-  const WarpProgram& program = free->producer ? *kernel.program->producer : *kernel.program;
+  const isa::WarpProgram& program = free->producer ? *kernel.program->producer : *kernel.program;
   free->cursor = kernel.work == nullptr
-                     ? WarpCursor(program)
-                     : WarpCursor(program, kernel.work->segments(command.launch.cta));
+                     ? isa::WarpCursor(program)
+                     : isa::WarpCursor(program, kernel.work->segments(command.launch.cta));
   free->scoreboard = Scoreboard(program);
   const int slot = static_cast<int>(free - warps_.begin());
   next_[static_cast<std::size_t>(slot)] = {};
@@ -205,8 +205,8 @@ void SubPartition::launch(const WarpCommand& command) {
 void SubPartition::issue_up_to(std::int64_t cycle) {
   Pick pick = pick_warp();
   for (; pick.cycle <= cycle; pick = pick_warp()) {
-    ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
-           "the scheduler slept when a warp could do what others see");
+    base::ensure(pick.cycle == now() || warp_at(pick.slot).next_is_unseen(),
+                 "the scheduler slept when a warp could do what others see");
     issue_from(pick.slot, pick.cycle);
   }
   idle_before_ = pick.cycle;
@@ -248,7 +248,7 @@ std::int64_t SubPartition::ready_at(int slot) const {
   if (next.ready_at == kNotLookedUp) {
     const ResidentWarp& warp = warp_at(slot);
     next.ready_at = warp.ready_at();
-    next.is_mma = !warp.cursor.done() && warp.cursor.instruction().opcode == Opcode::kMma;
+    next.is_mma = !warp.cursor.done() && warp.cursor.instruction().opcode == isa::Opcode::kMma;
   }
   if (!next.is_mma) {
     return next.ready_at;
@@ -263,7 +263,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
     count_stall(warp, cycle);
   }
   take_issue_slot(slot, cycle);
-  if (warp.cursor.instruction().opcode == Opcode::kBarrier) {
+  if (warp.cursor.instruction().opcode == isa::Opcode::kBarrier) {
     warp.at_barrier = true;
     report_out->write({WarpReport::Kind::kArrivedAtBarrier, warp.name, 0});
     return;  // the release moves the warp on
@@ -300,61 +300,61 @@ void SubPartition::take_further_slots(int slots, std::int64_t cycle) {
 
 void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   switch (instruction.opcode) {
-    case Opcode::kMma:
+    case isa::Opcode::kMma:
       issue_mma(warp, slot, cycle);
       break;
-    case Opcode::kWgmma:
+    case isa::Opcode::kWgmma:
       ++statistics_.mma_issued;
       warp.wgmma.issue();
       wgmma_out->write({&kernel, &instruction, warp.launch.cta, warp.name.warp, slot});
       break;
-    case Opcode::kWgmmaCommit:
+    case isa::Opcode::kWgmmaCommit:
       warp.wgmma.commit();
       break;
-    case Opcode::kLoadMatrix:
-    case Opcode::kStoreShared:
+    case isa::Opcode::kLoadMatrix:
+    case isa::Opcode::kStoreShared:
       issue_load(warp, slot, cycle);
       break;
-    case Opcode::kStoreAccumulator:
+    case isa::Opcode::kStoreAccumulator:
       if (kernel.memory != nullptr) {
         kernel.memory->store(warp.launch.cta, warp.name.warp, instruction,
                              register_file_.read(slot, instruction.c.base));
       }
       break;
-    case Opcode::kLoadGlobal:
+    case isa::Opcode::kLoadGlobal:
       warp.scoreboard.issue(instruction);
       tensor_core.operand_fetch.overwrite(slot, instruction.d);
       issue_copy(warp, slot, cycle);
       break;
-    case Opcode::kCopy:
-    case Opcode::kStoreGlobal:
+    case isa::Opcode::kCopy:
+    case isa::Opcode::kStoreGlobal:
       issue_copy(warp, slot, cycle);
       break;
-    case Opcode::kCommitCopies:
+    case isa::Opcode::kCommitCopies:
       warp.copies.commit();
       report_tiles(warp);
       break;
-    case Opcode::kFreeTiles:
+    case isa::Opcode::kFreeTiles:
       free_tiles(warp);
       break;
-    case Opcode::kWaitCopies:
-    case Opcode::kWaitTile:
+    case isa::Opcode::kWaitCopies:
+    case isa::Opcode::kWaitTile:
       tell_tile(warp, cycle);
       break;
     // What these wait for is there when they are issued.
-    case Opcode::kWgmmaWait:
-    case Opcode::kWaitStage:
-    case Opcode::kBarrier:
+    case isa::Opcode::kWgmmaWait:
+    case isa::Opcode::kWaitStage:
+    case isa::Opcode::kBarrier:
       break;
   }
 }
 
 void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) {
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   // B is the last operand of a k-tile that passes the registers.
-  if (instruction.opcode == Opcode::kStoreShared && instruction.operand == Operand::kB) {
+  if (instruction.opcode == isa::Opcode::kStoreShared && instruction.operand == isa::Operand::kB) {
     tell_tile(warp, cycle);
   }
   take_further_slots(instruction.issue_slots, cycle);
@@ -367,21 +367,21 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
 }
 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
-                                              const WarpInstruction& instruction,
+                                              const isa::WarpInstruction& instruction,
                                               int metadata_wait) const {
   // The scheduler counts whole cycles.
-  return core_.same_warp_gap_cycles +
-         static_cast<std::int64_t>(issue_interval(core_, context, instruction, metadata_wait));
+  return core_.same_warp_gap_cycles + static_cast<std::int64_t>(tensor_core::issue_interval(
+                                          core_, context, instruction, metadata_wait));
 }
 
 void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const KernelLaunch& kernel = *warp.launch.kernel;
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   ++statistics_.mma_issued;
   if (warp.mmas_ahead == 0) {
     warp.mmas_ahead = warp.count_mmas_ahead();
     tensor_core.expect(*kernel.mma_context, instruction);
-    warp.multiply_cycles = multiply_cycles(core_, *kernel.mma_context);
+    warp.multiply_cycles = tensor_core::multiply_cycles(core_, *kernel.mma_context);
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
     warp.other_selector_interval =
         same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
@@ -401,7 +401,7 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
     return;
   }
   // On the wires to the tensor core and back each message is a cycle under way.
-  const Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
+  const tensor_core::Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
   note_operands_read(passage.operands_read + 1);
   warp.scoreboard.pass(instruction, passage.operands_read + 1, passage.done);
 }
@@ -424,12 +424,12 @@ bool SubPartition::tapped() const {
 }
 
 void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) {
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
     return;
   }
   take_further_slots(instruction.issue_slots, cycle);
-  const int group = instruction.opcode == Opcode::kCopy ? warp.copies.start() : 0;
+  const int group = instruction.opcode == isa::Opcode::kCopy ? warp.copies.start() : 0;
   // On its way for a cycle.
   copy_out->write_after(
       {warp.launch.kernel, &instruction, warp.launch.cta,
@@ -490,4 +490,4 @@ int SubPartition::resident_warps() const {
   return static_cast<int>(by_age_.size());
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
@@ -30,23 +30,23 @@ namespace sptc::sim {
 ///
 /// The mirror image is issue_ahead(): what can be no other way is done early, and sent with a
 /// delay.
-class SubPartition : public Module {
+class SubPartition : public base::Module {
  public:
   struct Statistics {
     std::int64_t issued = 0;
     std::int64_t mma_issued = 0;
   };
 
-  sc_core::sc_port<WireIn<WarpCommand>> command_in{"command_in"};
-  sc_core::sc_port<WireOut<WarpReport>> report_out{"report_out"};
-  sc_core::sc_port<WireOut<LoadRequest>> load_out{"load_out"};
-  sc_core::sc_port<WireIn<LoadDone>> load_done_in{"load_done_in"};
-  sc_core::sc_port<WireOut<WgmmaRequest>> wgmma_out{"wgmma_out"};
-  sc_core::sc_port<WireIn<WgmmaDone>> wgmma_done_in{"wgmma_done_in"};
-  sc_core::sc_port<WireOut<CopyRequest>> copy_out{"copy_out"};
-  sc_core::sc_port<WireIn<CopyDone>> copy_done_in{"copy_done_in"};
+  sc_core::sc_port<base::WireIn<WarpCommand>> command_in{"command_in"};
+  sc_core::sc_port<base::WireOut<WarpReport>> report_out{"report_out"};
+  sc_core::sc_port<base::WireOut<LoadRequest>> load_out{"load_out"};
+  sc_core::sc_port<base::WireIn<LoadDone>> load_done_in{"load_done_in"};
+  sc_core::sc_port<base::WireOut<WgmmaRequest>> wgmma_out{"wgmma_out"};
+  sc_core::sc_port<base::WireIn<WgmmaDone>> wgmma_done_in{"wgmma_done_in"};
+  sc_core::sc_port<base::WireOut<CopyRequest>> copy_out{"copy_out"};
+  sc_core::sc_port<base::WireIn<CopyDone>> copy_done_in{"copy_done_in"};
 
-  SubPartition(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec);
+  SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
   const Statistics& statistics() const { return statistics_; }
   /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
@@ -55,15 +55,15 @@ class SubPartition : public Module {
   /// Warps that have not exited, for the message about a simulation that got stuck.
   int resident_warps() const;
 
-  Wire<MmaIssue> issue;
-  Wire<OperandsReadToken> operands_read;
-  Wire<MmaDoneToken> mma_done;
+  base::Wire<tensor_core::MmaIssue> issue;
+  base::Wire<tensor_core::OperandsReadToken> operands_read;
+  base::Wire<tensor_core::MmaDoneToken> mma_done;
 
  private:
   RegisterFile register_file_;
 
  public:
-  TensorCore tensor_core;
+  tensor_core::TensorCore tensor_core;
 
  protected:
   void on_event() override;
@@ -115,7 +115,7 @@ class SubPartition : public Module {
   void note_operands_read(std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
   std::int64_t same_warp_interval(const mma::StepContext& context,
-                                  const WarpInstruction& instruction, int metadata_wait) const;
+                                  const isa::WarpInstruction& instruction, int metadata_wait) const;
   void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
   void exit_if_done(int slot);
   void exit_finished();
@@ -145,7 +145,7 @@ class SubPartition : public Module {
     bool is_mma = false;
   };
 
-  TensorCoreSpec core_;
+  tensor_core::TensorCoreSpec core_;
   int issue_per_cycle_;
   std::vector<ResidentWarp> warps_;
   mutable std::vector<NextInstruction> next_;  ///< per slot
@@ -163,4 +163,4 @@ class SubPartition : public Module {
   Statistics statistics_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -5,10 +5,10 @@
 #include <array>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (!warp.cursor.in_main_loop()) {
     stalls.wait(cycle, StallReason::kEnds);
     return;
@@ -17,21 +17,21 @@ void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
     stalls.wait(std::min(cycle, end), reason);
   };
   switch (instruction.opcode) {
-    case Opcode::kMma:
+    case isa::Opcode::kMma:
       count_stall_of_mma(warp, cycle);
       break;
-    case Opcode::kWaitTile:
+    case isa::Opcode::kWaitTile:
       until(warp.came,
             warp.cursor.iteration() == 0 ? StallReason::kEnds : waited_for(warp.waited_for));
       break;
-    case Opcode::kWaitCopies:
-    case Opcode::kStoreShared:
+    case isa::Opcode::kWaitCopies:
+    case isa::Opcode::kStoreShared:
       until(warp.came, waited_for(warp.waited_for));
       break;
-    case Opcode::kWgmmaWait:
+    case isa::Opcode::kWgmmaWait:
       until(warp.came, StallReason::kMmaLatency);
       break;
-    case Opcode::kLoadGlobal:  // to registers that are still to be stored
+    case isa::Opcode::kLoadGlobal:  // to registers that are still to be stored
       until(warp.scoreboard.ready_at(instruction), StallReason::kSharedMemory);
       break;
     default:  // to registers that matrix instructions still have to read
@@ -42,7 +42,7 @@ void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
 }
 
 void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle) {
-  const WarpInstruction& instruction = warp.cursor.instruction();
+  const isa::WarpInstruction& instruction = warp.cursor.instruction();
   const Scoreboard& registers = warp.scoreboard;
   const auto until = [&](std::int64_t end, StallReason reason) {
     stalls.wait(std::min(cycle, end), reason);
@@ -65,4 +65,4 @@ void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cyc
   until(warp.next_mma, StallReason::kMmaLatency);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

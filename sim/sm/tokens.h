@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// A warp as the messages of an SM name it.
 struct WarpName {
@@ -59,7 +59,7 @@ struct WarpReport {
 /// Sub-partition -> shared memory: kLoadMatrix or kStoreShared.
 struct LoadRequest {
   const KernelLaunch* kernel = nullptr;
-  const WarpInstruction* instruction = nullptr;
+  const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
   std::int64_t iteration = 0;
   std::int64_t arrival_cycle = 0;
@@ -71,7 +71,7 @@ struct LoadRequest {
 /// Sub-partition -> warpgroup unit: a warp's quarter of a wgmma.
 struct WgmmaRequest {
   const KernelLaunch* kernel = nullptr;
-  const WarpInstruction* instruction = nullptr;
+  const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
   int warp = 0;
   int warp_slot = 0;
@@ -89,13 +89,13 @@ using LoadedRegisters = std::array<mma::LaneRegister, 4>;
 struct LoadDone {
   LoadRequest request;
   std::int64_t ready_cycle = 0;  ///< from which on the registers may be used again
-  Payload<LoadedRegisters> payload;
+  base::Payload<LoadedRegisters> payload;
 };
 
 /// Sub-partition -> asynchronous copy unit.
 struct CopyRequest {
   const KernelLaunch* kernel = nullptr;
-  const WarpInstruction* instruction = nullptr;
+  const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
   std::int64_t tile = 0;  ///< k-tile that is copied
   int warp = 0;
@@ -107,8 +107,8 @@ struct CopyRequest {
 struct CopyDone {
   int warp_slot = 0;
   int group = 0;
-  const WarpInstruction* load = nullptr;  ///< that wrote registers; absent: a copy
+  const isa::WarpInstruction* load = nullptr;  ///< that wrote registers; absent: a copy
   MemoryLevel waited_for = MemoryLevel::kLatency;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

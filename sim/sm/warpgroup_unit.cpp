@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
@@ -13,16 +13,16 @@ std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
 }
 
 /// As many cycles as the stages of mma.sync without its selector have, for want of a measurement.
-int pipeline_cycles(const TensorCoreSpec& core) {
+int pipeline_cycles(const tensor_core::TensorCoreSpec& core) {
   return core.operand_fetch_latency_cycles + core.multiply_latency_cycles +
          core.align_add_latency_cycles + core.round_latency_cycles + core.write_back_latency_cycles;
 }
 
 }  // namespace
 
-WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const Clock& clock,
+WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const base::Clock& clock,
                              const SmSpec& spec, SharedMemory& shared_memory)
-    : Module(name, clock),
+    : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
       spec_(spec),
@@ -39,18 +39,18 @@ std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instructi
   const std::int64_t bytes = storage_bytes(
       std::int64_t{instruction.shape.m} * instruction.shape.n * instruction.compressed_k(),
       instruction.a_type);
-  const TensorCoreSpec& core = spec.tensor_core;
-  return ceil_div(bytes, std::int64_t{spec.sub_partitions} * core.units(instruction.accumulator) *
-                             core.dot_width_bytes);
+  const tensor_core::TensorCoreSpec& core = spec.tensor_core;
+  return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} *
+                                   core.units(instruction.accumulator) * core.dot_width_bytes);
 }
 
-Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
-                                   int cta_group) {
+base::Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction,
+                                         bool a_in_registers, int cta_group) {
   const mma::MmaShape& shape = instruction.shape;
   const std::int64_t a =
       storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
   const std::int64_t b = storage_bytes(std::int64_t{shape.n} * shape.k, instruction.b_type);
-  return Bytes(b / cta_group + (a_in_registers ? 0 : a));
+  return base::Bytes(b / cta_group + (a_in_registers ? 0 : a));
 }
 
 void WarpgroupUnit::on_event() {
@@ -68,7 +68,8 @@ void WarpgroupUnit::on_event() {
 }
 
 void WarpgroupUnit::take(const WgmmaRequest& request) {
-  ensure(spec_.async_mma_interval_cycles() > 0, "wgmma or tcgen05.mma on an SM that has none");
+  base::ensure(spec_.async_mma_interval_cycles() > 0,
+               "wgmma or tcgen05.mma on an SM that has none");
   const WarpgroupName name{request.cta, request.warp / kWarps};
   Warpgroup& group = gathering_[name];
   group.issued[static_cast<std::size_t>(request.warp % kWarps)].push_back(request);
@@ -92,7 +93,7 @@ void WarpgroupUnit::begin_next() {
   waiting_.pop_front();
   const mma::MmaInstruction& instruction = warps[0].kernel->mma_context->instruction;
   const std::int64_t cycles = multiply_cycles(instruction, spec_);
-  const Bytes bytes =
+  const base::Bytes bytes =
       operand_bytes(instruction, warps[0].instruction->a.count > 0, warps[0].kernel->cta_group);
   const std::int64_t operands_there = shared_memory_.claim(bytes);
   const std::int64_t begin = std::max(now(), multiplied_);
@@ -111,4 +112,4 @@ void WarpgroupUnit::begin_next() {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

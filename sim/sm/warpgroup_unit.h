@@ -15,7 +15,7 @@
 #include <map>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
 /// A, 16 per sub-partition; or tcgen05.mma, of 128 rows for each SM that takes part. B, and A where
@@ -26,7 +26,7 @@ namespace sptc::sim {
 ///
 /// The tensor cores are those of the sub-partitions; a kernel uses wgmma or mma.sync, not both at
 /// once.
-class WarpgroupUnit : public Module {
+class WarpgroupUnit : public base::Module {
  public:
   static constexpr int kWarps = mma::kWarpsPerWarpgroup;
 
@@ -36,10 +36,10 @@ class WarpgroupUnit : public Module {
     std::int64_t busy_cycles = 0;          ///< of each tensor core, multiplying
   };
 
-  sc_core::sc_vector<sc_core::sc_port<WireIn<WgmmaRequest>>> request_in;
-  sc_core::sc_vector<sc_core::sc_port<WireOut<WgmmaDone>>> done_out;
+  sc_core::sc_vector<sc_core::sc_port<base::WireIn<WgmmaRequest>>> request_in;
+  sc_core::sc_vector<sc_core::sc_port<base::WireOut<WgmmaDone>>> done_out;
 
-  WarpgroupUnit(const sc_core::sc_module_name& name, const Clock& clock, const SmSpec& spec,
+  WarpgroupUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
                 SharedMemory& shared_memory);
 
   const Statistics& statistics() const { return statistics_; }
@@ -51,8 +51,8 @@ class WarpgroupUnit : public Module {
   static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
   /// Bytes that `instruction` reads from the shared memory of one SM. Of a `cta_group` of two SMs
   /// each reads its part of B for both.
-  static Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
-                             int cta_group = 1);
+  static base::Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
+                                   int cta_group = 1);
 
  protected:
   void on_event() override;
@@ -77,4 +77,4 @@ class WarpgroupUnit : public Module {
   std::function<void(const WarpgroupMultiply&)> tell_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

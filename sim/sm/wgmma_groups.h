@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <deque>
 
-namespace sptc::sim {
+namespace sptc::sm {
 
 /// The asynchronous matrix instructions of one warp: how many are under way, and in which groups
 /// the program has put them. They complete in the order in which they were issued.
@@ -20,7 +20,7 @@ class WgmmaGroups {
     }
   }
   void complete() {
-    ensure(completed_ < issued_, "a wgmma completed that nobody issued");
+    base::ensure(completed_ < issued_, "a wgmma completed that nobody issued");
     ++completed_;
     while (!group_ends_.empty() && group_ends_.front() <= completed_) {
       group_ends_.pop_front();
@@ -36,4 +36,4 @@ class WgmmaGroups {
   std::deque<std::int64_t> group_ends_;  ///< instructions issued up to the end of each group
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sm

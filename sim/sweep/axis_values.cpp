@@ -10,7 +10,7 @@
 #include <set>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -25,21 +25,21 @@ json as_json(double value) {
   return value;
 }
 
-double number(const JsonObject& object, std::string_view key) {
+double number(const io::JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
   if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    (object.place() / key).fail("must be a number, not " + describe(value));
+    (object.place() / key).fail("must be a number, not " + io::describe(value));
   }
   return value.get<double>();
 }
 
-void require_count(double count, const JsonPlace& place) {
+void require_count(double count, const io::JsonPlace& place) {
   if (!(count <= static_cast<double>(kMaxValues))) {
     place.fail(fmt::format("an axis has at most {} values", kMaxValues));
   }
 }
 
-std::vector<json> range(const JsonObject& object) {
+std::vector<json> range(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 4> kKeys = {"from", "to", "step", "factor"};
   object.allow_only(kKeys);
   const double from = number(object, "from");
@@ -78,7 +78,7 @@ std::vector<json> range(const JsonObject& object) {
   return values;
 }
 
-std::vector<json> random(const JsonObject& object) {
+std::vector<json> random(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 6> kKeys = {"from", "to",    "count",
                                                      "seed", "scale", "integer"};
   object.allow_only(kKeys);
@@ -92,7 +92,7 @@ std::vector<json> random(const JsonObject& object) {
     object.place().fail(fmt::format("'from', {}, must be below 'to', {}", from, to));
   }
   if (!logarithmic && scale != "linear") {
-    (object.place() / "scale").fail("must be \"linear\" or \"log\", not " + describe(scale));
+    (object.place() / "scale").fail("must be \"linear\" or \"log\", not " + io::describe(scale));
   }
   if (logarithmic && !(from > 0)) {
     object.place().fail("a logarithmic scale needs 'from' above 0");
@@ -101,7 +101,8 @@ std::vector<json> random(const JsonObject& object) {
     object.place().fail(fmt::format(
         "cannot draw {} different whole numbers from so few: give a range of them", count));
   }
-  const RandomStream stream(static_cast<std::uint64_t>(object.integer_or("seed", 0, 0, INT64_MAX)));
+  const base::RandomStream stream(
+      static_cast<std::uint64_t>(object.integer_or("seed", 0, 0, INT64_MAX)));
   std::vector<json> values;
   std::set<double> seen;
   for (std::uint64_t draw = 0; values.size() < static_cast<std::size_t>(count); ++draw) {
@@ -120,7 +121,7 @@ std::vector<json> random(const JsonObject& object) {
 
 }  // namespace
 
-std::vector<json> read_axis_values(const JsonObject& axis) {
+std::vector<json> read_axis_values(const io::JsonObject& axis) {
   const int ways = axis.has("values") + axis.has("range") + axis.has("random");
   if (ways != 1) {
     axis.place().fail("needs exactly one of 'values', 'range' and 'random'");
@@ -136,16 +137,16 @@ std::vector<json> read_axis_values(const JsonObject& axis) {
   const json& array = axis.array("values");
   require_count(static_cast<double>(array.size()), axis.place() / "values");
   for (std::size_t i = 0; i < array.size(); ++i) {
-    const JsonPlace place = axis.place() / "values" / i;
+    const io::JsonPlace place = axis.place() / "values" / i;
     if (!array[i].is_number() && !array[i].is_string() && !array[i].is_boolean()) {
-      place.fail("must be a number, a word or true or false, not " + describe(array[i]));
+      place.fail("must be a number, a word or true or false, not " + io::describe(array[i]));
     }
     if (!seen.insert(array[i]).second) {
-      place.fail(describe(array[i]) + " stands twice");
+      place.fail(io::describe(array[i]) + " stands twice");
     }
     values.push_back(array[i].is_number_float() ? as_json(array[i].get<double>()) : array[i]);
   }
   return values;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

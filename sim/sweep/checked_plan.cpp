@@ -2,7 +2,7 @@
 #include "sim/sweep/checked_plan.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
 #include "sim/sweep/parameter_effect.h"
 
@@ -10,15 +10,15 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 /// Whether options go together is seen at the points that have them.
-void check_option(const JsonPlace& place, const std::string& option, const std::string& value) {
+void check_option(const io::JsonPlace& place, const std::string& option, const std::string& value) {
   try {
-    SimulationOptions alone;
-    set_option(alone, option, value);
-  } catch (const InputError& error) {
+    run::SimulationOptions alone;
+    run::set_option(alone, option, value);
+  } catch (const base::InputError& error) {
     place.fail(error.what());
   }
 }
@@ -31,7 +31,7 @@ void check_axis(const SweepSpec& spec, const SweepAxis& axis) {
   }
   if (axis.kind == SweepAxis::Kind::kOption) {
     for (const nlohmann::json& value : axis.values) {
-      check_option(axis.place, axis.target, option_text(value));
+      check_option(axis.place, axis.target, run::option_text(value));
     }
   }
 }
@@ -39,7 +39,7 @@ void check_axis(const SweepSpec& spec, const SweepAxis& axis) {
 }  // namespace
 
 SweepPlan checked_plan(SweepSpec spec, std::string version) {
-  const std::string file = printable(spec.file.string());
+  const std::string file = io::printable(spec.file.string());
   for (const auto& [option, value] : spec.options) {
     check_option({file, "/options"}, option, value);
   }
@@ -48,9 +48,9 @@ SweepPlan checked_plan(SweepSpec spec, std::string version) {
   }
   SweepPlan plan(std::move(spec), std::move(version));
   if (plan.empty()) {
-    JsonPlace{file, "/where"}.fail(fmt::format("leaves none of the {} points", plan.product()));
+    io::JsonPlace{file, "/where"}.fail(fmt::format("leaves none of the {} points", plan.product()));
   }
   return plan;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

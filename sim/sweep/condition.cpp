@@ -2,7 +2,7 @@
 #include "sim/sweep/condition.h"
 
 #include "models/base/text.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr std::size_t kMaxLength = 4096;  // evaluation is recursive
@@ -31,7 +31,7 @@ class ConditionParser {
     target_.root_ = either();
     skip_space();
     if (at_ != text_.size()) {
-      fail(fmt::format("'{}' is not expected", printable(text_.substr(at_))));
+      fail(fmt::format("'{}' is not expected", io::printable(text_.substr(at_))));
     }
   }
 
@@ -39,7 +39,7 @@ class ConditionParser {
   using Operators = std::initializer_list<std::pair<std::string_view, Kind>>;
 
   [[noreturn]] void fail(const std::string& problem) const {
-    target_.place_.fail(fmt::format("in '{}': {}", printable(text_), problem));
+    target_.place_.fail(fmt::format("in '{}': {}", io::printable(text_), problem));
   }
 
   std::size_t add(Condition::Node node) {
@@ -156,7 +156,7 @@ class ConditionParser {
       const auto [end, error] =
           std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
       if (error != std::errc()) {
-        fail(fmt::format("'{}' is no number", printable(text_.substr(at_))));
+        fail(fmt::format("'{}' is no number", io::printable(text_.substr(at_))));
       }
       at_ = static_cast<std::size_t>(end - text_.data());
       return add({Kind::kNumber, value});
@@ -167,7 +167,7 @@ class ConditionParser {
     }
     const std::string_view word = text_.substr(at_, end - at_);
     if (word.empty()) {
-      fail(fmt::format("'{}' is not expected", printable(text_.substr(at_))));
+      fail(fmt::format("'{}' is not expected", io::printable(text_.substr(at_))));
     }
     at_ = end;
     if (word == "true" || word == "false") {
@@ -179,7 +179,7 @@ class ConditionParser {
       }
     }
     const std::vector<std::string_view> allowed(axes_.begin(), axes_.end());
-    fail("unknown axis " + unknown_name(word, allowed));
+    fail("unknown axis " + base::unknown_name(word, allowed));
   }
 
   static constexpr int kMaxDepth = 64;
@@ -191,7 +191,7 @@ class ConditionParser {
 };
 
 Condition::Condition(std::string_view text, std::span<const std::string> axes,
-                     const JsonPlace& place)
+                     const io::JsonPlace& place)
     : text_(text), place_(place) {
   if (text.size() > kMaxLength) {
     place.fail(fmt::format("a condition has at most {} characters", kMaxLength));
@@ -206,8 +206,8 @@ bool Condition::holds(const Lookup& axis) const {
 double Condition::number(std::size_t node, const Lookup& axis) const {
   const Value value = evaluate(node, axis);
   if (value.is_text) {
-    place_.fail(fmt::format("in '{}': '{}' is a word where a number belongs", printable(text_),
-                            printable(value.text)));
+    place_.fail(fmt::format("in '{}': '{}' is a word where a number belongs", io::printable(text_),
+                            io::printable(value.text)));
   }
   return value.number;
 }
@@ -215,8 +215,8 @@ double Condition::number(std::size_t node, const Lookup& axis) const {
 double Condition::arithmetic(Kind kind, double left, double right) const {
   const auto finite = [&](char sign, double result) {
     if (!std::isfinite(result)) {
-      place_.fail(fmt::format("in '{}': {} {} {} is no finite number", printable(text_), left, sign,
-                              right));
+      place_.fail(fmt::format("in '{}': {} {} {} is no finite number", io::printable(text_), left,
+                              sign, right));
     }
     return result;
   };
@@ -238,8 +238,9 @@ bool Condition::compare(const Node& node, const Lookup& axis) const {
   const Value left = evaluate(node.left, axis);
   const Value right = evaluate(node.right, axis);
   if (left.is_text != right.is_text) {
-    place_.fail(fmt::format("in '{}': the word '{}' is compared with a number", printable(text_),
-                            printable(left.is_text ? left.text : right.text)));
+    place_.fail(fmt::format("in '{}': the word '{}' is compared with a number",
+                            io::printable(text_),
+                            io::printable(left.is_text ? left.text : right.text)));
   }
   const auto order =
       left.is_text ? std::partial_ordering(left.text <=> right.text) : left.number <=> right.number;
@@ -294,4 +295,4 @@ Condition::Value Condition::evaluate(std::size_t index, const Lookup& axis) cons
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// An expression over the axes of a sweep: "sms * dot_units <= 3456 and (dtype == 'f16' or not
 /// stages > 4)". Operands are axis names, numbers, 'words', true and false (1 and 0); operators,
@@ -19,7 +19,7 @@ namespace sptc::sim {
 class Condition {
  public:
   /// Throws InputError at `place` for anything that is no expression over `axes`.
-  Condition(std::string_view text, std::span<const std::string> axes, const JsonPlace& place);
+  Condition(std::string_view text, std::span<const std::string> axes, const io::JsonPlace& place);
 
   /// The value of axis i.
   using Lookup = std::function<const nlohmann::json&(std::size_t axis)>;
@@ -69,9 +69,9 @@ class Condition {
   bool compare(const Node& node, const Lookup& axis) const;
 
   std::string text_;
-  JsonPlace place_;
+  io::JsonPlace place_;
   std::vector<Node> nodes_;
   std::size_t root_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

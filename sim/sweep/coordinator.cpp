@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -115,7 +115,7 @@ class Coordinator {
     }
     if (!any) {
       store_waiting();
-      throw InputError(
+      throw base::InputError(
           "no worker is left; what is done is stored, and the rest follows when the "
           "command is repeated");
     }
@@ -149,7 +149,7 @@ class Coordinator {
       if (event.lost && flight.empty()) {
         continue;
       }
-      ensure(!flight.empty(), "a worker reports a point that it did not get");
+      base::ensure(!flight.empty(), "a worker reports a point that it did not get");
       if (event.lost && flight.size() > 1) {
         // Which of them it was shows when each is simulated without the others.
         for (PendingPoint& point : flight) {
@@ -164,7 +164,7 @@ class Coordinator {
       if (event.lost) {
         event.outcome.position = point.position;
       }
-      ensure(event.outcome.position == point.position, "a worker reports out of order");
+      base::ensure(event.outcome.position == point.position, "a worker reports out of order");
       ++progress_.done;
       progress_.failures += event.outcome.failed;
       estimate_left_ -= point.seconds;
@@ -206,8 +206,8 @@ class Coordinator {
     }
     try {
       store_.add(batch);
-    } catch (const InputError& error) {
-      throw InputError(
+    } catch (const base::InputError& error) {
+      throw base::InputError(
           fmt::format("{}; {} points are stored, and the rest follows when the command is repeated",
                       error.what(), store_.size()));
     }
@@ -263,4 +263,4 @@ SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointL
   return coordinator.run(stop, report);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// The points of part `index` of `count` (from 1) of a sweep: every count-th.
 struct SweepShard {
@@ -39,4 +39,4 @@ SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointL
                         const std::atomic<bool>& stop,
                         const std::function<void(const SweepProgress&)>& report);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

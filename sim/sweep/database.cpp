@@ -2,14 +2,14 @@
 #include "sim/sweep/database.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
 #include <cctype>
 #include <sqlite3.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr int kBusyMilliseconds = 10000;
@@ -18,21 +18,22 @@ constexpr int kBusyMilliseconds = 10000;
   switch (code & 0xFF) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw InputError(fmt::format("{}: no results of a sweep, or damaged: {}", file, message));
+      throw base::InputError(
+          fmt::format("{}: no results of a sweep, or damaged: {}", file, message));
     case SQLITE_FULL:
-      throw InputError(fmt::format("{}: the disk is full", file));
+      throw base::InputError(fmt::format("{}: the disk is full", file));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw InputError(fmt::format("{}: locked by another program", file));
+      throw base::InputError(fmt::format("{}: locked by another program", file));
     case SQLITE_CANTOPEN:
-      throw InputError(fmt::format("{}: cannot be opened", file));
+      throw base::InputError(fmt::format("{}: cannot be opened", file));
     case SQLITE_READONLY:
-      throw InputError(fmt::format("{}: cannot be written to", file));
+      throw base::InputError(fmt::format("{}: cannot be written to", file));
     case SQLITE_IOERR:
-      throw InputError(
+      throw base::InputError(
           fmt::format("{}: cannot be read or written (disk full, or a file size limit?)", file));
     default:
-      throw InputError(fmt::format("{}: {}", file, message));
+      throw base::InputError(fmt::format("{}: {}", file, message));
   }
 }
 
@@ -43,7 +44,7 @@ void require_regular(const std::filesystem::path& file) {
     std::error_code error;
     const auto status = std::filesystem::status(part, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-      throw InputError(printable(part.string()) + ": not a regular file");
+      throw base::InputError(io::printable(part.string()) + ": not a regular file");
     }
   }
 }
@@ -58,18 +59,18 @@ Statement::Statement(sqlite3_stmt* statement, std::string file)
     : statement_(statement), file_(std::move(file)) {}
 
 void Statement::bind(int parameter, std::int64_t value) {
-  ensure(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
+  base::ensure(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
 }
 void Statement::bind(int parameter, double value) {
-  ensure(sqlite3_bind_double(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
+  base::ensure(sqlite3_bind_double(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
 }
 void Statement::bind(int parameter, std::string_view value) {
-  ensure(sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC,
-                             SQLITE_UTF8) == SQLITE_OK,
-         "bind failed");
+  base::ensure(sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(),
+                                   SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK,
+               "bind failed");
 }
 void Statement::bind_null(int parameter) {
-  ensure(sqlite3_bind_null(statement_.get(), parameter) == SQLITE_OK, "bind failed");
+  base::ensure(sqlite3_bind_null(statement_.get(), parameter) == SQLITE_OK, "bind failed");
 }
 
 void Statement::clear() {
@@ -125,7 +126,8 @@ std::string_view Statement::text(int column) const {
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-Database::Database(const std::filesystem::path& file, Mode mode) : file_(printable(file.string())) {
+Database::Database(const std::filesystem::path& file, Mode mode)
+    : file_(io::printable(file.string())) {
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -181,4 +183,4 @@ std::string as_column(std::string_view name) {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -10,7 +10,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// A prepared SQL statement. Parameters and columns count from 1 and 0, as SQLite has it.
 class Statement {
@@ -76,4 +76,4 @@ std::string sql_name(std::string_view name);
 /// `name` in lower case: the same for all names that SQLite takes for one column.
 std::string as_column(std::string_view name);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

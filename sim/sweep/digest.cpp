@@ -2,28 +2,31 @@
 #include "sim/sweep/digest.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <array>
 #include <fstream>
 #include <memory>
 #include <openssl/evp.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 class Sha256 {
  public:
-  Sha256() { ensure(EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) == 1, "no SHA-256"); }
+  Sha256() {
+    base::ensure(EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) == 1, "no SHA-256");
+  }
 
   void add(std::string_view bytes) {
-    ensure(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1, "SHA-256 failed");
+    base::ensure(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1,
+                 "SHA-256 failed");
   }
 
   std::string hex() {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned length = 0;
-    ensure(EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1, "SHA-256 failed");
+    base::ensure(EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1, "SHA-256 failed");
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
     for (unsigned i = 0; i < length; ++i) {
@@ -55,7 +58,7 @@ std::string sha256(std::string_view bytes) {
 std::string sha256_of_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    throw InputError(printable(file.string()) + ": cannot be opened for reading");
+    throw base::InputError(io::printable(file.string()) + ": cannot be opened for reading");
   }
   Sha256 digest;
   std::array<char, 65536> buffer{};
@@ -70,4 +73,4 @@ const std::string& program_digest() {
   return digest;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// SHA-256 as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
@@ -16,4 +16,4 @@ std::string sha256_of_file(const std::filesystem::path& file);
 /// Of the running program: tells two builds of one version apart.
 const std::string& program_digest();
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

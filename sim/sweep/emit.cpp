@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 /// One word of a shell.
@@ -97,4 +97,4 @@ fi
                      std::max<std::uint64_t>(1, 100 / options.jobs), options.jobs);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

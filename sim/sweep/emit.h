@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// What a job script needs to know.
 struct EmitOptions {
@@ -24,4 +24,4 @@ std::string slurm_script(const EmitOptions& options);
 /// on others, and merges.
 std::string gnu_parallel_script(const EmitOptions& options);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// Bounds of one point. A point that has any runs in a process of its own.
 struct PointLimits {
@@ -44,4 +44,4 @@ class Executor {
   virtual void finish() = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -44,7 +44,8 @@ std::string base64(const std::vector<T>& values) {
   static_assert(std::endian::native == std::endian::little);
   const std::size_t size = values.size() * sizeof(T);
   std::string text((size + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends it with a zero
-  ensure(size <= std::size_t{std::numeric_limits<int>::max()}, "a column is too long for the page");
+  base::ensure(size <= std::size_t{std::numeric_limits<int>::max()},
+               "a column is too long for the page");
   const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                                      reinterpret_cast<const unsigned char*>(values.data()),
                                      static_cast<int>(size));
@@ -134,9 +135,9 @@ std::string html_report(const SweepTable& table) {
   }
   std::string page(report_page());
   const std::size_t at = page.find(kPlace);
-  ensure(at != std::string::npos, "the report page has no place for its data");
+  base::ensure(at != std::string::npos, "the report page has no place for its data");
   page.replace(at, kPlace.size(), text);
   return page;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

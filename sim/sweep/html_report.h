@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// One HTML file that needs no network: sim/sweep/report.html with the table inside.
 std::string html_report(const SweepTable& table);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr std::size_t kMaxRequest = 512;  // positions read at once
@@ -40,13 +40,13 @@ void LocalExecutor::start(Process& process) {
   int requests[2];
   int outcomes[2];
   if (::pipe(requests) != 0 || ::pipe(outcomes) != 0) {
-    throw InputError(fmt::format("no pipe to a worker process: {}; fewer --jobs need fewer files",
-                                 std::strerror(errno)));
+    throw base::InputError(fmt::format(
+        "no pipe to a worker process: {}; fewer --jobs need fewer files", std::strerror(errno)));
   }
   const pid_t parent = ::getpid();
   process.id = ::fork();
   if (process.id < 0) {
-    throw InputError(fmt::format("no worker process: {}", std::strerror(errno)));
+    throw base::InputError(fmt::format("no worker process: {}", std::strerror(errno)));
   }
   if (process.id == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -156,4 +156,4 @@ void LocalExecutor::finish() {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// Worker processes on this machine, forked before the sweep grows in memory. They die with their
 /// parent, however it ends, and are replaced when they die alone.
@@ -46,4 +46,4 @@ class LocalExecutor : public Executor {
   std::vector<Process> processes_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_store.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 /// One file to merge, standing at a point and at the first of its operations.
@@ -58,10 +58,11 @@ void require_same_sweep(std::vector<Part>& parts, bool mixed_builds) {
       return part.entries.text(key) == first.entries.text(key);
     };
     if (!same("digest") || !same("version") || !same("axes")) {
-      throw InputError(fmt::format("{} and {} are not of one sweep", first.file(), part.file()));
+      throw base::InputError(
+          fmt::format("{} and {} are not of one sweep", first.file(), part.file()));
     }
     if (!same("build") && !mixed_builds) {
-      throw InputError(fmt::format(
+      throw base::InputError(fmt::format(
           "{} and {} come from different builds of the program, whose results may differ; "
           "--mixed-builds merges them all the same",
           first.file(), part.file()));
@@ -87,8 +88,8 @@ Part* better(Part* a, Part* b) {
   const bool a_done = row_a.text(kStatus) == "done";
   const bool b_done = row_b.text(kStatus) == "done";
   if (a_done && b_done && !same_row(row_a, row_b)) {
-    throw InputError(fmt::format("{} and {} have different results for point {}", a->file(),
-                                 b->file(), a->points->position()));
+    throw base::InputError(fmt::format("{} and {} have different results for point {}", a->file(),
+                                       b->file(), a->points->position()));
   }
   if (a_done != b_done) {
     return a_done ? a : b;
@@ -112,7 +113,7 @@ void copy_row(const Statement& from, Statement& to) {
         to.bind(column + 1, from.text(column));
         break;
       case Statement::Type::kBlob:
-        throw InternalError("a row of results was not checked");
+        throw base::InternalError("a row of results was not checked");
     }
   }
   to.step();
@@ -187,7 +188,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     parts.emplace_back(file);
   }
   require_same_sweep(parts, mixed_builds);
-  const std::filesystem::path target = behind_link(out);
+  const std::filesystem::path target = io::behind_link(out);
   // Of this process alone: another merge may write the same results.
   const std::filesystem::path beside = fmt::format("{}.{}.merging", target.string(), ::getpid());
   std::error_code error;
@@ -202,8 +203,8 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
     std::filesystem::remove(beside, error);
     throw;
   }
-  put_in_place(beside, target);
+  io::put_in_place(beside, target);
   return count;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -17,7 +17,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 namespace mpi = boost::mpi;
@@ -108,7 +108,7 @@ class MpiExecutor : public Executor {
     while (!rest.empty()) {
       std::size_t used = 0;
       auto outcome = from_bytes(rest, used);
-      ensure(outcome.has_value(), "a rank sent half an outcome");
+      base::ensure(outcome.has_value(), "a rank sent half an outcome");
       rest.remove_prefix(used);
       --rank.busy;
       events.push_back({worker, false, std::move(*outcome)});
@@ -254,7 +254,7 @@ int code_of(const std::function<int()>& work) {
   try {
     return work();
   } catch (...) {
-    return report_exception();
+    return report::report_exception();
   }
 }
 
@@ -266,13 +266,13 @@ int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& 
   mpi::environment environment(kAbortOnException);
   const mpi::communicator world;
   if (world.size() < 2) {
-    throw InputError(
+    throw base::InputError(
         "--mpi: rank 0 only hands out the points; start at least two: mpirun -n 2 ...");
   }
   const std::vector<int> others = strangers(world, plan);
   if (!others.empty()) {
     if (world.rank() == 0) {
-      throw InputError(fmt::format(
+      throw base::InputError(fmt::format(
           "--mpi: rank {} has another program, spec, workload or architecture than rank 0",
           others.front()));
     }
@@ -299,4 +299,4 @@ int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& 
   return code;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

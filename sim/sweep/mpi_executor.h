@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// What rank 0 does with the other ranks as workers; returns an exit code.
 using MpiRoot = std::function<int(Executor& ranks)>;
@@ -20,4 +20,4 @@ using MpiRoot = std::function<int(Executor& ranks)>;
 int run_with_mpi(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
                  const MpiRoot& root);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

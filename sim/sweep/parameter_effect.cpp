@@ -2,7 +2,7 @@
 #include "sim/sweep/parameter_effect.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_library_spec.h"
+#include "sim/kernels/kernel_library_spec.h"
 #include "sim/run/option_table.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 // The pipeline depths of an SM are below the resolution of the closed form.
@@ -55,7 +55,7 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
   for (const SweepAxis& axis : spec.axes) {
     if (axis.kind == SweepAxis::Kind::kOption && axis.target == option) {
       return std::any_of(axis.values.begin(), axis.values.end(),
-                         [&](const auto& choice) { return option_text(choice) == value; });
+                         [&](const auto& choice) { return run::option_text(choice) == value; });
     }
   }
   const auto found = spec.options.find(option);
@@ -66,9 +66,9 @@ bool may_be(const SweepSpec& spec, const std::string& option, std::string_view v
 bool may_have(const SweepSpec& spec, mma::MmaFamily family) {
   return std::any_of(
       spec.architectures.begin(), spec.architectures.end(), [&](const SweepArchitecture& given) {
-        const auto tiles = to_architecture(given.document, given.name).gpu.kernels.tiles;
+        const auto tiles = config::to_architecture(given.document, given.name).gpu.kernels.tiles;
         return std::any_of(tiles.begin(), tiles.end(),
-                           [&](const TileShape& tile) { return tile.family == family; });
+                           [&](const kernels::TileShape& tile) { return tile.family == family; });
       });
 }
 
@@ -104,4 +104,4 @@ std::optional<std::string> why_ineffective(const SweepSpec& spec, const SweepAxi
   return std::nullopt;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

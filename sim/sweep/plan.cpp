@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr std::uint64_t kMaxEnumerated = 100'000'000;
@@ -49,7 +49,7 @@ class Permutation {
 
   std::uint64_t size_;
   int half_bits_ = 1;
-  RandomStream random_;
+  base::RandomStream random_;
 };
 
 /// A value as parameter_values() writes it.
@@ -68,13 +68,13 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
       dimension_of_[axis] = d;
     }
     if (product_ > kMaxProduct / spec_.dimensions[d].size) {
-      throw InputError(fmt::format("{}: the product of the axes has more than 2^62 points",
-                                   spec_.file.string()));
+      throw base::InputError(fmt::format("{}: the product of the axes has more than 2^62 points",
+                                         spec_.file.string()));
     }
     product_ *= spec_.dimensions[d].size;
   }
   if (!spec_.sample_points && product_ > kMaxEnumerated) {
-    throw InputError(fmt::format(
+    throw base::InputError(fmt::format(
         "{}: the product of the axes has {} points, more than the {} that are enumerated; draw "
         "some with \"sample\": {{\"points\": ...}}",
         spec_.file.string(), product_, kMaxEnumerated));
@@ -87,7 +87,7 @@ SweepPlan::SweepPlan(SweepSpec spec, std::string version)
     conditions_.emplace_back(spec_.conditions[i], names, spec_.condition_places[i]);
   }
   for (const SweepArchitecture& architecture : spec_.architectures) {
-    parameters_.push_back(parameter_values(architecture.document));
+    parameters_.push_back(config::parameter_values(architecture.document));
   }
   for (const auto& parameters : parameters_) {
     hashed_.push_back(hashed_text(parameters));
@@ -167,7 +167,7 @@ SweepPoint SweepPlan::point(std::uint64_t position) const {
         point.parameters.emplace_back(i, chosen);
         break;
       case SweepAxis::Kind::kOption:
-        point.options[axis.target] = option_text(axis.values[chosen]);
+        point.options[axis.target] = run::option_text(axis.values[chosen]);
         break;
     }
   }
@@ -179,7 +179,7 @@ std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
   std::vector<HashedText> pieces{{std::nullopt, {}}};
   std::string fitted;  // as long as all the rest, and never varied: its digest is enough
   for (const auto& [pointer, value] : parameters) {
-    if (std::string_view(pointer).substr(1).starts_with(kFittedDesign)) {
+    if (std::string_view(pointer).substr(1).starts_with(config::kFittedDesign)) {
       fitted += fmt::format("{}={}\n", pointer, value);
       continue;
     }
@@ -238,4 +238,4 @@ std::string SweepPlan::digest() const {
   return sha256(text);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// One point of a sweep: what to simulate.
 struct SweepPoint {
@@ -80,4 +80,4 @@ class SweepPlan {
   std::vector<std::vector<HashedText>> hashed_;                               ///< of each arch
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

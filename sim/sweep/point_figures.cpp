@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 template <typename T>
@@ -16,7 +16,7 @@ void append(std::string& bytes, const T& value) {
 
 template <typename T>
 T take_raw(std::string_view& bytes) {
-  ensure(bytes.size() >= sizeof(T), "half a figure");
+  base::ensure(bytes.size() >= sizeof(T), "half a figure");
   T value;
   std::memcpy(&value, bytes.data(), sizeof(T));
   bytes.remove_prefix(sizeof(T));
@@ -58,7 +58,7 @@ PointFigures::Value PointFigures::take(std::string_view& bytes) {
       return take_raw<double>(bytes);
     default: {
       const auto size = take_raw<std::size_t>(bytes);
-      ensure(bytes.size() >= size, "half a word");
+      base::ensure(bytes.size() >= size, "half a word");
       const std::string_view text = bytes.substr(0, size);
       bytes.remove_prefix(size);
       return text;
@@ -66,4 +66,4 @@ PointFigures::Value PointFigures::take(std::string_view& bytes) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// Values by the names of their columns, in the order in which they were added. Kept as two runs of
 /// bytes: a sweep carries millions of them from process to process.
@@ -37,4 +37,4 @@ class PointFigures {
   std::string bytes_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

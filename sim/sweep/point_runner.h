@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// What became of a point.
 struct PointOutcome {
@@ -36,4 +36,4 @@ class PointRunner {
   virtual PointOutcome run(const SweepPlan& plan, const SweepPoint& point) = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// report.html, embedded by CMake.
 std::string_view report_page();
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

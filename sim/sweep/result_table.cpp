@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 bool TableLayout::is_fixed(std::string_view name) const {
   const auto has = [&](const std::vector<Column>& columns) {
@@ -176,7 +176,7 @@ void ResultTable::prepare() {
       names.push_back(column.name);
     }
   }
-  for (const std::string& name : sim::columns_of(database_, layout_.table)) {
+  for (const std::string& name : columns_of(database_, layout_.table)) {
     if (!layout_.is_fixed(name)) {
       names.push_back(name);
     }
@@ -187,4 +187,4 @@ void ResultTable::prepare() {
   insert_ = std::make_unique<Statement>(database_.prepare(insert_sql(layout_.table, names)));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

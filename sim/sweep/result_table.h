@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// What the cells of a column hold.
 enum class Cell {
@@ -86,4 +86,4 @@ class ResultTable {
   std::unordered_map<std::string, std::vector<int>> parameters_of_names_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -2,8 +2,8 @@
 #include "sim/sweep/results_file.h"
 
 #include "models/base/error.h"
-#include "sim/config/file_use.h"
-#include "sim/config/text_file.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,13 +13,13 @@
 #include <charconv>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
 
 [[noreturn]] void refuse_file(const std::string& file, const std::string& problem) {
-  throw InputError(fmt::format("{}: damaged results of a sweep: {}", file, problem));
+  throw base::InputError(fmt::format("{}: damaged results of a sweep: {}", file, problem));
 }
 
 /// Whether the file has a table `name`. A view or a virtual table of that name is refused: reading
@@ -40,7 +40,7 @@ void check_columns(Database& results, const TableLayout& layout) {
     for (const TableLayout::Column& column : *columns) {
       if (!present.contains(column.name)) {
         refuse_file(results.file(), fmt::format("table '{}' has no column '{}'", layout.table,
-                                                printable(column.name)));
+                                                io::printable(column.name)));
       }
     }
   }
@@ -127,22 +127,22 @@ const char* expected(Cell cell) {
 Database open_sweep(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
-    throw InputError(printable(file.string()) + ": no such file");
+    throw base::InputError(io::printable(file.string()) + ": no such file");
   }
-  announce_input(file);
+  io::announce_input(file);
   // What a sweep that was killed while it changed the head of the file has left half done is undone
   // first, which is writing.
   const bool half_done = std::filesystem::exists(file.string() + "-journal", error);
   Database results(file, half_done ? Database::Mode::kWrite : Database::Mode::kRead);
   results.execute("BEGIN");  // never written: it ends with the connection
   if (!has_table(results, "sweep")) {
-    throw InputError(results.file() + ": holds no results of a sweep");
+    throw base::InputError(results.file() + ": holds no results of a sweep");
   }
   const std::string schema = results.value("SELECT value FROM sweep WHERE key = 'schema'");
   if (schema != kResultsSchema) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("{}: holds results in the format '{}', and this program knows '{}'",
-                    results.file(), printable(schema), kResultsSchema));
+                    results.file(), io::printable(schema), kResultsSchema));
   }
   const SweepEntries entries = read_entries(results);
   const bool has_points = has_table(results, "points");
@@ -237,7 +237,7 @@ bool ResultRows::step() {
 
 void ResultRows::refuse(const std::string& problem) const {
   refuse_file(file_, fmt::format("table '{}', position {}: {}", table_,
-                                 printable(statement_->text(0)), problem));
+                                 io::printable(statement_->text(0)), problem));
 }
 
 void ResultRows::check_order() {
@@ -281,7 +281,7 @@ void ResultRows::check_cell(int column) {
       break;
   }
   if (!good) {
-    refuse(fmt::format("'{}' is not {}", printable(columns_[at]), expected(cells_[at])));
+    refuse(fmt::format("'{}' is not {}", io::printable(columns_[at]), expected(cells_[at])));
   }
 }
 
@@ -294,4 +294,4 @@ void set_row_order(Database& database, RowOrder order) {
   database.execute(fmt::format("PRAGMA user_version = {}", static_cast<int>(order)));
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

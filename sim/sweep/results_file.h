@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 inline constexpr std::string_view kResultsSchema = "sptcsim-sweep-results/0.2";
 
@@ -79,4 +79,4 @@ enum class RowOrder { kAny, kFinished, kSoFar };
 RowOrder row_order(Database& database);
 void set_row_order(Database& database, RowOrder order);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -15,7 +15,7 @@
 #include <numeric>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -29,12 +29,12 @@ std::string word(const SweepPoint& point, const std::string& option, const std::
 }
 
 /// The largest error of the checked operations, over all elements and over its bound.
-void add_errors(const std::vector<OperationResult>& operations, bool sparse,
+void add_errors(const std::vector<run::OperationResult>& operations, bool sparse,
                 PointFigures& figures) {
   double worst_error = 0;
   double worst_ratio = 0;
   bool checked = false;
-  for (const OperationResult& op : operations) {
+  for (const run::OperationResult& op : operations) {
     const auto& variant = sparse ? op.sparse : op.dense;
     if (variant && variant->check && variant->check->elements > 0) {
       checked = true;
@@ -50,16 +50,17 @@ void add_errors(const std::vector<OperationResult>& operations, bool sparse,
 }
 
 /// The totals of the report and more.
-PointFigures figures_of(const RunResult& result) {
+PointFigures figures_of(const run::RunResult& result) {
   PointFigures figures;
-  visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
-                                  std::string_view key, std::variant<std::int64_t, double> number) {
-    std::visit([&](auto value) { figures.add({variant, group, key}, value); }, number);
-  });
+  report::visit_totals(
+      result.totals, [&](std::string_view variant, std::string_view group, std::string_view key,
+                         std::variant<std::int64_t, double> number) {
+        std::visit([&](auto value) { figures.add({variant, group, key}, value); }, number);
+      });
   double dense = 0;
   double sparse = 0;
-  for (const OperationResult& op : result.operations) {
-    const VariantResult* in_sparse = op.in_sparse_network();
+  for (const run::OperationResult& op : result.operations) {
+    const run::VariantResult* in_sparse = op.in_sparse_network();
     dense += op.dense ? static_cast<double>(op.count * op.dense->timing.cycles) : 0;
     sparse += in_sparse != nullptr ? static_cast<double>(op.count * in_sparse->timing.cycles) : 0;
   }
@@ -76,7 +77,7 @@ PointFigures figures_of(const RunResult& result) {
     figures.add({"tensor_core_area_mm2"}, result.area->tensor_cores_mm2);
   }
   if (result.accuracy) {
-    const AccuracyResult& accuracy = *result.accuracy;
+    const run::AccuracyResult& accuracy = *result.accuracy;
     if (accuracy.dense_simulated) {
       figures.add({"dense_accuracy"}, *accuracy.dense_simulated);
       figures.add({"dense_disagreements"}, accuracy.dense_disagreements);
@@ -90,8 +91,8 @@ PointFigures figures_of(const RunResult& result) {
 }
 
 /// A row of the table of operations.
-PointFigures row_of(const OperationResult& op, std::size_t index, std::string_view variant,
-                    const VariantResult& result) {
+PointFigures row_of(const run::OperationResult& op, std::size_t index, std::string_view variant,
+                    const run::VariantResult& result) {
   PointFigures row;
   row.add({"operation"}, static_cast<std::int64_t>(index));
   row.add({"variant"}, variant);
@@ -103,26 +104,27 @@ PointFigures row_of(const OperationResult& op, std::size_t index, std::string_vi
   row.add({"count"}, op.count);
   row.add({"dtype"}, numerics::name(op.dtype));
   row.add({"prunable"}, std::int64_t{op.prunable});
-  visit_variant(result,
-                [&](std::string_view group, std::string_view key, const FigureValue& figure) {
-                  std::visit(
-                      [&](const auto& value) {
-                        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
-                          row.add({group, key}, std::int64_t{value});
-                        } else {
-                          row.add({group, key}, value);
-                        }
-                      },
-                      figure);
-                });
+  report::visit_variant(
+      result, [&](std::string_view group, std::string_view key, const report::FigureValue& figure) {
+        std::visit(
+            [&](const auto& value) {
+              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
+                row.add({group, key}, std::int64_t{value});
+              } else {
+                row.add({group, key}, value);
+              }
+            },
+            figure);
+      });
   return row;
 }
 
-std::vector<PointFigures> operations_of(const RunResult& result) {
+std::vector<PointFigures> operations_of(const run::RunResult& result) {
   std::vector<PointFigures> rows;
   for (std::size_t i = 0; i < result.operations.size(); ++i) {
-    const OperationResult& op = result.operations[i];
-    const auto add = [&](std::string_view variant, const std::optional<VariantResult>& figures) {
+    const run::OperationResult& op = result.operations[i];
+    const auto add = [&](std::string_view variant,
+                         const std::optional<run::VariantResult>& figures) {
       if (figures) {
         rows.push_back(row_of(op, i, variant, *figures));
       }
@@ -156,7 +158,7 @@ double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
   const bool whole =
       word(point, "no-extrapolate", "false") == "true" || word(point, "sms", "") == "all";
   double seconds = fidelity == "analytic" ? 0 : kPoint;
-  for (const Operation& op : plan.spec().workloads[point.workload].workload.operations) {
+  for (const workload::Operation& op : plan.spec().workloads[point.workload].workload.operations) {
     const double launches = variants == "both" && op.prunable ? 2 : 1;
     const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
     if (fidelity == "analytic") {
@@ -172,8 +174,8 @@ double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
   return seconds;
 }
 
-const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan,
-                                                           const SweepPoint& point) {
+const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan,
+                                                                const SweepPoint& point) {
   std::string key;
   for (const auto& [option, value] : point.options) {
     key.append(option).append("=").append(value).append("\n");
@@ -185,16 +187,16 @@ const SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan
   if (options_.size() >= kMaxCached) {
     options_.clear();
   }
-  SimulationOptions options;
+  run::SimulationOptions options;
   for (const auto& [option, value] : point.options) {
-    set_option(options, option, value);
+    run::set_option(options, option, value);
   }
   options.what_ifs = plan.spec().store_operations;
   return options_.emplace(key, std::move(options)).first->second;
 }
 
-const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
-                                                           const SweepPoint& point) {
+const config::Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
+                                                                   const SweepPoint& point) {
   std::string key = std::to_string(point.architecture);
   std::vector<std::size_t> words;
   std::vector<std::pair<std::string, double>> numbers;
@@ -214,8 +216,8 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
     for (const std::size_t i : chosen) {
       const SweepAxis& varied = plan.spec().axes[point.parameters[i].first];
       const json& value = varied.values[point.parameters[i].second];
-      if (parameter_value(document, varied.target) != value) {
-        set_parameter(document, varied.target, value, std::string(kSource));
+      if (config::parameter_value(document, varied.target) != value) {
+        config::set_parameter(document, varied.target, value, std::string(kSource));
       }
     }
     return document;
@@ -226,24 +228,26 @@ const Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan
       architectures_.clear();
     }
     found = architectures_
-                .emplace(key, VariedArchitecture(to_architecture(document_with(words), given.name)))
+                .emplace(key, config::VariedArchitecture(
+                                  config::to_architecture(document_with(words), given.name)))
                 .first;
   }
-  if (const Architecture* const varied = found->second.with(numbers, kSource)) {
+  if (const config::Architecture* const varied = found->second.with(numbers, kSource)) {
     return *varied;
   }
   // Says what is wrong with the numbers.
   std::vector<std::size_t> all(point.parameters.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  read_ = to_architecture(document_with(all), given.name);
+  read_ = config::to_architecture(document_with(all), given.name);
   return *read_;
 }
 
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
-  SimulationHooks hooks;
+  run::SimulationHooks hooks;
   hooks.caches = &caches_;
-  const RunResult result = simulate(plan.spec().workloads[point.workload].workload,
-                                    architecture_of(plan, point), options_of(plan, point), hooks);
+  const run::RunResult result =
+      run::simulate(plan.spec().workloads[point.workload].workload, architecture_of(plan, point),
+                    options_of(plan, point), hooks);
   PointOutcome outcome;
   outcome.totals = figures_of(result);
   if (plan.spec().store_operations) {
@@ -257,4 +261,4 @@ PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint&
   return outcome;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// Simulates the points of a sweep as `sptcsim run` would, with all of its options that say what to
 /// simulate.
@@ -21,15 +21,15 @@ class SimulationPointRunner : public PointRunner {
   PointOutcome run(const SweepPlan& plan, const SweepPoint& point) override;
 
  private:
-  const SimulationOptions& options_of(const SweepPlan& plan, const SweepPoint& point);
+  const run::SimulationOptions& options_of(const SweepPlan& plan, const SweepPoint& point);
   /// Stays until the next call.
-  const Architecture& architecture_of(const SweepPlan& plan, const SweepPoint& point);
+  const config::Architecture& architecture_of(const SweepPlan& plan, const SweepPoint& point);
 
   // Parsed once for all points that share them.
-  std::map<std::string, SimulationOptions> options_;
-  std::map<std::string, VariedArchitecture> architectures_;  ///< alike but for numbers
-  std::optional<Architecture> read_;                         ///< of the latest point, at length
-  SimulationCaches caches_;
+  std::map<std::string, run::SimulationOptions> options_;
+  std::map<std::string, config::VariedArchitecture> architectures_;  ///< alike but for numbers
+  std::optional<config::Architecture> read_;  ///< of the latest point, at length
+  run::SimulationCaches caches_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

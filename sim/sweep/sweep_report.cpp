@@ -3,10 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
+#include "sim/io/csv.h"
 #include "sim/sweep/html_report.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_table.h"
-#include "sim/trace/csv.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include <map>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr std::size_t kMaxFrontRows = 60;
@@ -25,13 +25,13 @@ constexpr std::size_t kMaxReasons = 20;
 std::string csv(const SweepTable& table) {
   std::string text;
   for (const SweepColumn& column : table.columns) {
-    text += (text.empty() ? "" : ",") + csv_field(column.name);
+    text += (text.empty() ? "" : ",") + io::csv_field(column.name);
   }
   text += "\r\n";
   for (std::size_t row = 0; row < table.rows; ++row) {
     bool first = true;
     for (const SweepColumn& column : table.columns) {
-      text += (first ? "" : ",") + csv_field(table.text(column, row));
+      text += (first ? "" : ",") + io::csv_field(table.text(column, row));
       first = false;
     }
     text += "\r\n";
@@ -185,7 +185,7 @@ SweepReportFormat parse_sweep_report_format(std::string_view word) {
       return static_cast<SweepReportFormat>(i);
     }
   }
-  throw InputError("unknown --format " + unknown_name(word, kNames));
+  throw base::InputError("unknown --format " + base::unknown_name(word, kNames));
 }
 
 std::string sweep_report(const std::filesystem::path& results, SweepReportFormat format) {
@@ -211,4 +211,4 @@ bool is_spec_of(const std::filesystem::path& results, const std::filesystem::pat
                          nullptr, false);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 enum class SweepReportFormat { kCsv, kMarkdown, kHtml };
 
@@ -21,4 +21,4 @@ std::string sweep_report(const std::filesystem::path& results, SweepReportFormat
 /// InputError where `results` holds no sweep.
 bool is_spec_of(const std::filesystem::path& results, const std::filesystem::path& file);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -6,13 +6,13 @@
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
 #include "sim/config/named_file.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
 #include "sim/sweep/axis_values.h"
 #include "sim/sweep/database.h"
 #include "sim/sweep/sweep_workloads.h"
-#include "sim/trace/dim_lists.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 #include <cctype>
 #include <cmath>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -37,8 +37,8 @@ constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse
 
 class SpecReader {
  public:
-  SpecReader(const json& document, const std::filesystem::path& file)
-      : root_(document, {printable(file.string()), ""}) {
+  SpecReader(const workload::json& document, const std::filesystem::path& file)
+      : root_(document, {io::printable(file.string()), ""}) {
     spec_.file = file;
     spec_.document = document;
   }
@@ -84,13 +84,13 @@ class SpecReader {
   /// Reads every workload for every combination of the axes that vary dimensions, and names the
   /// values of the axis.
   void expand_workloads() {
-    DimLists lists;
+    workload::DimLists lists;
     std::size_t stride = 1;
     for (SweepAxis& axis : spec_.axes) {
       if (axis.kind == SweepAxis::Kind::kDim) {
         lists.emplace_back(axis.target, std::vector<std::int64_t>{});
-        for (const json& value : axis.values) {
-          lists.back().second.push_back(to_integer(value, axis.place, 1, kMaxExtent));
+        for (const workload::json& value : axis.values) {
+          lists.back().second.push_back(io::to_integer(value, axis.place, 1, workload::kMaxExtent));
         }
       }
     }
@@ -102,14 +102,14 @@ class SpecReader {
     }
     SweepAxis& axis = spec_.axes.front();
     axis.stride = stride;
-    const std::vector<NamedDims> all = combinations(lists);
+    const std::vector<workload::NamedDims> all = workload::combinations(lists);
     for (const WorkloadSource& source : sources_) {
-      for (const NamedDims& dims : all) {
+      for (const workload::NamedDims& dims : all) {
         spec_.workloads.push_back(read_source(source, dims));
       }
       const std::string& name = spec_.workloads.back().name;
       if (std::find(axis.values.begin(), axis.values.end(), name) != axis.values.end()) {
-        source.place.fail(fmt::format("a second workload is called '{}'", printable(name)));
+        source.place.fail(fmt::format("a second workload is called '{}'", io::printable(name)));
       }
       axis.values.emplace_back(name);
     }
@@ -119,23 +119,25 @@ class SpecReader {
 
   void read_architectures() {
     SweepAxis axis{SweepAxis::Kind::kArch, "arch", "", {}, root_.place() / "arch"};
-    const json single = root_.has("arch") ? root_.require("arch") : json("a100-sxm4-80gb");
+    const workload::json single =
+        root_.has("arch") ? root_.require("arch") : workload::json("a100-sxm4-80gb");
     const bool several = single.is_array();
-    const json& array = several ? root_.array("arch") : json::array({single});
+    const workload::json& array = several ? root_.array("arch") : workload::json::array({single});
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace place = several ? axis.place / i : axis.place;
+      const io::JsonPlace place = several ? axis.place / i : axis.place;
       if (!array[i].is_string()) {
-        place.fail("must be the name or path of an architecture, not " + describe(array[i]));
+        place.fail("must be the name or path of an architecture, not " + run::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
-      const std::string file = is_path(word) ? resolved(word) : word;
+      const std::string file = config::is_path(word) ? resolved(word) : word;
       SweepArchitecture architecture;
-      architecture.document = load_architecture_document(file);
-      architecture.name = to_architecture(architecture.document, printable(file)).gpu.name;
+      architecture.document = config::load_architecture_document(file);
+      architecture.name =
+          config::to_architecture(architecture.document, io::printable(file)).gpu.name;
       for (const SweepArchitecture& other : spec_.architectures) {
         if (other.name == architecture.name) {
-          place.fail(
-              fmt::format("a second architecture is called '{}'", printable(architecture.name)));
+          place.fail(fmt::format("a second architecture is called '{}'",
+                                 io::printable(architecture.name)));
         }
       }
       axis.values.emplace_back(architecture.name);
@@ -150,13 +152,13 @@ class SpecReader {
     if (!root_.has("options")) {
       return;
     }
-    const JsonObject options = root_.object("options");
+    const io::JsonObject options = root_.object("options");
     for (const auto& [key, value] : options.value().items()) {
       if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
         (options.place() / key)
-            .fail("must be a number, a word or true or false, not " + describe(value));
+            .fail("must be a number, a word or true or false, not " + run::describe(value));
       }
-      spec_.options[key] = option_text(value);
+      spec_.options[key] = run::option_text(value);
     }
   }
 
@@ -164,10 +166,10 @@ class SpecReader {
     if (!root_.has("axes")) {
       return;
     }
-    const json& array = root_.array("axes");
+    const workload::json& array = root_.array("axes");
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace place = root_.place() / "axes" / i;
-      const JsonObject object(array[i], place);
+      const io::JsonPlace place = root_.place() / "axes" / i;
+      const io::JsonObject object(array[i], place);
       if (!object.has("zip")) {
         add_dimension({read_axis(object)});
         continue;
@@ -175,9 +177,9 @@ class SpecReader {
       constexpr std::array<std::string_view, 1> kKeys = {"zip"};
       object.allow_only(kKeys);
       std::vector<SweepAxis> zipped;
-      const json& inner = object.array("zip");
+      const workload::json& inner = object.array("zip");
       for (std::size_t j = 0; j < inner.size(); ++j) {
-        zipped.push_back(read_axis(JsonObject(inner[j], place / "zip" / j)));
+        zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j)));
         if (zipped[j].values.size() != zipped[0].values.size()) {
           zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
                                            zipped[j].values.size(), zipped[0].values.size()));
@@ -187,7 +189,7 @@ class SpecReader {
     }
   }
 
-  SweepAxis read_axis(const JsonObject& object) {
+  SweepAxis read_axis(const io::JsonObject& object) {
     constexpr std::array<std::string_view, 7> kKeys = {"parameter", "option", "dim",   "name",
                                                        "values",    "range",  "random"};
     object.allow_only(kKeys);
@@ -213,7 +215,7 @@ class SpecReader {
       // The same pointer in each architecture, or the axis would mean different things.
       for (const SweepArchitecture& architecture : spec_.architectures) {
         axis.target =
-            parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
+            config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
       }
     }
     axis.name = object.text_or("name", default_name(axis.target));
@@ -231,7 +233,7 @@ class SpecReader {
 
   void check_name(const SweepAxis& axis) const {
     const auto fail = [&](const std::string& problem) {
-      axis.place.fail(fmt::format("the name '{}' {}", printable(axis.name), problem));
+      axis.place.fail(fmt::format("the name '{}' {}", io::printable(axis.name), problem));
     };
     const auto letter = [](char c) {
       return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
@@ -265,7 +267,7 @@ class SpecReader {
     }
     if (axis.kind == SweepAxis::Kind::kOption) {
       if (spec_.options.contains(axis.target)) {
-        axis.place.fail(fmt::format("'{}' is set under /options too", printable(axis.target)));
+        axis.place.fail(fmt::format("'{}' is set under /options too", io::printable(axis.target)));
       }
       return;
     }
@@ -274,15 +276,16 @@ class SpecReader {
     }
     if (axis.values.size() == 1) {
       for (const SweepArchitecture& architecture : spec_.architectures) {
-        if (parameter_value(architecture.document, axis.target) == axis.values.front()) {
+        if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
           axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
-                                      describe(axis.values.front()), architecture.name));
+                                      run::describe(axis.values.front()), architecture.name));
         }
       }
     }
     for (const SweepArchitecture& architecture : spec_.architectures) {
-      VariedArchitecture varied(to_architecture(architecture.document, axis.place.file));
-      for (const json& value : axis.values) {
+      config::VariedArchitecture varied(
+          config::to_architecture(architecture.document, axis.place.file));
+      for (const workload::json& value : axis.values) {
         const std::pair number(axis.target, value.is_number() ? value.get<double>() : 0);
         if (!value.is_number() || varied.with({&number, 1}, "a sweep") == nullptr) {
           check_parameter(axis, architecture, value);
@@ -293,16 +296,16 @@ class SpecReader {
 
   /// Refuses what no combination with other values can make valid.
   static void check_parameter(const SweepAxis& axis, const SweepArchitecture& architecture,
-                              const json& value) {
-    json document = architecture.document;
-    set_parameter(document, axis.target, value, "a sweep");
+                              const workload::json& value) {
+    workload::json document = architecture.document;
+    config::set_parameter(document, axis.target, value, "a sweep");
     try {
-      to_architecture(document, axis.place.file);
-    } catch (const InputError& error) {
+      config::to_architecture(document, axis.place.file);
+    } catch (const base::InputError& error) {
       const std::string_view message = error.what();
       if (message.find(axis.target + "/value: ") != std::string_view::npos ||
           message.find(axis.target + ": ") != std::string_view::npos) {
-        axis.place.fail(fmt::format("the value {} is refused: {}", describe(value),
+        axis.place.fail(fmt::format("the value {} is refused: {}", run::describe(value),
                                     message.substr(0, message.find('\n'))));
       }
     }
@@ -330,13 +333,13 @@ class SpecReader {
     if (!root_.has("where")) {
       return;
     }
-    const JsonPlace place = root_.place() / "where";
-    const json& where = root_.require("where");
-    const json array = where.is_array() ? where : json::array({where});
+    const io::JsonPlace place = root_.place() / "where";
+    const workload::json& where = root_.require("where");
+    const workload::json array = where.is_array() ? where : workload::json::array({where});
     for (std::size_t i = 0; i < array.size(); ++i) {
-      const JsonPlace here = where.is_array() ? place / i : place;
+      const io::JsonPlace here = where.is_array() ? place / i : place;
       if (!array[i].is_string()) {
-        here.fail("must be a condition, such as \"sms <= 108\", not " + describe(array[i]));
+        here.fail("must be a condition, such as \"sms <= 108\", not " + run::describe(array[i]));
       }
       spec_.conditions.push_back(array[i].get<std::string>());
       spec_.condition_places.push_back(here);
@@ -346,7 +349,7 @@ class SpecReader {
   void read_rest() {
     if (root_.has("sample")) {
       constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
-      const JsonObject sample = root_.object("sample");
+      const io::JsonObject sample = root_.object("sample");
       sample.allow_only(kKeys);
       spec_.sample_points = static_cast<std::uint64_t>(sample.integer("points", 1, 100'000'000));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
@@ -354,18 +357,18 @@ class SpecReader {
     const std::string store = root_.text_or("store", "operations");
     if (store != "operations" && store != "totals") {
       (root_.place() / "store")
-          .fail("must be \"operations\" or \"totals\", not " + describe(store));
+          .fail("must be \"operations\" or \"totals\", not " + run::describe(store));
     }
     spec_.store_operations = store == "operations";
     if (root_.has("limits")) {
       constexpr std::array<std::string_view, 2> kKeys = {"timeout_s", "memory_mb"};
-      const JsonObject limits = root_.object("limits");
+      const io::JsonObject limits = root_.object("limits");
       limits.allow_only(kKeys);
       if (limits.has("timeout_s")) {
-        const json& value = limits.require("timeout_s");
+        const workload::json& value = limits.require("timeout_s");
         if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
           (limits.place() / "timeout_s")
-              .fail("must be a number of seconds above 0, not " + describe(value));
+              .fail("must be a number of seconds above 0, not " + run::describe(value));
         }
         spec_.timeout_s = value.get<double>();
       }
@@ -376,7 +379,7 @@ class SpecReader {
     }
   }
 
-  JsonObject root_;
+  io::JsonObject root_;
   SweepSpec spec_;
   std::vector<WorkloadSource> sources_;
 };
@@ -384,12 +387,12 @@ class SpecReader {
 }  // namespace
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
-  const json document = parse_json(text, printable(file.string()));
+  const workload::json document = io::parse_json(text, io::printable(file.string()));
   return SpecReader(document, file).read();
 }
 
 SweepSpec read_sweep_spec(const std::filesystem::path& file) {
-  return parse_sweep_spec(read_text_file(file, kMaxFileBytes), file);
+  return parse_sweep_spec(io::read_text_file(file, kMaxFileBytes), file);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

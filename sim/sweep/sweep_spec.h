@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
-#include "sim/trace/workload.h"
+#include "sim/io/json_reader.h"
+#include "sim/workload/workload.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// One thing that a sweep varies.
 struct SweepAxis {
@@ -30,7 +30,7 @@ struct SweepAxis {
   std::string name;  ///< in conditions, and the column of the results
   std::string target;
   std::vector<nlohmann::json> values;  ///< numbers, words or booleans, no two equal
-  JsonPlace place;
+  io::JsonPlace place;
   /// Of a workload or a dimension: by how much its next value advances in SweepSpec::workloads.
   std::size_t stride = 0;
 };
@@ -50,7 +50,7 @@ struct SweepArchitecture {  // NOLINT(bugprone-exception-escape)
 struct SweepWorkload {
   std::string name;
   std::string digest;  ///< SHA-256 of the content, hex
-  Workload workload;
+  workload::Workload workload;
 };
 
 /// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
@@ -65,7 +65,7 @@ struct SweepSpec {  // NOLINT(bugprone-exception-escape): as above
   std::vector<SweepAxis> axes;                 ///< workload first, arch second
   std::vector<SweepDimension> dimensions;      ///< outermost first
   std::vector<std::string> conditions;
-  std::vector<JsonPlace> condition_places;
+  std::vector<io::JsonPlace> condition_places;
   std::optional<std::uint64_t> sample_points;
   std::uint64_t sample_seed = 0;
   bool store_operations = true;  ///< keep the result of every operation, not only the totals
@@ -79,4 +79,4 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -3,8 +3,8 @@
 
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
-#include "sim/config/file_use.h"
-#include "sim/config/text_file.h"
+#include "sim/io/file_use.h"
+#include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/digest.h"
 #include "sim/sweep/results_file.h"
@@ -24,7 +24,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -46,8 +46,8 @@ std::vector<std::string> axis_names(const SweepSpec& spec) {
 std::string assumed_parameters(const SweepSpec& spec) {
   std::set<std::string> pointers;
   for (const SweepArchitecture& architecture : spec.architectures) {
-    for (const Parameter& parameter :
-         to_architecture(architecture.document, architecture.name).parameters) {
+    for (const config::Parameter& parameter :
+         config::to_architecture(architecture.document, architecture.name).parameters) {
       if (parameter.evidence == "assumed") {
         pointers.insert(parameter.pointer);
       }
@@ -115,17 +115,17 @@ void forget_history(const std::filesystem::path& file, std::size_t rows) {
     ::close(descriptor);
   }
   if (!written) {
-    throw InputError(printable(file.string()) + ": cannot be written");
+    throw base::InputError(io::printable(file.string()) + ": cannot be written");
   }
 }
 
 FileLock::FileLock(const std::filesystem::path& file) {
-  const std::string shown = printable(file.string());
+  const std::string shown = io::printable(file.string());
   std::error_code error;
   const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw InputError(
-        fmt::format("{}: there is no directory '{}'", shown, printable(parent.string())));
+    throw base::InputError(
+        fmt::format("{}: there is no directory '{}'", shown, io::printable(parent.string())));
   }
   // The workers of a sweep that was killed end a moment after it, and may hold its lock so long.
   constexpr std::chrono::milliseconds kPatience{2000};
@@ -133,7 +133,7 @@ FileLock::FileLock(const std::filesystem::path& file) {
   const auto begin = std::chrono::steady_clock::now();
   while (!try_to_lock(file)) {
     if (std::chrono::steady_clock::now() - begin > kPatience) {
-      throw InputError(fmt::format("{}: another sweep is writing to this file", shown));
+      throw base::InputError(fmt::format("{}: another sweep is writing to this file", shown));
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
@@ -142,8 +142,8 @@ FileLock::FileLock(const std::filesystem::path& file) {
 bool FileLock::try_to_lock(const std::filesystem::path& file) {
   descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) {
-    throw InputError(
-        fmt::format("{}: cannot be written: {}", printable(file.string()), std::strerror(errno)));
+    throw base::InputError(fmt::format("{}: cannot be written: {}", io::printable(file.string()),
+                                       std::strerror(errno)));
   }
   // Who had the lock before may have put another file in the place of this one.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor_, file)) {
@@ -177,7 +177,7 @@ void SweepStore::create() {
   });
   write_entries(*database_, {{"schema", std::string(kResultsSchema)},
                              {"name", plan_.spec().name},
-                             {"version", std::string(program_version())},
+                             {"version", std::string(report::program_version())},
                              {"build", program_digest()},
                              {"digest", plan_.digest()},
                              {"points", std::to_string(points)},
@@ -205,26 +205,26 @@ void SweepStore::create_anew() {
 
 void SweepStore::verify(const Options& options) {
   const SweepEntries recorded = entries_of(file_);
-  const std::string shown = printable(file_.string());
-  const bool is_this_sweep = recorded.text("version") == program_version() &&
+  const std::string shown = io::printable(file_.string());
+  const bool is_this_sweep = recorded.text("version") == report::program_version() &&
                              recorded.text("digest") == plan_.digest() &&
                              recorded.text("build") == program_digest();
   if (!is_this_sweep && !has_rows()) {
     return create_anew();
   }
-  if (recorded.text("version") != program_version()) {
-    throw InputError(
+  if (recorded.text("version") != report::program_version()) {
+    throw base::InputError(
         fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",
-                    shown, printable(recorded.text("version")), program_version()));
+                    shown, io::printable(recorded.text("version")), report::program_version()));
   }
   if (recorded.text("digest") != plan_.digest()) {
-    throw InputError(fmt::format(
+    throw base::InputError(fmt::format(
         "{}: holds results of another sweep ('{}'), or the spec, a workload or an architecture has "
         "changed since; give another file with --db",
-        shown, printable(recorded.text("name"))));
+        shown, io::printable(recorded.text("name"))));
   }
   if (recorded.text("build") != program_digest() && !options.mixed_builds) {
-    throw InputError(fmt::format(
+    throw base::InputError(fmt::format(
         "{}: was begun by another build of the program, whose results may differ; give another "
         "file with --db, or --mixed-builds to go on with this one",
         shown));
@@ -354,12 +354,12 @@ void SweepStore::add(std::span<const PointOutcome> outcomes) {
       insert(outcome);
     }
     database_->execute("COMMIT");
-  } catch (const InputError&) {
+  } catch (const base::InputError&) {
     points_.reset();
     operations_.reset();
     try {
       database_->execute("ROLLBACK");
-    } catch (const InputError&) {  // SQLite has rolled back already
+    } catch (const base::InputError&) {  // SQLite has rolled back already
     }
     throw;
   }
@@ -410,4 +410,4 @@ bool SweepStore::finish() {
   return true;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// The sole right to write a file, until the object or the process ends. Creates the file.
 class FileLock {
@@ -111,4 +111,4 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
 /// Sets what SQLite counts in the head of a file that nobody writes to: equal rows, equal bytes.
 void forget_history(const std::filesystem::path& file, std::size_t rows);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -2,7 +2,7 @@
 #include "sim/sweep/sweep_table.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
@@ -178,7 +178,7 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
   SweepTable table;
   table.entries = read_entries(database);
   if (columns_of(database, "points").empty()) {
-    throw InputError(database.file() + ": the sweep has not stored a point yet");
+    throw base::InputError(database.file() + ": the sweep has not stored a point yet");
   }
   ResultRows rows(database, points_layout(table.entries.axes));
   const std::set<std::string> axes(table.entries.axes.begin(), table.entries.axes.end());
@@ -303,4 +303,4 @@ std::vector<Sensitivity> sensitivities(const SweepTable& table) {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

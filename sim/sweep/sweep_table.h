@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// One column of the results, for all rows. Words are numbered in the order of their appearance.
 struct SweepColumn {
@@ -69,4 +69,4 @@ struct Sensitivity {
 /// Of every axis with more than one value (the workload apart) on every objective and the speed-up.
 std::vector<Sensitivity> sensitivities(const SweepTable& table);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

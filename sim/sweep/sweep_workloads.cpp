@@ -2,37 +2,38 @@
 #include "sim/sweep/sweep_workloads.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/digest.h"
-#include "sim/trace/dim_lists.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/dim_lists.h"
+#include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
 
-Workload one_gemm(const JsonObject& object) {
+workload::Workload one_gemm(const io::JsonObject& object) {
   constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
                                                      "batch", "count", "dtype", "prunable"};
   object.allow_only(kKeys);
-  Operation op;
-  op.shape = {object.integer("m", 1, kMaxExtent), object.integer("n", 1, kMaxExtent),
-              object.integer("k", 1, kMaxExtent)};
-  op.batch = object.integer_or("batch", 1, 1, kMaxExtent);
-  op.count = object.integer_or("count", 1, 1, kMaxExtent);
+  workload::Operation op;
+  op.shape = {object.integer("m", 1, workload::kMaxExtent),
+              object.integer("n", 1, workload::kMaxExtent),
+              object.integer("k", 1, workload::kMaxExtent)};
+  op.batch = object.integer_or("batch", 1, 1, workload::kMaxExtent);
+  op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
   op.prunable = object.boolean_or("prunable", true);
   const std::string dtype = object.text_or("dtype", "f16");
-  const auto type = parse_operand_type(dtype);
+  const auto type = workload::parse_operand_type(dtype);
   if (!type) {
-    (object.place() / "dtype").fail(unknown_operand_type(dtype));
+    (object.place() / "dtype").fail(workload::unknown_operand_type(dtype));
   }
   op.dtype = *type;
-  Workload workload;
+  workload::Workload workload;
   op.name = object.text_or("name", fmt::format("{}x{}x{}", op.shape.m, op.shape.n, op.shape.k));
   workload.name = op.name;
   workload.operations.push_back(op);
@@ -40,21 +41,21 @@ Workload one_gemm(const JsonObject& object) {
 }
 
 /// {"batch": [1, 8], "seq": 384}.
-DimLists read_dims(const JsonObject& object, const std::set<std::string>& varied) {
-  DimLists lists;
+workload::DimLists read_dims(const io::JsonObject& object, const std::set<std::string>& varied) {
+  workload::DimLists lists;
   for (const auto& [name, value] : object.value().items()) {
-    const JsonPlace place = object.place() / name;
+    const io::JsonPlace place = object.place() / name;
     if (varied.contains(name)) {
-      place.fail(fmt::format("'{}' is varied by an axis", printable(name)));
+      place.fail(fmt::format("'{}' is varied by an axis", io::printable(name)));
     }
     std::vector<std::int64_t> values;
     if (value.is_array()) {
       const json& array = object.array(name);
       for (std::size_t i = 0; i < array.size(); ++i) {
-        values.push_back(to_integer(array[i], place / i, 1, kMaxExtent));
+        values.push_back(io::to_integer(array[i], place / i, 1, workload::kMaxExtent));
       }
     } else {
-      values.push_back(to_integer(value, place, 1, kMaxExtent));
+      values.push_back(io::to_integer(value, place, 1, workload::kMaxExtent));
     }
     lists.emplace_back(name, std::move(values));
   }
@@ -67,7 +68,7 @@ std::filesystem::path resolved(const std::string& path, const std::filesystem::p
   return given.is_absolute() ? given : (folder / given).lexically_normal();
 }
 
-void add_sources(const json& value, const JsonPlace& place, const std::filesystem::path& folder,
+void add_sources(const json& value, const io::JsonPlace& place, const std::filesystem::path& folder,
                  const std::set<std::string>& varied, std::vector<WorkloadSource>& sources) {
   if (value.is_string()) {
     sources.push_back({resolved(value.get<std::string>(), folder), {}, {}, place});
@@ -76,17 +77,18 @@ void add_sources(const json& value, const JsonPlace& place, const std::filesyste
   if (!value.is_object()) {
     place.fail(
         "must be the path of a workload, an object {file, dims} or an object {m, n, k}, not " +
-        describe(value));
+        io::describe(value));
   }
-  const JsonObject object(value, place);
+  const io::JsonObject object(value, place);
   if (!object.has("file")) {
     sources.push_back({{}, {}, one_gemm(object), place});
     return;
   }
   constexpr std::array<std::string_view, 2> kKeys = {"file", "dims"};
   object.allow_only(kKeys);
-  const DimLists lists = object.has("dims") ? read_dims(object.object("dims"), varied) : DimLists{};
-  for (const NamedDims& dims : combinations(lists)) {
+  const workload::DimLists lists =
+      object.has("dims") ? read_dims(object.object("dims"), varied) : workload::DimLists{};
+  for (const workload::NamedDims& dims : workload::combinations(lists)) {
     sources.push_back({resolved(object.text("file"), folder), dims, {}, place});
   }
 }
@@ -99,7 +101,7 @@ void add_varied(const json& axis, std::set<std::string>& names) {
 
 }  // namespace
 
-std::vector<WorkloadSource> read_workload_sources(const JsonObject& spec,
+std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec,
                                                   const std::filesystem::path& folder,
                                                   const std::set<std::string>& varied) {
   const json& array = spec.array("workloads");
@@ -110,7 +112,7 @@ std::vector<WorkloadSource> read_workload_sources(const JsonObject& spec,
   return sources;
 }
 
-SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more) {
+SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDims& more) {
   SweepWorkload result;
   std::set<std::string> without;
   for (const auto& [name, value] : more) {
@@ -119,18 +121,18 @@ SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more) {
   if (source.file.empty()) {
     if (!more.empty()) {
       source.place.fail(fmt::format("a GEMM has no dimension '{}' that an axis could vary",
-                                    printable(more.begin()->first)));
+                                    io::printable(more.begin()->first)));
     }
     result.workload = source.gemm;
-    const Operation& op = result.workload.operations.front();
+    const workload::Operation& op = result.workload.operations.front();
     result.digest = sha256(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
                                        op.batch, op.count, numerics::name(op.dtype), op.prunable));
     result.name = result.workload.name;
     return result;
   }
-  NamedDims dims = source.dims;
+  workload::NamedDims dims = source.dims;
   dims.insert(more.begin(), more.end());
-  result.workload = read_workload(source.file, dims);
+  result.workload = workload::read_workload(source.file, dims);
   result.digest = sha256_of_file(source.file);
   if (result.workload.network) {
     result.digest = sha256(result.digest + sha256_of_file(result.workload.network->file));
@@ -142,11 +144,11 @@ SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more) {
     }
     result.digest = sha256(text);
   }
-  result.name = title(result.workload, without);
+  result.name = workload::title(result.workload, without);
   return result;
 }
 
-std::set<std::string> varied_dims(const JsonObject& spec) {
+std::set<std::string> varied_dims(const io::JsonObject& spec) {
   std::set<std::string> names;
   const json axes = spec.value().value("axes", json::array());
   for (const json& axis : axes) {
@@ -165,4 +167,4 @@ std::set<std::string> varied_dims(const JsonObject& spec) {
   return names;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

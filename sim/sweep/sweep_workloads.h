@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/json_reader.h"
+#include "sim/io/json_reader.h"
 #include "sim/sweep/sweep_spec.h"
 
 #include <filesystem>
@@ -9,27 +9,27 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// What one value of the axis "workload" is read from: a file with values of its dimensions, or a
 /// GEMM.
 struct WorkloadSource {
   std::filesystem::path file;  ///< empty: `gemm`
-  NamedDims dims;
-  Workload gemm;
-  JsonPlace place;
+  workload::NamedDims dims;
+  workload::Workload gemm;
+  io::JsonPlace place;
 };
 
 /// The sources that "workloads" of a spec in `folder` lists, each list of dimensions as one source
 /// for every combination. `varied` are the dimensions that axes vary. Throws InputError.
-std::vector<WorkloadSource> read_workload_sources(const JsonObject& spec,
+std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec,
                                                   const std::filesystem::path& folder,
                                                   const std::set<std::string>& varied);
 
 /// `source` with its dimensions and `more`, named without those of `more`. Throws InputError.
-SweepWorkload read_source(const WorkloadSource& source, const NamedDims& more);
+SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDims& more);
 
 /// The dimensions that the axes of a spec vary.
-std::set<std::string> varied_dims(const JsonObject& spec);
+std::set<std::string> varied_dims(const io::JsonObject& spec);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

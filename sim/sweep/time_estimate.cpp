@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 /// Seconds of one point; nothing where it was not done in time.
@@ -70,4 +70,4 @@ TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
   return estimate;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

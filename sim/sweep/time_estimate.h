@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// A point and PointRunner::estimated_seconds() of it.
 struct EstimatedPoint {
@@ -26,4 +26,4 @@ struct TimeEstimate {
 TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
                            std::span<EstimatedPoint> points, double limit_s = 10);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -75,7 +75,7 @@ PointOutcome failure(std::uint64_t position, const std::string& reason) {
   PointOutcome outcome;
   outcome.position = position;
   outcome.failed = true;
-  outcome.reason = bounded_message(reason);
+  outcome.reason = base::bounded_message(reason);
   return outcome;
 }
 
@@ -85,7 +85,7 @@ PointOutcome run_here(const SweepPlan& plan, PointRunner& runner, const SweepPoi
     outcome.position = point.position;
     outcome.hash = plan.hash(point);
     return outcome;
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     return failure(point.position, error.what());
   } catch (const std::bad_alloc&) {
     return failure(point.position, "not enough memory");
@@ -268,4 +268,4 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// An outcome as bytes, behind those that are there, and back. Nothing where `bytes` do not begin
 /// with a whole one; `used` is how many they were.
@@ -33,4 +33,4 @@ bool run_points(const SweepPlan& plan, PointRunner& runner,
 /// Writes all of `bytes` to a pipe; false where the other end is closed.
 bool write_all(int descriptor, std::string_view bytes);
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -5,19 +5,19 @@
 #include "sim/base/wire.h"
 #include "sim/tensor_core/tokens.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Fourth stage: shifts products and accumulator to the largest exponent, cuts them at F fraction
 /// bits and adds them exactly. Fully pipelined: it takes what the multipliers send.
-class AlignAddStage : public Module {
+class AlignAddStage : public base::Module {
  public:
-  sc_core::sc_port<WireIn<ProductsToken>> products_in{"products_in"};
-  sc_core::sc_port<WireOut<SumsToken>> sums_out{"sums_out"};
+  sc_core::sc_port<base::WireIn<ProductsToken>> products_in{"products_in"};
+  sc_core::sc_port<base::WireOut<SumsToken>> sums_out{"sums_out"};
 
-  AlignAddStage(const sc_core::sc_module_name& name, const Clock& clock);
+  AlignAddStage(const sc_core::sc_module_name& name, const base::Clock& clock);
 
  protected:
   void on_event() override;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

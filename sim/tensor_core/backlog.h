@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// What the limiters of a tensor core have left to do behind a cycle: all that the passage of the
 /// next instruction depends on, beside what that asks for. The stages show their limiters to a
@@ -25,7 +25,7 @@ class SaveBacklog {
  public:
   explicit SaveBacklog(std::int64_t behind) : behind_(behind) {}
 
-  void unit(const Throughput& unit) {
+  void unit(const base::Throughput& unit) {
     const std::int64_t left = unit.left_behind(behind_);
     add(left, unit.cycles_of(left));
   }
@@ -57,7 +57,7 @@ class LoadBacklog {
  public:
   LoadBacklog(const Backlog& backlog, std::int64_t behind) : left_(backlog.left), behind_(behind) {}
 
-  void unit(Throughput& unit) { unit.set_left_behind(behind_, next()); }
+  void unit(base::Throughput& unit) { unit.set_left_behind(behind_, next()); }
   void cycle(std::int64_t& cycle) { cycle = behind_ + next(); }
   void credits(int& there, std::deque<std::int64_t>& cycles) {
     there = static_cast<int>(next());
@@ -75,4 +75,4 @@ class LoadBacklog {
   std::int64_t behind_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

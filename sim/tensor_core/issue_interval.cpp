@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& context) {
   const mma::MmaInstruction& instruction = context.instruction;
@@ -22,7 +22,7 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
     return results * a_bytes;
   }
   // A step that is narrower than the dot units leaves the rest of them idle.
-  const std::int64_t occupied = results * round_up(a_bytes, spec.dot_width_bytes);
+  const std::int64_t occupied = results * base::round_up(a_bytes, spec.dot_width_bytes);
   return occupied * spec.dot_units / spec.units(instruction.accumulator);
 }
 
@@ -37,8 +37,9 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
   if (!known || known->is_integer() || known->is_f64()) {
     const int bits = numerics::storage_bits(instruction.a_type);
     const std::int64_t row_bytes = std::max(1, instruction.compressed_k() * bits / 8);
-    const std::int64_t steps = ceil_div(row_bytes, spec.dot_width_bytes);
-    return mma::StepContext::timing_only(instruction, static_cast<int>(ceil_div(row_bytes, steps)));
+    const std::int64_t steps = base::ceil_div(row_bytes, spec.dot_width_bytes);
+    return mma::StepContext::timing_only(instruction,
+                                         static_cast<int>(base::ceil_div(row_bytes, steps)));
   }
   const mma::StepRules rules =
       mma::with_accumulator(*known, spec.accumulator_design(), instruction);
@@ -48,8 +49,8 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
   return context;
 }
 
-PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction) {
-  const auto cycles = [](const RegisterRange& range, double bytes_per_cycle) {
+PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& instruction) {
+  const auto cycles = [](const isa::RegisterRange& range, double bytes_per_cycle) {
     return static_cast<double>(range.bytes()) / bytes_per_cycle;
   };
   return {cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
@@ -64,10 +65,10 @@ double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& conte
 }
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
-                      const WarpInstruction& instruction, int metadata_wait) {
+                      const isa::WarpInstruction& instruction, int metadata_wait) {
   const PortCycles ports = port_cycles(spec, instruction);
   return std::max({multiply_cycles(spec, context), ports.a, ports.b, ports.accumulator,
                    metadata_wait + ports.metadata});
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

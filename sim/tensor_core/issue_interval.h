@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Bytes of operand A that the multiplier array of `spec` could have taken while it worked on one
 /// step of the instruction of `context`: what the step occupies of it.
@@ -27,7 +27,7 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
 struct PortCycles {
   double a = 0, b = 0, accumulator = 0, metadata = 0;
 };
-PortCycles port_cycles(const TensorCoreSpec& spec, const WarpInstruction& instruction);
+PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& instruction);
 
 /// Cycles that the multiplier array of `spec` works on the instruction of `context`.
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context);
@@ -36,6 +36,6 @@ double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& conte
 /// of the multipliers and the register-file ports, where the metadata take `metadata_wait` cycles
 /// longer.
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
-                      const WarpInstruction& instruction, int metadata_wait = 0);
+                      const isa::WarpInstruction& instruction, int metadata_wait = 0);
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/metadata_selector.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
-MetadataSelector::MetadataSelector(const sc_core::sc_module_name& name, const Clock& clock,
+MetadataSelector::MetadataSelector(const sc_core::sc_module_name& name, const base::Clock& clock,
                                    const TensorCoreSpec& spec)
-    : Module(name, clock), spec_(spec), output_(spec.selector_bytes_per_cycle) {
+    : base::Module(name, clock), spec_(spec), output_(spec.selector_bytes_per_cycle) {
   run_on(fetched_in);
 }
 
@@ -26,8 +26,9 @@ void MetadataSelector::on_event() {
 }
 
 void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) const {
-  ensure(!instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
-         "the selector has too few inputs for this pattern");
+  base::ensure(
+      !instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
+      "the selector has too few inputs for this pattern");
 }
 
 SelectedToken MetadataSelector::select_next_step() {
@@ -38,10 +39,10 @@ SelectedToken MetadataSelector::select_next_step() {
   output_.take(now(), work.operand_bytes);
   SelectedToken token{source.issue, next_step_, nullptr, nullptr};
   if (source.payload) {
-    token.payload = make_payload<mma::SelectedOperands>();
+    token.payload = base::make_payload<mma::SelectedOperands>();
     mma::select_operands(context, *source.payload, next_step_, *token.payload);
     if (next_step_ == 0) {
-      token.accumulator = make_payload<mma::Accumulators>();
+      token.accumulator = base::make_payload<mma::Accumulators>();
       *token.accumulator = source.payload->c;
     }
   }
@@ -58,4 +59,4 @@ MetadataSelector::Statistics MetadataSelector::statistics() const {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -10,12 +10,12 @@
 
 #include <deque>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Second stage: hands every multiplier one element of B, step by step. For a sparse instruction it
 /// reads the metadata and picks, for each kept element of A, the element of B that it meets; dense
 /// instructions pass straight through. Its output is `selector_bytes_per_cycle` wide.
-class MetadataSelector : public Module {
+class MetadataSelector : public base::Module {
  public:
   struct Statistics {
     std::int64_t selected = 0;     ///< operands of B handed on
@@ -23,10 +23,10 @@ class MetadataSelector : public Module {
     double busy_cycles = 0;
   };
 
-  sc_core::sc_port<WireIn<FetchedToken>> fetched_in{"fetched_in"};
-  sc_core::sc_port<WireOut<SelectedToken>> selected_out{"selected_out"};
+  sc_core::sc_port<base::WireIn<FetchedToken>> fetched_in{"fetched_in"};
+  sc_core::sc_port<base::WireOut<SelectedToken>> selected_out{"selected_out"};
 
-  MetadataSelector(const sc_core::sc_module_name& name, const Clock& clock,
+  MetadataSelector(const sc_core::sc_module_name& name, const base::Clock& clock,
                    const TensorCoreSpec& spec);
 
   Statistics statistics() const;
@@ -62,10 +62,10 @@ class MetadataSelector : public Module {
   SelectedToken select_next_step();
 
   TensorCoreSpec spec_;
-  Throughput output_;
+  base::Throughput output_;
   std::deque<FetchedToken> waiting_;
   int next_step_ = 0;
   Statistics statistics_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
-MultiplyStage::MultiplyStage(const sc_core::sc_module_name& name, const Clock& clock,
+MultiplyStage::MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock,
                              const TensorCoreSpec& spec)
-    : Module(name, clock), spec_(spec), dot_units_(spec.dot_units * spec.dot_width_bytes) {
+    : base::Module(name, clock), spec_(spec), dot_units_(spec.dot_units * spec.dot_width_bytes) {
   run_on(selected_in, feedback_in);
 }
 
@@ -59,14 +59,14 @@ void MultiplyStage::send(Multiplied step) {
         std::find_if(feedback_.begin(), feedback_.end(),
                      [&](const FeedbackToken& f) { return f.id == token.issue.id; });
     if (feedback->payload) {
-      token.accumulator = make_payload<mma::Accumulators>();
+      token.accumulator = base::make_payload<mma::Accumulators>();
       mma::decode_accumulators(context, *feedback->payload, *token.accumulator);
     }
     feedback_.erase(feedback);
   }
   ProductsToken products{token.issue, token.step, step.occupied_cycles, nullptr};
   if (token.payload) {
-    products.payload = make_payload<mma::Products>();
+    products.payload = base::make_payload<mma::Products>();
     mma::multiply(context, *token.payload, *token.accumulator, *products.payload);
   }
   products_out->write(std::move(products));
@@ -81,4 +81,4 @@ MultiplyStage::Statistics MultiplyStage::statistics() const {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

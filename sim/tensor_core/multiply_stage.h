@@ -11,25 +11,25 @@
 #include <deque>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Third stage: the multiplier array. It forms the exact products of one step and finds the largest
 /// exponent of each result. Steps take the array in their order. A step that continues an
 /// instruction needs the rounded accumulator of the step before only for the exponent: its products
 /// wait for it behind the array.
-class MultiplyStage : public Module {
+class MultiplyStage : public base::Module {
  public:
   struct Statistics {
     std::int64_t macs = 0;  ///< executed
     double busy_cycles = 0;
   };
 
-  sc_core::sc_port<WireIn<SelectedToken>> selected_in{"selected_in"};
-  sc_core::sc_port<WireIn<FeedbackToken>> feedback_in{"feedback_in"};
-  sc_core::sc_port<WireOut<ProductsToken>> products_out{"products_out"};
-  sc_core::sc_port<WireOut<CreditToken>> credit_out{"credit_out"};
+  sc_core::sc_port<base::WireIn<SelectedToken>> selected_in{"selected_in"};
+  sc_core::sc_port<base::WireIn<FeedbackToken>> feedback_in{"feedback_in"};
+  sc_core::sc_port<base::WireOut<ProductsToken>> products_out{"products_out"};
+  sc_core::sc_port<base::WireOut<CreditToken>> credit_out{"credit_out"};
 
-  MultiplyStage(const sc_core::sc_module_name& name, const Clock& clock,
+  MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock,
                 const TensorCoreSpec& spec);
 
   Statistics statistics() const;
@@ -73,11 +73,11 @@ class MultiplyStage : public Module {
   void send(Multiplied step);
 
   TensorCoreSpec spec_;
-  Throughput dot_units_;  ///< in bytes of operand A
+  base::Throughput dot_units_;  ///< in bytes of operand A
   std::deque<SelectedToken> waiting_;
   std::vector<Multiplied> multiplied_;   ///< wait for their accumulator
   std::vector<FeedbackToken> feedback_;  ///< accumulators whose step has not been sent on
   Statistics statistics_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

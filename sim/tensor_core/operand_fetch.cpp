@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
-OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const Clock& clock,
+OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock,
                            const TensorCoreSpec& spec, const OperandRegisters& registers)
-    : Module(name, clock),
+    : base::Module(name, clock),
       registers_(registers),
       a_port_(spec.operand_a_port_bytes_per_cycle),
       b_port_(spec.operand_b_port_bytes_per_cycle),
@@ -38,7 +38,8 @@ void OperandFetch::on_event() {
     occupy_ports(demand, now());
     --credits_;
     operands_read_out->write({issue});
-    Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
+    base::Payload<mma::FetchedOperands> payload =
+        issue.carries_values ? read_operands(issue) : nullptr;
     fetched_out->write({issue, std::move(payload)});
     waiting_.pop_front();
   }
@@ -55,7 +56,7 @@ std::int64_t OperandFetch::pass(const RegisterBanks::Demand& demand, std::int64_
   std::int64_t start = std::max(arrival, passed_);
   take_credits(start);
   if (credits_ == 0) {
-    ensure(!credit_cycles_.empty(), "an instruction waits for room that nobody makes");
+    base::ensure(!credit_cycles_.empty(), "an instruction waits for room that nobody makes");
     start = credit_cycles_.front();
     take_credits(start);
   }
@@ -78,7 +79,7 @@ std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand,
 }
 
 void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle) {
-  const WarpInstruction& instruction = *demand.instruction;
+  const isa::WarpInstruction& instruction = *demand.instruction;
   banks_.read(cycle, demand);
   a_port_.take(cycle, instruction.a.bytes());
   b_port_.take(cycle, instruction.b.bytes());
@@ -89,16 +90,16 @@ void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_
   count(instruction, 1);
 }
 
-void OperandFetch::count(const WarpInstruction& instruction, std::int64_t count) {
+void OperandFetch::count(const isa::WarpInstruction& instruction, std::int64_t count) {
   statistics_.a_bytes += count * instruction.a.bytes();
   statistics_.b_bytes += count * instruction.b.bytes();
   statistics_.accumulator_bytes += count * instruction.c.bytes();
   statistics_.metadata_bytes += count * instruction.metadata.bytes();
 }
 
-Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
-  const WarpInstruction& instruction = *issue.instruction;
-  const auto at = [&](const RegisterRange& range) {
+base::Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
+  const isa::WarpInstruction& instruction = *issue.instruction;
+  const auto at = [&](const isa::RegisterRange& range) {
     return registers_.read(issue.warp_slot, range.base);
   };
   mma::OperandWords words;
@@ -106,9 +107,9 @@ Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue)
       {at(instruction.a), at(instruction.b), at(instruction.c),
        instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr, instruction.selector},
       words);
-  auto fetched = make_payload<mma::FetchedOperands>();
+  auto fetched = base::make_payload<mma::FetchedOperands>();
   mma::decode_operands(*issue.context, words, *fetched);
   return fetched;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -11,29 +11,29 @@
 
 #include <deque>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// First stage: reads A, B, C and metadata of an instruction through one register-file port each,
 /// and puts them in matrix order. An instruction starts when all ports and register banks that it
 /// needs are free and the multipliers have room for it.
-class OperandFetch : public Module {
+class OperandFetch : public base::Module {
  public:
   struct Statistics {
     std::int64_t a_bytes = 0, b_bytes = 0, accumulator_bytes = 0, metadata_bytes = 0;
   };
 
-  sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
-  sc_core::sc_port<WireIn<CreditToken>> credit_in{"credit_in"};
-  sc_core::sc_port<WireOut<FetchedToken>> fetched_out{"fetched_out"};
-  sc_core::sc_port<WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
+  sc_core::sc_port<base::WireIn<MmaIssue>> issue_in{"issue_in"};
+  sc_core::sc_port<base::WireIn<CreditToken>> credit_in{"credit_in"};
+  sc_core::sc_port<base::WireOut<FetchedToken>> fetched_out{"fetched_out"};
+  sc_core::sc_port<base::WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
 
-  OperandFetch(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
-               const OperandRegisters& registers);
+  OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock,
+               const TensorCoreSpec& spec, const OperandRegisters& registers);
 
   const Statistics& statistics() const { return statistics_; }
 
   /// What the next instruction takes of the register banks.
-  RegisterBanks::Demand demand(int warp_slot, const WarpInstruction& instruction) const {
+  RegisterBanks::Demand demand(int warp_slot, const isa::WarpInstruction& instruction) const {
     return banks_.demand(warp_slot, instruction);
   }
   /// Cycle in which the operands of an instruction are read, which arrives in cycle `arrival`,
@@ -44,17 +44,17 @@ class OperandFetch : public Module {
   void keep(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
   /// Another instruction than of the tensor core writes registers: what the ports keep of them is
   /// old.
-  void overwrite(int warp_slot, const RegisterRange& written) {
+  void overwrite(int warp_slot, const isa::RegisterRange& written) {
     banks_.overwrite(warp_slot, written);
   }
   /// `instructions` like `kind` have come by that nobody showed to the ports.
-  void skipped(const WarpInstruction& kind, std::int64_t instructions) {
+  void skipped(const isa::WarpInstruction& kind, std::int64_t instructions) {
     count(kind, instructions);
   }
 
   template <typename Visitor>
   void visit_backlog(Visitor& visitor) {
-    for (Throughput* port : {&a_port_, &b_port_, &accumulator_port_, &metadata_port_}) {
+    for (base::Throughput* port : {&a_port_, &b_port_, &accumulator_port_, &metadata_port_}) {
       visitor.unit(*port);
     }
     banks_.visit_backlog(visitor);
@@ -69,14 +69,14 @@ class OperandFetch : public Module {
   void take_credits(std::int64_t cycle);
   std::int64_t ports_ready_at(const RegisterBanks::Demand& demand, std::int64_t cycle) const;
   void occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle);
-  void count(const WarpInstruction& instruction, std::int64_t count);
-  Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
+  void count(const isa::WarpInstruction& instruction, std::int64_t count);
+  base::Payload<mma::FetchedOperands> read_operands(const MmaIssue& issue) const;
 
   const OperandRegisters& registers_;
-  Throughput a_port_;
-  Throughput b_port_;
-  Throughput accumulator_port_;
-  Throughput metadata_port_;
+  base::Throughput a_port_;
+  base::Throughput b_port_;
+  base::Throughput accumulator_port_;
+  base::Throughput metadata_port_;
   RegisterBanks banks_;
   std::deque<MmaIssue> waiting_;
   int credits_;
@@ -85,4 +85,4 @@ class OperandFetch : public Module {
   Statistics statistics_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

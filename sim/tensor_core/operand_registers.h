@@ -3,7 +3,7 @@
 
 #include "models/mma/register_map.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// What a tensor core sees of the register file of its sub-partition.
 class OperandRegisters {
@@ -13,4 +13,4 @@ class OperandRegisters {
   virtual const mma::LaneRegister* read(int slot, int base) const = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

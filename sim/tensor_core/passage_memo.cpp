@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 const Passage* PassageMemo::find(std::int64_t arrival, std::uint64_t demand) {
   asked_ = nullptr;
@@ -63,4 +63,4 @@ void PassageMemo::clear() {
   state_ = kUnknown;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

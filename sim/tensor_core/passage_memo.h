@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Cycles of an instruction in the tensor core.
 struct Passage {
@@ -71,4 +71,4 @@ class PassageMemo {
   Passage found_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
     : reuse_registers_(spec.reuse_registers),
@@ -14,8 +14,8 @@ RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
                 ? static_cast<unsigned>(spec.register_banks) - 1
                 : 0),
       banks_(static_cast<std::size_t>(spec.register_banks),
-             Throughput(spec.register_bank_bytes_per_cycle)) {
-  ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
+             base::Throughput(spec.register_bank_bytes_per_cycle)) {
+  base::ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
 }
 
 int RegisterBanks::Demand::most_of_a_bank() const {
@@ -27,18 +27,19 @@ int RegisterBanks::Demand::most_of_a_bank() const {
   return of_each + most;
 }
 
-int RegisterBanks::kept(const Kept& port, int slot, const RegisterRange& range) const {
+int RegisterBanks::kept(const Kept& port, int slot, const isa::RegisterRange& range) const {
   const bool same =
       port.slot == slot && port.registers.base == range.base && port.registers.count == range.count;
   return same ? std::min(reuse_registers_, range.count) : 0;
 }
 
-RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& instruction) const {
+RegisterBanks::Demand RegisterBanks::demand(int slot,
+                                            const isa::WarpInstruction& instruction) const {
   Demand demand;
   demand.slot = slot;
   demand.instruction = &instruction;
   int whole = 0;  // registers of which every bank has as many
-  const auto add = [&](const RegisterRange& range, int there) {
+  const auto add = [&](const isa::RegisterRange& range, int there) {
     const int count = range.count - there;
     const int others = others_of(count);
     for (int i = 0; i < others; ++i) {
@@ -58,7 +59,7 @@ RegisterBanks::Demand RegisterBanks::demand(int slot, const WarpInstruction& ins
 std::int64_t RegisterBanks::ready_at(std::int64_t now, const Demand& demand) const {
   std::int64_t ready = now;
   if (demand.of_each > 0) {
-    for (const Throughput& bank : banks_) {
+    for (const base::Throughput& bank : banks_) {
       ready = std::max(ready, bank.ready_at(now));
     }
     return ready;
@@ -72,12 +73,12 @@ std::int64_t RegisterBanks::ready_at(std::int64_t now, const Demand& demand) con
 
 void RegisterBanks::read(std::int64_t now, const Demand& demand) {
   if (demand.of_each > 0) {
-    for (Throughput& bank : banks_) {
-      bank.reserve(now, demand.of_each * kRegisterBytes);
+    for (base::Throughput& bank : banks_) {
+      bank.reserve(now, demand.of_each * isa::kRegisterBytes);
     }
   }
   for (int i = 0; i < demand.others; ++i) {
-    banks_[demand.bank_of_other[static_cast<std::size_t>(i)]].reserve(now, kRegisterBytes);
+    banks_[demand.bank_of_other[static_cast<std::size_t>(i)]].reserve(now, isa::kRegisterBytes);
   }
   keep(demand);
 }
@@ -87,9 +88,9 @@ void RegisterBanks::keep(const Demand& demand) {
   b_ = {demand.slot, demand.instruction->b};
 }
 
-void RegisterBanks::overwrite(int slot, const RegisterRange& written) {
+void RegisterBanks::overwrite(int slot, const isa::RegisterRange& written) {
   for (Kept* port : {&a_, &b_}) {
-    const RegisterRange& kept = port->registers;
+    const isa::RegisterRange& kept = port->registers;
     if (port->slot == slot && kept.base < written.base + written.count &&
         written.base < kept.base + kept.count) {
       *port = {};
@@ -97,4 +98,4 @@ void RegisterBanks::overwrite(int slot, const RegisterRange& written) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

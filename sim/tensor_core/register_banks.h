@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// The banks of a register file as operand fetch meets them, and the registers of A and B that it
 /// still has from the instruction before (the reuse cache of Volta and later: Jia et al., arXiv
@@ -26,7 +26,7 @@ class RegisterBanks {
   /// Registers that an instruction of the warp in `slot` needs from the banks.
   struct Demand {
     int slot = 0;
-    const WarpInstruction* instruction = nullptr;
+    const isa::WarpInstruction* instruction = nullptr;
     int of_each = 0;  ///< registers of every bank,
     int others = 0;   ///< and single ones, of these banks
     std::array<std::uint8_t, kOperands * kMostBanks> bank_of_other;
@@ -50,7 +50,7 @@ class RegisterBanks {
   };
 
   /// Of `instruction`, if it is the next one to read.
-  Demand demand(int slot, const WarpInstruction& instruction) const;
+  Demand demand(int slot, const isa::WarpInstruction& instruction) const;
   /// Earliest cycle in which `demand` can be read.
   std::int64_t ready_at(std::int64_t now, const Demand& demand) const;
   /// Reads `demand` from cycle `now` on.
@@ -59,11 +59,11 @@ class RegisterBanks {
   /// registers.
   void keep(const Demand& demand);
   /// Registers `written` of the warp in `slot` hold something else from here on.
-  void overwrite(int slot, const RegisterRange& written);
+  void overwrite(int slot, const isa::RegisterRange& written);
 
   template <typename Visitor>
   void visit_backlog(Visitor& visitor) {
-    for (Throughput& bank : banks_) {
+    for (base::Throughput& bank : banks_) {
       visitor.unit(bank);
     }
   }
@@ -72,11 +72,11 @@ class RegisterBanks {
   /// What an operand port kept.
   struct Kept {
     int slot = -1;
-    RegisterRange registers;
+    isa::RegisterRange registers;
   };
 
   /// The first registers of `range`, so many, need not be read.
-  int kept(const Kept& port, int slot, const RegisterRange& range) const;
+  int kept(const Kept& port, int slot, const isa::RegisterRange& range) const;
 
   /// Register `r` lies in bank r mod banks.
   std::size_t bank_of(int r) const {
@@ -90,8 +90,8 @@ class RegisterBanks {
 
   int reuse_registers_;
   unsigned mask_;  ///< of a power of two of banks, their number less one; else 0
-  std::vector<Throughput> banks_;
+  std::vector<base::Throughput> banks_;
   Kept a_, b_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
-RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, const Clock& clock,
-                                         const TensorCoreSpec& spec)
-    : Module(name, clock),
+RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name,
+                                         const base::Clock& clock, const TensorCoreSpec& spec)
+    : base::Module(name, clock),
       round_latency_(spec.round_latency_cycles),
       write_back_latency_(spec.write_back_latency_cycles) {
   run_on(sums_in);
@@ -16,9 +16,9 @@ RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, co
 void RoundWriteBackStage::on_event() {
   while (sums_in->can_read()) {
     const SumsToken sums = sums_in->read();
-    Payload<mma::RoundedResults> results;
+    base::Payload<mma::RoundedResults> results;
     if (sums.payload) {
-      results = make_payload<mma::RoundedResults>();
+      results = base::make_payload<mma::RoundedResults>();
       mma::round_sums(*sums.issue.context, *sums.payload, *results);
     }
     if (!sums.is_last()) {
@@ -34,4 +34,4 @@ std::int64_t RoundWriteBackStage::pass(std::int64_t occupied, std::int64_t arriv
   return passed_;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -6,17 +6,17 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Last stage: rounds each sum once. The result is the accumulator of the instruction's next step,
 /// or, after the last step, D on its way to the register file.
-class RoundWriteBackStage : public Module {
+class RoundWriteBackStage : public base::Module {
  public:
-  sc_core::sc_port<WireIn<SumsToken>> sums_in{"sums_in"};
-  sc_core::sc_port<WireOut<FeedbackToken>> feedback_out{"feedback_out"};
-  sc_core::sc_port<WireOut<MmaDoneToken>> done_out{"done_out"};
+  sc_core::sc_port<base::WireIn<SumsToken>> sums_in{"sums_in"};
+  sc_core::sc_port<base::WireOut<FeedbackToken>> feedback_out{"feedback_out"};
+  sc_core::sc_port<base::WireOut<MmaDoneToken>> done_out{"done_out"};
 
-  RoundWriteBackStage(const sc_core::sc_module_name& name, const Clock& clock,
+  RoundWriteBackStage(const sc_core::sc_module_name& name, const base::Clock& clock,
                       const TensorCoreSpec& spec);
 
   /// Cycle in which D is complete, of an instruction whose last sums come in cycle `arrival` and
@@ -42,4 +42,4 @@ class RoundWriteBackStage : public Module {
   std::int64_t passed_ = 0;  ///< cycle of the latest pass()
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

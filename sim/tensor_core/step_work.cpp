@@ -3,7 +3,7 @@
 
 #include "sim/tensor_core/issue_interval.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context) {
   const mma::MmaInstruction& instruction = context.instruction;
@@ -20,4 +20,4 @@ StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context) 
   return work;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// What one step of a matrix instruction takes of the stages: the same for all instructions of a
 /// kernel.
@@ -25,4 +25,4 @@ struct StepWork {
 
 StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context);
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

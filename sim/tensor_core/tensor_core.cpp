@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
-TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
+TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock,
                        const TensorCoreSpec& spec, const OperandRegisters& registers)
     : sc_core::sc_module(name),
       // The way from the scheduler to the operand fetch already took the first of the fetch cycles.
@@ -40,7 +40,7 @@ TensorCore::TensorCore(const sc_core::sc_module_name& name, const Clock& clock,
   round_write_back.done_out(done_out);
 }
 
-void TensorCore::expect(const mma::StepContext& context, const WarpInstruction& instruction) {
+void TensorCore::expect(const mma::StepContext& context, const isa::WarpInstruction& instruction) {
   metadata_selector.require_inputs(context.instruction);
   const StepWork work = step_work(spec_, context);
   if (work != work_ || !instruction.is_like(kind_)) {
@@ -56,7 +56,8 @@ void TensorCore::expect_tokens() {
   memo_.lose_track();
 }
 
-Passage TensorCore::pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival) {
+Passage TensorCore::pass(int warp_slot, const isa::WarpInstruction& instruction,
+                         std::int64_t arrival) {
   const RegisterBanks::Demand demand = operand_fetch.demand(warp_slot, instruction);
   const std::optional<std::uint64_t> code = demand.code();
   if (const Passage* known = code ? memo_.find(arrival, *code) : nullptr; known != nullptr) {
@@ -111,4 +112,4 @@ bool TensorCore::tapped() const {
          feedback.tapped() || credit.tapped();
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -11,7 +11,7 @@
 #include "sim/tensor_core/tensor_core_spec.h"
 #include "sim/tensor_core/tokens.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// One tensor core: five stages and the wires between them.
 ///
@@ -27,33 +27,33 @@ namespace sptc::sim {
 /// know: pass() computes at once what the tokens would do, with the same limiters, or knows it.
 class TensorCore : public sc_core::sc_module {
  public:
-  sc_core::sc_port<WireIn<MmaIssue>> issue_in{"issue_in"};
-  sc_core::sc_port<WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
-  sc_core::sc_port<WireOut<MmaDoneToken>> done_out{"done_out"};
+  sc_core::sc_port<base::WireIn<MmaIssue>> issue_in{"issue_in"};
+  sc_core::sc_port<base::WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
+  sc_core::sc_port<base::WireOut<MmaDoneToken>> done_out{"done_out"};
 
-  TensorCore(const sc_core::sc_module_name& name, const Clock& clock, const TensorCoreSpec& spec,
-             const OperandRegisters& registers);
+  TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock,
+             const TensorCoreSpec& spec, const OperandRegisters& registers);
 
   /// What is passed from here on are instructions of `context` that are like `instruction`.
-  void expect(const mma::StepContext& context, const WarpInstruction& instruction);
+  void expect(const mma::StepContext& context, const isa::WarpInstruction& instruction);
   /// What comes from here on may come with tokens.
   void expect_tokens();
   /// The way of `instruction` of the warp in `warp_slot` through the stages, which reaches the
   /// operand fetch in cycle `arrival`. All instructions that are inside at once must be of one
   /// kernel.
-  Passage pass(int warp_slot, const WarpInstruction& instruction, std::int64_t arrival);
+  Passage pass(int warp_slot, const isa::WarpInstruction& instruction, std::int64_t arrival);
   /// Shows the stages all passages: their statistics are right then. To be called when the last
   /// instruction is through.
   void catch_up();
   /// Whether somebody looks at the wires.
   bool tapped() const;
 
-  Wire<FetchedToken> fetched;
-  Wire<SelectedToken> selected;
-  Wire<ProductsToken> products;
-  Wire<SumsToken> sums;
-  Wire<FeedbackToken> feedback;
-  Wire<CreditToken> credit;
+  base::Wire<FetchedToken> fetched;
+  base::Wire<SelectedToken> selected;
+  base::Wire<ProductsToken> products;
+  base::Wire<SumsToken> sums;
+  base::Wire<FeedbackToken> feedback;
+  base::Wire<CreditToken> credit;
 
   OperandFetch operand_fetch;
   MetadataSelector metadata_selector;
@@ -74,9 +74,9 @@ class TensorCore : public sc_core::sc_module {
   const TensorCoreSpec spec_;
   // Of the expected instructions.
   StepWork work_;
-  WarpInstruction kind_;
+  isa::WarpInstruction kind_;
   PassageMemo memo_;
   std::int64_t skipped_ = 0;  ///< passages that the stages have not seen
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -5,7 +5,7 @@
 #include "models/mma/step_rules.h"
 #include "models/sparsity/weight_pattern.h"
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Widths and latencies of one tensor core. Latencies are whole cycles, widths are bytes per cycle
 /// and may be fractions. The values of a GPU and where they come from stand in configs/<name>.json.
@@ -82,4 +82,4 @@ struct TensorCoreSpec {
   bool operator==(const TensorCoreSpec&) const = default;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

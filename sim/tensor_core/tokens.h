@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 // What travels on the wires of a tensor core. Every token carries the instruction it belongs to;
 // the payload (the bits) is absent when only time is simulated, and no block looks at it to decide
@@ -20,7 +20,7 @@ struct MmaIssue {
   const mma::StepContext* context = nullptr;  ///< types and rules
   const mma::RegisterMap* registers = nullptr;
   int warp_slot = 0;
-  const WarpInstruction* instruction = nullptr;
+  const isa::WarpInstruction* instruction = nullptr;
 
   bool carries_values = false;
 };
@@ -28,15 +28,15 @@ struct MmaIssue {
 /// Fetch -> selector, once per instruction.
 struct FetchedToken {
   MmaIssue issue;
-  Payload<mma::FetchedOperands> payload;
+  base::Payload<mma::FetchedOperands> payload;
 };
 
 /// Selector -> multipliers, once per step.
 struct SelectedToken {
   MmaIssue issue;
   int step = 0;
-  Payload<mma::SelectedOperands> payload;
-  Payload<mma::Accumulators> accumulator;  ///< C; step 0 only
+  base::Payload<mma::SelectedOperands> payload;
+  base::Payload<mma::Accumulators> accumulator;  ///< C; step 0 only
 
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
@@ -46,7 +46,7 @@ struct ProductsToken {
   MmaIssue issue;
   int step = 0;
   std::int64_t occupied_cycles = 0;  ///< cycles that the step kept the multipliers busy
-  Payload<mma::Products> payload;
+  base::Payload<mma::Products> payload;
 };
 
 /// Alignment and addition -> rounding, once per step.
@@ -54,7 +54,7 @@ struct SumsToken {
   MmaIssue issue;
   int step = 0;
   std::int64_t occupied_cycles = 0;
-  Payload<mma::AlignedSums> payload;
+  base::Payload<mma::AlignedSums> payload;
 
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
@@ -63,7 +63,7 @@ struct SumsToken {
 struct FeedbackToken {
   std::uint64_t id = 0;
   int next_step = 0;
-  Payload<mma::RoundedResults> payload;
+  base::Payload<mma::RoundedResults> payload;
 };
 
 /// Multipliers -> fetch: room for one more instruction.
@@ -77,7 +77,7 @@ struct OperandsReadToken {
 /// Write-back -> scheduler: D is complete.
 struct MmaDoneToken {
   MmaIssue issue;
-  Payload<mma::RoundedResults> payload;
+  base::Payload<mma::RoundedResults> payload;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 namespace {
 
 /// The first `used` signals show `value_at(index)`. What the instruction does not have shows zero.
@@ -120,4 +120,4 @@ void remove_date(const std::filesystem::path& vcd_file) {
   }
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 
 /// Shows one element of D, (row 0, column 0) of every fragment, on its way through a tensor core,
 /// as signals of a VCD file: the metadata of its row, which rows of B it selects, the operands that
@@ -55,4 +55,4 @@ class TensorCoreWaveform {
 /// Blanks the date that SystemC writes into a VCD file, so that equal runs leave equal files.
 void remove_date(const std::filesystem::path& vcd_file);
 
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -2,9 +2,9 @@
 // Rates of the batched engine against Eigen's sgemm in the same process. items_per_second counts
 // multiply-accumulates, for sparse A the executed half. scripts/bench_table.sh makes the table.
 #include "models/base/random.h"
-#include "models/engine/f64_gemm.h"
-#include "models/engine/gemm.h"
-#include "models/engine/mma_batch.h"
+#include "models/batched/f64_gemm.h"
+#include "models/batched/gemm.h"
+#include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"
 
 #include <benchmark/benchmark.h>
@@ -132,7 +132,7 @@ struct Operands {
     }
   }
 
-  engine::GemmOperands operands(bool sparse) const {
+  sptc::batched::GemmOperands operands(bool sparse) const {
     return {sparse ? nullptr : &a, sparse ? &compressed : nullptr, &b, nullptr};
   }
 
@@ -151,8 +151,8 @@ void engine_gemm(benchmark::State& state, const Case& which, int threads, std::i
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const Operands operands(which, extent, data);
   for (auto _ : state) {
-    const Matrix<Word> d = engine::gemm(which.instruction, rules,
-                                        operands.operands(which.instruction.sparse), {threads, 1});
+    const Matrix<Word> d = sptc::batched::gemm(
+        which.instruction, rules, operands.operands(which.instruction.sparse), {threads, 1});
     benchmark::DoNotOptimize(d.data());
   }
   const auto macs = static_cast<std::int64_t>(extent * extent * operands.a.cols());
@@ -170,7 +170,7 @@ void f64_gemm(benchmark::State& state, std::int64_t target) {
     b.data()[i] = std::bit_cast<std::uint64_t>(random.normal(i + a.size()));
   }
   for (auto _ : state) {
-    benchmark::DoNotOptimize(engine::gemm_f64(a, b, nullptr).data());
+    benchmark::DoNotOptimize(sptc::batched::gemm_f64(a, b, nullptr).data());
   }
   state.SetItemsProcessed(state.iterations() * kMacs);
   hwy::SetSupportedTargetsForTest(0);
@@ -202,7 +202,7 @@ void one_instruction(benchmark::State& state, const Case& which) {
   }
   Matrix<Word> c(16, 8);
   for (auto _ : state) {
-    c = engine::gemm(which.instruction, rules, {&a, nullptr, &b, &c});
+    c = sptc::batched::gemm(which.instruction, rules, {&a, nullptr, &b, &c});
     benchmark::DoNotOptimize(c.data());
   }
   state.SetItemsProcessed(state.iterations());
@@ -218,7 +218,7 @@ void batch_of_instructions(benchmark::State& state, const Case& which, std::int6
   hwy::SetSupportedTargetsForTest(target);
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const mma::MmaShape shape = which.instruction.shape;
-  engine::MmaBatch batch;
+  sptc::batched::MmaBatch batch;
   batch.cases = cases;
   batch.m = static_cast<std::size_t>(shape.m);
   batch.n = static_cast<std::size_t>(shape.n);
@@ -249,7 +249,7 @@ void batch_of_instructions(benchmark::State& state, const Case& which, std::int6
   batch.indices = indices;
   std::vector<Word> d(c.size());
   for (auto _ : state) {
-    engine::mma_batch(which.instruction, rules, batch, d);
+    sptc::batched::mma_batch(which.instruction, rules, batch, d);
     benchmark::DoNotOptimize(d.data());
     benchmark::ClobberMemory();
   }

@@ -5,7 +5,7 @@
 #include "models/sparsity/prune.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
-#include "sim/trace/operands.h"
+#include "sim/workload/operands.h"
 
 #include <benchmark/benchmark.h>
 #include <systemc>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrderOfIt) {
@@ -15,21 +15,21 @@ TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrde
   constexpr double kTuringUm2 = 1.25e6 / (2 * 512);
   // TSMC: N7 has 3.3 times the density of 16FF+, of which 12FFN is a variant.
   constexpr double kAt7nm = kTuringUm2 / 3.3;
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const energy::TensorCoreShape shape = tensor_core_shape(gpu.sm.tensor_core);
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  const energy::TensorCoreShape shape = config::tensor_core_shape(gpu.sm.tensor_core);
   const energy::TensorCoreArea area =
-      tensor_core_area(shape, load_energy("a100-sxm4-80gb").config.area);
+      tensor_core_area(shape, config::load_energy("a100-sxm4-80gb").config.area);
   const double per_multiplier = area.total_um2() / (shape.dot_units * shape.products_per_unit);
   RecordProperty("um2_per_multiplier", std::to_string(per_multiplier));
   // Elements without wiring, control and the integer formats: below what the die shows, with every
   // number at the high end of its range too.
-  const LoadedEnergy loaded = load_energy("a100-sxm4-80gb");
+  const config::LoadedEnergy loaded = config::load_energy("a100-sxm4-80gb");
   const auto at = [&](double EnergyParameter::*end) {
     return tensor_core_area(shape, loaded.area_at(end)).total_um2() /
            (shape.dot_units * shape.products_per_unit);
   };
-  const double low = at(&EnergyParameter::low);
-  const double high = at(&EnergyParameter::high);
+  const double low = at(&config::EnergyParameter::low);
+  const double high = at(&config::EnergyParameter::high);
   RecordProperty("um2_low", std::to_string(low));
   RecordProperty("um2_high", std::to_string(high));
   EXPECT_LT(low, per_multiplier);
@@ -43,4 +43,4 @@ TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrde
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

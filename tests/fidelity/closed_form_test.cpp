@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The closed form of the simulator against the simulator, on shapes that it was not fitted to.
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/kernel_estimate.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -11,24 +11,25 @@
 #include <cstdio>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 struct Row {
-  GemmShape shape;
+  base::GemmShape shape;
   bool sparse;
   double most;  ///< how far off the form may be: as far as it is, and about a percent
 };
 
 /// Mean distance of the closed form of the simulated SM from the cycles of SystemC.
 double mean_distance(const char* name, const std::vector<Row>& rows) {
-  const GpuSpec gpu = load_architecture(name).gpu;
-  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
   double sum = 0;
   for (const auto& [shape, sparse, most] : rows) {
-    const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
-    const GemmKernel kernel = choose_kernel(problem, {}, gpu.kernel_target(), false);
-    const KernelEstimate form = estimate(kernel, gpu.kernel_target());
+    const kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+    const kernels::GemmKernel kernel =
+        kernels::choose_kernel(problem, {}, gpu.kernel_target(), false);
+    const kernels::KernelEstimate form = kernels::estimate(kernel, gpu.kernel_target());
     const double expected = (form.time_us(1) - form.outside_us()) * gpu.boost_clock_mhz;
     const auto cycles = static_cast<double>(simulator.run(problem, {}, nullptr).cycles);
     const double off = expected / cycles - 1;
@@ -70,16 +71,17 @@ TEST(ClosedForm, LiesWithinTwoAndAHalfPercentOfTheSimulatedA40OnAverage) {
 }
 
 TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
-  for (const GemmShape& shape : {GemmShape{8192, 8192, 8192},
-                                 {4096, 4096, 4096},
-                                 {28672, 2048, 8192},
-                                 {10240, 10240, 20480},
-                                 {8192, 8, 8192}}) {
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  for (const base::GemmShape& shape : {base::GemmShape{8192, 8192, 8192},
+                                       {4096, 4096, 4096},
+                                       {28672, 2048, 8192},
+                                       {10240, 10240, 20480},
+                                       {8192, 8, 8192}}) {
     double time_us[2] = {};
     for (const bool sparse : {false, true}) {
-      const GemmRun run = simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
+      const gpu::GemmRun run =
+          simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
       time_us[sparse ? 1 : 0] = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
     }
     EXPECT_LT(time_us[0], 2 * time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;
@@ -88,4 +90,4 @@ TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

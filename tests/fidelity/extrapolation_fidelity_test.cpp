@@ -2,8 +2,8 @@
 // Cycles that were multiplied out of a detected period against the whole simulation, and what must
 // hold of any cycles.
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_kernel.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "sim/kernels/gemm_kernel.h"
 #include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 using numerics::DataType;
@@ -23,16 +23,16 @@ using numerics::DataType;
 constexpr int kSms =
     8;  // few, so that whole grids are simulated in seconds; SMs do not disturb each other
 
-GpuSpec small_gpu() {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+gpu::GpuSpec small_gpu() {
+  gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = kSms;
   return spec;
 }
 
-const GemmSimulator::Options kNothingRaised{GemmSimulator::Sms::kAll, false, ""};
+const gpu::GemmSimulator::Options kNothingRaised{gpu::GemmSimulator::Sms::kAll, false, ""};
 
-std::vector<GemmProblem> shapes() {
-  std::vector<GemmProblem> all;
+std::vector<kernels::GemmProblem> shapes() {
+  std::vector<kernels::GemmProblem> all;
   const auto both = [&](std::int64_t m, std::int64_t n, std::int64_t k,
                         DataType type = DataType::kF16, std::int64_t batch = 1) {
     all.push_back({{m, n, k}, batch, type, false});
@@ -54,7 +54,7 @@ std::vector<GemmProblem> shapes() {
   return all;
 }
 
-std::string describe(const GemmProblem& problem) {
+std::string describe(const kernels::GemmProblem& problem) {
   return std::to_string(problem.batch) + "x" + std::to_string(problem.shape.m) + "x" +
          std::to_string(problem.shape.n) + "x" + std::to_string(problem.shape.k) + " " +
          std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
@@ -66,27 +66,27 @@ struct Measured {
   bool extrapolated = false;
 };
 
-std::vector<Measured> measure(const GemmSimulator::Options& options,
-                              const std::vector<GemmProblem>& problems) {
-  GemmSimulator simulator(small_gpu(), options);
+std::vector<Measured> measure(const gpu::GemmSimulator::Options& options,
+                              const std::vector<kernels::GemmProblem>& problems) {
+  gpu::GemmSimulator simulator(small_gpu(), options);
   std::vector<Measured> all;
-  for (const GemmProblem& problem : problems) {
-    const GemmRun run = simulator.run(problem, {}, nullptr);
+  for (const kernels::GemmProblem& problem : problems) {
+    const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
     all.push_back({run.cycles, run.sampling.cycles_simulated, run.sampling.extrapolated});
   }
   return all;
 }
 
-std::vector<Measured> measure_in_child(const GemmSimulator::Options& options,
-                                       const std::vector<GemmProblem>& problems) {
-  return in_child<Measured>(problems.size(), [&] { return measure(options, problems); });
+std::vector<Measured> measure_in_child(const gpu::GemmSimulator::Options& options,
+                                       const std::vector<kernels::GemmProblem>& problems) {
+  return support::in_child<Measured>(problems.size(), [&] { return measure(options, problems); });
 }
 
 TEST(Extrapolation, StaysNearTheWholeSimulation) {
-  const std::vector<GemmProblem> problems = shapes();
+  const std::vector<kernels::GemmProblem> problems = shapes();
   ASSERT_GE(problems.size(), 25U);
-  const auto whole = measure_in_child({GemmSimulator::Sms::kSampled, false, ""}, problems);
-  const auto short_runs = measure({GemmSimulator::Sms::kSampled, true, ""}, problems);
+  const auto whole = measure_in_child({gpu::GemmSimulator::Sms::kSampled, false, ""}, problems);
+  const auto short_runs = measure({gpu::GemmSimulator::Sms::kSampled, true, ""}, problems);
   std::printf("%-36s %12s %12s %9s %7s\n", "GEMM", "whole", "extrapolated", "deviation", "saved");
   int extrapolated = 0;
   double worst = 0;
@@ -114,18 +114,19 @@ TEST(Extrapolation, StaysNearTheWholeSimulation) {
 TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedOnTogether) {
   // Half the tensor rate: three CTAs of an SM take turns at the tensor cores, and the two that
   // follow begin beside the last of them.
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sm.tensor_core.dot_units /= 2;
   spec.sm.tensor_core.f32_dot_units /= 2;
   spec.sm.tensor_core.selector_bytes_per_cycle /= 2;
-  KernelOverrides kernel;
-  kernel.cta_tile = GemmShape{64, 128, 32};
+  kernels::KernelOverrides kernel;
+  kernel.cta_tile = base::GemmShape{64, 128, 32};
   const auto cycles = [&](bool extrapolate) {
-    return in_child<std::int64_t>(
+    return support::in_child<std::int64_t>(
                1,
                [&] {
-                 GemmSimulator simulator(spec, {GemmSimulator::Sms::kSampled, extrapolate, ""});
-                 const GemmRun run =
+                 gpu::GemmSimulator simulator(spec,
+                                              {gpu::GemmSimulator::Sms::kSampled, extrapolate, ""});
+                 const gpu::GemmRun run =
                      simulator.run({{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
                  EXPECT_EQ(run.sampling.extrapolated, extrapolate);
                  return std::vector{run.cycles};
@@ -139,13 +140,14 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
 }
 
 /// Fraction by which the cycles of all SMs, carried on, differ from those of the whole simulation.
-double deviation_of_all_sms(const GpuSpec& spec, const GemmProblem& problem) {
+double deviation_of_all_sms(const gpu::GpuSpec& spec, const kernels::GemmProblem& problem) {
   const auto cycles = [&](bool extrapolate) {
-    return in_child<std::int64_t>(
+    return support::in_child<std::int64_t>(
                1,
                [&] {
-                 GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, extrapolate, ""});
-                 const GemmRun run = simulator.run(problem, {}, nullptr);
+                 gpu::GemmSimulator simulator(spec,
+                                              {gpu::GemmSimulator::Sms::kAll, extrapolate, ""});
+                 const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
                  EXPECT_EQ(run.sampling.extrapolated, extrapolate) << describe(problem);
                  return std::vector{run.cycles};
                })
@@ -161,9 +163,9 @@ double deviation_of_all_sms(const GpuSpec& spec, const GemmProblem& problem) {
 TEST(Extrapolation, AShorterGridKeepsNoMoreInTheL2FromWaveToWaveThanTheWhole) {
   // An eighth of an A100 with half the L2 rate, which bounds it: what is still in the partition
   // that is asked, from the wave before, saves the L2 a read by the other one.
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = 14;
-  spec.memory.l2_capacity = Bytes(spec.memory.l2_capacity.count() / 8);
+  spec.memory.l2_capacity = base::Bytes(spec.memory.l2_capacity.count() / 8);
   spec.memory.l2_bytes_per_cycle /= 16;
   spec.memory.dram_gb_per_s /= 8;
   EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{1024, 1536, 2560}, 1, DataType::kF16, false})),
@@ -173,7 +175,7 @@ TEST(Extrapolation, AShorterGridKeepsNoMoreInTheL2FromWaveToWaveThanTheWhole) {
 TEST(Extrapolation, SmsThatShareAMemoryAreCarriedOnOnceTheirRoundsAreApart) {
   // In the second round all SMs copy and store at once; later the stores of some fall to the main
   // loops of others.
-  const GpuSpec spec = load_architecture("a40").gpu;
+  const gpu::GpuSpec spec = config::load_architecture("a40").gpu;
   EXPECT_LE(std::abs(deviation_of_all_sms(spec, {{4096, 4096, 448}, 1, DataType::kF16, false})),
             0.02);
 }
@@ -182,26 +184,27 @@ TEST(Extrapolation, SmsThatShareAMemoryAreCarriedOnOnceTheirRoundsAreApart) {
 // ----------------------------------------------------------------------------------------
 
 /// Multiply-accumulates per cycle of one SM at the type's rate.
-double peak_macs_per_cycle(const SmSpec& sm, DataType type) {
+double peak_macs_per_cycle(const sm::SmSpec& sm, DataType type) {
   return sm.sub_partitions * sm.tensor_core.dot_units * sm.tensor_core.dot_width_bytes * 8.0 /
          numerics::storage_bits(type);
 }
 
-void expect_invariants(GemmSimulator& simulator, const GpuSpec& spec, GemmProblem problem) {
+void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec,
+                       kernels::GemmProblem problem) {
   const std::int64_t useful = problem.batch * problem.shape.m * problem.shape.n * problem.shape.k;
   // Libraries split the K of 2:4 weights less than that of dense ones.
-  const KernelOverrides unsplit{{}, {}, 1};
+  const kernels::KernelOverrides unsplit{{}, {}, 1};
   problem.sparse = false;
-  const GemmRun dense = simulator.run(problem, unsplit, nullptr);
+  const gpu::GemmRun dense = simulator.run(problem, unsplit, nullptr);
   problem.sparse = true;
-  const GemmRun sparse = simulator.run(problem, unsplit, nullptr);
+  const gpu::GemmRun sparse = simulator.run(problem, unsplit, nullptr);
   const std::string name = describe(problem);
   const double peak = kSms * peak_macs_per_cycle(spec.sm, problem.dtype);
-  for (const GemmRun* run : {&dense, &sparse}) {
+  for (const gpu::GemmRun* run : {&dense, &sparse}) {
     const auto cycles = static_cast<double>(run->cycles);
     // The bound of the busiest SM is at least that of an even spread.
     EXPECT_GE(cycles * peak, static_cast<double>(run->issued_macs)) << name;
-    const std::int64_t rounds = ceil_div(run->kernel.ctas, std::int64_t{kSms});
+    const std::int64_t rounds = base::ceil_div(run->kernel.ctas, std::int64_t{kSms});
     const std::int64_t macs_per_cta = run->issued_macs / run->kernel.ctas;
     const double busiest = static_cast<double>(rounds * macs_per_cta) / (peak / kSms);
     EXPECT_GE(cycles, busiest) << name;
@@ -218,9 +221,9 @@ void expect_invariants(GemmSimulator& simulator, const GpuSpec& spec, GemmProble
 }
 
 TEST(Invariants, SparsityGainsAtMostTwoWhereCyclesAreCarriedOn) {
-  const GpuSpec spec = small_gpu();
-  GemmSimulator simulator(spec, {GemmSimulator::Sms::kSampled, true, ""});
-  for (const GemmProblem& problem : shapes()) {
+  const gpu::GpuSpec spec = small_gpu();
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  for (const kernels::GemmProblem& problem : shapes()) {
     if (!problem.sparse) {
       expect_invariants(simulator, spec, problem);
     }
@@ -230,8 +233,8 @@ TEST(Invariants, SparsityGainsAtMostTwoWhereCyclesAreCarriedOn) {
 // Cycles of sampled SMs, and those that are carried on, are raised to what the busiest resource
 // needs: those of all SMs of a whole launch are not.
 TEST(Invariants, CyclesOfWholeLaunchesAreNeverBelowTheMacBoundAndSparsityGainsAtMostTwo) {
-  const GpuSpec spec = small_gpu();
-  GemmSimulator simulator(spec, kNothingRaised);
+  const gpu::GpuSpec spec = small_gpu();
+  gpu::GemmSimulator simulator(spec, kNothingRaised);
   for (const std::int64_t m : {1, 7, 13, 127, 257}) {
     for (const std::int64_t n : {1, 11, 131}) {
       for (const std::int64_t k : {4, 52, 508}) {
@@ -239,28 +242,28 @@ TEST(Invariants, CyclesOfWholeLaunchesAreNeverBelowTheMacBoundAndSparsityGainsAt
       }
     }
   }
-  for (const GemmProblem& problem : {GemmProblem{{64, 64, 16384}},
-                                     {{512, 768, 512}},
-                                     {{384, 768, 768}, 1, DataType::kTf32},
-                                     {{512, 512, 1024}, 1, DataType::kS8},
-                                     {{256, 512, 384}, 3, DataType::kBf16},
-                                     {{1, 1024, 2048}},
-                                     {{1024, 1, 2048}},
-                                     {{1024, 1024, 4}}}) {
+  for (const kernels::GemmProblem& problem : {kernels::GemmProblem{{64, 64, 16384}},
+                                              {{512, 768, 512}},
+                                              {{384, 768, 768}, 1, DataType::kTf32},
+                                              {{512, 512, 1024}, 1, DataType::kS8},
+                                              {{256, 512, 384}, 3, DataType::kBf16},
+                                              {{1, 1024, 2048}},
+                                              {{1024, 1, 2048}},
+                                              {{1024, 1024, 4}}}) {
     expect_invariants(simulator, spec, problem);
   }
 }
 
 /// Up to `largest` of m, n and k.
-void expect_more_to_take_more(const GemmSimulator::Options& options, std::int64_t largest) {
-  GemmSimulator simulator(small_gpu(), options);
-  const KernelOverrides fixed{GemmShape{128, 128, 64}, 3, {}};
+void expect_more_to_take_more(const gpu::GemmSimulator::Options& options, std::int64_t largest) {
+  gpu::GemmSimulator simulator(small_gpu(), options);
+  const kernels::KernelOverrides fixed{base::GemmShape{128, 128, 64}, 3, {}};
   for (const bool sparse : {false, true}) {
     const auto expect_rising = [&](const char* name, const std::vector<std::int64_t>& values,
                                    auto problem_of) {
       std::int64_t last = 0;
       for (const std::int64_t value : values) {
-        GemmProblem problem = problem_of(value);
+        kernels::GemmProblem problem = problem_of(value);
         if (std::max({problem.shape.m, problem.shape.n, problem.shape.k}) > largest) {
           continue;
         }
@@ -271,22 +274,22 @@ void expect_more_to_take_more(const GemmSimulator::Options& options, std::int64_
       }
     };
     expect_rising("k", {64, 128, 256, 512, 1024, 4096, 16384}, [](std::int64_t k) {
-      return GemmProblem{{512, 512, k}};
+      return kernels::GemmProblem{{512, 512, k}};
     });
     expect_rising("m", {128, 512, 1024, 4096, 8192}, [](std::int64_t m) {
-      return GemmProblem{{m, 512, 512}};
+      return kernels::GemmProblem{{m, 512, 512}};
     });
     expect_rising("n", {128, 512, 1024, 4096, 8192}, [](std::int64_t n) {
-      return GemmProblem{{512, n, 512}};
+      return kernels::GemmProblem{{512, n, 512}};
     });
     expect_rising("batch", {1, 2, 4, 16}, [](std::int64_t batch) {
-      return GemmProblem{{512, 512, 256}, batch};
+      return kernels::GemmProblem{{512, 512, 256}, batch};
     });
   }
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMore) {
-  expect_more_to_take_more({GemmSimulator::Sms::kSampled, true, ""}, 16384);
+  expect_more_to_take_more({gpu::GemmSimulator::Sms::kSampled, true, ""}, 16384);
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMoreInWholeLaunches) {
@@ -294,10 +297,11 @@ TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMoreInWholeLaunches) {
 }
 
 TEST(Invariants, ALargeGemmComesNearThePeakDenseAndSparse) {
-  const GpuSpec spec = small_gpu();
-  GemmSimulator simulator(spec, kNothingRaised);
+  const gpu::GpuSpec spec = small_gpu();
+  gpu::GemmSimulator simulator(spec, kNothingRaised);
   for (const bool sparse : {false, true}) {
-    const GemmRun run = simulator.run({{1024, 1024, 4096}, 1, DataType::kF16, sparse}, {}, nullptr);
+    const gpu::GemmRun run =
+        simulator.run({{1024, 1024, 4096}, 1, DataType::kF16, sparse}, {}, nullptr);
     const double utilisation =
         static_cast<double>(run.issued_macs) /
         (static_cast<double>(run.cycles) * kSms * peak_macs_per_cycle(spec.sm, DataType::kF16));
@@ -308,4 +312,4 @@ TEST(Invariants, ALargeGemmComesNearThePeakDenseAndSparse) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -16,28 +16,28 @@
 #include <numeric>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 using numerics::DataType;
 
 /// One row, one column, depth one, primes, next to a tile, and far beyond what is simulated whole.
-std::vector<GemmProblem> adversarial() {
-  std::vector<GemmProblem> all;
-  for (const GemmShape& shape : {GemmShape{1, 1, 1},
-                                 {1, 1, 65536},
-                                 {1, 65536, 4},
-                                 {65536, 1, 4},
-                                 {1, 8192, 8192},
-                                 {8192, 1, 8192},
-                                 {2, 3, 5},
-                                 {127, 129, 131},
-                                 {129, 257, 33},
-                                 {997, 1009, 1013},
-                                 {7919, 1, 7919},
-                                 {17, 100003, 36},
-                                 {1048576, 64, 64},
-                                 {32768, 32768, 32768}}) {
+std::vector<kernels::GemmProblem> adversarial() {
+  std::vector<kernels::GemmProblem> all;
+  for (const base::GemmShape& shape : {base::GemmShape{1, 1, 1},
+                                       {1, 1, 65536},
+                                       {1, 65536, 4},
+                                       {65536, 1, 4},
+                                       {1, 8192, 8192},
+                                       {8192, 1, 8192},
+                                       {2, 3, 5},
+                                       {127, 129, 131},
+                                       {129, 257, 33},
+                                       {997, 1009, 1013},
+                                       {7919, 1, 7919},
+                                       {17, 100003, 36},
+                                       {1048576, 64, 64},
+                                       {32768, 32768, 32768}}) {
     all.push_back({shape, 1, DataType::kF16, false});
     if (shape.k % 4 == 0) {
       all.push_back({shape, 1, DataType::kF16, true});
@@ -51,14 +51,15 @@ struct Compulsory {
   double read = 0, written = 0;
 };
 
-Compulsory compulsory(const GemmProblem& problem) {
-  const GemmShape& shape = problem.shape;
+Compulsory compulsory(const kernels::GemmProblem& problem) {
+  const base::GemmShape& shape = problem.shape;
   const double a = static_cast<double>(shape.m * shape.k) * (problem.sparse ? 1.125 : 2);
   return {a + 2.0 * static_cast<double>(shape.k * shape.n),
           2.0 * static_cast<double>(shape.m * shape.n)};
 }
 
-void expect_conserved(const GemmProblem& problem, const GemmRun& run, const GpuSpec& gpu) {
+void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& run,
+                      const gpu::GpuSpec& gpu) {
   const std::string name = describe(problem);
   const auto cycles = static_cast<double>(run.cycles);
   const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, true);
@@ -76,13 +77,13 @@ void expect_conserved(const GemmProblem& problem, const GemmRun& run, const GpuS
 }
 
 TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
   double worst = 0, worst_short = 0;
   std::int64_t most_simulated = 0;
-  for (const GemmProblem& problem : adversarial()) {
-    const GemmRun sampled = simulator.run(problem, {}, nullptr);
-    const GemmRun closed = analytic_gemm(problem, {}, gpu, {});
+  for (const kernels::GemmProblem& problem : adversarial()) {
+    const gpu::GemmRun sampled = simulator.run(problem, {}, nullptr);
+    const gpu::GemmRun closed = gpu::analytic_gemm(problem, {}, gpu, {});
     expect_conserved(problem, sampled, gpu);
     expect_conserved(problem, closed, gpu);
     const double of_events = static_cast<double>(sampled.cycles) / sampled.clock_mhz;
@@ -110,20 +111,20 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
 // Cycles of sampled SMs, and those that are carried on, are raised to what the busiest resource
 // needs: those of all SMs of a whole launch are not, and their bytes are counted.
 TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
-  for (const GemmShape& shape : {GemmShape{1, 1, 1},
-                                 {1, 1, 65536},
-                                 {1, 65536, 4},
-                                 {65536, 1, 4},
-                                 {2048, 1, 4096},
-                                 {127, 129, 131},
-                                 {509, 517, 1012},
-                                 {17, 100003, 36}}) {
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  for (const base::GemmShape& shape : {base::GemmShape{1, 1, 1},
+                                       {1, 1, 65536},
+                                       {1, 65536, 4},
+                                       {65536, 1, 4},
+                                       {2048, 1, 4096},
+                                       {127, 129, 131},
+                                       {509, 517, 1012},
+                                       {17, 100003, 36}}) {
     for (const bool sparse : {false, true}) {
       if (!sparse || shape.k % 4 == 0) {
-        const GemmProblem problem{shape, 1, DataType::kF16, sparse};
-        const GemmRun run = simulator.run(problem, {}, nullptr);
+        const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
+        const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
         EXPECT_TRUE(run.activity) << describe(problem);
         expect_conserved(problem, run, gpu);
       }
@@ -132,9 +133,9 @@ TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
 }
 
 /// FNV-1a over the words of D.
-std::uint64_t digest(const std::vector<Matrix<numerics::Word>>& d) {
+std::uint64_t digest(const std::vector<base::Matrix<numerics::Word>>& d) {
   std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const Matrix<numerics::Word>& matrix : d) {
+  for (const base::Matrix<numerics::Word>& matrix : d) {
     for (std::size_t i = 0; i < matrix.size(); ++i) {
       hash = (hash ^ matrix.data()[i]) * 0x100000001B3U;
     }
@@ -147,18 +148,19 @@ struct Outcome {
   std::int64_t cycles = 0;
 };
 
-std::vector<Outcome> run_with(const std::function<void(GpuSpec&)>& change) {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) {
+  gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = 3;
   change(spec);
-  GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false, ""});
   std::vector<Outcome> outcomes;
   for (const bool sparse : {false, true}) {
-    for (const GemmShape& shape : {GemmShape{1, 1, 4}, {70, 33, 68}, {130, 129, 132}}) {
-      const GemmProblem problem{shape, 1, DataType::kF16, sparse};
-      const std::vector<GemmOperands> operands = random_gemm_operands(problem, 3);
+    for (const base::GemmShape& shape : {base::GemmShape{1, 1, 4}, {70, 33, 68}, {130, 129, 132}}) {
+      const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
+      const std::vector<kernels::GemmOperands> operands = timing::random_gemm_operands(problem, 3);
       // A fragment for each warp: others would hide its latencies.
-      const GemmRun run = simulator.run(problem, {GemmShape{32, 32, 64}, {}, {}}, &operands);
+      const gpu::GemmRun run =
+          simulator.run(problem, {base::GemmShape{32, 32, 64}, {}, {}}, &operands);
       outcomes.push_back({digest(run.d), run.cycles});
     }
   }
@@ -167,35 +169,36 @@ std::vector<Outcome> run_with(const std::function<void(GpuSpec&)>& change) {
 
 TEST(Ladder, ALineThroughShortGridsOfASliceStaysAboveTheRoofline) {
   // Half of the DRAM: the first CTAs wait for it longer than all that follow.
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb-mig-4g.40gb").gpu;
-  GemmSimulator simulator(gpu, {GemmSimulator::Sms::kSampled, true, ""});
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb-mig-4g.40gb").gpu;
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
   for (const bool sparse : {false, true}) {
-    const GemmProblem problem{{8192, 8192, 8192}, 1, numerics::DataType::kF16, sparse};
+    const kernels::GemmProblem problem{{8192, 8192, 8192}, 1, numerics::DataType::kF16, sparse};
     expect_conserved(problem, simulator.run(problem, {}, nullptr), gpu);
   }
 }
 
 TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
   const std::vector<Outcome> reference =
-      in_child<Outcome>(6, [] { return run_with([](GpuSpec&) {}); });
-  const std::vector<std::pair<const char*, std::function<void(GpuSpec&)>>> knobs{
-      {"operand fetch", [](GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
-      {"selector", [](GpuSpec& g) { g.sm.tensor_core.selector_latency_cycles += 5; }},
-      {"multiply", [](GpuSpec& g) { g.sm.tensor_core.multiply_latency_cycles += 5; }},
-      {"align", [](GpuSpec& g) { g.sm.tensor_core.align_add_latency_cycles += 5; }},
-      {"round", [](GpuSpec& g) { g.sm.tensor_core.round_latency_cycles += 5; }},
-      {"write back", [](GpuSpec& g) { g.sm.tensor_core.write_back_latency_cycles += 5; }},
-      {"barrier", [](GpuSpec& g) { g.sm.barrier_latency_cycles += 20; }},
-      {"shared memory", [](GpuSpec& g) { g.sm.shared_memory_latency_cycles += 20; }},
+      support::in_child<Outcome>(6, [] { return run_with([](gpu::GpuSpec&) {}); });
+  const std::vector<std::pair<const char*, std::function<void(gpu::GpuSpec&)>>> knobs{
+      {"operand fetch",
+       [](gpu::GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
+      {"selector", [](gpu::GpuSpec& g) { g.sm.tensor_core.selector_latency_cycles += 5; }},
+      {"multiply", [](gpu::GpuSpec& g) { g.sm.tensor_core.multiply_latency_cycles += 5; }},
+      {"align", [](gpu::GpuSpec& g) { g.sm.tensor_core.align_add_latency_cycles += 5; }},
+      {"round", [](gpu::GpuSpec& g) { g.sm.tensor_core.round_latency_cycles += 5; }},
+      {"write back", [](gpu::GpuSpec& g) { g.sm.tensor_core.write_back_latency_cycles += 5; }},
+      {"barrier", [](gpu::GpuSpec& g) { g.sm.barrier_latency_cycles += 20; }},
+      {"shared memory", [](gpu::GpuSpec& g) { g.sm.shared_memory_latency_cycles += 20; }},
       {"L2",
-       [](GpuSpec& g) {
+       [](gpu::GpuSpec& g) {
          g.memory.l2_near_latency_cycles += 90;
          g.memory.l2_far_latency_cycles += 90;
        }},
-      {"DRAM", [](GpuSpec& g) { g.memory.dram_access_latency_cycles += 90; }}};
+      {"DRAM", [](gpu::GpuSpec& g) { g.memory.dram_access_latency_cycles += 90; }}};
   for (const auto& [name, change] : knobs) {
     const std::vector<Outcome> changed =
-        in_child<Outcome>(6, [&change = change] { return run_with(change); });
+        support::in_child<Outcome>(6, [&change = change] { return run_with(change); });
     for (std::size_t i = 0; i < reference.size(); ++i) {
       EXPECT_EQ(changed[i].digest, reference[i].digest) << name << " " << i;
     }
@@ -208,4 +211,4 @@ TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -4,11 +4,11 @@
 // knows of no power. What surrounded a launch when it was measured follows from how the profile was
 // taken (github.com/microsoft/vidur, profiling/mlp): one layer over and over, whose product after
 // mlp_up_proj is zero in f16, and eight kernels between the GEMMs.
+#include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/run/energy.h"
 #include "sim/run/gemm_launcher.h"
-#include "sim/validate/measurements.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 /// GEMMs of a layer that was measured, of the whole model.
@@ -39,7 +39,7 @@ constexpr int kKernelsBetween = 8;
 class LimitedClock : public testing::Test {
  protected:
   /// The layer to which `row` belongs, the row's own GEMM first.
-  static std::vector<Operation> layer_of(const Measurement& row) {
+  static std::vector<workload::Operation> layer_of(const compare::times::Measurement& row) {
     const std::string model_name = row.source.substr(0, row.source.find('/'));
     const std::string gemm = row.source.substr(row.source.find('/') + 1);
     const auto found = std::find_if(kModels.begin(), kModels.end(),
@@ -52,8 +52,8 @@ class LimitedClock : public testing::Test {
     const std::int64_t n = row.launch.shape.n;
     const std::int64_t heads = model.heads / shards;
     const std::int64_t activations = model.activations / shards;
-    std::vector<Operation> layer(4);
-    const auto set = [&](std::size_t i, const std::string& name, const GemmShape& shape) {
+    std::vector<workload::Operation> layer(4);
+    const auto set = [&](std::size_t i, const std::string& name, const base::GemmShape& shape) {
       layer[i].name = name;
       layer[i].shape = shape;
     };
@@ -69,30 +69,30 @@ class LimitedClock : public testing::Test {
                      bytes};
     std::iter_swap(layer.begin(),
                    std::find_if(layer.begin(), layer.end(),
-                                [&](const Operation& op) { return op.name == gemm; }));
+                                [&](const workload::Operation& op) { return op.name == gemm; }));
     EXPECT_EQ(layer[0].shape, row.launch.shape) << row.source;
     return layer;
   }
 
   /// Simulated time of each row in closed form; with `power` at the clock it allows.
   std::vector<double> times_us(const energy::PowerSpec* power) {
-    RunOptions options;
-    options.fidelity = Fidelity::kAnalytic;
+    run::RunOptions options;
+    options.fidelity = run::Fidelity::kAnalytic;
     if (power != nullptr) {
       options.power = *power;
       options.clock_limited = options.limit_over_group = true;
     }
-    GemmLauncher launcher(a100_.gpu, options);
-    KernelRunner kernels(a100_.gpu, options, std::ref(launcher));
+    run::GemmLauncher launcher(a100_.gpu, options);
+    run::KernelRunner kernels(a100_.gpu, options, std::ref(launcher));
     std::vector<double> times;
-    for (const Measurement& row : rows_) {
-      RunResult layer;
-      const std::vector<Operation> operations = layer_of(row);
-      for (const Operation& op : operations) {
+    for (const compare::times::Measurement& row : rows_) {
+      run::RunResult layer;
+      const std::vector<workload::Operation> operations = layer_of(row);
+      for (const workload::Operation& op : operations) {
         layer.operations.emplace_back();
         layer.operations.back().dense = kernels.time(op, false);
       }
-      add_energy(operations, switching_, options, a100_.gpu, kernels, layer);
+      run::add_energy(operations, switching_, options, a100_.gpu, kernels, layer);
       times.push_back(layer.operations[0].dense->timing.time_us);
     }
     return times;
@@ -112,17 +112,18 @@ class LimitedClock : public testing::Test {
     return 100 * sum / count;
   }
 
-  const Architecture a100_ = load_architecture("a100-sxm4-80gb");
-  const std::vector<Measurement> rows_ =
-      read_measurements(std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
-  const GeneratedData data_{DataKind::kRandom, 0};
-  SwitchingSource switching_{data_};
+  const config::Architecture a100_ = config::load_architecture("a100-sxm4-80gb");
+  const std::vector<compare::times::Measurement> rows_ = compare::times::read_measurements(
+      std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
+  const run::GeneratedData data_{workload::DataKind::kRandom, 0};
+  run::SwitchingSource switching_{data_};
 };
 
 TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheBoard) {
   // The board of the profile is slower than the one that reaches 257 TFLOP/s: the power it takes is
   // its one factor, chosen on the rows that are not held out.
-  energy::PowerSpec board = power_spec(load_energy("a100-sxm4-80gb").config, a100_.gpu);
+  energy::PowerSpec board =
+      config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100_.gpu);
   double best = 1e9;
   std::vector<double> limited;
   double best_w = 0;
@@ -149,4 +150,4 @@ TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheB
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

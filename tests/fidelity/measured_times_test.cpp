@@ -2,11 +2,11 @@
 // How far simulated times are from those of cuBLAS on an A100, as `sptcsim validate` has it, on the
 // rows of the profiles that are kept here: one in 220 or 80, so that the figures are not those of
 // the whole profiles.
+#include "sim/compare/times/accuracy.h"
+#include "sim/compare/times/launch_simulation.h"
+#include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/validate/accuracy.h"
-#include "sim/validate/launch_simulation.h"
-#include "sim/validate/measurements.h"
 
 #include <gtest/gtest.h>
 
@@ -14,33 +14,34 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 /// Errors [%] on the rows that no number was fitted on, or on the others.
-Accuracy accuracy_of(Fidelity fidelity, bool held_out) {
-  const Architecture a100 = load_architecture("a100-sxm4-80gb");
-  RunOptions options;
+compare::times::Accuracy accuracy_of(run::Fidelity fidelity, bool held_out) {
+  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+  run::RunOptions options;
   options.fidelity = fidelity;
-  options.power = power_spec(load_energy("a100-sxm4-80gb").config, a100.gpu);
+  options.power = config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100.gpu);
   options.clock_limited = true;
   const std::string file = std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv";
-  std::vector<Measurement> measured;
-  for (const Measurement& row : read_measurements(file)) {
+  std::vector<compare::times::Measurement> measured;
+  for (const compare::times::Measurement& row : compare::times::read_measurements(file)) {
     if (row.source.starts_with("internlm") == held_out) {
       measured.push_back(row);
     }
   }
-  const std::vector<Prediction> launches = simulate_launches(measured, file, a100, options, 1);
-  std::vector<Comparison> rows;
+  const std::vector<compare::times::Prediction> launches =
+      compare::times::simulate_launches(measured, file, a100, options, 1);
+  std::vector<compare::times::Comparison> rows;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     rows.push_back({measured[i], launches[i]});
   }
-  return measure_accuracy(rows);
+  return compare::times::measure_accuracy(rows);
 }
 
-void expect_mean_error_below(double percent, Fidelity fidelity, bool held_out) {
-  const Accuracy accuracy = accuracy_of(fidelity, held_out);
+void expect_mean_error_below(double percent, run::Fidelity fidelity, bool held_out) {
+  const compare::times::Accuracy accuracy = accuracy_of(fidelity, held_out);
   std::printf("%lld rows: mean error %.2f %%, bias %+.2f %%\n",
               static_cast<long long>(accuracy.errors.count), accuracy.errors.mape_percent,
               accuracy.errors.bias_percent);
@@ -50,20 +51,20 @@ void expect_mean_error_below(double percent, Fidelity fidelity, bool held_out) {
 
 // Mean errors of today: 12.8 and 10.0 % in closed form, 12.4 and 9.7 % in SystemC.
 TEST(MeasuredTimes, OtherRowsInClosedFormAreWithinFourteenPercentOnAverage) {
-  expect_mean_error_below(14, Fidelity::kAnalytic, false);
+  expect_mean_error_below(14, run::Fidelity::kAnalytic, false);
 }
 
 TEST(MeasuredTimes, HeldOutRowsInClosedFormAreWithinElevenPercentOnAverage) {
-  expect_mean_error_below(11, Fidelity::kAnalytic, true);
+  expect_mean_error_below(11, run::Fidelity::kAnalytic, true);
 }
 
 TEST(MeasuredTimes, OtherRowsInSystemCAreWithinFourteenPercentOnAverage) {
-  expect_mean_error_below(14, Fidelity::kTiming, false);
+  expect_mean_error_below(14, run::Fidelity::kTiming, false);
 }
 
 TEST(MeasuredTimes, HeldOutRowsInSystemCAreWithinElevenPercentOnAverage) {
-  expect_mean_error_below(11, Fidelity::kTiming, true);
+  expect_mean_error_below(11, run::Fidelity::kTiming, true);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

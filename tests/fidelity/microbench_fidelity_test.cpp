@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 /// One published figure: a latency, or a throughput per cycle and SM.
@@ -27,11 +27,12 @@ struct Deviations {
   std::vector<std::string> outside;  ///< rows beyond the limit
 };
 
-Deviations compare(Microbench& microbench, const std::vector<Published>& rows, double limit) {
+Deviations compare(microbench::Microbench& microbench, const std::vector<Published>& rows,
+                   double limit) {
   Deviations result;
   for (const Published& row : rows) {
-    const MicrobenchResult simulated =
-        microbench.run({parse_bench_instruction(row.instruction), row.warps, row.ilp});
+    const microbench::MicrobenchResult simulated =
+        microbench.run({microbench::parse_bench_instruction(row.instruction), row.warps, row.ilp});
     const double value =
         row.is_latency
             ? simulated.latency_cycles
@@ -118,7 +119,7 @@ const std::vector<Published> kA100{
 };
 
 TEST(MicrobenchFidelity, A100MatchesSunAndOthersWithinSixPercent) {
-  Microbench microbench(load_architecture("a100-sxm4-80gb").gpu);
+  microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
   const Deviations deviations = compare(microbench, kA100, 6);
   EXPECT_LE(deviations.mean, 3);
   EXPECT_TRUE(deviations.outside.empty());
@@ -152,14 +153,14 @@ TEST(MicrobenchFidelity, H800MatchesLuoWithinTwoPercent) {
       {"m16n8k16.f32.f16.f16.f32", 8, 2, 490.7e12 / (2 * 114 * 1620e6), false},
       {"m16n8k16.f16.f16.f16.f16", 8, 2, 494.4e12 / (2 * 114 * 1620e6), false},
   };
-  Microbench microbench(load_architecture("h800-pcie").gpu);
+  microbench::Microbench microbench(config::load_architecture("h800-pcie").gpu);
   const Deviations deviations = compare(microbench, rows, 2);
   EXPECT_TRUE(deviations.outside.empty());
 }
 
 TEST(MicrobenchFidelity, Rtx2080TiMatchesSunWithinSixPercent) {
   // Sun et al., Table 5. The latency is given without an accumulator type.
-  Microbench microbench(load_architecture("rtx2080ti").gpu);
+  microbench::Microbench microbench(config::load_architecture("rtx2080ti").gpu);
   const Deviations deviations = compare(microbench,
                                         {{"m16n8k8.f32.f16.f16.f32", 8, 4, 255.1, false},
                                          {"m16n8k8.f16.f16.f16.f16", 8, 4, 509.4, false},
@@ -172,7 +173,7 @@ TEST(MicrobenchFidelity, Rtx2080TiMatchesSunWithinSixPercent) {
 TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
   // Raihan et al., ISPASS 2019, Fig. 9: the first step of each set of HMMA.884 completes at 10, 20,
   // 30, 40 cycles (mixed precision) and 12, 25, 38, 51 (fp16): 10 and 13 cycles per set.
-  Microbench microbench(load_architecture("v100-sxm2-16gb").gpu);
+  microbench::Microbench microbench(config::load_architecture("v100-sxm2-16gb").gpu);
   const Deviations deviations = compare(microbench,
                                         {{"m8n8k4.f32.f16.f16.f32", 1, 1, 10, true},
                                          {"m8n8k4.f16.f16.f16.f16", 1, 1, 13, true},
@@ -184,7 +185,7 @@ TEST(MicrobenchFidelity, V100MatchesRaihanWithinTenPercent) {
 // RRZE-HPC gpu-benches: gpu-latency (pointer chase) and gpu-l1-cache, terabytes per second of all
 // SMs at the clock of the run.
 void expect_l1(const char* gpu, const std::vector<Published>& rows) {
-  Microbench microbench(load_architecture(gpu).gpu);
+  microbench::Microbench microbench(config::load_architecture(gpu).gpu);
   EXPECT_TRUE(compare(microbench, rows, 3).outside.empty()) << gpu;
 }
 
@@ -208,11 +209,11 @@ TEST(L1Fidelity, Rtx4090WithinThreePercent) {
 
 TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
   // Sun et al., on m8n8k16 s8: about half of the peak on the A100 (on Turing all of it).
-  Microbench microbench(load_architecture("a100-sxm4-80gb").gpu);
-  EXPECT_NEAR(
-      *microbench.run({parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4}).fma_per_clk_per_sm,
-      1024, 1);
+  microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
+  EXPECT_NEAR(*microbench.run({microbench::parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4})
+                   .fma_per_clk_per_sm,
+              1024, 1);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

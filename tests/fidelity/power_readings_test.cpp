@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 using energy::Event;
@@ -27,9 +27,9 @@ enum class Values { kRandom, kIntegers, kZeros };
 Switching switching_of(Values values, DataType type) {
   constexpr std::uint64_t kDepth = 512;
   const double scale = numerics::info(type).is_float() ? 1 : 32;
-  const RandomStream stream(7);
+  const base::RandomStream stream(7);
   const auto value = [&](const char* operand, std::uint64_t index) {
-    const RandomStream own = stream.fork(operand);
+    const base::RandomStream own = stream.fork(operand);
     switch (values) {
       case Values::kRandom:
         return own.normal(index) * scale;
@@ -56,19 +56,19 @@ Switching switching_of(Values values, DataType type) {
 /// 295 TFLOP/s of 312 on zeros, which no power limit holds back: the efficiency of that kernel.
 constexpr double kUtilization = 295 / 311.9;
 
-IdealGemm gemm_8192(Values values, DataType type = DataType::kF16) {
+support::IdealGemm gemm_8192(Values values, DataType type = DataType::kF16) {
   return {{8192, 8192, 8192}, type, switching_of(values, type), kUtilization};
 }
 
 PowerSpec power_of(const std::string& name) {
-  return power_spec(load_energy(name).config, load_architecture(name).gpu);
+  return config::power_spec(config::load_energy(name).config, config::load_architecture(name).gpu);
 }
 
 PowerSpec a100() {
   return power_of("a100-sxm4-80gb");
 }
 
-double limited_tflops(const PowerSpec& spec, const IdealGemm& gemm) {
+double limited_tflops(const PowerSpec& spec, const support::IdealGemm& gemm) {
   return gemm.tflops_at(power_limited(spec, gemm.work(), spec.boost_clock_mhz).clock_mhz);
 }
 
@@ -76,7 +76,7 @@ TEST(PowerReadings, A100At400WattIsHeldBackByRandomOperandsOnly) {
   // He, thonking.ai: 257 TFLOP/s on N(0,1), 288 on small integers, 295 on zeros. The energy of
   // operand_latch is fitted to the first (scripts/energy_fit.py).
   const PowerSpec spec = a100();
-  const IdealGemm random = gemm_8192(Values::kRandom);
+  const support::IdealGemm random = gemm_8192(Values::kRandom);
   const energy::PowerResult at_limit = power_limited(spec, random.work(), 1410);
   EXPECT_TRUE(at_limit.limited);
   EXPECT_NEAR(at_limit.average_w, 400, 0.01);
@@ -198,4 +198,4 @@ TEST(PowerReadings, H800OtherTypesNotFitted) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2:4 and dense f16 GEMMs of an A100 that were measured by others. The tile of the sparse kernels
 // was chosen on these rows; nothing else was fitted on them.
+#include "sim/compare/times/launch_simulation.h"
+#include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/validate/launch_simulation.h"
-#include "sim/validate/measurements.h"
 
 #include <gtest/gtest.h>
 
@@ -13,23 +13,24 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 const std::string kData = std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/";
 
 /// At the clock that the power limit of an A100 allows.
-RunOptions limited(const GpuSpec& gpu) {
-  RunOptions options;
-  options.fidelity = Fidelity::kAnalytic;
-  options.check = CheckMode::kNone;
-  options.power = power_spec(load_energy("a100-sxm4-80gb").config, gpu);
+run::RunOptions limited(const gpu::GpuSpec& gpu) {
+  run::RunOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
+  options.check = run::CheckMode::kNone;
+  options.power = config::power_spec(config::load_energy("a100-sxm4-80gb").config, gpu);
   options.clock_limited = true;
   return options;
 }
 
-double time_us(LaunchSimulation& simulate, const GemmShape& shape, bool sparse) {
-  MeasuredLaunch launch;
+double time_us(compare::times::LaunchSimulation& simulate, const base::GemmShape& shape,
+               bool sparse) {
+  compare::times::MeasuredLaunch launch;
   launch.shape = shape;
   if (sparse) {
     launch.pattern = sparsity::WeightPattern{{2, 4}};
@@ -37,18 +38,21 @@ double time_us(LaunchSimulation& simulate, const GemmShape& shape, bool sparse) 
   return simulate(launch).time_us;
 }
 
-bool from_cusparselt(const Measurement& row) {
+bool from_cusparselt(const compare::times::Measurement& row) {
   return row.source.starts_with("cuSPARSELt");
 }
 
 class PublishedSparse : public testing::Test {
  protected:
-  const Architecture of_cusparselt = load_architecture(kData + "a100-cusparselt.json");
-  const Architecture of_cublas = load_architecture("a100-sxm4-80gb");
-  LaunchSimulation sparse{of_cusparselt, limited(of_cusparselt.gpu)};
-  LaunchSimulation dense{of_cublas, limited(of_cublas.gpu)};
-  std::vector<Measurement> sparse_rows = read_measurements(kData + "a100_sparse_f16.csv");
-  std::vector<Measurement> dense_rows = read_measurements(kData + "a100_dense_f16.csv");
+  const config::Architecture of_cusparselt =
+      config::load_architecture(kData + "a100-cusparselt.json");
+  const config::Architecture of_cublas = config::load_architecture("a100-sxm4-80gb");
+  compare::times::LaunchSimulation sparse{of_cusparselt, limited(of_cusparselt.gpu)};
+  compare::times::LaunchSimulation dense{of_cublas, limited(of_cublas.gpu)};
+  std::vector<compare::times::Measurement> sparse_rows =
+      compare::times::read_measurements(kData + "a100_sparse_f16.csv");
+  std::vector<compare::times::Measurement> dense_rows =
+      compare::times::read_measurements(kData + "a100_dense_f16.csv");
 };
 
 /// `errors` of eleven launches have a mean absolute error of at most `percent`.
@@ -66,7 +70,7 @@ void expect_mean_error(const std::vector<double>& errors, double percent) {
 
 TEST_F(PublishedSparse, TimesOfCusparseltAreWithinThirteenPercentOnAverage) {
   std::vector<double> errors;
-  for (const Measurement& row : sparse_rows) {
+  for (const compare::times::Measurement& row : sparse_rows) {
     if (from_cusparselt(row)) {
       errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
@@ -76,7 +80,7 @@ TEST_F(PublishedSparse, TimesOfCusparseltAreWithinThirteenPercentOnAverage) {
 
 TEST_F(PublishedSparse, TimesOfCutlassAreWithinTwelvePercentOnAverage) {
   std::vector<double> errors;
-  for (const Measurement& row : sparse_rows) {
+  for (const compare::times::Measurement& row : sparse_rows) {
     if (row.source.starts_with("CUTLASS")) {
       errors.push_back(time_us(sparse, row.launch.shape, true) / row.time_us - 1);
     }
@@ -86,7 +90,7 @@ TEST_F(PublishedSparse, TimesOfCutlassAreWithinTwelvePercentOnAverage) {
 
 TEST_F(PublishedSparse, TimesOfCublasAreWithinFifteenPercentOnAverage) {
   std::vector<double> errors;
-  for (const Measurement& row : dense_rows) {
+  for (const compare::times::Measurement& row : dense_rows) {
     errors.push_back(time_us(dense, row.launch.shape, false) / row.time_us - 1);
   }
   expect_mean_error(errors, 15);  // 13.6
@@ -95,8 +99,8 @@ TEST_F(PublishedSparse, TimesOfCublasAreWithinFifteenPercentOnAverage) {
 TEST_F(PublishedSparse, SpeedupsAreMostlyInTheMeasuredOrder) {
   std::vector<double> measured;
   std::vector<double> simulated;
-  for (const Measurement& row : sparse_rows) {
-    for (const Measurement& other : dense_rows) {
+  for (const compare::times::Measurement& row : sparse_rows) {
+    for (const compare::times::Measurement& other : dense_rows) {
       if (from_cusparselt(row) && row.launch.shape == other.launch.shape) {
         measured.push_back(other.time_us / row.time_us);
         simulated.push_back(time_us(dense, row.launch.shape, false) /
@@ -125,4 +129,4 @@ TEST_F(PublishedSparse, SpeedupsAreMostlyInTheMeasuredOrder) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -13,19 +13,19 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
-std::vector<GemmProblem> shapes() {
-  std::vector<GemmProblem> all;
-  for (const GemmShape& shape : {GemmShape{1021, 1031, 509},
-                                 {512, 512, 1024},
-                                 {4096, 1, 1024},
-                                 {1, 4096, 1024},
-                                 {997, 64, 1024},
-                                 {5568, 4, 384},
-                                 {1472, 192, 2560},
-                                 {1, 1, 1}}) {
+std::vector<kernels::GemmProblem> shapes() {
+  std::vector<kernels::GemmProblem> all;
+  for (const base::GemmShape& shape : {base::GemmShape{1021, 1031, 509},
+                                       {512, 512, 1024},
+                                       {4096, 1, 1024},
+                                       {1, 4096, 1024},
+                                       {997, 64, 1024},
+                                       {5568, 4, 384},
+                                       {1472, 192, 2560},
+                                       {1, 1, 1}}) {
     all.push_back({shape, 1, numerics::DataType::kF16, false});
     if (shape.k % 4 == 0) {
       all.push_back({shape, 1, numerics::DataType::kF16, true});
@@ -39,22 +39,22 @@ struct Figures {
   std::int64_t dram = 0, l2 = 0;
 };
 
-std::vector<Figures> measure_in_child(GemmSimulator::Sms sms, bool extrapolate = false,
+std::vector<Figures> measure_in_child(gpu::GemmSimulator::Sms sms, bool extrapolate = false,
                                       const std::string& arch = "a100-sxm4-80gb",
-                                      const std::vector<GemmProblem>& problems = shapes(),
-                                      const KernelOverrides& overrides = {}) {
-  return in_child<Figures>(problems.size(), [&] {
-    GemmSimulator simulator(load_architecture(arch).gpu, {sms, extrapolate, ""});
+                                      const std::vector<kernels::GemmProblem>& problems = shapes(),
+                                      const kernels::KernelOverrides& overrides = {}) {
+  return support::in_child<Figures>(problems.size(), [&] {
+    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, extrapolate, ""});
     std::vector<Figures> all;
-    for (const GemmProblem& problem : problems) {
-      const GemmRun run = simulator.run(problem, overrides, nullptr);
+    for (const kernels::GemmProblem& problem : problems) {
+      const gpu::GemmRun run = simulator.run(problem, overrides, nullptr);
       all.push_back({run.cycles, run.traffic.l2_and_dram.dram(), run.traffic.l2_and_dram.l2()});
     }
     return all;
   });
 }
 
-std::string name_of(const GemmProblem& problem) {
+std::string name_of(const kernels::GemmProblem& problem) {
   return std::to_string(problem.shape.m) + "x" + std::to_string(problem.shape.n) + "x" +
          std::to_string(problem.shape.k) + (problem.sparse ? " 2:4" : "");
 }
@@ -72,9 +72,9 @@ double deviation(const std::string& name, const Figures& all, const Figures& few
 constexpr double kMostOfOne = 0.065, kMostOfMean = 0.01;
 
 TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes) {
-  const std::vector<GemmProblem> problems = shapes();
-  const std::vector<Figures> all = measure_in_child(GemmSimulator::Sms::kAll);
-  const std::vector<Figures> few = measure_in_child(GemmSimulator::Sms::kSampled);
+  const std::vector<kernels::GemmProblem> problems = shapes();
+  const std::vector<Figures> all = measure_in_child(gpu::GemmSimulator::Sms::kAll);
+  const std::vector<Figures> few = measure_in_child(gpu::GemmSimulator::Sms::kSampled);
   double sum = 0;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const std::string name = name_of(problems[i]);
@@ -92,10 +92,10 @@ TEST(Sampling, AFewSmsWithTheirShareTakeNearlyWhatAllSmsTakeAndMoveTheSameBytes)
 
 TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
   // As a user gets it.
-  const auto f16 = [](const GemmShape& shape, bool sparse) {
-    return GemmProblem{shape, 1, numerics::DataType::kF16, sparse};
+  const auto f16 = [](const base::GemmShape& shape, bool sparse) {
+    return kernels::GemmProblem{shape, 1, numerics::DataType::kF16, sparse};
   };
-  const std::vector<std::pair<std::string, std::vector<GemmProblem>>> gpus{
+  const std::vector<std::pair<std::string, std::vector<kernels::GemmProblem>>> gpus{
       {"a100-sxm4-80gb",
        {f16({4096, 3072, 256}, true), f16({1536, 6144, 512}, false), f16({8192, 1024, 320}, true),
         f16({3072, 3072, 768}, true)}},
@@ -103,8 +103,8 @@ TEST(Sampling, GridsOfSeveralRoundsTakeNearlyWhatAllSmsTakeOnThreeGpus) {
       {"a40", {f16({4096, 1024, 512}, false), f16({3072, 768, 768}, false)}}};
   double sum = 0, count = 0;
   for (const auto& [arch, problems] : gpus) {
-    const auto all = measure_in_child(GemmSimulator::Sms::kAll, false, arch, problems);
-    const auto few = measure_in_child(GemmSimulator::Sms::kSampled, true, arch, problems);
+    const auto all = measure_in_child(gpu::GemmSimulator::Sms::kAll, false, arch, problems);
+    const auto few = measure_in_child(gpu::GemmSimulator::Sms::kSampled, true, arch, problems);
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const std::string name = name_of(problems[i]);
       const double off = std::abs(deviation(name, all[i], few[i]));
@@ -122,15 +122,16 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
   // longest for DRAM decides, and SMs with several CTAs finish those in an order of their own.
   struct Row {
     std::string arch;
-    GemmProblem problem;
-    Decomposition decomposition;
+    kernels::GemmProblem problem;
+    kernels::Decomposition decomposition;
     double most;
-    std::optional<GemmShape> tile = {};
+    std::optional<base::GemmShape> tile = {};
   };
-  const auto row = [](const std::string& arch, const GemmShape& shape, bool sparse, double most,
-                      Decomposition decomposition = Decomposition::kDataParallel) {
-    return Row{arch, {shape, 1, numerics::DataType::kF16, sparse}, decomposition, most, {}};
-  };
+  const auto row =
+      [](const std::string& arch, const base::GemmShape& shape, bool sparse, double most,
+         kernels::Decomposition decomposition = kernels::Decomposition::kDataParallel) {
+        return Row{arch, {shape, 1, numerics::DataType::kF16, sparse}, decomposition, most, {}};
+      };
   const std::vector<Row> rows{
       row("h100-sxm5-80gb", {4416, 7084, 32}, false, 0.01),
       row("a100-sxm4-80gb", {2944, 1472, 32}, true, 0.22),
@@ -139,8 +140,8 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       row("v100-sxm2-16gb", {4544, 832, 416}, false, 0.02),
       row("t4", {1076, 6784, 32}, false, 0.01),
       row("t4", {1600, 1109, 32}, false, 0.02),
-      row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.3, Decomposition::kStreamK),
-      row("b200", {2048, 256, 2880}, false, 0.19, Decomposition::kStreamK),
+      row("a100-sxm4-80gb", {2112, 128, 2288}, false, 0.3, kernels::Decomposition::kStreamK),
+      row("b200", {2048, 256, 2880}, false, 0.19, kernels::Decomposition::kStreamK),
       // D is more than the L2 may keep, and all of it comes at once.
       row("t4", {256, 5248, 32}, false, 0.02),
       row("a40", {1792, 1920, 64}, true, 0.12),
@@ -150,9 +151,9 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       // The third CTA of an SM waits for its turn, and the L1 has what it wants of A.
       {"v100-sxm2-16gb",
        {{5120, 264, 1280}, 1, numerics::DataType::kF16, false},
-       Decomposition::kDataParallel,
+       kernels::Decomposition::kDataParallel,
        0.02,
-       GemmShape{128, 64, 32}},
+       base::GemmShape{128, 64, 32}},
       // Many rounds with much to store. SMs that are taken to be in step wait for DRAM together.
       row("rtx3070ti", {10240, 10240, 128}, true, 0.15),
       row("a40", {3072, 8192, 768}, true, 0.02),
@@ -165,27 +166,27 @@ TEST(Sampling, TheWorstOfManyLaunchesOfSevenGpusAreNoFartherOffThanThis) {
       row("a40", {11008, 384, 3584}, true, 0.21),
       row("l40s", {13824, 512, 3072}, true, 0.21),
       // Leaders at equal distances would all finish their output tiles.
-      row("a40", {384, 1664, 672}, false, 0.32, Decomposition::kStreamK)};
+      row("a40", {384, 1664, 672}, false, 0.32, kernels::Decomposition::kStreamK)};
   for (const Row& of : rows) {
-    KernelOverrides overrides{of.tile, {}, {}};
-    if (of.decomposition == Decomposition::kStreamK) {
+    kernels::KernelOverrides overrides{of.tile, {}, {}};
+    if (of.decomposition == kernels::Decomposition::kStreamK) {
       overrides.decomposition = of.decomposition;
     }
     const auto all =
-        measure_in_child(GemmSimulator::Sms::kAll, false, of.arch, {of.problem}, overrides);
+        measure_in_child(gpu::GemmSimulator::Sms::kAll, false, of.arch, {of.problem}, overrides);
     const auto few =
-        measure_in_child(GemmSimulator::Sms::kSampled, true, of.arch, {of.problem}, overrides);
+        measure_in_child(gpu::GemmSimulator::Sms::kSampled, true, of.arch, {of.problem}, overrides);
     const std::string name = of.arch + " " + name_of(of.problem);
     EXPECT_LE(std::abs(deviation(name, all.front(), few.front())), of.most) << name;
   }
 }
 
 TEST(Sampling, AllSmsTakeTheSameWithAndWithoutLookingForAPeriod) {
-  const std::vector<GemmProblem> problems = shapes();
-  const std::vector<Figures> whole = measure_in_child(GemmSimulator::Sms::kAll);
-  const std::vector<Figures> searched = measure_in_child(GemmSimulator::Sms::kAll, true);
+  const std::vector<kernels::GemmProblem> problems = shapes();
+  const std::vector<Figures> whole = measure_in_child(gpu::GemmSimulator::Sms::kAll);
+  const std::vector<Figures> searched = measure_in_child(gpu::GemmSimulator::Sms::kAll, true);
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    const GemmShape& shape = problems[i].shape;
+    const base::GemmShape& shape = problems[i].shape;
     EXPECT_NEAR(static_cast<double>(searched[i].cycles), static_cast<double>(whole[i].cycles),
                 0.03 * static_cast<double>(whole[i].cycles))
         << shape.m << "x" << shape.n << "x" << shape.k << (problems[i].sparse ? " 2:4" : "");
@@ -193,4 +194,4 @@ TEST(Sampling, AllSmsTakeTheSameWithAndWithoutLookingForAPeriod) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

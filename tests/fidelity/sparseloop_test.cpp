@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::fidelity {
 namespace {
 
 using energy::StcResult;
@@ -16,7 +16,7 @@ constexpr sparsity::Pattern kDense{4, 4};
 constexpr sparsity::Pattern k24{2, 4};
 
 struct Reference {
-  GemmShape shape;
+  base::GemmShape shape;
   std::int64_t dense_cycles, sparse_cycles;
   double tc_uj, dense_uj, sparse_uj;  ///< dense design; sparse design with dense and 2:4 weights
   std::int64_t cycles_2to6, cycles_2to8;
@@ -31,8 +31,8 @@ constexpr Reference kLayers[] = {
 };
 
 TEST(SparseloopStc, CyclesEqualThePublishedOutputs) {
-  const energy::StcDesign stc = load_stc_design("sparseloop-stc");
-  const energy::StcDesign tc = load_stc_design("sparseloop-tc");
+  const energy::StcDesign stc = config::load_stc_design("sparseloop-stc");
+  const energy::StcDesign tc = config::load_stc_design("sparseloop-tc");
   EXPECT_EQ(stc.macs_per_cycle(), 1024);
   for (const Reference& layer : kLayers) {
     EXPECT_EQ(evaluate(tc, layer.shape, kDense).cycles, layer.dense_cycles);
@@ -42,7 +42,7 @@ TEST(SparseloopStc, CyclesEqualThePublishedOutputs) {
 }
 
 TEST(SparseloopStc, WiderPatternsAreBoundBySharedMemoryAsPublished) {
-  const energy::StcDesign stc = load_stc_design("sparseloop-stc");
+  const energy::StcDesign stc = config::load_stc_design("sparseloop-stc");
   for (const Reference& layer : kLayers) {
     const StcResult six = evaluate(stc, layer.shape, {2, 6});
     const StcResult eight = evaluate(stc, layer.shape, {2, 8});
@@ -55,7 +55,7 @@ TEST(SparseloopStc, WiderPatternsAreBoundBySharedMemoryAsPublished) {
 }
 
 TEST(SparseloopStc, EnergyOfTwoToFourOverDenseWeightsIsWithinFivePercent) {
-  const energy::StcDesign stc = load_stc_design("sparseloop-stc");
+  const energy::StcDesign stc = config::load_stc_design("sparseloop-stc");
   for (const Reference& layer : kLayers) {
     const double dense = evaluate(stc, layer.shape, kDense).energy.total_pj() * 1e-6;
     const double sparse = evaluate(stc, layer.shape, k24).energy.total_pj() * 1e-6;
@@ -68,7 +68,7 @@ TEST(SparseloopStc, EnergyOfTwoToFourOverDenseWeightsIsWithinFivePercent) {
 }
 
 TEST(SparseloopStc, EnergyOfTheDenseDesignIsWithinFivePercent) {
-  const energy::StcDesign tc = load_stc_design("sparseloop-tc");
+  const energy::StcDesign tc = config::load_stc_design("sparseloop-tc");
   for (const Reference& layer : kLayers) {
     const double energy = evaluate(tc, layer.shape, kDense).energy.total_pj() * 1e-6;
     EXPECT_NEAR(energy / layer.tc_uj, 1, 0.05);
@@ -76,13 +76,13 @@ TEST(SparseloopStc, EnergyOfTheDenseDesignIsWithinFivePercent) {
 }
 
 TEST(SparseloopStc, AccessCountsOfTheListedLayerAreEqual) {
-  const GemmShape shape{512, 1024, 256};
-  const auto tc = evaluate(load_stc_design("sparseloop-tc"), shape, kDense).accesses;
+  const base::GemmShape shape{512, 1024, 256};
+  const auto tc = evaluate(config::load_stc_design("sparseloop-tc"), shape, kDense).accesses;
   EXPECT_EQ(tc.weight_registers, 135266304);
   EXPECT_EQ(tc.registers, 16777216);
   EXPECT_EQ(tc.shared_memory, 3538944);
   EXPECT_EQ(tc.dram, 917504);
-  const auto stc = evaluate(load_stc_design("sparseloop-stc"), shape, k24).accesses;
+  const auto stc = evaluate(config::load_stc_design("sparseloop-stc"), shape, k24).accesses;
   EXPECT_EQ(stc.weight_registers, 67633152);
   EXPECT_EQ(stc.registers, 8388608);
   EXPECT_EQ(stc.shared_memory, 2949120);
@@ -92,4 +92,4 @@ TEST(SparseloopStc, AccessCountsOfTheListedLayerAreEqual) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fidelity

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc {
+namespace sptc::fuzz {
 
 /// Variants of a seed text: bytes flipped, replaced, removed, doubled, swapped for tokens that
 /// parsers trip over. A function of (seed, index) only, so that a failing input is found again by
@@ -81,7 +81,7 @@ class Mutator {
   }
 
   std::string text_;
-  RandomStream stream_;
+  base::RandomStream stream_;
 };
 
-}  // namespace sptc
+}  // namespace sptc::fuzz

@@ -2,14 +2,14 @@
 // Whatever a file holds, a reader gives a value or throws InputError: nothing else leaves it, and
 // it ends.
 #include "models/base/error.h"
+#include "sim/compare/capture/capture.h"
+#include "sim/compare/kernel/kernel_file.h"
+#include "sim/compare/times/measurements.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/config/text_file.h"
-#include "sim/crosscheck/capture.h"
-#include "sim/crosscheck/kernel_file.h"
-#include "sim/trace/tensor_file.h"
-#include "sim/trace/workload_text.h"
-#include "sim/validate/measurements.h"
+#include "sim/io/tensor_file.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/workload_text.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,7 +19,7 @@
 #include <functional>
 #include <sstream>
 
-namespace sptc::sim {
+namespace sptc::fuzz {
 namespace {
 
 const std::string kSource = SPTC_SOURCE_DIR;
@@ -42,7 +42,7 @@ Outcome fuzz(const std::string& seed_text, std::uint64_t inputs,
     try {
       read(mutator.mutation(index));
       ++outcome.accepted;
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       ++outcome.refused;
       EXPECT_FALSE(std::string_view(error.what()).empty()) << "mutation " << index;
     } catch (const std::exception& error) {
@@ -64,7 +64,8 @@ TEST(FuzzReaders, WorkloadJson) {
              "activation": "relu", "tensors": {"weight": "w", "bias": "b"}},
             {"name": "g", "kind": "gemm", "m": 16, "n": 1, "k": 512, "weight_operand": "A",
              "prunable_2_4": true, "tensors": {"weight": "w2", "sparse_weight": "s2"}}]})";
-  fuzz(text, 20000, [](const std::string& input) { parse_workload_json(input, "f/f.json"); });
+  fuzz(text, 20000,
+       [](const std::string& input) { workload::parse_workload_json(input, "f/f.json"); });
 }
 
 TEST(FuzzReaders, WorkloadJsonWithDimensions) {
@@ -75,7 +76,7 @@ TEST(FuzzReaders, WorkloadJsonWithDimensions) {
             {"name": "g", "m": 16, "n": "ceil_div(batch*(seq + 1), experts)", "k": "512",
              "batch": "experts", "count": "2*batch", "rest_ns": "seq"}]})json";
   fuzz(text, 20000, [](const std::string& input) {
-    parse_workload_json(input, "f.json", {{"batch", 3}});
+    workload::parse_workload_json(input, "f.json", {{"batch", 3}});
   });
 }
 
@@ -83,7 +84,7 @@ TEST(FuzzReaders, WorkloadCsv) {
   const std::string text =
       "m,n,k,dtype,sparsity,batch,count,name\n16,32,64,f16,2:4,1,2,\"a, \"\"b\"\"\"\r\n"
       "8,8,8,tf32,1:2,,,x\n1,2,3,s8,dense,4,5,y\n";
-  fuzz(text, 50000, [](const std::string& input) { parse_workload_csv(input, "f.csv"); });
+  fuzz(text, 50000, [](const std::string& input) { workload::parse_workload_csv(input, "f.csv"); });
 }
 
 TEST(FuzzReaders, Measurements) {
@@ -94,7 +95,8 @@ TEST(FuzzReaders, Measurements) {
       "\"\"b\"\"\"\r\n"
       "8,8,8,,,,1,,,,,,,,,,,,\n1,2,3,s8,64:2:8,s8,4,warm,eager,heuristic,0,1,relu,,,,,,y\n";
   fuzz(text, 50000, [](const std::string& input) {
-    for (const Measurement& row : parse_measurements(input, "f.csv")) {
+    for (const compare::times::Measurement& row :
+         compare::times::parse_measurements(input, "f.csv")) {
       EXPECT_GT(row.time_us, 0);
       EXPECT_GT(row.launch.shape.m, 0);
       EXPECT_FALSE(row.launch.sparsity().empty());
@@ -102,63 +104,68 @@ TEST(FuzzReaders, Measurements) {
   });
 }
 
-TEST(FuzzReaders, Architecture) {
-  const std::string text = read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
-  fuzz(text, 5000, [](const std::string& input) { parse_architecture(input, "f.json"); });
+TEST(FuzzReaders, config::Architecture) {
+  const std::string text = io::read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
+  fuzz(text, 5000, [](const std::string& input) { config::parse_architecture(input, "f.json"); });
 }
 
 TEST(FuzzReaders, Energies) {
-  const std::string text = read_text_file(kSource + "/configs/energy/h800-pcie.json", 1 << 20);
-  fuzz(text, 5000, [](const std::string& input) { parse_energy(input, "f.json"); });
+  const std::string text = io::read_text_file(kSource + "/configs/energy/h800-pcie.json", 1 << 20);
+  fuzz(text, 5000, [](const std::string& input) { config::parse_energy(input, "f.json"); });
 }
 
 TEST(FuzzReaders, KernelFile) {
-  const TemporaryDirectory directory;
-  const Matrix<numerics::Word> half(16, 16, 0x3C00);
-  write_npy(directory.path() / "h.npy", half, numerics::DataType::kF16);
-  write_npy(directory.path() / "f.npy", half, numerics::DataType::kF32);
+  const support::TemporaryDirectory directory;
+  const base::Matrix<numerics::Word> half(16, 16, 0x3C00);
+  io::write_npy(directory.path() / "h.npy", half, numerics::DataType::kF16);
+  io::write_npy(directory.path() / "f.npy", half, numerics::DataType::kF32);
   const std::string text = R"({"schema": "sptcsim-kernel/0.1", "name": "n", "architecture": "A100",
     "types": {"a": "f16", "b": "f16", "accumulator": "f32"}, "sparse": false,
     "a": {"file": "h.npy", "order": "row"}, "b": {"file": "h.npy", "order": "column"},
     "c": {"file": "f.npy"}, "d": {"file": "f.npy", "type": "f32"},
     "k_order": {"split_k": 2, "reduction": "tree", "c": "epilogue", "tile_k": 32,
                 "slices": "contiguous"}})";
-  fuzz(text, 5000,
-       [&](const std::string& input) { parse_kernel_file(input, "f.json", directory.path()); });
+  fuzz(text, 5000, [&](const std::string& input) {
+    compare::kernel::parse_kernel_file(input, "f.json", directory.path());
+  });
 }
 
-TEST(FuzzReaders, Capture) {
+TEST(FuzzReaders, compare::capture::Capture) {
   fuzz(R"({"schema": "sptcsim-capture/0.1", "origin": "measured", "source": "s",
     "gpu": {"name": "NVIDIA A100", "target": "sm_80", "sm_count": 108, "architecture": "x"},
     "date": "2026-01-01", "bits": ["bits", "../x"],
     "items": [{"name": "bits/x", "status": "failed", "reason": "why", "seconds": 1.5}]})",
        20000, [](const std::string& input) {
-         Capture capture;
-         parse_capture_json(input, "f.json", capture);
-         architecture_of(capture);
+         compare::capture::Capture capture;
+         compare::capture::parse_capture_json(input, "f.json", capture);
+         compare::capture::architecture_of(capture);
        });
   const auto rows = [](auto parser, const std::string& row) {
     fuzz(R"({"schema": "sptcsim-capture/0.1", "rows": [)" + row + "]}", 10000,
          [&](const std::string& input) {
-           Capture capture;
+           compare::capture::Capture capture;
            parser(input, "f.json", capture);
          });
   };
-  rows(parse_microbench_json, R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32", "warps": 4,
+  rows(compare::capture::parse_microbench_json,
+       R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32", "warps": 4,
     "ilp": 3, "data": "zeros", "latency_cycles": 27.4, "fma_per_clk_per_sm": 897.6, "status": "ok",
     "reason": null, "source": "s"})");
-  rows(parse_memory_json, R"({"kind": "ld_shared", "conflict_ways": 2, "latency_cycles": 25,
+  rows(compare::capture::parse_memory_json,
+       R"({"kind": "ld_shared", "conflict_ways": 2, "latency_cycles": 25,
     "status": "ok", "reason": null})");
-  rows(parse_gemm_json, R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
+  rows(compare::capture::parse_gemm_json,
+       R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
     "variant": "sparse", "library": "own", "time_us_median": 2.5, "clock_mhz": 1410,
     "check": {"mode": "bits", "elements": 4096, "mismatches": 0}, "status": "ok", "reason": null})");
   fuzz(R"({"schema": "sptcsim-capture/0.1", "probes": [{"name": "n", "instruction": "i",
     "applies": true, "d": "0x1", "supports": ["a"], "status": "ok", "reason": null}]})",
        10000, [](const std::string& input) {
-         Capture capture;
-         parse_probes_json(input, "f.json", capture);
+         compare::capture::Capture capture;
+         compare::capture::parse_probes_json(input, "f.json", capture);
        });
-  rows(parse_power_json, R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
+  rows(compare::capture::parse_power_json,
+       R"({"name": "n", "m": 64, "n": 64, "k": 64, "dtype": "f16",
     "variant": "dense", "library": "own", "time_us_mean": 2.5, "power_w_mean": 300.5,
     "clock_mhz_mean": 1300, "status": "ok", "reason": null})");
 }
@@ -166,43 +173,43 @@ TEST(FuzzReaders, Capture) {
 /// The bytes that `write` puts into a file called `name`.
 std::string written(const std::string& name,
                     const std::function<void(const std::filesystem::path&)>& write) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   write(directory.path() / name);
-  return read_text_file(directory.path() / name, 1 << 20);
+  return io::read_text_file(directory.path() / name, 1 << 20);
 }
 
 /// Reads everything that a tensor file offers.
-void use(const TensorFile& file) {
-  for (const Tensor& tensor : file.tensors()) {
-    as_doubles(tensor);
-    as_matrix(tensor, numerics::DataType::kBf16);
-    as_matrix(tensor, numerics::DataType::kS8);
+void use(const io::TensorFile& file) {
+  for (const io::Tensor& tensor : file.tensors()) {
+    io::as_doubles(tensor);
+    io::as_matrix(tensor, numerics::DataType::kBf16);
+    io::as_matrix(tensor, numerics::DataType::kS8);
   }
 }
 
 TEST(FuzzReaders, Npy) {
   const std::string bytes = written("x.npy", [](const auto& path) {
-    write_npy(path, Matrix<numerics::Word>(2, 3, 0x3C00), numerics::DataType::kF16);
+    io::write_npy(path, base::Matrix<numerics::Word>(2, 3, 0x3C00), numerics::DataType::kF16);
   });
   fuzz(bytes, 50000, [](const std::string& input) {
     std::istringstream stream(input);
-    use(TensorFile::read_npy(stream, input.size(), "f.npy"));
+    use(io::TensorFile::read_npy(stream, input.size(), "f.npy"));
   });
 }
 
 TEST(FuzzReaders, Safetensors) {
   const std::string bytes = written("x.safetensors", [](const auto& path) {
-    const Matrix<numerics::Word> words(2, 3, 5);
-    const Tensor tensors[] = {make_tensor("w", words, numerics::DataType::kF16),
-                              make_tensor("b", words, numerics::DataType::kF32),
-                              make_tensor("q", words, numerics::DataType::kS32)};
-    write_safetensors(path, tensors);
+    const base::Matrix<numerics::Word> words(2, 3, 5);
+    const io::Tensor tensors[] = {io::make_tensor("w", words, numerics::DataType::kF16),
+                                  io::make_tensor("b", words, numerics::DataType::kF32),
+                                  io::make_tensor("q", words, numerics::DataType::kS32)};
+    io::write_safetensors(path, tensors);
   });
   fuzz(bytes, 50000, [](const std::string& input) {
     std::istringstream stream(input);
-    use(TensorFile::read_safetensors(stream, input.size(), "f.safetensors"));
+    use(io::TensorFile::read_safetensors(stream, input.size(), "f.safetensors"));
   });
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fuzz

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever a recording holds, its reader gives a workload that is read back, or throws InputError.
 #include "models/base/error.h"
-#include "sim/import/kernel_name.h"
-#include "sim/import/recording.h"
-#include "sim/import/workload_text_writer.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/kernel_name.h"
+#include "sim/workload/recording.h"
+#include "sim/workload/workload_text.h"
+#include "sim/workload/workload_text_writer.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/nsys_file.h"
 #include "tests/support/onnx_file.h"
@@ -15,10 +15,11 @@
 #include <chrono>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::fuzz {
 namespace {
 
-void fuzz(const std::string& seed_text, std::uint64_t inputs, const ImportOptions& options = {}) {
+void fuzz(const std::string& seed_text, std::uint64_t inputs,
+          const workload::ImportOptions& options = {}) {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kAtLeast = 200;
   const auto end = Clock::now() + std::chrono::seconds(2);
@@ -28,17 +29,17 @@ void fuzz(const std::string& seed_text, std::uint64_t inputs, const ImportOption
   for (std::uint64_t index = 0; index < inputs && (index < kAtLeast || Clock::now() < end);
        ++index) {
     try {
-      InputStream input(mutator.mutation(index), "f");
-      const Recording recording = read_recording(input, options);
-      parse_workload_json(workload_json(recording), "g");
-      account_text(recording);
-      for (const Operation& op : recording.workload.operations) {
+      workload::InputStream input(mutator.mutation(index), "f");
+      const workload::Recording recording = workload::read_recording(input, options);
+      workload::parse_workload_json(workload::workload_json(recording), "g");
+      workload::account_text(recording);
+      for (const workload::Operation& op : recording.workload.operations) {
         if (op.weight) {
           op.weight->row(op.batch - 1, op.shape.m - 1);
         }
       }
       ++accepted;
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       ++refused;
       if (std::string_view(error.what()).starts_with("g:")) {
         ADD_FAILURE() << "mutation " << index
@@ -118,7 +119,7 @@ TEST(FuzzRecordings, TransformerConfig) {
 }
 
 TEST(FuzzRecordings, Nsys) {
-  fuzz(nsys_file(true), 20000);
+  fuzz(support::nsys_file(true), 20000);
 }
 
 TEST(FuzzRecordings, Onnx) {
@@ -167,10 +168,12 @@ TEST(FuzzRecordings, ScaleSim) {
 }
 
 TEST(FuzzRecordings, CompressionAndTar) {
-  fuzz(gzipped("m,n,k\n16,32,64\n"), 20000);
-  fuzz(xz_packed("m,n,k\n16,32,64\n"), 20000);
-  fuzz(zstd_packed("m,n,k\n16,32,64\n"), 20000);
-  fuzz(tar_member("a", "m,n,k\n") + tar_member("b.csv", "m,n,k\n16,32,64\n") + tar_end(), 20000);
+  fuzz(support::gzipped("m,n,k\n16,32,64\n"), 20000);
+  fuzz(support::xz_packed("m,n,k\n16,32,64\n"), 20000);
+  fuzz(support::zstd_packed("m,n,k\n16,32,64\n"), 20000);
+  fuzz(support::tar_member("a", "m,n,k\n") + support::tar_member("b.csv", "m,n,k\n16,32,64\n") +
+           support::tar_end(),
+       20000);
 }
 
 TEST(FuzzRecordings, KernelNames) {
@@ -181,7 +184,7 @@ TEST(FuzzRecordings, KernelNames) {
         "_ZN7cutlassGemmShapeILi128ELi128ELi32EEETensorOp"}) {
     const Mutator mutator(name, 1);
     for (std::uint64_t index = 0; index < 20000; ++index) {
-      if (const auto kernel = decode_kernel_name(mutator.mutation(index))) {
+      if (const auto kernel = workload::decode_kernel_name(mutator.mutation(index))) {
         EXPECT_FALSE(kernel->summary().empty());
       }
     }
@@ -189,4 +192,4 @@ TEST(FuzzRecordings, KernelNames) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fuzz

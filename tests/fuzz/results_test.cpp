@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever a file of results holds, a report and a merge of it end, with a value or InputError.
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
@@ -16,21 +16,21 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::fuzz {
 namespace {
 
 class FuzzResults : public testing::Test {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   std::filesystem::path whole = directory.path() / "whole.sqlite";
   std::filesystem::path mutated = directory.path() / "mutated.sqlite";
   std::filesystem::path merged = directory.path() / "merged.sqlite";
 
   void SetUp() override {
-    const SweepPlan plan = make_plan({{"description", "of a test"}});
-    SweepStore store(whole, plan, {});
-    for (const std::uint64_t position : positions(plan)) {
-      PointOutcome outcome;
+    const sweep::SweepPlan plan = sweep::make_plan({{"description", "of a test"}});
+    sweep::SweepStore store(whole, plan, {});
+    for (const std::uint64_t position : sweep::positions(plan)) {
+      sweep::PointOutcome outcome;
       outcome.position = position;
       outcome.failed = position == 5;
       outcome.reason = outcome.failed ? "why" : "";
@@ -39,7 +39,7 @@ class FuzzResults : public testing::Test {
       outcome.totals.add({"sparse", "energy_uj"}, 9.0 - static_cast<double>(position));
       outcome.totals.add({"speedup"}, 1.25);
       for (const char* const variant : {"dense", "sparse"}) {
-        PointFigures& row = outcome.operations.emplace_back();
+        sweep::PointFigures& row = outcome.operations.emplace_back();
         row.add({"operation"}, std::int64_t{0});
         row.add({"variant"}, variant);
         row.add({"kernel_tile"}, "128x128x32");
@@ -51,12 +51,12 @@ class FuzzResults : public testing::Test {
   }
 
   void use() const {
-    for (const auto format :
-         {SweepReportFormat::kCsv, SweepReportFormat::kMarkdown, SweepReportFormat::kHtml}) {
-      sweep_report(mutated, format);
+    for (const auto format : {sweep::SweepReportFormat::kCsv, sweep::SweepReportFormat::kMarkdown,
+                              sweep::SweepReportFormat::kHtml}) {
+      sweep::sweep_report(mutated, format);
     }
     const std::array<std::filesystem::path, 2> parts = {mutated, whole};
-    merge_sweeps(parts, merged, true);
+    sweep::merge_sweeps(parts, merged, true);
   }
 
   /// Reads files that `mutate` made, fewer of them where the time is up.
@@ -72,7 +72,7 @@ class FuzzResults : public testing::Test {
       try {
         use();
         ++accepted;
-      } catch (const InputError& error) {
+      } catch (const base::InputError& error) {
         ++refused;
         EXPECT_FALSE(std::string_view(error.what()).empty()) << "mutation " << index;
       } catch (const std::exception& error) {
@@ -85,28 +85,29 @@ class FuzzResults : public testing::Test {
 };
 
 TEST_F(FuzzResults, BytesOfTheFile) {
-  const Mutator mutator(read_text_file(whole, 1 << 20), 20260101);
-  fuzz(3000, [&](std::uint64_t index) { write_file(mutated, mutator.mutation(index)); });
+  const Mutator mutator(io::read_text_file(whole, 1 << 20), 20260101);
+  fuzz(3000, [&](std::uint64_t index) { io::write_file(mutated, mutator.mutation(index)); });
 }
 
 TEST_F(FuzzResults, TablesColumnsCellsAndEntries) {
-  const RandomStream random(20260102);
+  const base::RandomStream random(20260102);
   const std::string spec =
-      read_entries(*std::make_unique<Database>(open_sweep(whole))).text("spec");
+      sweep::read_entries(*std::make_unique<sweep::Database>(sweep::open_sweep(whole)))
+          .text("spec");
   const Mutator mutator(spec, 20260103);
   const std::vector<std::string> values = {"NULL",     "'x'",   "x'00'", "9e999",
                                            "-1",       "'NaN'", "0",     "4611686018427387904",
                                            "'failed'", "''",    "1e308", "json_array(1, NULL)"};
   fuzz(3000, [&](std::uint64_t index) {
     std::filesystem::copy_file(whole, mutated, std::filesystem::copy_options::overwrite_existing);
-    Database database(mutated, Database::Mode::kWrite);
+    sweep::Database database(mutated, sweep::Database::Mode::kWrite);
     const auto draw = [&](std::uint64_t number, std::uint64_t below) {
       return random.below(index * 8 + number, below);
     };
     const std::string table = std::array{"points", "points", "operations", "sweep"}[draw(0, 4)];
     std::vector<std::string> names;
-    for (const std::string& name : columns_of(database, table)) {
-      names.push_back(sql_name(name));
+    for (const std::string& name : sweep::columns_of(database, table)) {
+      names.push_back(sweep::sql_name(name));
     }
     const std::string& name = names[draw(1, names.size())];
     const std::string& value = values[draw(2, values.size())];
@@ -125,15 +126,15 @@ TEST_F(FuzzResults, TablesColumnsCellsAndEntries) {
       if (change < changes.size()) {
         database.execute(changes[change]);
       } else {
-        Statement update = database.prepare("UPDATE sweep SET value = ? WHERE key = 'spec'");
+        sweep::Statement update = database.prepare("UPDATE sweep SET value = ? WHERE key = 'spec'");
         const std::string text = mutator.mutation(index);
         update.bind(1, std::string_view(text));
         update.step();
       }
-    } catch (const InputError&) {  // SQLite refuses it: the file stays whole
+    } catch (const base::InputError&) {  // SQLite refuses it: the file stays whole
     }
   });
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::fuzz

@@ -4,9 +4,9 @@
 // against the catalogue, and a whole capture of the simulator, which it must find perfect.
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/config/json_reader.h"
-#include "sim/config/text_file.h"
-#include "sim/verify/verify.h"
+#include "sim/compare/vectors/verify.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 #include "tests/hardware/capture/bit_capture.h"
 #include "tests/hardware/capture/kernel_list.h"
 #include "tests/hardware/capture/operand_image.h"
@@ -107,8 +107,8 @@ TEST(OperandRegisters, GiveEveryElementBackForEveryInstruction) {
                              instruction.a_type),
                   set.nibbles[0]);
       }
-      const sim::MmaOperands back = image.operands(launch, 0);
-      const auto first_case = [](const sim::BitArray& array) {
+      const compare::vectors::MmaOperands back = image.operands(launch, 0);
+      const auto first_case = [](const compare::vectors::BitArray& array) {
         return std::vector<std::uint64_t>(
             array.bits.begin(),
             array.bits.begin() + static_cast<std::ptrdiff_t>(array.bits.size() / array.shape[0]));
@@ -142,7 +142,7 @@ TEST(OperandRegisters, OfSmallTilesAndDoublesAreThoseOfThePtxIsa) {
 }
 
 TEST(OperandRegisters, RefuseWhatTheKitHasNoLayoutFor) {
-  expect_input_error(
+  support::expect_input_error(
       [] { const OperandImage image(mma::parse_instruction("wgmma.m64n16k16.f32.f16.f16")); },
       {"no operand layout"});
 }
@@ -171,10 +171,10 @@ TEST(WgmmaTiles, HoldEveryByteOnceAndDescribeThemselves) {
 
 class SimulatedCapture : public testing::Test {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
 
   nlohmann::json read(const fs::path& file) const {
-    return sim::parse_json(sim::read_text_file(file, 1 << 24), file.string());
+    return io::parse_json(io::read_text_file(file, 1 << 24), file.string());
   }
 
   /// A capture of `target` with one case per category.
@@ -195,10 +195,11 @@ class SimulatedCapture : public testing::Test {
 TEST_F(SimulatedCapture, HoldsEveryInstructionAndNoMismatch) {
   SimulatedDevice device(mma::find_target("sm_80"));
   const fs::path path = capture("sm_80", device);
-  const sim::VerifyResult result = sim::verify(path / "bits", mma::Profile::kHardware);
-  EXPECT_EQ(result.mismatches(), 0U) << sim::verify_text(result);
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(path / "bits", mma::Profile::kHardware);
+  EXPECT_EQ(result.mismatches(), 0U) << compare::vectors::verify_text(result);
   std::set<std::string> instructions;
-  for (const sim::VerifiedSet& set : result.sets) {
+  for (const compare::vectors::VerifiedSet& set : result.sets) {
     instructions.insert(set.instruction);
     EXPECT_EQ(set.contested, 0U) << set.file;
   }
@@ -255,8 +256,9 @@ class FaultyDevice final : public Device {
 
 TEST_F(SimulatedCapture, ShowsOneFlippedBit) {
   FaultyDevice device(mma::find_target("sm_80"), FaultyDevice::Fault::kFlippedBit);
-  const auto result = sim::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
-  for (const sim::VerifiedSet& set : result.sets) {
+  const auto result =
+      compare::vectors::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
+  for (const compare::vectors::VerifiedSet& set : result.sets) {
     const bool faulty = set.file.starts_with("mma.m16n8k16.f32.f16.f16.f32.");
     EXPECT_EQ(set.mismatches, faulty ? 1U : 0U) << set.file;
   }
@@ -287,13 +289,14 @@ TEST_F(SimulatedCapture, GoesOnAfterAFailedItem) {
     }
   }
   EXPECT_GE(failed, 2U);  // generated and published operands
-  EXPECT_EQ(sim::verify(path / "bits", mma::Profile::kHardware).mismatches(), 0U);
+  EXPECT_EQ(compare::vectors::verify(path / "bits", mma::Profile::kHardware).mismatches(), 0U);
 }
 
 TEST_F(SimulatedCapture, IsNeverWrittenOverAnother) {
   SimulatedDevice device(mma::find_target("sm_70"));
   const fs::path path = capture("sm_70", device);
-  expect_input_error([&] { const CaptureWriter writer(path); }, {"holds a capture already"});
+  support::expect_input_error([&] { const CaptureWriter writer(path); },
+                              {"holds a capture already"});
 }
 
 TEST_F(SimulatedCapture, RefusesProbesThatItCannotRead) {
@@ -302,8 +305,8 @@ TEST_F(SimulatedCapture, RefusesProbesThatItCannotRead) {
   const auto probe = [&](const std::string& text, const std::string& message) {
     const fs::path file = directory.path() / "probes.json";
     std::ofstream(file) << text;
-    expect_input_error([&] { capture_probes(writer, file, mma::find_target("sm_80"), device); },
-                       {message});
+    support::expect_input_error(
+        [&] { capture_probes(writer, file, mma::find_target("sm_80"), device); }, {message});
   };
   probe("{}", "must be a list of probes");
   probe(R"([{"name": "x"}])", "instr");
@@ -334,8 +337,8 @@ TEST(Cases, OfUnselectedElementsReachNoSum) {
   const auto instruction = mma::parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
   const CaseSet set = defined_cases(instruction, kSeed, 2);
   const auto rules = mma::instruction_rules(mma::find_target("sm_80"), instruction);
-  sim::MmaOperands operands = set.operands;
-  const sim::BitArray d = sim::execute(operands, instruction, rules);
+  compare::vectors::MmaOperands operands = set.operands;
+  const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
   std::size_t conspicuous = 0;
   std::size_t checked = 0;
   for (std::size_t index = 0; index < set.cases(); ++index) {
@@ -362,8 +365,10 @@ TEST(Cases, OfSaturationCrossABoundWhereWrappingAndClampingDiffer) {
     MmaInstruction clamps = wraps;
     clamps.satfinite = true;
     const mma::Target& target = mma::find_target("sm_80");
-    const auto wrapped = sim::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
-    const auto clamped = sim::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
+    const auto wrapped =
+        compare::vectors::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
+    const auto clamped =
+        compare::vectors::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
     EXPECT_NE(wrapped.bits, clamped.bits) << name;
   }
 }

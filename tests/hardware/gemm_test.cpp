@@ -386,18 +386,18 @@ TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
     EXPECT_NO_THROW(GemmData(mma::gemm_instruction(numerics::DataType::kS8, true),
                              {16, 8, shape.k, "k"}, false, 1));
   }
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const auto refuse = [&](const std::string& text, const std::string& message) {
     const auto file = directory.path() / "shapes.csv";
     std::ofstream(file) << text;
-    expect_input_error([&] { read_gemm_shapes(file); }, {message});
+    support::expect_input_error([&] { read_gemm_shapes(file); }, {message});
   };
   refuse("a,b\n", "the header must be 'm,n,k,name'");
   refuse("m,n,k,name\n", "holds no shape");
   refuse("m,n,k,name\n1,2,x,y\n", "line 2: 'x' must be an integer");
   refuse("m,n,k,name\n1,2,3\n", "line 2: the name is missing");
   refuse("m,n,k,name\n1,2,-3,y\n", "'-3' must be an integer");
-  expect_input_error(
+  support::expect_input_error(
       [] {
         GemmData(mma::gemm_instruction(numerics::DataType::kF16, false), {8, 8, 6, "x"}, true, 1);
       },

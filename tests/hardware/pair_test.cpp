@@ -13,9 +13,9 @@ namespace sptc::hardware {
 namespace {
 
 using enum numerics::DataType;
-using sim::Algorithm;
-using sim::L2State;
-using sim::LaunchMode;
+using kernels::Algorithm;
+using kernels::L2State;
+using kernels::LaunchMode;
 
 PairProgramme programme_of(std::vector<const char*> words, bool quick) {
   CLI::App app;
@@ -32,7 +32,7 @@ TEST(Pairs, AreTimedUnderEveryConditionInTheFullProgramme) {
   EXPECT_EQ(pair_points(programme, kF16).size(), 2U * 2 * 3 * 3);
   EXPECT_EQ(pair_points(programme, kE4m3).size(), 4U * 2 * 3 * 3);
   EXPECT_EQ(programme.dtypes, (std::vector{kF16, kBf16, kS8, kE4m3}));
-  EXPECT_EQ(programme.repetition, (sim::Repetition{25, 50}));
+  EXPECT_EQ(programme.repetition, (kernels::Repetition{25, 50}));
   EXPECT_EQ(programme.time, std::chrono::minutes(8));
   EXPECT_EQ(programme.shapes, "tests/hardware/pair_shapes.csv");
 }
@@ -65,13 +65,13 @@ TEST(Pairs, TakeTheConditionsThatAreNamed) {
   EXPECT_EQ(programme.dtypes, (std::vector{kE4m3, kF16}));
   EXPECT_EQ(pair_points(programme, kE4m3), expected);
   EXPECT_EQ(pair_points(programme, kS8), std::vector<PairPoint>());
-  EXPECT_EQ(programme.repetition, (sim::Repetition{0, 9}));
+  EXPECT_EQ(programme.repetition, (kernels::Repetition{0, 9}));
   EXPECT_EQ(programme.time, std::chrono::minutes(1));
 }
 
 TEST(Pairs, RefuseConditionsThatDoNotExist) {
   const auto refuse = [](std::vector<const char*> words, const std::string& message) {
-    expect_input_error([&] { programme_of(words, false); }, {message});
+    support::expect_input_error([&] { programme_of(words, false); }, {message});
   };
   refuse({"--l2", "warm,hot"}, "unknown --l2 'hot'");
   refuse({"--l2", "rotate:0"}, "--l2: '0' weights cannot take turns");

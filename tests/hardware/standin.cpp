@@ -23,7 +23,7 @@ constexpr const char* kFaultyInstruction = "mma.sync.aligned.m16n8k8.row.col.f16
 class Standin final : public Device {
  public:
   Standin()
-      : architecture_(sim::load_architecture("a100-sxm4-80gb")),
+      : architecture_(config::load_architecture("a100-sxm4-80gb")),
         inner_(mma::find_target("sm_80")),
         info_(inner_.info()),
         timing_(make_simulated_timing(architecture_)) {
@@ -53,7 +53,7 @@ class Standin final : public Device {
   TimingDevice* timing() override { return timing_.get(); }
 
  private:
-  sim::Architecture architecture_;
+  config::Architecture architecture_;
   SimulatedDevice inner_;
   DeviceInfo info_;
   std::unique_ptr<TimingDevice> timing_;

@@ -60,7 +60,7 @@ class Supervised : public testing::Test {
     return items;
   }
 
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
 };
 
 TEST_F(Supervised, ItemsAreRecordedWhereNothingGoesWrong) {
@@ -97,7 +97,7 @@ TEST_F(Supervised, ARefusalBeforeTheFirstItemIsTheExitCode) {
                            ::raise(SIGKILL);
                            return 0;
                          }),
-               InternalError);
+               base::InternalError);
 }
 
 TEST_F(Supervised, AProcessThatIsStuckBeforeAnItemIsEnded) {
@@ -111,13 +111,13 @@ TEST_F(Supervised, AProcessThatIsStuckBeforeAnItemIsEnded) {
         },
         1s);
     ADD_FAILURE() << "it ended";
-  } catch (const InternalError& error) {
+  } catch (const base::InternalError& error) {
     EXPECT_NE(std::string(error.what()).find("no end within 1 s"), std::string::npos);
   }
 }
 
 TEST(AppendRows, AddsToWhatAnItemBeforeHasWritten) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const CaptureWriter writer(directory.path() / "capture");
   append_rows(writer, "memory.json", {{"clock_mhz", 1}}, Json::array({{{"kind", "a"}}}));
   append_rows(writer, "memory.json", {{"clock_mhz", 2}}, Json::array({{{"kind", "b"}}}));

@@ -18,26 +18,27 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 /// The shipped design with one other number; nothing where the two together are refused.
-std::optional<GpuSpec> design(const std::string& gpu, const ArchitectureField& field,
-                              double value) {
-  nlohmann::json document = load_architecture_document(gpu);
+std::optional<gpu::GpuSpec> design(const std::string& gpu, const config::ArchitectureField& field,
+                                   double value) {
+  nlohmann::json document = config::load_architecture_document(gpu);
   const nlohmann::json number =
       field.integer ? nlohmann::json(std::llround(value)) : nlohmann::json(value);
-  set_parameter(document, std::string(field.section) + "/" + std::string(field.key), number, "end");
+  config::set_parameter(document, std::string(field.section) + "/" + std::string(field.key), number,
+                        "end");
   try {
-    return to_architecture(document, gpu).gpu;
-  } catch (const InputError&) {
+    return config::to_architecture(document, gpu).gpu;
+  } catch (const base::InputError&) {
     return std::nullopt;
   }
 }
 
 enum class Outcome { kTimed, kRefused, kWrong };
 
-Outcome judged(const GemmRun& run) {
+Outcome judged(const gpu::GemmRun& run) {
   const double us = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
   const bool sane = std::isfinite(us) && us > 0 && std::isfinite(run.budget.tensor) &&
                     run.budget.tensor <= 1.001 * static_cast<double>(run.cycles);
@@ -48,7 +49,7 @@ template <typename Simulate>
 Outcome outcome_of(const Simulate& simulate) {
   try {
     return judged(simulate());
-  } catch (const InputError&) {
+  } catch (const base::InputError&) {
     return Outcome::kRefused;
   } catch (const std::exception&) {
     return Outcome::kWrong;
@@ -56,12 +57,12 @@ Outcome outcome_of(const Simulate& simulate) {
 }
 
 /// Dense, and sparse where the GPU has that, in closed form and of SystemC.
-std::vector<Outcome> outcomes_of(const GpuSpec& gpu, bool has_sparse) {
-  GemmSimulator simulator(gpu, {});
+std::vector<Outcome> outcomes_of(const gpu::GpuSpec& gpu, bool has_sparse) {
+  gpu::GemmSimulator simulator(gpu, {});
   std::vector<Outcome> outcomes;
   for (const bool sparse : has_sparse ? std::vector{false, true} : std::vector{false}) {
-    const GemmProblem problem{{200, 96, 256}, 1, numerics::DataType::kF16, sparse};
-    outcomes.push_back(outcome_of([&] { return analytic_gemm(problem, {}, gpu, {}); }));
+    const kernels::GemmProblem problem{{200, 96, 256}, 1, numerics::DataType::kF16, sparse};
+    outcomes.push_back(outcome_of([&] { return gpu::analytic_gemm(problem, {}, gpu, {}); }));
     outcomes.push_back(outcome_of([&] { return simulator.run(problem, {}, nullptr); }));
   }
   return outcomes;
@@ -69,7 +70,7 @@ std::vector<Outcome> outcomes_of(const GpuSpec& gpu, bool has_sparse) {
 
 /// Ends that are refused when a kernel is chosen, and why; all others that a file may have are
 /// timed.
-std::set<std::string> refused_ends(const GpuSpec& gpu) {
+std::set<std::string> refused_ends(const gpu::GpuSpec& gpu) {
   std::set<std::string> ends{
       "sub_partitions max",                   // too few registers in each
       "registers min",                        // none for one CTA
@@ -92,18 +93,18 @@ class ArchitectureEnds : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ArchitectureEnds, GiveATimeOrAreThoseThatNoKernelFits) {
   const std::string name = GetParam();
-  const GpuSpec shipped = load_architecture(name).gpu;
+  const gpu::GpuSpec shipped = config::load_architecture(name).gpu;
   const bool has_sparse = shipped.sm.tensor_core.selector_inputs > 1;
   int timed = 0;
   std::set<std::string> refused;
-  for (const ArchitectureField& field : architecture_fields()) {
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
     for (const double value : {field.min(), field.max}) {
-      const std::optional<GpuSpec> gpu = design(name, field, value);
+      const std::optional<gpu::GpuSpec> gpu = design(name, field, value);
       if (!gpu) {
         continue;
       }
       const std::string end = std::string(field.key) + (value == field.max ? " max" : " min");
-      const std::vector<Outcome> outcomes = in_child<Outcome>(
+      const std::vector<Outcome> outcomes = support::in_child<Outcome>(
           has_sparse ? 4 : 2, [&gpu = *gpu, has_sparse] { return outcomes_of(gpu, has_sparse); });
       for (const Outcome outcome : outcomes) {
         EXPECT_NE(outcome, Outcome::kWrong) << end;
@@ -123,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Gpus, ArchitectureEnds,
                          ::testing::Values("a100-sxm4-80gb", "h100-sxm5-80gb", "v100-sxm2-16gb"));
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

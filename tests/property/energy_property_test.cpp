@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 using energy::Event;
@@ -29,20 +29,20 @@ constexpr DataType kTypes[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32
 
 /// A launch with its energies in reach.
 struct Launch {
-  Operation op;
+  workload::Operation op;
   bool sparse = false;
-  VariantResult figures;
+  run::VariantResult figures;
 };
 
-RunOptions analytic() {
-  RunOptions options;
-  options.fidelity = Fidelity::kAnalytic;
+run::RunOptions analytic() {
+  run::RunOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
   return options;
 }
 
 /// Launches of random shapes, dense and 2:4, of every type that the GPU multiplies.
-std::vector<Launch> launches_of(KernelRunner& kernels, std::uint64_t seed) {
-  const RandomStream stream(seed);
+std::vector<Launch> launches_of(run::KernelRunner& kernels, std::uint64_t seed) {
+  const base::RandomStream stream(seed);
   std::vector<Launch> launches;
   std::uint64_t index = 0;
   for (const DataType type : kTypes) {
@@ -58,7 +58,7 @@ std::vector<Launch> launches_of(KernelRunner& kernels, std::uint64_t seed) {
       launch.sparse = sparse;
       try {
         launch.figures = kernels.time(launch.op, sparse);
-      } catch (const InputError&) {
+      } catch (const base::InputError&) {
         continue;  // a type that this GPU does not multiply
       }
       launches.push_back(launch);
@@ -67,10 +67,11 @@ std::vector<Launch> launches_of(KernelRunner& kernels, std::uint64_t seed) {
   return launches;
 }
 
-VariantResult with_energy(const Launch& launch, const PowerSpec& power,
-                          const RunOptions& options = {}, const LaunchAtClock& at_clock = {}) {
-  VariantResult figures = launch.figures;
-  add_energy(launch.op, launch.sparse, power, {}, options, at_clock, figures);
+run::VariantResult with_energy(const Launch& launch, const PowerSpec& power,
+                               const run::RunOptions& options = {},
+                               const run::LaunchAtClock& at_clock = {}) {
+  run::VariantResult figures = launch.figures;
+  run::add_energy(launch.op, launch.sparse, power, {}, options, at_clock, figures);
   return figures;
 }
 
@@ -80,12 +81,12 @@ double total_uj(const Launch& launch, const PowerSpec& power) {
 
 class EnergyFile : public testing::TestWithParam<std::string> {
  protected:
-  const Architecture architecture_ = load_architecture(GetParam());
-  const LoadedEnergy loaded_ = load_energy(GetParam());
-  const PowerSpec power_ = power_spec(loaded_.config, architecture_.gpu);
-  const RunOptions options_ = analytic();
-  GemmLauncher launcher_{architecture_.gpu, options_};
-  KernelRunner kernels_{architecture_.gpu, options_, std::ref(launcher_)};
+  const config::Architecture architecture_ = config::load_architecture(GetParam());
+  const config::LoadedEnergy loaded_ = config::load_energy(GetParam());
+  const PowerSpec power_ = config::power_spec(loaded_.config, architecture_.gpu);
+  const run::RunOptions options_ = analytic();
+  run::GemmLauncher launcher_{architecture_.gpu, options_};
+  run::KernelRunner kernels_{architecture_.gpu, options_, std::ref(launcher_)};
   const std::vector<Launch> launches_ = launches_of(kernels_, 11);
 
   bool has_2_to_4() const { return architecture_.gpu.sm.tensor_core.selector_inputs > 1; }
@@ -99,9 +100,9 @@ TEST_P(EnergyFile, ConservesEnergyAtEveryClock) {
     for (const double share : {0.5, 0.8, 1.0}) {
       Launch slower = launch;
       slower.figures.timing.time_us =
-          1e6 * seconds_at(launch.figures, share * launch.figures.timing.clock_mhz);
+          1e6 * run::seconds_at(launch.figures, share * launch.figures.timing.clock_mhz);
       slower.figures.timing.clock_mhz *= share;
-      const VariantResult result = with_energy(slower, power_);
+      const run::VariantResult result = with_energy(slower, power_);
       const auto& parts = result.energy->parts_uj;
       const double sum =
           std::accumulate(parts.begin(), parts.end(), 0.0,
@@ -115,15 +116,16 @@ TEST_P(EnergyFile, ConservesEnergyAtEveryClock) {
 
 TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEventHas) {
   for (std::size_t i = 0; i < loaded_.parameters.size(); ++i) {
-    const EnergyParameter& parameter = loaded_.parameters[i];
+    const config::EnergyParameter& parameter = loaded_.parameters[i];
     if (!parameter.pointer.starts_with("/events/") || !parameter.store) {
       continue;
     }
-    const PowerSpec doubled = power_spec(loaded_.with(i, 2 * parameter.value), architecture_.gpu);
+    const PowerSpec doubled =
+        config::power_spec(loaded_.with(i, 2 * parameter.value), architecture_.gpu);
     double most = 0;
     for (const Launch& launch : launches_) {
-      const EnergyResult before = *with_energy(launch, power_).energy;
-      const EnergyResult after = *with_energy(launch, doubled).energy;
+      const run::EnergyResult before = *with_energy(launch, power_).energy;
+      const run::EnergyResult after = *with_energy(launch, doubled).energy;
       double changed = 0;
       for (std::size_t part = 0; part < before.parts_uj.size(); ++part) {
         const double now = after.parts_uj[part].second;
@@ -154,14 +156,14 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
 TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
   for (const Launch& launch : launches_) {
     const double before = total_uj(launch, power_);
-    for (const auto bytes :
-         {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written}) {
+    for (const auto bytes : {&kernels::MemoryTraffic::shared_memory_read,
+                             &kernels::MemoryTraffic::shared_memory_written}) {
       Launch more = launch;
       more.figures.traffic.memory.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
     }
-    for (const auto bytes : {&MemoryBytes::l2_read, &MemoryBytes::l2_written,
-                             &MemoryBytes::dram_read, &MemoryBytes::dram_written}) {
+    for (const auto bytes : {&memory::MemoryBytes::l2_read, &memory::MemoryBytes::l2_written,
+                             &memory::MemoryBytes::dram_read, &memory::MemoryBytes::dram_written}) {
       Launch more = launch;
       more.figures.traffic.memory.l2_and_dram.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
@@ -176,14 +178,14 @@ TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
 }
 
 TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestClock) {
-  RunOptions options = analytic();
+  run::RunOptions options = analytic();
   options.clock_limited = true;
   for (const Launch& launch : launches_) {
     PowerSpec power = power_;
     double time_us = 0;
     for (const double share : {4.0, 1.0, 0.8, 0.6, 0.4, 0.2}) {
       power.power_limit_w = share * power_.power_limit_w;
-      const VariantResult result = with_energy(launch, power, options, [&](double clock_mhz) {
+      const run::VariantResult result = with_energy(launch, power, options, [&](double clock_mhz) {
         return kernels_.time(launch.op, launch.sparse, clock_mhz);
       });
       // Cycles are whole numbers at each clock.
@@ -206,4 +208,4 @@ INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(energy_names()),
                          });
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of small matrices against the plain implementation, bit for bit, on every vector target
 // of this machine.
-#include "models/engine/mma_batch.h"
+#include "models/batched/mma_batch.h"
 #include "tests/property/engine_cases.h"
 #include "tests/property/engine_target.h"
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::engine {
+namespace sptc::batched {
 namespace {
 
 using numerics::Word;
@@ -34,9 +34,9 @@ struct RandomBatch {
     batch.k = first.b_columns.cols();
     batch.depth = sparse ? first.compressed.compressed_k() : first.a.cols();
     for (const RandomGemm& gemm : gemms) {
-      const Matrix<Word>& stored = sparse ? gemm.compressed.values : gemm.a;
+      const base::Matrix<Word>& stored = sparse ? gemm.compressed.values : gemm.a;
       a.insert(a.end(), stored.data(), stored.data() + stored.size());
-      const Matrix<Word> rows_of_b = gemm.b_columns.transposed();
+      const base::Matrix<Word> rows_of_b = gemm.b_columns.transposed();
       b.insert(b.end(), rows_of_b.data(), rows_of_b.data() + rows_of_b.size());
       c.insert(c.end(), gemm.c.data(), gemm.c.data() + gemm.c.size());
       for (std::size_t i = 0; sparse && i < stored.size(); ++i) {
@@ -116,4 +116,4 @@ TEST_P(BatchTarget, EqualsThePlainImplementationOnWholeInstructionsOfEachStyle) 
 INSTANTIATE_TEST_SUITE_P(Targets, BatchTarget, testing::ValuesIn(supported_targets()), target_name);
 
 }  // namespace
-}  // namespace sptc::engine
+}  // namespace sptc::batched

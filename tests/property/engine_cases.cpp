@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace sptc::engine {
+namespace sptc::batched {
 namespace {
 
 using mma::OutputRounding;
@@ -41,7 +41,8 @@ EngineCase integer_case(const std::string& name, DataType a, DataType b) {
   return result;
 }
 
-Word any_word(DataType type, WordStyle style, const RandomStream& random, std::uint64_t index) {
+Word any_word(DataType type, WordStyle style, const base::RandomStream& random,
+              std::uint64_t index) {
   const auto& info = numerics::info(type);
   const Word mask = info.storage_bits >= 32 ? ~Word{0} : (Word{1} << info.storage_bits) - 1;
   const std::uint64_t bits = random.bits(index);
@@ -123,9 +124,9 @@ std::vector<EngineCase> engine_cases() {
   return all;
 }
 
-Matrix<Word> random_words(std::size_t rows, std::size_t cols, DataType type, WordStyle style,
-                          RandomStream random) {
-  Matrix<Word> words(rows, cols);
+base::Matrix<Word> random_words(std::size_t rows, std::size_t cols, DataType type, WordStyle style,
+                                base::RandomStream random) {
+  base::Matrix<Word> words(rows, cols);
   for (std::size_t i = 0; i < words.size(); ++i) {
     words.data()[i] = any_word(type, style, random, i);
   }
@@ -135,7 +136,7 @@ Matrix<Word> random_words(std::size_t rows, std::size_t cols, DataType type, Wor
 RandomGemm::RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k,
                        WordStyle a_style, WordStyle b_style, WordStyle c_style, std::uint64_t seed)
     : which(engine_case) {
-  const RandomStream random(seed);
+  const base::RandomStream random(seed);
   const DataType a_type = which.instruction.a_type;
   if (which.instruction.sparse) {
     compressed.type = a_type;
@@ -146,8 +147,8 @@ RandomGemm::RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t
     compressed.logical_k = k = groups * group;
     compressed.values = random_words(m, groups * kept, a_type, a_style, random.fork("a"));
     // All sixteen nibbles: hardware selects by them whether they are legal or not.
-    compressed.nibbles = Matrix<std::uint8_t>(m, groups);
-    const RandomStream nibble = random.fork("nibbles");
+    compressed.nibbles = base::Matrix<std::uint8_t>(m, groups);
+    const base::RandomStream nibble = random.fork("nibbles");
     const bool legal_only = (seed & 1) != 0;
     constexpr std::uint8_t kLegal[] = {4, 8, 9, 12, 13, 14};
     for (std::size_t i = 0; i < compressed.nibbles.size(); ++i) {
@@ -179,4 +180,4 @@ Word RandomGemm::expected(std::size_t row, std::size_t column) const {
                         which.rules);
 }
 
-}  // namespace sptc::engine
+}  // namespace sptc::batched

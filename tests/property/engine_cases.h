@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/random.h"
-#include "models/engine/gemm.h"
+#include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::engine {
+namespace sptc::batched {
 
 /// One arithmetic to compare the engine with the plain implementation in.
 struct EngineCase {
@@ -38,8 +38,9 @@ enum class WordStyle {
 };
 inline constexpr int kWordStyles = 8;
 
-Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, numerics::DataType type,
-                                    WordStyle style, RandomStream random);
+base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols,
+                                          numerics::DataType type, WordStyle style,
+                                          base::RandomStream random);
 
 /// Operands that own their matrices.
 struct RandomGemm {
@@ -50,10 +51,10 @@ struct RandomGemm {
   numerics::Word expected(std::size_t row, std::size_t column) const;
 
   EngineCase which;
-  Matrix<numerics::Word> a;
+  base::Matrix<numerics::Word> a;
   sparsity::CompressedMatrix compressed;
-  Matrix<numerics::Word> b_columns;
-  Matrix<numerics::Word> c;
+  base::Matrix<numerics::Word> b_columns;
+  base::Matrix<numerics::Word> c;
 };
 
-}  // namespace sptc::engine
+}  // namespace sptc::batched

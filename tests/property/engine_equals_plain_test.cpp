@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-namespace sptc::engine {
+namespace sptc::batched {
 namespace {
 
 using numerics::Word;
@@ -35,8 +35,8 @@ void equals_plain(const EngineCase& which) {
   const auto k = *any_extent(400);
   const RandomGemm gemm(which, m, n, k, any_style(), any_style(), any_style(),
                         *rc::gen::arbitrary<std::uint64_t>());
-  const Matrix<Word> result =
-      engine::gemm(which.instruction, which.rules, gemm.operands(), {*rc::gen::inRange(1, 4), 1});
+  const base::Matrix<Word> result =
+      gemm(which.instruction, which.rules, gemm.operands(), {*rc::gen::inRange(1, 4), 1});
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       const Word expected = gemm.expected(i, j);
@@ -61,7 +61,7 @@ TEST_P(EngineTarget, EqualsThePlainImplementationOnEachStyleOfWords) {
         const auto words = static_cast<WordStyle>(style);
         const RandomGemm gemm(which, 3, 67, 261, words, words, c_style,
                               static_cast<std::uint64_t>(style));
-        const Matrix<Word> result = engine::gemm(which.instruction, which.rules, gemm.operands());
+        const base::Matrix<Word> result = gemm(which.instruction, which.rules, gemm.operands());
         for (std::size_t i = 0; i < 3; ++i) {
           for (std::size_t j = 0; j < 67; ++j) {
             ASSERT_EQ(result(i, j), gemm.expected(i, j))
@@ -82,7 +82,7 @@ TEST_P(EngineTarget, IntegersEqualThePlainImplementationAcrossPanelsAndBlocks) {
     }
     const RandomGemm gemm(which, kRows, kColumns, kDepth, WordStyle::kAnyBits, WordStyle::kAnyBits,
                           WordStyle::kAnyBits, 5);
-    const Matrix<Word> result = engine::gemm(which.instruction, which.rules, gemm.operands());
+    const base::Matrix<Word> result = gemm(which.instruction, which.rules, gemm.operands());
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = i % 16; j < kColumns; j += 16) {
         ASSERT_EQ(result(i, j), gemm.expected(i, j)) << which.name << " at " << i << ", " << j;
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget, testing::ValuesIn(supported_targ
                          target_name);
 
 }  // namespace
-}  // namespace sptc::engine
+}  // namespace sptc::batched

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/random.h"
-#include "models/engine/f64_gemm.h"
+#include "models/batched/f64_gemm.h"
 #include "models/mma/f64_dot.h"
 #include "tests/property/engine_target.h"
 
@@ -8,11 +8,11 @@
 
 #include <bit>
 
-namespace sptc::engine {
+namespace sptc::batched {
 namespace {
 
 // Bit patterns of every kind: arbitrary, near one another (sums cancel), subnormal.
-std::uint64_t any_f64(const RandomStream& random, std::uint64_t index, std::uint64_t style) {
+std::uint64_t any_f64(const base::RandomStream& random, std::uint64_t index, std::uint64_t style) {
   const std::uint64_t bits = random.bits(index);
   switch (style) {
     case 0:
@@ -30,21 +30,21 @@ TEST(EngineF64, EqualsThePlainChainOnAnyBitsOnEveryTarget) {
   for (const std::int64_t target : supported_targets()) {
     hwy::SetSupportedTargetsForTest(target);
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
-      const RandomStream random(seed);
+      const base::RandomStream random(seed);
       const std::size_t m = 1 + random.below(1, 9);
       const std::size_t n = 1 + random.below(2, 40);
       const std::size_t k = random.below(3, 300);
-      Matrix<std::uint64_t> a(m, k);
-      Matrix<std::uint64_t> b(n, k);
-      Matrix<std::uint64_t> c(m, n);
+      base::Matrix<std::uint64_t> a(m, k);
+      base::Matrix<std::uint64_t> b(n, k);
+      base::Matrix<std::uint64_t> c(m, n);
       std::uint64_t index = 100;
-      for (Matrix<std::uint64_t>* matrix : {&a, &b, &c}) {
+      for (base::Matrix<std::uint64_t>* matrix : {&a, &b, &c}) {
         const std::uint64_t style = random.below(index, 4);
         for (std::size_t i = 0; i < matrix->size(); ++i) {
           matrix->data()[i] = any_f64(random, ++index, style);
         }
       }
-      const Matrix<std::uint64_t> d = gemm_f64(a, b, &c, 2);
+      const base::Matrix<std::uint64_t> d = gemm_f64(a, b, &c, 2);
       for (std::size_t i = 0; i < m; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
           const std::uint64_t plain = mma::f64_dot(a.row(i), b.row(j), c(i, j));
@@ -57,4 +57,4 @@ TEST(EngineF64, EqualsThePlainChainOnAnyBitsOnEveryTarget) {
 }
 
 }  // namespace
-}  // namespace sptc::engine
+}  // namespace sptc::batched

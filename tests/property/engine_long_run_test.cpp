@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace sptc::engine {
+namespace sptc::batched {
 namespace {
 
 std::uint64_t wanted_words() {
@@ -23,7 +23,7 @@ std::uint64_t wanted_words() {
 
 // One GEMM of the draw `index`; returns its number of words.
 std::uint64_t compare_one(const std::vector<EngineCase>& cases, std::uint64_t index) {
-  const RandomStream draw(index);
+  const base::RandomStream draw(index);
   const EngineCase& which = cases[index % cases.size()];
   const auto style = [&](std::uint64_t i) {
     return static_cast<WordStyle>(draw.below(i, kWordStyles));
@@ -33,7 +33,7 @@ std::uint64_t compare_one(const std::vector<EngineCase>& cases, std::uint64_t in
   const auto step = static_cast<std::uint64_t>(which.rules.products_per_step);
   const std::size_t k = 1 + draw.below(5, 3 * step);
   const RandomGemm gemm(which, m, n, k, style(0), style(1), style(2), index);
-  const auto result = engine::gemm(which.instruction, which.rules, gemm.operands());
+  const auto result = gemm(which.instruction, which.rules, gemm.operands());
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       if (result(i, j) != gemm.expected(i, j)) {
@@ -66,4 +66,4 @@ TEST(EngineLongRun, EqualsThePlainImplementation) {
 }
 
 }  // namespace
-}  // namespace sptc::engine
+}  // namespace sptc::batched

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::engine {
+namespace sptc::batched {
 
 /// The vector targets of the engine that this machine has.
 inline std::vector<std::int64_t> supported_targets() {
@@ -32,4 +32,4 @@ inline std::string target_name(const testing::TestParamInfo<std::int64_t>& targe
   return hwy::TargetName(target.param);
 }
 
-}  // namespace sptc::engine
+}  // namespace sptc::batched

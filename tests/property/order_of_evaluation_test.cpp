@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 using Notify = void (*)(sc_core::sc_event*, const sc_core::sc_time&);
@@ -74,19 +74,19 @@ Shuffler& shuffler() {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property
 
 void sc_core::sc_event::notify(const sc_time& delay) {
-  sptc::sim::notify_of_library()(this, delay);
-  sptc::sim::shuffler().note(*this, delay);
+  sptc::property::notify_of_library()(this, delay);
+  sptc::property::shuffler().note(*this, delay);
 }
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
-std::vector<GemmProblem> dense_and_sparse(const std::vector<GemmShape>& shapes) {
-  std::vector<GemmProblem> all;
-  for (const GemmShape& shape : shapes) {
+std::vector<kernels::GemmProblem> dense_and_sparse(const std::vector<base::GemmShape>& shapes) {
+  std::vector<kernels::GemmProblem> all;
+  for (const base::GemmShape& shape : shapes) {
     for (const bool sparse : {false, true}) {
       all.push_back({shape, 1, numerics::DataType::kF16, sparse});
     }
@@ -96,16 +96,16 @@ std::vector<GemmProblem> dense_and_sparse(const std::vector<GemmShape>& shapes) 
 
 /// Of each launch the cycles, and what its tensor cores do in them. `seed` 0: in the library's
 /// order.
-std::vector<double> cycles(const std::string& arch, GemmSimulator::Sms sms,
-                           const std::vector<GemmProblem>& problems, std::uint64_t seed) {
-  return in_child<double>(problems.size() * (1 + kStallReasons), [&] {
+std::vector<double> cycles(const std::string& arch, gpu::GemmSimulator::Sms sms,
+                           const std::vector<kernels::GemmProblem>& problems, std::uint64_t seed) {
+  return support::in_child<double>(problems.size() * (1 + sm::kStallReasons), [&] {
     if (seed > 0) {
       shuffler().start(seed);
     }
-    GemmSimulator simulator(load_architecture(arch).gpu, {sms, true, ""});
+    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, true, ""});
     std::vector<double> all;
-    for (const GemmProblem& problem : problems) {
-      const GemmRun run = simulator.run(problem, {}, nullptr);
+    for (const kernels::GemmProblem& problem : problems) {
+      const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
       all.push_back(static_cast<double>(run.cycles));
       all.insert(all.end(), run.stalls->of.begin(), run.stalls->of.end());
     }
@@ -114,8 +114,8 @@ std::vector<double> cycles(const std::string& arch, GemmSimulator::Sms sms,
   });
 }
 
-void expect_same_in_any_order(const std::string& arch, GemmSimulator::Sms sms,
-                              const std::vector<GemmProblem>& problems) {
+void expect_same_in_any_order(const std::string& arch, gpu::GemmSimulator::Sms sms,
+                              const std::vector<kernels::GemmProblem>& problems) {
   const std::vector<double> as_it_comes = cycles(arch, sms, problems, 0);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_EQ(cycles(arch, sms, problems, seed), as_it_comes) << seed;
@@ -125,7 +125,7 @@ void expect_same_in_any_order(const std::string& arch, GemmSimulator::Sms sms,
 class OrderOfEvaluation : public testing::TestWithParam<const char*> {};
 
 TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeSampledCycles) {
-  expect_same_in_any_order(GetParam(), GemmSimulator::Sms::kSampled,
+  expect_same_in_any_order(GetParam(), gpu::GemmSimulator::Sms::kSampled,
                            dense_and_sparse({{1024, 1024, 1024},
                                              {3000, 4096, 512},
                                              {510, 222, 2162},
@@ -136,7 +136,7 @@ TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeSampledCycles) {
 }
 
 TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeCyclesOfAllSms) {
-  expect_same_in_any_order(GetParam(), GemmSimulator::Sms::kAll,
+  expect_same_in_any_order(GetParam(), gpu::GemmSimulator::Sms::kAll,
                            dense_and_sparse({{510, 222, 1081}}));
 }
 
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation,
                          [](const auto& param) { return std::string(param.param).substr(0, 4); });
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

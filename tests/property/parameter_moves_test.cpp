@@ -18,13 +18,13 @@
 #include <type_traits>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 struct Move {
   const char* name;
   double factor;  ///< of the resource: above 1 more of it, below less
-  void (*apply)(GpuSpec& gpu, double factor);
+  void (*apply)(gpu::GpuSpec& gpu, double factor);
 };
 
 template <typename Number>
@@ -34,12 +34,12 @@ void scale(Number& number, double factor) {
       static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
 }
 
-void scale(Bytes& bytes, double factor) {
-  bytes = Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
+void scale(base::Bytes& bytes, double factor) {
+  bytes = base::Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
 }
 
-void tensor_cores(GpuSpec& gpu, double factor) {
-  TensorCoreSpec& core = gpu.sm.tensor_core;
+void tensor_cores(gpu::GpuSpec& gpu, double factor) {
+  tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   scale(core.dot_units, factor);
   scale(core.f32_dot_units, factor);
   scale(core.operand_a_port_bytes_per_cycle, factor);
@@ -49,50 +49,50 @@ void tensor_cores(GpuSpec& gpu, double factor) {
   scale(core.selector_bytes_per_cycle, factor);
 }
 
-void memory_speed(GpuSpec& gpu, double factor) {
+void memory_speed(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.memory.l2_near_latency_cycles, 1 / factor);
   scale(gpu.memory.l2_far_latency_cycles, 1 / factor);
   scale(gpu.memory.dram_access_latency_cycles, 1 / factor);
 }
 
-void sms(GpuSpec& gpu, double factor) {
+void sms(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sms, factor);
 }
-void clock_rate(GpuSpec& gpu, double factor) {
+void clock_rate(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.boost_clock_mhz, factor);
 }
-void l2_rate(GpuSpec& gpu, double factor) {
+void l2_rate(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.memory.l2_bytes_per_cycle, factor);
 }
-void l2_size(GpuSpec& gpu, double factor) {
+void l2_size(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.memory.l2_capacity, factor);
 }
-void sm_ports(GpuSpec& gpu, double factor) {
+void sm_ports(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.memory.sm_port_bytes_per_cycle, factor);
 }
 /// Twice as many CTAs get what the L2 reads once.
-void clusters(GpuSpec& gpu, double factor) {
+void clusters(gpu::GpuSpec& gpu, double factor) {
   if (gpu.kernels.cluster_ctas > 1) {
     scale(gpu.kernels.cluster_ctas, factor);
   }
 }
-void dram_rate(GpuSpec& gpu, double factor) {
+void dram_rate(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.memory.dram_gb_per_s, factor);
 }
-void shared_rate(GpuSpec& gpu, double factor) {
+void shared_rate(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sm.shared_memory_bank_bytes_per_cycle, factor);
 }
-void shared_size(GpuSpec& gpu, double factor) {
+void shared_size(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sm.shared_memory, factor);
   scale(gpu.sm.max_shared_memory_per_cta, factor);
 }
-void registers(GpuSpec& gpu, double factor) {
+void registers(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sm.registers, factor);
 }
-void b_port(GpuSpec& gpu, double factor) {
+void b_port(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sm.tensor_core.operand_b_port_bytes_per_cycle, factor);
 }
-void metadata_port(GpuSpec& gpu, double factor) {
+void metadata_port(gpu::GpuSpec& gpu, double factor) {
   scale(gpu.sm.tensor_core.metadata_port_bytes_per_cycle, factor);
 }
 
@@ -126,8 +126,8 @@ constexpr std::array kMoves{
 };
 
 /// Sizes of any magnitude, about as many small as large ones, some of them round.
-std::vector<GemmShape> random_shapes(int count) {
-  const RandomStream random(2026);
+std::vector<base::GemmShape> random_shapes(int count) {
+  const base::RandomStream random(2026);
   std::uint64_t index = 0;
   const auto extent = [&](double largest) {
     const double share = static_cast<double>(random.bits(index++) >> 11U) * 0x1p-53;
@@ -135,7 +135,7 @@ std::vector<GemmShape> random_shapes(int count) {
     const bool round = random.bits(index++) % 2 == 0;
     return std::max<std::int64_t>(1, round ? any / 64 * 64 : any);
   };
-  std::vector<GemmShape> shapes;
+  std::vector<base::GemmShape> shapes;
   for (int i = 0; i < count; ++i) {
     const std::int64_t m = extent(32768), n = extent(32768);
     shapes.push_back({m, n, extent(16384)});
@@ -151,16 +151,17 @@ constexpr double kToleranceOfResidence = 0.06;
 /// one that runs alone: 17 % on an A40, 1536 x 2560 x 467 2:4.
 constexpr double kToleranceOfSms = 0.18;
 
-double time_us(const GemmProblem& problem, const GpuSpec& gpu) {
-  const GemmRun run = analytic_gemm(problem, {}, gpu, ClockPolicy{});
+double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu) {
+  const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, gpu::ClockPolicy{});
   return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
 }
 
-void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpec& gpu) {
-  GpuSpec moved = gpu;
+void expect_plausible(const Move& move, const kernels::GemmProblem& problem,
+                      const gpu::GpuSpec& gpu) {
+  gpu::GpuSpec moved = gpu;
   move.apply(moved, move.factor);
   const double ratio = time_us(problem, moved) / time_us(problem, gpu);
-  const GemmShape& shape = problem.shape;
+  const base::GemmShape& shape = problem.shape;
   const std::string where = gpu.name + ", " + move.name + " x " + std::to_string(move.factor) +
                             ", " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
                             " x " + std::to_string(shape.k) + (problem.sparse ? " 2:4" : " dense");
@@ -180,13 +181,13 @@ void expect_plausible(const Move& move, const GemmProblem& problem, const GpuSpe
 TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
   for (const char* const name :
        {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
-    const GpuSpec gpu = load_architecture(name).gpu;
-    for (const GemmShape& shape : random_shapes(200)) {
+    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
+    for (const base::GemmShape& shape : random_shapes(200)) {
       for (const bool sparse : {false, true}) {
         if (sparse && gpu.sm.tensor_core.selector_inputs == 1) {
           continue;
         }
-        const GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
+        const kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
         for (const Move& move : kMoves) {
           expect_plausible(move, problem, gpu);
         }
@@ -198,21 +199,21 @@ TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
 /// A launch that one rate bounds, with and without half of that rate.
 struct Bounded {
   const char* name;
-  void (*before)(GpuSpec& gpu);  ///< what leaves nothing else to wait for
-  void (*apply)(GpuSpec& gpu, double factor);
-  GemmShape shape, tile;
+  void (*before)(gpu::GpuSpec& gpu);  ///< what leaves nothing else to wait for
+  void (*apply)(gpu::GpuSpec& gpu, double factor);
+  base::GemmShape shape, tile;
 };
 
 constexpr std::array kBounded{
-    Bounded{"tensor cores", [](GpuSpec&) {}, tensor_cores, {2304, 768, 2048}, {256, 128, 32}},
-    Bounded{"clock", [](GpuSpec&) {}, clock_rate, {2304, 768, 2048}, {256, 128, 32}},
+    Bounded{"tensor cores", [](gpu::GpuSpec&) {}, tensor_cores, {2304, 768, 2048}, {256, 128, 32}},
+    Bounded{"clock", [](gpu::GpuSpec&) {}, clock_rate, {2304, 768, 2048}, {256, 128, 32}},
     Bounded{"L2 rate",
-            [](GpuSpec& gpu) { l2_rate(gpu, 0.25); },
+            [](gpu::GpuSpec& gpu) { l2_rate(gpu, 0.25); },
             l2_rate,
             {768, 576, 1024},
             {64, 64, 64}},
     Bounded{"SM ports",
-            [](GpuSpec& gpu) {
+            [](gpu::GpuSpec& gpu) {
               sm_ports(gpu, 0.125);
               l2_rate(gpu, 4);
             },
@@ -220,16 +221,16 @@ constexpr std::array kBounded{
             {768, 576, 1024},
             {64, 64, 64}},
     Bounded{"banks",
-            [](GpuSpec& gpu) { shared_rate(gpu, 0.5); },
+            [](gpu::GpuSpec& gpu) { shared_rate(gpu, 0.5); },
             shared_rate,
             {768, 576, 1024},
             {64, 64, 64}},
-    Bounded{"DRAM rate", [](GpuSpec&) {}, dram_rate, {3456, 16, 4096}, {128, 32, 64}},
+    Bounded{"DRAM rate", [](gpu::GpuSpec&) {}, dram_rate, {3456, 16, 4096}, {128, 32, 64}},
 };
 
 /// A quarter of an A100, all of whose SMs are soon simulated.
-GpuSpec quarter() {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+gpu::GpuSpec quarter() {
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   sms(gpu, 0.25);
   l2_rate(gpu, 0.25);
   l2_size(gpu, 0.25);
@@ -240,12 +241,12 @@ GpuSpec quarter() {
 /// How many times as long `launch` takes with half of its rate.
 template <typename TimeOf>
 double times_as_long(const Bounded& launch, const TimeOf& us_of) {
-  GpuSpec gpu = quarter();
+  gpu::GpuSpec gpu = quarter();
   launch.before(gpu);
-  GpuSpec slower = gpu;
+  gpu::GpuSpec slower = gpu;
   launch.apply(slower, 0.5);
-  const GemmProblem problem{launch.shape, 1, numerics::DataType::kF16, false};
-  const KernelOverrides kernel{launch.tile, {}, 1};
+  const kernels::GemmProblem problem{launch.shape, 1, numerics::DataType::kF16, false};
+  const kernels::KernelOverrides kernel{launch.tile, {}, 1};
   return us_of(slower, problem, kernel) / us_of(gpu, problem, kernel);
 }
 
@@ -254,9 +255,10 @@ constexpr double kLeast = 1.75, kMost = 2.01;
 
 TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) {
   for (const Bounded& launch : kBounded) {
-    const double ratio = times_as_long(
-        launch, [](const GpuSpec& gpu, const GemmProblem& problem, const KernelOverrides& kernel) {
-          const GemmRun run = analytic_gemm(problem, kernel, gpu, ClockPolicy{});
+    const double ratio =
+        times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
+                                 const kernels::KernelOverrides& kernel) {
+          const gpu::GemmRun run = gpu::analytic_gemm(problem, kernel, gpu, gpu::ClockPolicy{});
           return static_cast<double>(run.cycles) / run.clock_mhz;
         });
     std::printf("%-12s x %.3f\n", launch.name, ratio);
@@ -267,15 +269,17 @@ TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) 
 
 TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
   for (const Bounded& launch : kBounded) {
-    const double ratio = times_as_long(launch, [](const GpuSpec& gpu, const GemmProblem& problem,
-                                                  const KernelOverrides& kernel) {
+    const double ratio = times_as_long(launch, [](const gpu::GpuSpec& gpu,
+                                                  const kernels::GemmProblem& problem,
+                                                  const kernels::KernelOverrides& kernel) {
       // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
-      return in_child<double>(1,
-                              [&] {
-                                GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
-                                const GemmRun run = simulator.run(problem, kernel, nullptr);
-                                return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
-                              })
+      return support::in_child<double>(
+                 1,
+                 [&] {
+                   gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
+                   const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
+                   return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
+                 })
           .front();
     });
     std::printf("%-12s x %.3f\n", launch.name, ratio);
@@ -285,4 +289,4 @@ TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

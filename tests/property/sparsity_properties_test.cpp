@@ -37,15 +37,15 @@ rc::Gen<Word> any_word(DataType type) {
        {2, rc::gen::element(Word{0}, negative_zero)}});
 }
 
-Matrix<Word> any_matrix(DataType type, std::size_t rows, std::size_t cols) {
+base::Matrix<Word> any_matrix(DataType type, std::size_t rows, std::size_t cols) {
   const auto elements = *rc::gen::container<std::vector<Word>>(rows * cols, any_word(type));
-  Matrix<Word> matrix(rows, cols);
+  base::Matrix<Word> matrix(rows, cols);
   std::copy(elements.begin(), elements.end(), matrix.data());
   return matrix;
 }
 
 /// One to eight rows, up to eight groups of four.
-Matrix<Word> any_small_matrix(DataType type) {
+base::Matrix<Word> any_small_matrix(DataType type) {
   const auto rows = *rc::gen::inRange<std::size_t>(1, 9);
   const auto groups = *rc::gen::inRange<std::size_t>(0, 9);
   return any_matrix(type, rows, 4 * groups);
@@ -57,7 +57,7 @@ CanonicalMetadata any_metadata(DataType type) {
   const auto groups = 16 * *rc::gen::inRange<std::size_t>(1, 4);
   const auto codes = *rc::gen::container<std::vector<std::uint8_t>>(
       rows * groups, rc::gen::inRange<std::uint8_t>(0, 16));
-  Matrix<std::uint8_t> nibbles(rows, groups);
+  base::Matrix<std::uint8_t> nibbles(rows, groups);
   std::copy(codes.begin(), codes.end(), nibbles.data());
   return pack_canonical(nibbles, type);
 }
@@ -71,7 +71,7 @@ int any_depth(DataType type) {
 TEST(SparsityProperties, PrunedMatricesSurviveCompressionBitForBit) {
   EXPECT_TRUE(rc::check([] {
     const DataType type = *any_type();
-    const Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type);
+    const base::Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type);
     const CompressedMatrix compressed = compress(pruned, type);
     RC_ASSERT(compressed.compressed_k() * 2 == pruned.cols());
     RC_ASSERT(decompress(compressed) == pruned);
@@ -81,7 +81,7 @@ TEST(SparsityProperties, PrunedMatricesSurviveCompressionBitForBit) {
 TEST(SparsityProperties, CompressionWritesOnlyOrderedValidIndices) {
   EXPECT_TRUE(rc::check([] {
     const DataType type = *any_type();
-    const Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type);
+    const base::Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type);
     const CompressedMatrix compressed = compress(pruned, type);
     for (std::size_t i = 0; i < compressed.nibbles.size(); ++i) {
       const std::uint8_t nibble = compressed.nibbles.data()[i];
@@ -94,12 +94,12 @@ TEST(SparsityProperties, CompressionWritesOnlyOrderedValidIndices) {
 TEST(SparsityProperties, CompressionRefusesExactlyTheMatricesThatAreNotLegal) {
   EXPECT_TRUE(rc::check([] {
     const DataType type = *any_type();
-    const Matrix<Word> dense = any_small_matrix(type);
+    const base::Matrix<Word> dense = any_small_matrix(type);
     const bool legal = !find_violation(dense, type, hardware_pattern(type));
     if (legal) {
       compress(dense, type);
     } else {
-      RC_ASSERT_THROWS_AS(compress(dense, type), InputError);
+      RC_ASSERT_THROWS_AS(compress(dense, type), base::InputError);
     }
   }));
 }
@@ -109,7 +109,7 @@ TEST(SparsityProperties, PruningIsIdempotent) {
     const DataType type = *any_type();
     const Pattern pattern = *rc::gen::element(Pattern{2, 4, 1}, Pattern{1, 4, 1}, Pattern{1, 2, 1},
                                               Pattern{4, 4, 2}, Pattern{3, 4, 1});
-    const Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type, pattern);
+    const base::Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type, pattern);
     RC_ASSERT(prune_by_magnitude(pruned, type, pattern) == pruned);
   }));
 }
@@ -118,8 +118,8 @@ TEST(SparsityProperties, PruningKeepsNothingSmallerThanWhatItDrops) {
   EXPECT_TRUE(rc::check([] {
     const DataType type = *any_type();
     const Pattern pattern = hardware_pattern(type);
-    const Matrix<Word> dense = any_small_matrix(type);
-    const Matrix<Word> pruned = prune_by_magnitude(dense, type);
+    const base::Matrix<Word> dense = any_small_matrix(type);
+    const base::Matrix<Word> pruned = prune_by_magnitude(dense, type);
     RC_ASSERT(!find_violation(pruned, type, pattern));
     const auto size = static_cast<std::size_t>(pattern.group);
     for (std::size_t row = 0; row < dense.rows(); ++row) {
@@ -176,8 +176,8 @@ TEST(SparsityProperties, SelectorsOutOfRangeAreRefused) {
     const auto format = metadata_register_format(type, any_depth(type));
     const int selector = *rc::gen::suchThat(
         rc::gen::arbitrary<int>(), [&](int s) { return s < 0 || s >= format.selectors(); });
-    RC_ASSERT_THROWS_AS(metadata_slot(format, selector, {}), InputError);
-    RC_ASSERT_THROWS_AS(read_metadata(format, selector, LaneWords{}), InputError);
+    RC_ASSERT_THROWS_AS(metadata_slot(format, selector, {}), base::InputError);
+    RC_ASSERT_THROWS_AS(read_metadata(format, selector, LaneWords{}), base::InputError);
   }));
 }
 
@@ -191,8 +191,8 @@ TEST(FragmentProperties, FragmentsOfSparseInstructionsRoundTrip) {
                                           .sparse = true};
     const auto operand = *rc::gen::element(mma::FragmentOperand::kA, mma::FragmentOperand::kB);
     const mma::FragmentLayout layout = mma::fragment_layout(instruction, operand);
-    const Matrix<Word> tile = any_matrix(type, static_cast<std::size_t>(layout.rows),
-                                         static_cast<std::size_t>(layout.cols));
+    const base::Matrix<Word> tile = any_matrix(type, static_cast<std::size_t>(layout.rows),
+                                               static_cast<std::size_t>(layout.cols));
     RC_ASSERT(mma::unpack_fragment(layout, mma::pack_fragment(layout, tile)) == tile);
   }));
 }

@@ -54,7 +54,7 @@ numerics::Word oracle_element(const StepContext& context, const MmaOperands& ope
 
 Counts expect_agreement(const MmaInstruction& instruction) {
   const StepContext context(instruction, step_rules("ampere", instruction));
-  const RandomStream random = RandomStream(20261121).fork(instruction.ptx_name());
+  const base::RandomStream random = base::RandomStream(20261121).fork(instruction.ptx_name());
   Counts counts;
   std::uint64_t number = 0;
   for (const WordKind kind : kWordKinds) {
@@ -62,7 +62,7 @@ Counts expect_agreement(const MmaInstruction& instruction) {
       for (int i = 0; i < kCasesPerKind; ++i, ++number) {
         const MmaOperands operands =
             random_operands(instruction, kind, c_kind, random.fork(std::to_string(number)));
-        const Matrix<numerics::Word> stages =
+        const base::Matrix<numerics::Word> stages =
             run_stages(context, operand_words(instruction, operands));
         EXPECT_EQ(stages, run_plain(context, operands)) << instruction.ptx_name() << " " << number;
         for (std::size_t row = 0; row < kRows; ++row) {
@@ -101,7 +101,7 @@ TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
     for (std::uint64_t number = 0; number < 40; ++number) {
       MmaOperands operands = random_operands(
           instruction, WordKind::kNarrow, WordKind::kNarrow,
-          RandomStream(7).fork(instruction.ptx_name()).fork(std::to_string(number)));
+          base::RandomStream(7).fork(instruction.ptx_name()).fork(std::to_string(number)));
       // Neighbours along k meet the same B with opposite signs, but for the last place of one.
       const int sign = numerics::storage_bits(instruction.a_type) - 1;
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -109,7 +109,7 @@ TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
           operands.a(row, t + 1) = operands.a(row, t) ^ (1U << sign) ^ (row % 2);
         }
       }
-      const Matrix<numerics::Word> stages =
+      const base::Matrix<numerics::Word> stages =
           run_stages(context, operand_words(instruction, operands));
       ASSERT_EQ(stages, run_plain(context, operands));
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -131,7 +131,7 @@ TEST(StagesProperty, SumsBelowTheFloorOfTheLargestExponentAgree) {
     const int low_bits = format.mantissa_bits + format.discarded_low_bits;
     const numerics::Word fields = ((1U << format.exponent_bits) - 1) << low_bits;
     for (std::uint64_t number = 0; number < 60; ++number) {
-      const RandomStream random = RandomStream(23).fork(std::to_string(number));
+      const base::RandomStream random = base::RandomStream(23).fork(std::to_string(number));
       MmaOperands operands =
           random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, random);
       std::uint64_t index = 1 << 20;
@@ -145,8 +145,8 @@ TEST(StagesProperty, SumsBelowTheFloorOfTheLargestExponentAgree) {
                                                                   << low_bits;
         }
       }
-      operands.c = Matrix<numerics::Word>(kRows, kCols);
-      const Matrix<numerics::Word> stages =
+      operands.c = base::Matrix<numerics::Word>(kRows, kCols);
+      const base::Matrix<numerics::Word> stages =
           run_stages(context, operand_words(instruction, operands));
       ASSERT_EQ(stages, run_plain(context, operands));
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -166,7 +166,7 @@ TEST(StagesProperty, TheOrderOfTheProductsOfAStepDoesNotMatter) {
     for (std::uint64_t number = 0; number < 40; ++number) {
       const MmaOperands operands =
           random_operands(instruction, WordKind::kSprinkled, WordKind::kNarrow,
-                          RandomStream(11).fork(std::to_string(number)));
+                          base::RandomStream(11).fork(std::to_string(number)));
       MmaOperands turned = operands;
       for (std::size_t k = 0; k < operands.a.cols(); ++k) {
         const std::size_t from = k / width * width + (k + 1 + number) % width;
@@ -190,7 +190,7 @@ TEST(StagesProperty, ElementsOfBThatAreNotSelectedAreNeverLookedAt) {
     }
     const StepContext context(instruction, step_rules("ampere", instruction));
     MmaOperands operands =
-        random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, RandomStream(13));
+        random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, base::RandomStream(13));
     // All rows select the same elements; everything else in B becomes NaN.
     std::vector<bool> selected(operands.b.rows(), false);
     for (std::size_t row = 0; row < kRows; ++row) {

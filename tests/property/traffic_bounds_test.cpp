@@ -4,9 +4,9 @@
 #include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/sampling/grid_reuse.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_choice.h"
 #include "tests/support/compulsory_bytes.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::property {
 namespace {
 
 /// Element after element of a stream.
@@ -30,7 +30,7 @@ class Random {
   double uniform() { return static_cast<double>(below(1U << 24)) / (1U << 24); }
 
  private:
-  RandomStream stream_;
+  base::RandomStream stream_;
   std::uint64_t next_ = 0;
 };
 
@@ -45,27 +45,27 @@ std::int64_t extent(Random& random, double most) {
   return std::max<std::int64_t>(1, std::llround(std::exp(random.uniform() * std::log(most))));
 }
 
-GemmProblem random_problem(Random& random) {
+kernels::GemmProblem random_problem(Random& random) {
   constexpr std::array kTypes{numerics::DataType::kF16, numerics::DataType::kS8,
                               numerics::DataType::kTf32};
-  GemmProblem problem;
+  kernels::GemmProblem problem;
   problem.dtype = any_of(random, kTypes);
   problem.sparse = random.below(2) == 1;
   const std::int64_t k = extent(random, 30000);
-  problem.shape = {extent(random, 20000), extent(random, 20000), round_up(k, 8)};
+  problem.shape = {extent(random, 20000), extent(random, 20000), base::round_up(k, 8)};
   problem.batch = random.below(3) == 0 ? extent(random, 40) : 1;
   return problem;
 }
 
-KernelOverrides random_overrides(Random& random) {
+kernels::KernelOverrides random_overrides(Random& random) {
   constexpr std::array kEdges{16, 32, 64, 128, 192, 256};
-  KernelOverrides overrides;
+  kernels::KernelOverrides overrides;
   if (random.below(2) == 1) {
     overrides.split_k = static_cast<int>(extent(random, 64));
   }
   if (random.below(3) == 0) {
-    overrides.cta_tile = GemmShape{any_of(random, kEdges), any_of(random, kEdges),
-                                   any_of(random, std::array{32, 64, 128, 256})};
+    overrides.cta_tile = base::GemmShape{any_of(random, kEdges), any_of(random, kEdges),
+                                         any_of(random, std::array{32, 64, 128, 256})};
   }
   if (random.below(4) == 0) {
     overrides.stages = static_cast<int>(2 + random.below(3));
@@ -73,9 +73,9 @@ KernelOverrides random_overrides(Random& random) {
   return overrides;
 }
 
-std::string describe(const GemmKernel& kernel, const std::string& gpu) {
-  const GemmProblem& problem = kernel.problem;
-  const auto text = [](const GemmShape& shape) {
+std::string describe(const kernels::GemmKernel& kernel, const std::string& gpu) {
+  const kernels::GemmProblem& problem = kernel.problem;
+  const auto text = [](const base::GemmShape& shape) {
     return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
   };
   return gpu + " " + text(problem.shape) + " batch " + std::to_string(problem.batch) +
@@ -88,23 +88,24 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
   Random random(20240811);
   int launches = 0;
   for (const char* name : {"a100-sxm4-80gb", "a40", "h100-sxm5-80gb", "b200", "t4"}) {
-    const GpuSpec gpu = load_architecture(name).gpu;
+    const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     for (int i = 0; i < 4000; ++i) {
-      const GemmProblem problem = random_problem(random);
-      const KernelOverrides overrides = random_overrides(random);
-      std::optional<GemmKernel> kernel;
+      const kernels::GemmProblem problem = random_problem(random);
+      const kernels::KernelOverrides overrides = random_overrides(random);
+      std::optional<kernels::GemmKernel> kernel;
       try {
-        kernel = choose_kernel(problem, overrides, gpu.kernel_target(), false);
-      } catch (const InputError&) {
+        kernel = kernels::choose_kernel(problem, overrides, gpu.kernel_target(), false);
+      } catch (const base::InputError&) {
         continue;  // more slices than k-tiles, a tile that does not fit
       }
       ++launches;
-      MemoryTraffic traffic =
-          closed_form_traffic(*kernel, GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
-      const ReductionBytes reduction = reduction_bytes(*kernel, gpu.memory);
+      kernels::MemoryTraffic traffic = kernels::closed_form_traffic(
+          *kernel, kernels::GridReuse(*kernel, gpu.memory, gpu.sms), gpu.sms);
+      const kernels::ReductionBytes reduction = kernels::reduction_bytes(*kernel, gpu.memory);
       traffic.l2_and_dram += reduction.moved();
       SCOPED_TRACE(describe(*kernel, name));
-      EXPECT_GE(traffic.l2_and_dram.dram_read, compulsory_bytes(*kernel) + reduction.spilled);
+      EXPECT_GE(traffic.l2_and_dram.dram_read,
+                support::compulsory_bytes(*kernel) + reduction.spilled);
       EXPECT_LE(reduction.spilled, reduction.partial_sums);
       EXPECT_LE(traffic.l2_and_dram.dram_read, traffic.l2_and_dram.l2_read);
     }
@@ -113,4 +114,4 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::property

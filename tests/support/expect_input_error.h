@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-namespace sptc {
+namespace sptc::support {
 
 /// The message of the InputError that `action` throws; a test failure and "" where it throws none.
 template <typename Action>
 std::string input_error_of(Action action) {
   try {
     action();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   ADD_FAILURE() << "no InputError was thrown";
@@ -33,4 +33,4 @@ void expect_input_error(Action action, std::initializer_list<std::string_view> p
   }
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

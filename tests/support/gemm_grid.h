@@ -3,20 +3,20 @@
 
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture.h"
-#include "sim/gemm/gemm_traffic.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/gemm/warp_program.h"
 #include "sim/gpu/gpu_spec.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/warp_program.h"
 #include "sim/sm/kernel_launch.h"
 
 #include <cstdint>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::support {
 
 /// The architecture `name` with so many SMs.
-inline GpuSpec gpu_with_sms(const std::string& name, int sms) {
-  GpuSpec spec = load_architecture(name).gpu;
+inline gpu::GpuSpec gpu_with_sms(const std::string& name, int sms) {
+  gpu::GpuSpec spec = config::load_architecture(name).gpu;
   spec.sms = sms;
   return spec;
 }
@@ -24,15 +24,15 @@ inline GpuSpec gpu_with_sms(const std::string& name, int sms) {
 /// A GEMM kernel and all that a launch of it without values points to.
 struct GemmGrid {
   /// `values`: it is one that values can travel through.
-  GemmGrid(const GemmProblem& problem, const KernelOverrides& overrides, const GpuSpec& spec,
-           bool values)
-      : kernel(choose_kernel(problem, overrides, spec.kernel_target(), values)),
+  GemmGrid(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+           const gpu::GpuSpec& spec, bool values)
+      : kernel(kernels::choose_kernel(problem, overrides, spec.kernel_target(), values)),
         context(
             mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
-        program(gemm_warp_program(kernel, kernel.k_tiles())),
+        program(kernels::gemm_warp_program(kernel, kernel.k_tiles())),
         traffic(kernel) {}
 
-  KernelLaunch launch(std::int64_t ctas, int ctas_per_sm = 1) const {
+  sm::KernelLaunch launch(std::int64_t ctas, int ctas_per_sm = 1) const {
     return {.program = &program,
             .mma_context = &context,
             .warps_per_cta = kernel.warps(),
@@ -41,10 +41,10 @@ struct GemmGrid {
             .traffic = &traffic};
   }
 
-  GemmKernel kernel;
+  kernels::GemmKernel kernel;
   mma::StepContext context;
-  WarpProgram program;
-  GemmTraffic traffic;
+  isa::WarpProgram program;
+  kernels::GemmTraffic traffic;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::support

@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <functional>
 
-namespace sptc {
+namespace sptc::support {
 
 /// A dense GEMM as the simulated library runs a large one: CTA tiles of 128 x 128, two per SM, and
 /// warp tiles of 64 x 64, all SMs in whole waves, tensor cores busy for `utilization` of the time
 /// at any clock. Written apart from sim/, so that the energy model can be tested against readings
 /// on its own.
 struct IdealGemm {
-  GemmShape shape;
+  base::GemmShape shape;
   numerics::DataType type = numerics::DataType::kF16;
   energy::Switching switching;
   double utilization = 1;
@@ -69,4 +69,4 @@ struct IdealGemm {
   }
 };
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sptc {
+namespace sptc::support {
 
 /// What `compute` returns, `count` plain values, computed in a child process: SystemC elaborates
 /// once per process, so each simulator after the first needs its own. An expectation that fails in
@@ -59,4 +59,4 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
   return values;
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace sptc {
+namespace sptc::support {
 
 /// Checks values against the part of JSON Schema draft-07 that the schemas of the tree use.
 class JsonSchema {
@@ -104,4 +104,4 @@ class JsonSchema {
   json root_;
 };
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -17,10 +17,10 @@ namespace sptc::mma {
 
 /// The matrices of one instruction, storage words.
 struct MmaOperands {
-  Matrix<numerics::Word> a;      ///< [16, compressed k]
-  Matrix<numerics::Word> b;      ///< [k, 8]
-  Matrix<numerics::Word> c;      ///< [16, 8]
-  Matrix<std::uint8_t> nibbles;  ///< [16, groups]; sparse only
+  base::Matrix<numerics::Word> a;      ///< [16, compressed k]
+  base::Matrix<numerics::Word> b;      ///< [k, 8]
+  base::Matrix<numerics::Word> c;      ///< [16, 8]
+  base::Matrix<std::uint8_t> nibbles;  ///< [16, groups]; sparse only
 
   explicit MmaOperands(const MmaInstruction& instruction)
       : a(kRows, static_cast<std::size_t>(instruction.compressed_k())),
@@ -28,7 +28,8 @@ struct MmaOperands {
         c(kRows, kCols) {
     if (instruction.sparse) {
       const auto group = sparsity::hardware_pattern(instruction.a_type).group;
-      nibbles = Matrix<std::uint8_t>(kRows, b.rows() / static_cast<std::size_t>(group), 0b0100);
+      nibbles =
+          base::Matrix<std::uint8_t>(kRows, b.rows() / static_cast<std::size_t>(group), 0b0100);
     }
   }
 
@@ -68,7 +69,8 @@ inline OperandWords operand_words(const MmaInstruction& instruction, const MmaOp
 }
 
 /// D through the stages of the data path.
-inline Matrix<numerics::Word> run_stages(const StepContext& context, const OperandWords& words) {
+inline base::Matrix<numerics::Word> run_stages(const StepContext& context,
+                                               const OperandWords& words) {
   FetchedOperands fetched;
   SelectedOperands selected;
   Products products;
@@ -85,7 +87,7 @@ inline Matrix<numerics::Word> run_stages(const StepContext& context, const Opera
     align_and_add(context, products, sums);
     round_sums(context, sums, results);
   }
-  Matrix<numerics::Word> d(kRows, kCols);
+  base::Matrix<numerics::Word> d(kRows, kCols);
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kCols; ++j) {
       d(i, j) = results.word[i][j];
@@ -95,8 +97,9 @@ inline Matrix<numerics::Word> run_stages(const StepContext& context, const Opera
 }
 
 /// D by the plain arithmetic, one element after the other.
-inline Matrix<numerics::Word> run_plain(const StepContext& context, const MmaOperands& operands) {
-  Matrix<numerics::Word> d(kRows, kCols);
+inline base::Matrix<numerics::Word> run_plain(const StepContext& context,
+                                              const MmaOperands& operands) {
+  base::Matrix<numerics::Word> d(kRows, kCols);
   for (std::size_t j = 0; j < kCols; ++j) {
     const std::vector<numerics::Word> column = operands.b_column(j);
     for (std::size_t i = 0; i < kRows; ++i) {
@@ -158,10 +161,11 @@ inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::u
 /// Random operands; of each multiplication, A and B are of kind `kind`, C of `c_kind`. Metadata is
 /// any of the legal nibbles.
 inline MmaOperands random_operands(const MmaInstruction& instruction, WordKind kind,
-                                   WordKind c_kind, const RandomStream& random) {
+                                   WordKind c_kind, const base::RandomStream& random) {
   MmaOperands operands(instruction);
   std::uint64_t index = 0;
-  const auto fill = [&](Matrix<numerics::Word>& matrix, numerics::DataType type, WordKind of) {
+  const auto fill = [&](base::Matrix<numerics::Word>& matrix, numerics::DataType type,
+                        WordKind of) {
     for (std::size_t i = 0; i < matrix.size(); ++i) {
       matrix.data()[i] = random_word(type, of, random.bits(index++));
     }

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace sptc {
+namespace sptc::support {
 
 /// The bytes of an SQLite file that `statements` make.
 inline std::string sqlite_file(const std::string& statements) {
@@ -52,4 +52,4 @@ inline std::string nsys_file(bool ranges) {
            : ""));
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

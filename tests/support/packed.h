@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-namespace sptc {
+namespace sptc::support {
 
 /// `text` as a gzip file.
 inline std::string gzipped(std::string_view text) {
@@ -72,4 +72,4 @@ inline std::string tar_end() {
   return std::string(1024, '\0');
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

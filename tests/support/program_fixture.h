@@ -12,7 +12,7 @@
 #include <string>
 #include <sys/wait.h>
 
-namespace sptc {
+namespace sptc::support {
 
 /// What a run of the program left behind.
 struct ProgramOutcome {
@@ -64,4 +64,4 @@ class ProgramFixture : public testing::Test {
   }
 };
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sptc {
+namespace sptc::support {
 
 /// Starts the program SPTC_PROGRAM without a shell, its output in the files `out` and `err`. It may
 /// write files of at most `file_size_limit` bytes.
@@ -41,4 +41,4 @@ inline int wait_for_program(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-namespace sptc {
+namespace sptc::support {
 
 /// A directory that nothing else has, and that goes with the object.
 class TemporaryDirectory {
@@ -32,4 +32,4 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-}  // namespace sptc
+}  // namespace sptc::support

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 TEST(Throughput, CarriesFractionsOfCyclesOver) {
-  Throughput port(20.6);
+  base::Throughput port(20.6);
   std::vector<std::int64_t> starts;
   std::int64_t now = 0;
   for (int i = 0; i < 104; ++i) {
@@ -32,7 +32,7 @@ TEST(Throughput, CarriesFractionsOfCyclesOver) {
 }
 
 TEST(Throughput, IsReadyInTheCycleInWhichTheRequestBeforeEnds) {
-  Throughput port(128);
+  base::Throughput port(128);
   port.take(10, 512);
   EXPECT_FALSE(port.ready(13));
   EXPECT_TRUE(port.ready(14));
@@ -41,7 +41,7 @@ TEST(Throughput, IsReadyInTheCycleInWhichTheRequestBeforeEnds) {
 }
 
 TEST(Throughput, TakesSeveralSmallRequestsInOneCycle) {
-  Throughput port(128);
+  base::Throughput port(128);
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(port.ready(0));
     port.take(0, 32);
@@ -51,18 +51,18 @@ TEST(Throughput, TakesSeveralSmallRequestsInOneCycle) {
 }
 
 TEST(Throughput, DoesNotSaveUpIdleCycles) {
-  Throughput port(1);
+  base::Throughput port(1);
   port.take(0, 1);
   port.take(100, 1);
   EXPECT_FALSE(port.ready(100));
 }
 
 TEST(Throughput, RefusesABusyUnitAndARateOfNothing) {
-  Throughput port(1);
+  base::Throughput port(1);
   port.take(0, 2);
-  EXPECT_THROW(port.take(1, 1), InternalError);
-  EXPECT_THROW(Throughput(0), InternalError);
-  EXPECT_THROW(Throughput(-4), InternalError);
+  EXPECT_THROW(port.take(1, 1), base::InternalError);
+  EXPECT_THROW(base::Throughput(0), base::InternalError);
+  EXPECT_THROW(base::Throughput(-4), base::InternalError);
 }
 
 /// Writes (cycle, latency, value) triples to a wire and notes when each value is read.
@@ -72,11 +72,11 @@ struct Planned {
   int value = 0;
 };
 
-class Writer : public Module {
+class Writer : public base::Module {
  public:
-  sc_core::sc_port<WireOut<int>> out{"out"};
-  Writer(const sc_core::sc_module_name& name, const Clock& clock, std::vector<Planned> plan)
-      : Module(name, clock), plan_(std::move(plan)) {
+  sc_core::sc_port<base::WireOut<int>> out{"out"};
+  Writer(const sc_core::sc_module_name& name, const base::Clock& clock, std::vector<Planned> plan)
+      : base::Module(name, clock), plan_(std::move(plan)) {
     run_on();
   }
   void start_of_simulation() override { wake_at(0); }
@@ -98,10 +98,11 @@ class Writer : public Module {
   std::size_t next_ = 0;
 };
 
-class Reader : public Module {
+class Reader : public base::Module {
  public:
-  sc_core::sc_port<WireIn<int>> in{"in"};
-  Reader(const sc_core::sc_module_name& name, const Clock& clock) : Module(name, clock) {
+  sc_core::sc_port<base::WireIn<int>> in{"in"};
+  Reader(const sc_core::sc_module_name& name, const base::Clock& clock)
+      : base::Module(name, clock) {
     run_on(in);
   }
   std::vector<std::pair<std::int64_t, int>> read;
@@ -117,8 +118,8 @@ class Reader : public Module {
 using Reads = std::vector<std::pair<std::int64_t, int>>;
 
 Reads reads_of(int latency, std::vector<Planned> plan) {
-  const Clock clock(1000);
-  Wire<int> wire("wire", clock, latency);
+  const base::Clock clock(1000);
+  base::Wire<int> wire("wire", clock, latency);
   Writer writer("writer", clock, std::move(plan));
   Reader reader("reader", clock);
   writer.out(wire);
@@ -147,23 +148,23 @@ TEST(Wire, HoldsAsManyValuesAsAreUnderWay) {
 }
 
 TEST(Wire, NeedsAtLeastOneCycle) {
-  const Clock clock(1000);
-  EXPECT_THROW(Wire<int>("none", clock, 0), InternalError);
-  Wire<int> wire("wire", clock, 1);
-  EXPECT_THROW(wire.write_after(1, 0), InternalError);
-  EXPECT_THROW(wire.write_after(1, -1), InternalError);
+  const base::Clock clock(1000);
+  EXPECT_THROW(base::Wire<int>("none", clock, 0), base::InternalError);
+  base::Wire<int> wire("wire", clock, 1);
+  EXPECT_THROW(wire.write_after(1, 0), base::InternalError);
+  EXPECT_THROW(wire.write_after(1, -1), base::InternalError);
 }
 
 TEST(Wire, IsRefusedToReadWhereNothingIsDue) {
-  const Clock clock(1000);
-  Wire<int> wire("wire", clock, 2);
+  const base::Clock clock(1000);
+  base::Wire<int> wire("wire", clock, 2);
   EXPECT_FALSE(wire.can_read());
-  EXPECT_THROW(wire.read(), InternalError);
+  EXPECT_THROW(wire.read(), base::InternalError);
 }
 
 TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
-  const Clock clock(1000);
-  Wire<int> wire("wire", clock, 1);
+  const base::Clock clock(1000);
+  base::Wire<int> wire("wire", clock, 1);
   Writer writer("writer", clock, {{0, 0, 1}, {5, 0, 2}});
   Reader reader("reader", clock);
   writer.out(wire);
@@ -174,4 +175,4 @@ TEST(Wire, TheTapSeesAndMayChangeEveryValue) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

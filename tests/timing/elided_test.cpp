@@ -10,49 +10,51 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
 
 /// The A100, and SMs on which another limit binds.
-std::vector<std::pair<std::string, GpuSpec>> designs() {
-  std::vector<std::pair<std::string, GpuSpec>> all;
+std::vector<std::pair<std::string, gpu::GpuSpec>> designs() {
+  std::vector<std::pair<std::string, gpu::GpuSpec>> all;
   const auto with = [&](const std::string& name, auto change) {
-    GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 1);
+    gpu::GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", 1);
     change(spec.sm);
     all.emplace_back(name, spec);
   };
-  with("a100", [](SmSpec&) {});
-  with("narrow B port", [](SmSpec& sm) { sm.tensor_core.operand_b_port_bytes_per_cycle = 20.6; });
+  with("a100", [](sm::SmSpec&) {});
+  with("narrow B port",
+       [](sm::SmSpec& sm) { sm.tensor_core.operand_b_port_bytes_per_cycle = 20.6; });
   with("narrow metadata port",
-       [](SmSpec& sm) { sm.tensor_core.metadata_port_bytes_per_cycle = 5.3; });
-  with("window of one", [](SmSpec& sm) { sm.tensor_core.instruction_window = 1; });
-  with("narrow selector", [](SmSpec& sm) { sm.tensor_core.selector_bytes_per_cycle /= 3; });
-  with("slow rounding", [](SmSpec& sm) { sm.tensor_core.round_latency_cycles += 9; });
-  with("slow shared memory", [](SmSpec& sm) {
+       [](sm::SmSpec& sm) { sm.tensor_core.metadata_port_bytes_per_cycle = 5.3; });
+  with("window of one", [](sm::SmSpec& sm) { sm.tensor_core.instruction_window = 1; });
+  with("narrow selector", [](sm::SmSpec& sm) { sm.tensor_core.selector_bytes_per_cycle /= 3; });
+  with("slow rounding", [](sm::SmSpec& sm) { sm.tensor_core.round_latency_cycles += 9; });
+  with("slow shared memory", [](sm::SmSpec& sm) {
     sm.shared_memory_latency_cycles = 2;
     sm.shared_memory_wavefront_cycles = 7;
   });
-  with("two issues per cycle", [](SmSpec& sm) { sm.issue_per_cycle = 2; });
-  with("slow change of selectors", [](SmSpec& sm) { sm.tensor_core.selector_change_cycles = 11; });
-  with("no gap", [](SmSpec& sm) { sm.tensor_core.same_warp_gap_cycles = 0; });
+  with("two issues per cycle", [](sm::SmSpec& sm) { sm.issue_per_cycle = 2; });
+  with("slow change of selectors",
+       [](sm::SmSpec& sm) { sm.tensor_core.selector_change_cycles = 11; });
+  with("no gap", [](sm::SmSpec& sm) { sm.tensor_core.same_warp_gap_cycles = 0; });
   return all;
 }
 
 /// A loop of matrix instructions, loads and barriers in random order, on few registers, so that
 /// they wait for each other in every way.
-WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
-  const RandomStream random(seed);
+isa::WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
+  const base::RandomStream random(seed);
   std::uint64_t index = 0;
   const auto below = [&](std::uint64_t bound) {
     return static_cast<int>(random.bits(index++) % bound);
   };
   const Registers registers(parts.map);
-  WarpProgram program;
+  isa::WarpProgram program;
   program.registers_per_thread = kHarnessRegisters;
   program.iterations = 3 + below(5);
-  const auto add = [&](std::vector<WarpInstruction>& code, int count) {
+  const auto add = [&](std::vector<isa::WarpInstruction>& code, int count) {
     for (int i = 0; i < count; ++i) {
       const int kind = below(16);
       if (kind == 0) {
@@ -81,20 +83,20 @@ WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
 
 class Pair {
  public:
-  Pair(const std::string& name, const GpuSpec& spec)
+  Pair(const std::string& name, const gpu::GpuSpec& spec)
       : clock_(spec.boost_clock_mhz),
         elided_((name + "_elided").c_str(), clock_, spec, 1),
         tapped_((name + "_tapped").c_str(), clock_, spec, 1) {
     for (const auto& partition : tapped_.sms().front()->sub_partitions) {
-      partition->tensor_core.products.set_tap([this](ProductsToken&) { ++tokens_; });
+      partition->tensor_core.products.set_tap([this](tensor_core::ProductsToken&) { ++tokens_; });
     }
   }
 
-  void expect_equal(const KernelLaunch& launch, const std::string& name) {
+  void expect_equal(const sm::KernelLaunch& launch, const std::string& name) {
     const std::int64_t before = tokens_;
-    const GridRun elided = elided_.run(launch);
+    const gpu::GridRun elided = elided_.run(launch);
     EXPECT_EQ(tokens_, before) << name;
-    const GridRun tapped = tapped_.run(launch);
+    const gpu::GridRun tapped = tapped_.run(launch);
     EXPECT_GT(tokens_, before) << name;
     EXPECT_EQ(elided.cycles, tapped.cycles) << name;
     EXPECT_EQ(elided.stalls.of, tapped.stalls.of) << name;
@@ -103,7 +105,7 @@ class Pair {
       EXPECT_EQ(elided.ctas.front()[i].cta, tapped.ctas.front()[i].cta) << name;
       EXPECT_EQ(elided.ctas.front()[i].end_cycle, tapped.ctas.front()[i].end_cycle) << name;
     }
-    const Activity one = elided_.activity(), other = tapped_.activity();
+    const sm::Activity one = elided_.activity(), other = tapped_.activity();
     EXPECT_EQ(one.instructions, other.instructions) << name;
     EXPECT_EQ(one.executed_macs, other.executed_macs) << name;
     EXPECT_EQ(one.selected_by_metadata, other.selected_by_metadata) << name;
@@ -115,8 +117,8 @@ class Pair {
   }
 
  private:
-  Clock clock_;
-  Gpu elided_, tapped_;
+  base::Clock clock_;
+  gpu::Gpu elided_, tapped_;
   std::int64_t tokens_ = 0;
 };
 
@@ -134,7 +136,7 @@ TEST(Elided, RandomProgramsTakeTheSameCyclesAsWithAllTokens) {
     const KernelParts parts(which);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (const int warps : {1, 4, 9}) {
-        const WarpProgram program = random_program(parts, ++seed);
+        const isa::WarpProgram program = random_program(parts, ++seed);
         pairs[i]->expect_equal(
             parts.launch(program, nullptr, warps, 5, 2),
             all[i].first + ", " + which.ptx_name() + ", seed " + std::to_string(seed));
@@ -144,4 +146,4 @@ TEST(Elided, RandomProgramsTakeTheSameCyclesAsWithAllTokens) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -8,29 +8,30 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using energy::Event;
 
 void expect_equal_counters(bool sparse) {
-  const Architecture a100 = load_architecture("a100-sxm4-80gb");
-  GemmSimulator simulator(a100.gpu, {GemmSimulator::Sms::kAll, false, ""});
-  RunOptions options;
-  KernelRunner kernels(a100.gpu, options,
-                       [&](const GemmProblem& problem, const KernelOverrides& overrides,
-                           const std::vector<GemmOperands>* operands) {
-                         return simulator.run(problem, overrides, operands);
-                       });
-  Operation op;
+  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+  gpu::GemmSimulator simulator(a100.gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  run::RunOptions options;
+  run::KernelRunner kernels(
+      a100.gpu, options,
+      [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+          const std::vector<kernels::GemmOperands>* operands) {
+        return simulator.run(problem, overrides, operands);
+      });
+  workload::Operation op;
   op.name = "layer";
   op.shape = {200, 136, 192};  // with padding
   op.prunable = true;
-  const VariantResult figures = kernels.time(op, sparse);
+  const run::VariantResult figures = kernels.time(op, sparse);
   ASSERT_TRUE(figures.traffic.activity);
   ASSERT_GT(figures.timing.padding, 0);
-  const Activity& seen = *figures.traffic.activity;
-  const energy::EventCounts counts = launch_events(op, sparse, figures, {}, 16);
+  const sm::Activity& seen = *figures.traffic.activity;
+  const energy::EventCounts counts = run::launch_events(op, sparse, figures, {}, 16);
   const auto near = [](double value) { return 1e-9 * value; };
   const auto macs = static_cast<double>(seen.executed_macs);
   EXPECT_NEAR(counts.count(Event::kMultiply), macs, near(macs));
@@ -56,4 +57,4 @@ TEST(EnergyCounters, OfASparseLaunchAreThoseOfTheSimulatedBlocks) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 /// Another memory behind the socket of an SM: takes one request at a time, ends it three cycles
 /// later, and answers each after a fixed time.
@@ -28,7 +28,7 @@ class FixedLatencyMemory : public sc_core::sc_module {
   std::vector<Request> requests;
   bool overlapped = false;  ///< a request came before the end of the one before it
 
-  FixedLatencyMemory(const sc_core::sc_module_name& name, const Clock& clock, int latency)
+  FixedLatencyMemory(const sc_core::sc_module_name& name, const base::Clock& clock, int latency)
       : sc_core::sc_module(name), clock_(clock), latency_(latency) {
     socket.register_nb_transport_fw(this, &FixedLatencyMemory::request);
     SC_METHOD(end_request);
@@ -71,11 +71,11 @@ class FixedLatencyMemory : public sc_core::sc_module {
     socket->nb_transport_bw(payload, phase, delay);
   }
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   int latency_;
   tlm::tlm_generic_payload* open_ = nullptr;
   std::deque<std::pair<std::int64_t, tlm::tlm_generic_payload*>> due_;
   sc_core::sc_event end_request_, respond_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -4,21 +4,21 @@
 #include "models/base/random.h"
 #include "models/mma/dot_step.h"
 #include "models/mma/step_rules.h"
-#include "sim/gemm/gemm_problem.h"
+#include "sim/kernels/gemm_problem.h"
 #include "tests/support/mma_operands.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 struct RandomGemm {
-  GemmProblem problem;
-  KernelOverrides overrides;
+  kernels::GemmProblem problem;
+  kernels::KernelOverrides overrides;
 };
 
-inline std::string describe(const GemmProblem& problem) {
+inline std::string describe(const kernels::GemmProblem& problem) {
   return std::to_string(problem.batch) + " x " + std::to_string(problem.shape.m) + "x" +
          std::to_string(problem.shape.n) + "x" + std::to_string(problem.shape.k) + " " +
          std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
@@ -26,10 +26,10 @@ inline std::string describe(const GemmProblem& problem) {
 
 /// Operands with exponents around zero and a few specials; where sparse, A has kept elements and
 /// metadata at random.
-inline std::vector<GemmOperands> random_gemm_operands(const GemmProblem& problem,
-                                                      std::uint64_t seed) {
-  const auto fill = [&](std::size_t rows, std::size_t cols, const RandomStream& random) {
-    Matrix<numerics::Word> matrix(rows, cols);
+inline std::vector<kernels::GemmOperands> random_gemm_operands(const kernels::GemmProblem& problem,
+                                                               std::uint64_t seed) {
+  const auto fill = [&](std::size_t rows, std::size_t cols, const base::RandomStream& random) {
+    base::Matrix<numerics::Word> matrix(rows, cols);
     for (std::size_t i = 0; i < matrix.size(); ++i) {
       matrix.data()[i] = mma::random_word(problem.dtype, mma::WordKind::kNarrow, random.bits(i));
     }
@@ -38,10 +38,11 @@ inline std::vector<GemmOperands> random_gemm_operands(const GemmProblem& problem
   const auto m = static_cast<std::size_t>(problem.shape.m);
   const auto n = static_cast<std::size_t>(problem.shape.n);
   const auto k = static_cast<std::size_t>(problem.shape.k);
-  std::vector<GemmOperands> all;
+  std::vector<kernels::GemmOperands> all;
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
-    const RandomStream random = RandomStream(seed).fork("batch " + std::to_string(batch));
-    GemmOperands operands;
+    const base::RandomStream random =
+        base::RandomStream(seed).fork("batch " + std::to_string(batch));
+    kernels::GemmOperands operands;
     operands.b_columns = fill(n, k, random.fork("b"));
     if (!problem.sparse) {
       operands.a = fill(m, k, random.fork("a"));
@@ -53,9 +54,9 @@ inline std::vector<GemmOperands> random_gemm_operands(const GemmProblem& problem
       a.pattern = pattern;
       a.logical_k = k;
       a.values = fill(m, groups * static_cast<std::size_t>(pattern.kept), random.fork("a"));
-      a.nibbles = Matrix<std::uint8_t>(m, groups);
+      a.nibbles = base::Matrix<std::uint8_t>(m, groups);
       constexpr std::array<std::uint8_t, 6> kPairs{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
-      const RandomStream metadata = random.fork("metadata");
+      const base::RandomStream metadata = random.fork("metadata");
       for (std::size_t i = 0; i < a.nibbles.size(); ++i) {
         a.nibbles.data()[i] = pattern.candidates() == 2
                                   ? (metadata.below(i, 2) == 0 ? 0b0100 : 0b1110)
@@ -68,8 +69,9 @@ inline std::vector<GemmOperands> random_gemm_operands(const GemmProblem& problem
 }
 
 /// Element (row, col) of D by the plain arithmetic.
-inline numerics::Word plain_element(const GemmProblem& problem, const GemmOperands& operands,
-                                    std::size_t row, std::size_t col) {
+inline numerics::Word plain_element(const kernels::GemmProblem& problem,
+                                    const kernels::GemmOperands& operands, std::size_t row,
+                                    std::size_t col) {
   const mma::MmaInstruction instruction = mma::gemm_instruction(problem.dtype, problem.sparse);
   const mma::StepRules rules = mma::step_rules("ampere", instruction);
   return problem.sparse ? mma::sparse_dot(operands.compressed_a.values.row(row),
@@ -79,4 +81,4 @@ inline numerics::Word plain_element(const GemmProblem& problem, const GemmOperan
                                          instruction, rules);
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

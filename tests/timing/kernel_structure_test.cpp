@@ -2,7 +2,7 @@
 // How tiles come to shared memory without cp.async (through registers) and with TMA (by a producer
 // warp), to the cycle. References: CUTLASS, mma_pipelined.h and
 // sm90_gemm_tma_warpspecialized_cooperative.hpp.
-#include "sim/gemm/work_schedule.h"
+#include "sim/kernels/work_schedule.h"
 #include "tests/support/gemm_grid.h"
 #include "tests/timing/sm_before_memory.h"
 #include "tests/timing/sm_harness.h"
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
@@ -21,9 +21,10 @@ using numerics::DataType;
 // ---------------------------------------------------------------------------------------------
 
 /// 512 bytes for every load.
-class LineTraffic : public CtaTraffic {
+class LineTraffic : public sm::CtaTraffic {
  public:
-  MemoryRange range(std::int64_t, int, const WarpInstruction&, std::int64_t) const override {
+  sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction&,
+                        std::int64_t) const override {
     return {0, 512};
   }
 };
@@ -34,15 +35,15 @@ class StagedLoad {
  public:
   explicit StagedLoad(int conflict_ways, bool stores = true)
       : parts_(instruction(DataType::kF16, 16)) {
-    const RegisterRange staged{kHarnessRegisters - 4, 4};
-    WarpInstruction load;
-    load.opcode = Opcode::kLoadGlobal;
+    const isa::RegisterRange staged{kHarnessRegisters - 4, 4};
+    isa::WarpInstruction load;
+    load.opcode = isa::Opcode::kLoadGlobal;
     load.d = staged;
-    WarpInstruction store;
-    store.opcode = Opcode::kStoreShared;
+    isa::WarpInstruction store;
+    store.opcode = isa::Opcode::kStoreShared;
     store.a = staged;
     store.conflict_ways = static_cast<std::uint8_t>(conflict_ways);
-    std::vector<WarpInstruction> code{load};
+    std::vector<isa::WarpInstruction> code{load};
     if (stores) {
       code.push_back(store);
     }
@@ -52,15 +53,15 @@ class StagedLoad {
     program_ = program_of(code);
   }
 
-  KernelLaunch launch() const {
-    KernelLaunch launch = parts_.launch(program_);
+  sm::KernelLaunch launch() const {
+    sm::KernelLaunch launch = parts_.launch(program_);
     launch.traffic = &traffic_;
     return launch;
   }
 
  private:
   KernelParts parts_;
-  WarpProgram program_;
+  isa::WarpProgram program_;
   LineTraffic traffic_;
 };
 
@@ -97,18 +98,18 @@ TEST(StagedLoad, IsStoredInTheWavefrontsThatBankConflictsMakeOfItBeforeTheNextRe
 }
 
 /// A grid of one CTA of a GEMM kernel.
-struct OneCta : GemmGrid {
-  OneCta(const GpuSpec& spec, const GemmShape& shape, const GemmShape& tile)
-      : GemmGrid({shape, 1, DataType::kF16, false}, {tile, {}, {}}, spec, false) {}
+struct OneCta : support::GemmGrid {
+  OneCta(const gpu::GpuSpec& spec, const base::GemmShape& shape, const base::GemmShape& tile)
+      : support::GemmGrid({shape, 1, DataType::kF16, false}, {tile, {}, {}}, spec, false) {}
 
-  KernelLaunch launch(std::int64_t ctas = 1) const { return GemmGrid::launch(ctas); }
+  sm::KernelLaunch launch(std::int64_t ctas = 1) const { return support::GemmGrid::launch(ctas); }
 };
 
 /// Cycles of six k-tiles of 128 x 128 x 32 on `name` when the memory takes `latency` cycles, and
 /// one more.
 struct OneCycleMore {
   OneCycleMore(const char* name, int latency)
-      : spec(gpu_with_sms(name, 1)),
+      : spec(support::gpu_with_sms(name, 1)),
         near(std::string(name) + "_near", spec, latency),
         far(std::string(name) + "_far", spec, latency + 1) {}
 
@@ -118,7 +119,7 @@ struct OneCycleMore {
     return far.run(grid.launch()) - near_cycles;
   }
 
-  GpuSpec spec;
+  gpu::GpuSpec spec;
   SmBeforeMemory near, far;
 };
 
@@ -144,10 +145,10 @@ TEST(StagedKernel, MultipliesATileWhileTheNextOneIsOnItsWayToTheRegisters) {
 class LoadChain {
  public:
   explicit LoadChain(const std::vector<int>& lines) : parts_(instruction(DataType::kF16, 16)) {
-    std::vector<WarpInstruction> code;
+    std::vector<isa::WarpInstruction> code;
     for (const int line : lines) {
-      WarpInstruction load;
-      load.opcode = Opcode::kLoadGlobal;
+      isa::WarpInstruction load;
+      load.opcode = isa::Opcode::kLoadGlobal;
       load.d = {Registers(parts_.map).a().base, 1};
       load.where.row = line;
       code.push_back(load);
@@ -157,28 +158,29 @@ class LoadChain {
   }
 
   /// `shared_memory`: of the SM, beside the L1.
-  KernelLaunch launch(Bytes shared_memory = {}) const {
-    KernelLaunch launch = parts_.launch(program_);
+  sm::KernelLaunch launch(base::Bytes shared_memory = {}) const {
+    sm::KernelLaunch launch = parts_.launch(program_);
     launch.traffic = &traffic_;
     launch.shared_memory = shared_memory;
     return launch;
   }
 
  private:
-  class Lines : public CtaTraffic {
+  class Lines : public sm::CtaTraffic {
    public:
-    MemoryRange range(std::int64_t, int, const WarpInstruction& load, std::int64_t) const override {
+    sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction& load,
+                          std::int64_t) const override {
       return {static_cast<std::uint64_t>(128 * load.where.row), 128};
     }
   };
 
   KernelParts parts_;
-  WarpProgram program_;
+  isa::WarpProgram program_;
   Lines traffic_;
 };
 
 TEST(L1, AnswersALineThatItHoldsAfterItsLatencyAndAsksTheMemoryForOthers) {
-  const GpuSpec spec = one_sub_partition();
+  const gpu::GpuSpec spec = one_sub_partition();
   SmBeforeMemory sm("sm", spec, 400);
   sm.watch_mma();
   const auto mma_at = [&](const std::vector<int>& lines) {
@@ -196,7 +198,7 @@ TEST(L1, AnswersALineThatItHoldsAfterItsLatencyAndAsksTheMemoryForOthers) {
 }
 
 TEST(L1, HasWhatSharedMemoryLeaves) {
-  const GpuSpec spec = one_sub_partition();
+  const gpu::GpuSpec spec = one_sub_partition();
   SmBeforeMemory sm("sm", spec, 100);
   // 64 KiB, twice.
   std::vector<int> lines;
@@ -204,26 +206,26 @@ TEST(L1, HasWhatSharedMemoryLeaves) {
     lines.push_back(i % 512);
   }
   const LoadChain twice(lines);
-  const auto requests = [&](Bytes shared_memory) {
+  const auto requests = [&](base::Bytes shared_memory) {
     sm.run(twice.launch(shared_memory));
     return sm.requests().size();
   };
-  EXPECT_EQ(requests(Bytes()), 512U);
+  EXPECT_EQ(requests(base::Bytes()), 512U);
   EXPECT_GT(requests(spec.sm.shared_memory), 512U + 256U);
   EXPECT_EQ(requests(spec.sm.l1_and_shared_memory), 1024U);  // nothing is left
 }
 
 TEST(L1, IsPassedByAsynchronousCopies) {
   const KernelParts parts(instruction(DataType::kF16, 16));
-  WarpInstruction copy;
-  copy.opcode = Opcode::kCopy;
-  WarpInstruction commit;
-  commit.opcode = Opcode::kCommitCopies;
-  WarpInstruction wait;
-  wait.opcode = Opcode::kWaitCopies;
-  const WarpProgram program = program_of({copy, commit, wait, copy, commit, wait});
+  isa::WarpInstruction copy;
+  copy.opcode = isa::Opcode::kCopy;
+  isa::WarpInstruction commit;
+  commit.opcode = isa::Opcode::kCommitCopies;
+  isa::WarpInstruction wait;
+  wait.opcode = isa::Opcode::kWaitCopies;
+  const isa::WarpProgram program = program_of({copy, commit, wait, copy, commit, wait});
   SmBeforeMemory sm("sm", one_sub_partition(), 100);
-  KernelLaunch launch = parts.launch(program);
+  sm::KernelLaunch launch = parts.launch(program);
   const LineTraffic traffic;
   launch.traffic = &traffic;
   sm.run(launch);
@@ -234,32 +236,32 @@ TEST(L1, IsPassedByAsynchronousCopies) {
 // -----------------------------------------------------------------------------------------------
 
 constexpr const char* kH100 = "h100-sxm5-80gb";
-constexpr GemmShape kHopperTile{128, 128, 64};
+constexpr base::GemmShape kHopperTile{128, 128, 64};
 constexpr std::int64_t kOutputTiles = 4;
 constexpr std::int64_t kDepth = 8;       ///< k-tiles
 constexpr std::size_t kReadsOfTile = 2;  ///< A and B of a k-tile
 
 /// Four output tiles on one SM: all by one persistent CTA, or one by each of four.
 struct Tiles : OneCta {
-  explicit Tiles(const GpuSpec& spec)
+  explicit Tiles(const gpu::GpuSpec& spec)
       : OneCta(spec, {128, 128 * kOutputTiles, 64 * kDepth}, kHopperTile),
         schedule(kernel, kOutputTiles, kDepth, 1),
         scheduled_traffic(traffic, schedule) {}
 
-  KernelLaunch persistent() const {
-    KernelLaunch all = launch(schedule.ctas());
+  sm::KernelLaunch persistent() const {
+    sm::KernelLaunch all = launch(schedule.ctas());
     all.work = &schedule;
     all.traffic = &scheduled_traffic;
     return all;
   }
-  KernelLaunch one_each() const { return launch(kOutputTiles); }
+  sm::KernelLaunch one_each() const { return launch(kOutputTiles); }
 
-  WorkSchedule schedule;
-  ScheduledTraffic scheduled_traffic;
+  kernels::WorkSchedule schedule;
+  kernels::ScheduledTraffic scheduled_traffic;
 };
 
 TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegins) {
-  const GpuSpec spec = gpu_with_sms(kH100, 1);
+  const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
   SmBeforeMemory sm("sm", spec, 600);
   const Tiles tiles(spec);
   ASSERT_TRUE(tiles.kernel.persistent());
@@ -279,7 +281,7 @@ TEST(ProducerWarp, AsksForTheSecondOutputTileBeforeTheEpilogueOfTheFirstOneBegin
 }
 
 TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
-  const GpuSpec spec = gpu_with_sms(kH100, 1);
+  const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
   constexpr int kLatency = 600;
   SmBeforeMemory sm("sm", spec, kLatency);
   const Tiles tiles(spec);
@@ -291,21 +293,21 @@ TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
   const auto write_cycles = static_cast<double>(tiles.kernel.shared_memory_per_cta.count()) *
                             (tiles.kernel.stages - 1) / tiles.kernel.stages /
                             static_cast<double>(spec.sm.shared_memory_bytes_per_cycle().count());
-  EXPECT_GT(saved, kLatency);
-  EXPECT_LT(saved, kLatency + write_cycles + 50);
+  EXPECT_GT(saved, memory::kLatency);
+  EXPECT_LT(saved, memory::kLatency + write_cycles + 50);
 }
 
 TEST(ProducerWarp, MeetsTheOthersAtTwoBarriersAKTileWhichStagesHide) {
-  const GpuSpec spec = gpu_with_sms(kH100, 1);
-  GpuSpec slow = spec;
+  const gpu::GpuSpec spec = support::gpu_with_sms(kH100, 1);
+  gpu::GpuSpec slow = spec;
   slow.sm.barrier_latency_cycles += 1;
   SmBeforeMemory sm("sm", spec, 300);
   SmBeforeMemory slow_sm("slow", slow, 300);
   const auto added = [&](int stages) {
     OneCta grid(spec, {128, 128, 64 * kDepth}, kHopperTile);
     grid.kernel.stages = stages;
-    const WarpProgram program = gemm_warp_program(grid.kernel, kDepth);
-    KernelLaunch launch = grid.launch();
+    const isa::WarpProgram program = kernels::gemm_warp_program(grid.kernel, kDepth);
+    sm::KernelLaunch launch = grid.launch();
     launch.program = &program;
     const std::int64_t before = sm.run(launch);
     return slow_sm.run(launch) - before;
@@ -317,4 +319,4 @@ TEST(ProducerWarp, MeetsTheOthersAtTwoBarriersAKTileWhichStagesHide) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

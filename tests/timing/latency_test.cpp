@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
@@ -19,7 +19,7 @@ using numerics::DataType;
 /// Cycles between the issues of two instructions of which the second needs the result of the first.
 std::int64_t completion_latency(SmHarness& harness, const mma::MmaInstruction& instruction) {
   const KernelParts parts(instruction);
-  const WarpProgram program = dependent_mmas(parts, 2);
+  const isa::WarpProgram program = dependent_mmas(parts, 2);
   harness.run(parts.launch(program));
   return harness.issued()[1].cycle - harness.issued()[0].cycle;
 }
@@ -40,7 +40,7 @@ TEST(CompletionLatency, IsEighteenCyclesForOneStepAndTwentyFiveForTwo) {
 TEST(CompletionLatency, OfADependentChainAddsUp) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpProgram program = dependent_mmas(parts, 21);
+  const isa::WarpProgram program = dependent_mmas(parts, 21);
   harness.run(parts.launch(program));
   ASSERT_EQ(harness.issued().size(), 21U);
   for (std::size_t i = 1; i < 21; ++i) {
@@ -54,7 +54,8 @@ TEST(CompletionLatency, DIsNotWrittenACycleEarly) {
   const KernelParts parts(instruction(DataType::kF16, 8));
   RecordingMemory memory(harness);
   const Registers registers(parts.map);
-  const WarpProgram program = program_of({mma_into(parts, 0), store_of(registers.accumulator(0))});
+  const isa::WarpProgram program =
+      program_of({mma_into(parts, 0), store_of(registers.accumulator(0))});
   harness.run(parts.launch(program, &memory));
   ASSERT_EQ(memory.stores().size(), 1U);
   EXPECT_EQ(memory.stores()[0].cycle - harness.issued()[0].cycle, 18);
@@ -73,7 +74,7 @@ TEST(IssueInterval, IsTheTimeThatTheMultipliersNeed) {
 TEST(IssueInterval, OfThreeIndependentChainsIsBoundByLatency) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpProgram program = mmas_in_turn(parts, 240, 3);
+  const isa::WarpProgram program = mmas_in_turn(parts, 240, 3);
   harness.run(parts.launch(program));
   // One warp issues a cycle later than the multipliers could take the next instruction: every 9
   // cycles, where Sun et al. measure 9.13.
@@ -99,8 +100,8 @@ TEST(IssueInterval, OfSparseWithSmallKIsBoundByTheMetadataPort) {
 // ---------------------------------------------------------------------------------------------
 
 /// The same metadata register and, from one instruction to the next, another selector of it.
-WarpProgram with_selectors(const KernelParts& parts, int selectors) {
-  WarpProgram program = independent_mmas(parts, 200);
+isa::WarpProgram with_selectors(const KernelParts& parts, int selectors) {
+  isa::WarpProgram program = independent_mmas(parts, 200);
   for (std::size_t i = 0; i < program.prologue.size(); ++i) {
     program.prologue[i].selector =
         static_cast<std::uint8_t>(i % static_cast<std::size_t>(selectors));
@@ -111,7 +112,7 @@ WarpProgram with_selectors(const KernelParts& parts, int selectors) {
 std::int64_t cycles_of_40(SmHarness& harness, const mma::MmaInstruction& which, int selectors,
                           int warps) {
   const KernelParts parts(which);
-  const WarpProgram program = with_selectors(parts, selectors);
+  const isa::WarpProgram program = with_selectors(parts, selectors);
   harness.run(parts.launch(program, nullptr, warps));
   return harness.issued()[100].cycle - harness.issued()[60].cycle;
 }
@@ -134,11 +135,11 @@ TEST(SelectorChange, IsHiddenBehindLongerArithmetic) {
 }
 
 TEST(SelectorChange, OfManyCyclesBlocksUntilTheyHavePassed) {
-  GpuSpec slow = one_sub_partition();
+  gpu::GpuSpec slow = one_sub_partition();
   slow.sm.tensor_core.selector_change_cycles = 20;
   SmHarness harness("slow", slow);
   const KernelParts parts(instruction(DataType::kF16, 16, true));
-  WarpProgram program = independent_mmas(parts, 4);
+  isa::WarpProgram program = independent_mmas(parts, 4);
   program.prologue[1].selector = 1;
   program.prologue[2].selector = 1;
   harness.run(parts.launch(program));
@@ -162,7 +163,7 @@ Intervals intervals_of(SmHarness& harness) {
 }
 
 TEST(OperandPorts, AHalvedBPortSlowsTheInstructionThatReadsTwiceTheB) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.operand_b_port_bytes_per_cycle = 51.2;
   SmHarness harness("gpu", one_sub_partition_without_gap());
   SmHarness narrowed("narrow", narrow);
@@ -174,7 +175,7 @@ TEST(OperandPorts, AHalvedBPortSlowsTheInstructionThatReadsTwiceTheB) {
 }
 
 TEST(OperandPorts, ANarrowMetadataPortSlowsSparseAndLeavesDenseAlone) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.metadata_port_bytes_per_cycle = 8;
   SmHarness harness("gpu", one_sub_partition_without_gap());
   SmHarness narrowed("narrow", narrow);
@@ -186,14 +187,14 @@ TEST(OperandPorts, ANarrowMetadataPortSlowsSparseAndLeavesDenseAlone) {
 }
 
 TEST(OperandPorts, AndAWideMetadataPortLiftsTheBoundOfSmallK) {
-  GpuSpec wide = one_sub_partition_without_gap();
+  gpu::GpuSpec wide = one_sub_partition_without_gap();
   wide.sm.tensor_core.metadata_port_bytes_per_cycle = 128;
   SmHarness harness("wide", wide);
   EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 16, true)), 4);
 }
 
 TEST(OperandPorts, AHalvedAccumulatorPortSlowsSmallInstructions) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.accumulator_port_bytes_per_cycle = 64;
   SmHarness harness("narrow", narrow);
   EXPECT_DOUBLE_EQ(issue_interval(harness, instruction(DataType::kF16, 8)), 8);
@@ -203,10 +204,10 @@ TEST(OperandPorts, AHalvedAccumulatorPortSlowsSmallInstructions) {
 TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpInstruction mma = mma_into(parts, 0);
+  const isa::WarpInstruction mma = mma_into(parts, 0);
   // Of two banks, what each reads of the ten registers of one more instruction on the same A and B.
-  const auto read_after = [&](std::vector<WarpInstruction> code) {
-    const WarpProgram program = program_of(std::move(code));
+  const auto read_after = [&](std::vector<isa::WarpInstruction> code) {
+    const isa::WarpProgram program = program_of(std::move(code));
     harness.run(parts.launch(program));
     return harness.core().operand_fetch.demand(0, mma).most_of_a_bank();
   };
@@ -220,7 +221,7 @@ TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
 }
 
 TEST(Selector, HalfTheBytesPerCycleHalveTheRate) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.selector_bytes_per_cycle /= 2;
   SmHarness harness("narrow", narrow);
   const Intervals after = intervals_of(harness);
@@ -229,15 +230,15 @@ TEST(Selector, HalfTheBytesPerCycleHalveTheRate) {
 }
 
 TEST(Selector, AnInstructionThatNeedsMoreInputsThanItHasIsRefused) {
-  GpuSpec narrow = one_sub_partition();
+  gpu::GpuSpec narrow = one_sub_partition();
   narrow.sm.tensor_core.selector_inputs = 2;
   SmHarness harness("narrow", narrow);
   EXPECT_NO_THROW(issue_interval(harness, instruction(DataType::kTf32, 16, true)));
-  EXPECT_THROW(issue_interval(harness, instruction(DataType::kF16, 32, true)), InternalError);
+  EXPECT_THROW(issue_interval(harness, instruction(DataType::kF16, 32, true)), base::InternalError);
 }
 
 TEST(MultiplierArray, HalfTheDotUnitsDoubleTheInterval) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.dot_units /= 2;
   narrow.sm.tensor_core.f32_dot_units /= 2;  // some of those
   SmHarness harness("narrow", narrow);
@@ -245,7 +246,7 @@ TEST(MultiplierArray, HalfTheDotUnitsDoubleTheInterval) {
 }
 
 TEST(InstructionWindow, OfOneSerialisesTheTensorCore) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.instruction_window = 1;
   SmHarness harness("narrow", narrow);
   // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to the second
@@ -259,7 +260,7 @@ TEST(InstructionWindow, OfOneSerialisesTheTensorCore) {
 TEST(SameWarpGap, AWarpWaitsACycleAndAnotherDoesNot) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpProgram program = program_of({mma_into(parts, 0), mma_into(parts, 1)});
+  const isa::WarpProgram program = program_of({mma_into(parts, 0), mma_into(parts, 1)});
   harness.run(parts.launch(program));
   // The multipliers need 8 cycles: blocked in the eighth cycle, ready in the ninth.
   EXPECT_EQ(harness.issued()[1].cycle - harness.issued()[0].cycle, 9);
@@ -271,7 +272,7 @@ TEST(SameWarpGap, AWarpWaitsACycleAndAnotherDoesNot) {
 TEST(SameWarpGap, IsToTheNextWholeCycleBehindAPort) {
   SmHarness harness("gpu", one_sub_partition());
   const KernelParts parts(instruction(DataType::kF16, 16, true));
-  const WarpProgram program = program_of({mma_into(parts, 0), mma_into(parts, 1)});
+  const isa::WarpProgram program = program_of({mma_into(parts, 0), mma_into(parts, 1)});
   harness.run(parts.launch(program));
   EXPECT_EQ(harness.issued()[1].cycle - harness.issued()[0].cycle, 7);  // 6.2 cycles of metadata
 }
@@ -281,7 +282,7 @@ TEST(MultiplierArray, FormsTheProductsOfTheSecondStepBeforeItsAccumulatorIsThere
   // cycles after its first: its products wait, the array does not.
   SmHarness harness("gpu", one_sub_partition_without_gap());
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpProgram program = mmas_in_turn(parts, 60, 4);
+  const isa::WarpProgram program = mmas_in_turn(parts, 60, 4);
   harness.run(parts.launch(program));
   EXPECT_EQ(harness.issued()[50].cycle - harness.issued()[10].cycle, 40 * 8);
 }
@@ -313,8 +314,8 @@ using ScoreboardTiming = OneSubPartition;
 using WarpScheduler = OneSubPartition;
 
 TEST_F(Barrier, ReleasesAfterItsLatency) {
-  const WarpProgram straight = program_of({mma_into(parts, 0)});
-  const WarpProgram with_barrier = program_of({barrier(), mma_into(parts, 0)});
+  const isa::WarpProgram straight = program_of({mma_into(parts, 0)});
+  const isa::WarpProgram with_barrier = program_of({barrier(), mma_into(parts, 0)});
   harness.run(parts.launch(straight));
   const std::int64_t first = harness.issued()[0].cycle;
   harness.run(parts.launch(with_barrier));
@@ -322,7 +323,7 @@ TEST_F(Barrier, ReleasesAfterItsLatency) {
 }
 
 TEST_F(Barrier, HoldsEveryWarpUntilTheLastArrives) {
-  const WarpProgram program = program_of({barrier(), mma_into(parts, 0)});
+  const isa::WarpProgram program = program_of({barrier(), mma_into(parts, 0)});
   harness.run(parts.launch(program, nullptr, 6));
   const std::int64_t all_six = harness.issued()[0].cycle;
   harness.run(parts.launch(program, nullptr, 1));
@@ -331,14 +332,14 @@ TEST_F(Barrier, HoldsEveryWarpUntilTheLastArrives) {
 }
 
 TEST_F(LoadMatrix, DeliversAfterItsLatency) {
-  const WarpProgram program = program_of({load_into(registers.a()), mma_into(parts, 0)});
+  const isa::WarpProgram program = program_of({load_into(registers.a()), mma_into(parts, 0)});
   harness.run(parts.launch(program, &memory));
   // Shared memory sees the load one cycle after its issue.
   EXPECT_EQ(harness.issued()[0].cycle - (memory.loads()[0].cycle - 1), 29);
 }
 
 TEST_F(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
-  const WarpProgram program =
+  const isa::WarpProgram program =
       program_of({load_into(registers.a()), load_into(registers.b()), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
   EXPECT_EQ(memory.loads()[1].cycle - memory.loads()[0].cycle, 1);
@@ -346,7 +347,7 @@ TEST_F(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
 }
 
 TEST_F(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
-  const WarpProgram program = program_of(
+  const isa::WarpProgram program = program_of(
       {mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4}), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
   const std::int64_t issue = harness.issued()[0].cycle;
@@ -356,20 +357,20 @@ TEST_F(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
 }
 
 TEST(ScoreboardBehindABusyPort, WriteAfterReadWaitsLonger) {
-  GpuSpec narrow = one_sub_partition_without_gap();
+  gpu::GpuSpec narrow = one_sub_partition_without_gap();
   narrow.sm.tensor_core.operand_a_port_bytes_per_cycle = 8;  // 64 cycles for A of one instruction
   SmHarness harness("gpu", narrow);
   const KernelParts parts(instruction(DataType::kF16, 16));
   const Registers registers(parts.map);
   RecordingMemory memory(harness);
-  const WarpProgram program =
+  const isa::WarpProgram program =
       program_of({mma_into(parts, 0), mma_into(parts, 1), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
   EXPECT_EQ(memory.loads()[0].cycle - 1 - harness.issued()[0].cycle, 64 + 2);
 }
 
 TEST_F(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
-  const WarpProgram program =
+  const isa::WarpProgram program =
       program_of({load_into(registers.a()), load_into(registers.b()), mma_into(parts, 0),
                   load_into({kHarnessRegisters - 8, 4})});
   harness.run(parts.launch(program, &memory, 3));
@@ -384,9 +385,9 @@ TEST_F(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
 }
 
 TEST_F(WarpScheduler, RunsAWarpToItsEndAsLongAsItCanIssue) {
-  std::vector<WarpInstruction> code = independent_loads(30);
+  std::vector<isa::WarpInstruction> code = independent_loads(30);
   code.insert(code.begin(), load_into({0, 4}));  // the second one depends on it
-  const WarpProgram program = program_of(std::move(code));
+  const isa::WarpProgram program = program_of(std::move(code));
   harness.run(parts.launch(program, &memory, 2));
   // Both start with one load and stall on it; warp 0's arrives first and warp 0 then runs to its
   // end.
@@ -394,7 +395,7 @@ TEST_F(WarpScheduler, RunsAWarpToItsEndAsLongAsItCanIssue) {
 }
 
 TEST_F(WarpScheduler, IssuesOneInstructionPerCycle) {
-  const WarpProgram program = program_of(independent_loads(8));
+  const isa::WarpProgram program = program_of(independent_loads(8));
   harness.run(parts.launch(program, &memory, 4));
   ASSERT_EQ(memory.loads().size(), 32U);
   for (std::size_t i = 1; i < 32; ++i) {
@@ -403,14 +404,14 @@ TEST_F(WarpScheduler, IssuesOneInstructionPerCycle) {
 }
 
 TEST(TwoIssuesPerCycle, GoOnBehindAnInstructionOfSeveralSlots) {
-  GpuSpec wide = one_sub_partition();
+  gpu::GpuSpec wide = one_sub_partition();
   wide.sm.issue_per_cycle = 2;
   SmHarness harness("gpu", wide);
   const KernelParts parts(instruction(DataType::kF16, 16));
   RecordingMemory memory(harness);
-  std::vector<WarpInstruction> code = independent_loads(4);
+  std::vector<isa::WarpInstruction> code = independent_loads(4);
   code.front().issue_slots = 3;
-  const WarpProgram program = program_of(std::move(code));
+  const isa::WarpProgram program = program_of(std::move(code));
   harness.run(parts.launch(program, &memory));
   const std::int64_t first = memory.loads()[0].cycle;
   EXPECT_EQ(memory.loads()[1].cycle - first, 3);
@@ -419,7 +420,7 @@ TEST(TwoIssuesPerCycle, GoOnBehindAnInstructionOfSeveralSlots) {
 }
 
 TEST_F(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
-  const WarpProgram program = dependent_mmas(parts, 40);
+  const isa::WarpProgram program = dependent_mmas(parts, 40);
   const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
   const std::int64_t two = harness.run(parts.launch(program, nullptr, 2)).cycles;
   const std::int64_t six = harness.run(parts.launch(program, nullptr, 6)).cycles;
@@ -429,4 +430,4 @@ TEST_F(WarpScheduler, TwoWarpsFillTheTensorCoreWhereOneDependentChainCannot) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
@@ -21,15 +21,15 @@ using numerics::DataType;
 constexpr const char* kA100 = "a100-sxm4-80gb";
 
 /// A dense or sparse kernel with four stages.
-struct Grid : GemmGrid {
-  Grid(const GemmProblem& problem, const GemmShape& tile, const GpuSpec& spec)
-      : GemmGrid(problem, {tile, 4, {}}, spec, true) {}
+struct Grid : support::GemmGrid {
+  Grid(const kernels::GemmProblem& problem, const base::GemmShape& tile, const gpu::GpuSpec& spec)
+      : support::GemmGrid(problem, {tile, 4, {}}, spec, true) {}
 
-  KernelLaunch launch() const { return GemmGrid::launch(kernel.ctas()); }
+  sm::KernelLaunch launch() const { return support::GemmGrid::launch(kernel.ctas()); }
 };
 
 TEST(CopyGroups, CountAsCompleteInOrder) {
-  CopyGroups groups;
+  sm::CopyGroups groups;
   const int first = groups.start();
   groups.commit();
   const int second = groups.start();
@@ -43,7 +43,7 @@ TEST(CopyGroups, CountAsCompleteInOrder) {
 }
 
 TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
-  const GpuSpec spec = gpu_with_sms(kA100, 1);
+  const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 1);
   SmBeforeMemory near("near", spec, 100);
   SmBeforeMemory far("far", spec, 101);
   // One k-tile: nothing hides the latency. Its copies and its stores each wait for it once.
@@ -58,7 +58,7 @@ TEST(AsyncCopy, AnotherMemoryCanBeBoundAndItsLatencyIsWaitedForToTheCycle) {
 
 // END_REQ comes three cycles behind a request, the response of an older one often in between.
 TEST(AsyncCopy, AnOlderResponseDoesNotEndTheRequestThatIsOpen) {
-  const GpuSpec spec = gpu_with_sms(kA100, 1);
+  const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 1);
   SmBeforeMemory sm("sm", spec, 9);
   const Grid grid({{64, 64, 512}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
   sm.run(grid.launch());
@@ -67,22 +67,22 @@ TEST(AsyncCopy, AnOlderResponseDoesNotEndTheRequestThatIsOpen) {
 
 /// SMs before a memory that answers in a way of its own.
 struct SmsBeforeMemory {
-  SmsBeforeMemory(const std::string& name, const GpuSpec& spec, ProtocolMemory::Answer answer)
+  SmsBeforeMemory(const std::string& name, const gpu::GpuSpec& spec, ProtocolMemory::Answer answer)
       : clock(spec.boost_clock_mhz),
-        gpu(name.c_str(), clock, spec, static_cast<int>(spec.sms), Gpu::Memory::kOutside),
+        gpu(name.c_str(), clock, spec, static_cast<int>(spec.sms), gpu::Gpu::Memory::kOutside),
         memory((name + "_memory").c_str(), clock, answer, static_cast<int>(spec.sms)) {
     for (std::size_t i = 0; i < gpu.sms().size(); ++i) {
       gpu.sms()[i]->async_copy.memory.bind(memory.socket(i));
     }
   }
 
-  Clock clock;
-  Gpu gpu;
+  base::Clock clock;
+  gpu::Gpu gpu;
   ProtocolMemory memory;
 };
 
 TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
-  const GpuSpec spec = gpu_with_sms(kA100, 2);
+  const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 2);
   using enum ProtocolMemory::Answer;
   std::vector<std::unique_ptr<SmsBeforeMemory>> all;
   for (const auto answer :
@@ -106,13 +106,13 @@ TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
 
 // Loads that pass the L1: it knows a line by the address that was asked for.
 TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
-  const GpuSpec spec = gpu_with_sms("v100-sxm2-16gb", 1);
+  const gpu::GpuSpec spec = support::gpu_with_sms("v100-sxm2-16gb", 1);
   SmsBeforeMemory plain("plain", spec, ProtocolMemory::Answer::kEndOfRequestLater);
   SmsBeforeMemory offset("offset", spec, ProtocolMemory::Answer::kEndOfRequestLater);
   offset.memory.added_to_address = 1U << 30;
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  const GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false}, {GemmShape{64, 64, 32}, 2, {}},
-                      spec, false);
+  const support::GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false},
+                               {base::GemmShape{64, 64, 32}, 2, {}}, spec, false);
   plain.gpu.run(grid.launch(grid.kernel.ctas()));
   offset.gpu.run(grid.launch(grid.kernel.ctas()));
   EXPECT_LT(plain.memory.read_bytes, 4 * (64 + 64) * 256 * 2);  // A comes from the L1, too
@@ -120,24 +120,26 @@ TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
 }
 
 TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
-  const GpuSpec spec = gpu_with_sms(kA100, 4);
-  GemmSimulator simulator(spec, {GemmSimulator::Sms::kAll, false, ""});
-  const GemmShape shape{256, 128, 1024};
-  const KernelOverrides tile{GemmShape{64, 64, 64}, 3, {}};
+  const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 4);
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  const base::GemmShape shape{256, 128, 1024};
+  const kernels::KernelOverrides tile{base::GemmShape{64, 64, 64}, 3, {}};
   struct Bytes {
     std::int64_t shared, l2, dram;
   };
   const auto bytes_of_a = [&](bool sparse) {
-    const GemmProblem problem{shape, 1, DataType::kF16, sparse};
-    const GemmRun run = simulator.run(problem, tile, nullptr);
-    const GemmKernel kernel = choose_kernel(problem, tile, spec.kernel_target(), true);
+    const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
+    const gpu::GemmRun run = simulator.run(problem, tile, nullptr);
+    const kernels::GemmKernel kernel =
+        kernels::choose_kernel(problem, tile, spec.kernel_target(), true);
     // Dense B: every row of CTAs reads it from the L2, DRAM delivers it once.
     const std::int64_t b = shape.n * shape.k * 2;
-    WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
+    isa::WarpProgram program = kernels::gemm_warp_program(kernel, kernel.k_tiles());
     for (auto* code : {&program.prologue, &program.loop}) {
-      std::erase_if(*code, [](const WarpInstruction& i) { return i.operand == Operand::kB; });
+      std::erase_if(*code,
+                    [](const isa::WarpInstruction& i) { return i.operand == isa::Operand::kB; });
     }
-    return Bytes{fragment_bytes(kernel, program),
+    return Bytes{kernels::fragment_bytes(kernel, program),
                  run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
                  run.traffic.l2_and_dram.dram_read - b};
   };
@@ -150,21 +152,21 @@ TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
 }
 
 TEST(MemoryShare, HalfTheL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBound) {
-  const GpuSpec spec = load_architecture(kA100).gpu;
-  GpuSpec narrow = spec;
+  const gpu::GpuSpec spec = config::load_architecture(kA100).gpu;
+  gpu::GpuSpec narrow = spec;
   narrow.memory.l2_bytes_per_cycle /= 2;
-  const Clock clock(spec.boost_clock_mhz);
-  Gpu whole("whole", clock, spec, 1);
-  Gpu half("half", clock, narrow, 1);
-  ShareOfCta share;
+  const base::Clock clock(spec.boost_clock_mhz);
+  gpu::Gpu whole("whole", clock, spec, 1);
+  gpu::Gpu half("half", clock, narrow, 1);
+  kernels::ShareOfCta share;
   share.sms_asking = share.stores_per_simulated = spec.sms;
   share.operands.fill({0.05, 0, 0, share.sms_asking});
-  for (Gpu* gpu : {&whole, &half}) {
-    gpu->set_share([&](std::size_t, std::int64_t) -> const ShareOfCta& { return share; });
+  for (gpu::Gpu* gpu : {&whole, &half}) {
+    gpu->set_share([&](std::size_t, std::int64_t) -> const kernels::ShareOfCta& { return share; });
   }
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  const auto slowdown = [&](const GemmShape& tile) {
-    const GemmProblem problem{{tile.m, tile.n, 4096}, 1, DataType::kF16, false};
+  const auto slowdown = [&](const base::GemmShape& tile) {
+    const kernels::GemmProblem problem{{tile.m, tile.n, 4096}, 1, DataType::kF16, false};
     const Grid grid(problem, tile, spec);
     const auto before = static_cast<double>(whole.run(grid.launch()).cycles);
     return static_cast<double>(half.run(grid.launch()).cycles) / before;
@@ -175,4 +177,4 @@ TEST(MemoryShare, HalfTheL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBoun
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -12,16 +12,16 @@
 #include <cstdio>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 constexpr int kSms = 6;
 
 /// A GPU of a few SMs, all before `memory`.
-GemmSimulator::Options before(RefreshingMemory& memory) {
-  GemmSimulator::Options options;
-  options.sms = GemmSimulator::Sms::kAll;
-  options.bind_memory = [&memory](Gpu& gpu) {
+gpu::GemmSimulator::Options before(RefreshingMemory& memory) {
+  gpu::GemmSimulator::Options options;
+  options.sms = gpu::GemmSimulator::Sms::kAll;
+  options.bind_memory = [&memory](gpu::Gpu& gpu) {
     for (std::size_t i = 0; i < gpu.sms().size(); ++i) {
       gpu.sms()[i]->async_copy.memory.bind(memory.socket(i));
     }
@@ -30,13 +30,13 @@ GemmSimulator::Options before(RefreshingMemory& memory) {
 }
 
 TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
-  const GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", kSms);
+  const gpu::GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", kSms);
   RefreshingMemory memory("memory", kSms);
-  GemmSimulator simulator(spec, before(memory));
+  gpu::GemmSimulator simulator(spec, before(memory));
   for (const bool sparse : {false, true, false}) {
     memory.read_bytes = memory.written_bytes = memory.refreshes = 0;
-    const GemmRun run = simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse},
-                                      {{}, {}, 1}, nullptr);
+    const gpu::GemmRun run = simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse},
+                                           {{}, {}, 1}, nullptr);
     EXPECT_EQ(memory.read_bytes, run.traffic.l2_and_dram.l2_read);
     EXPECT_EQ(memory.written_bytes, 640 * 512 * 2);
     // Its channel is the bound.
@@ -53,14 +53,14 @@ TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
 }
 
 TEST(OutsideMemory, ThatLosesATransactionIsToldFromOneThatIsSlow) {
-  const GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", kSms);
+  const gpu::GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", kSms);
   RefreshingMemory memory("memory", kSms);
   memory.answers = false;
-  GemmSimulator simulator(spec, before(memory));
+  gpu::GemmSimulator simulator(spec, before(memory));
   try {
     simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, false}, {}, nullptr);
     FAIL() << "ended without an answer";
-  } catch (const InternalError& error) {
+  } catch (const base::InternalError& error) {
     EXPECT_NE(std::string(error.what()).find("without an answer: gpu.sm0.async_copy="),
               std::string::npos)
         << error.what();
@@ -69,10 +69,11 @@ TEST(OutsideMemory, ThatLosesATransactionIsToldFromOneThatIsSlow) {
 
 TEST(OutsideMemory, NeedsAllSms) {
   RefreshingMemory memory("memory", kSms);
-  GemmSimulator::Options options = before(memory);
-  options.sms = GemmSimulator::Sms::kSampled;
-  EXPECT_THROW(GemmSimulator(gpu_with_sms("a100-sxm4-80gb", kSms), options), InternalError);
+  gpu::GemmSimulator::Options options = before(memory);
+  options.sms = gpu::GemmSimulator::Sms::kSampled;
+  EXPECT_THROW(gpu::GemmSimulator(support::gpu_with_sms("a100-sxm4-80gb", kSms), options),
+               base::InternalError);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

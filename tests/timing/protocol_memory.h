@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 /// Another memory behind the sockets of SMs, which answers in one of the ways that the base
 /// protocol of TLM-2.0 has, begins no response before the end of the one before it (the response
@@ -31,7 +31,8 @@ class ProtocolMemory : public sc_core::sc_module {
   };
   using Socket = tlm_utils::simple_target_socket_tagged<ProtocolMemory>;
 
-  ProtocolMemory(const sc_core::sc_module_name& name, const Clock& clock, Answer answer, int sms)
+  ProtocolMemory(const sc_core::sc_module_name& name, const base::Clock& clock, Answer answer,
+                 int sms)
       : sc_core::sc_module(name),
         clock_(clock),
         answer_(answer),
@@ -176,10 +177,10 @@ class ProtocolMemory : public sc_core::sc_module {
     }
   }
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   Answer answer_;
   std::vector<std::unique_ptr<Port>> ports_;
   tlm_utils::peq_with_cb_and_phase<ProtocolMemory> later_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

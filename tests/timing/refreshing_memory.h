@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 /// A small DRAM of one channel, as one would bind it in the place of the modelled memory: it counts
 /// nanoseconds, not cycles, and refreshes by itself for ever.
@@ -78,4 +78,4 @@ class RefreshingMemory : public sc_core::sc_module {
   tlm_utils::peq_with_cb_and_phase<RefreshingMemory> responses_;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

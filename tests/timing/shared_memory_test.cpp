@@ -7,13 +7,13 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
 
-WarpInstruction load_with(int registers, int ways) {
-  WarpInstruction load = load_into({0, registers});
+isa::WarpInstruction load_with(int registers, int ways) {
+  isa::WarpInstruction load = load_into({0, registers});
   load.conflict_ways = static_cast<std::uint8_t>(ways);
   return load;
 }
@@ -21,9 +21,9 @@ WarpInstruction load_with(int registers, int ways) {
 /// Cycles between the issue of a load and that of an instruction that needs it.
 std::int64_t latency_of(SmHarness& harness, int registers, int ways) {
   const KernelParts parts(instruction(DataType::kF16, 16));
-  WarpInstruction load = load_with(registers, ways);
+  isa::WarpInstruction load = load_with(registers, ways);
   load.d.base = Registers(parts.map).a().base;
-  const WarpProgram program = program_of({load, mma_into(parts, 0)});
+  const isa::WarpProgram program = program_of({load, mma_into(parts, 0)});
   RecordingMemory memory(harness);
   harness.run(parts.launch(program, &memory));
   // Shared memory sees a load one cycle after its issue.
@@ -42,7 +42,7 @@ TEST(SharedMemoryTiming, ALoadTakesTwentyOneCyclesAndTwoPerWavefront) {
 
 // 32 lanes that read 32 words in a row meet in pairs where there are 16 banks.
 TEST(SharedMemoryTiming, AConflictIsAsBadAsTheBanksAreFew) {
-  GpuSpec spec = one_sub_partition();
+  gpu::GpuSpec spec = one_sub_partition();
   ASSERT_EQ(spec.sm.shared_memory_banks, 32);
   spec.sm.shared_memory_banks = 16;
   SmHarness harness("gpu", spec);
@@ -55,9 +55,9 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   SmHarness harness("gpu", one_sub_partition());
   const std::int64_t alone = latency_of(harness, 1, 1);
   const KernelParts parts(instruction(DataType::kF16, 16));
-  WarpInstruction load = load_with(1, 1);
+  isa::WarpInstruction load = load_with(1, 1);
   load.d.base = Registers(parts.map).a().base;
-  const WarpProgram program = program_of({load, mma_into(parts, 0)});
+  const isa::WarpProgram program = program_of({load, mma_into(parts, 0)});
   // 4096 bytes, 32 cycles, claimed in the cycle in which the warp is launched: two cycles (CTA
   // unit, scheduler) and the way of the request before the load comes.
   class ClaimingMemory : public RecordingMemory {
@@ -66,9 +66,9 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
   ClaimingMemory memory(harness);
   harness.run(parts.launch(program, &memory));
   const std::int64_t arrival = memory.loads()[0].cycle;
-  SharedMemory& shared = harness.shared_memory();
+  sm::SharedMemory& shared = harness.shared_memory();
   const std::int64_t base = harness.absolute_now();
-  EXPECT_EQ(shared.claim(Bytes(4096)) - base, 32);
+  EXPECT_EQ(shared.claim(base::Bytes(4096)) - base, 32);
   ClaimingMemory again(harness);
   harness.run(parts.launch(program, &again));
   EXPECT_EQ(again.loads()[0].cycle, arrival);
@@ -80,16 +80,16 @@ TEST(SharedMemoryTiming, AClaimOfTheBanksDelaysALoadByItsWavefronts) {
 
 TEST(SharedMemoryTiming, WavefrontsKeepAnyPaceToTheCycle) {
   // Thousandths of a wavefront per cycle would make 3 cycles 3.003, and these endless.
-  GpuSpec spec = one_sub_partition();
+  gpu::GpuSpec spec = one_sub_partition();
   spec.sm.shared_memory_wavefront_cycles = 3001;
   SmHarness harness("gpu", spec);
   EXPECT_EQ(latency_of(harness, 4, 8) - latency_of(harness, 1, 1), (4 * 8 - 1) * 3001);
 }
 
 TEST(SharedMemoryTiming, FourSubPartitionsShareOneWavefrontPerCycle) {
-  SmHarness harness("gpu", gpu_with_sms("a100-sxm4-80gb", 1));
+  SmHarness harness("gpu", support::gpu_with_sms("a100-sxm4-80gb", 1));
   const KernelParts parts(instruction(DataType::kF16, 16));
-  const WarpProgram program = program_of(independent_loads(30));
+  const isa::WarpProgram program = program_of(independent_loads(30));
   const std::int64_t one = harness.run(parts.launch(program, nullptr, 1)).cycles;
   const std::int64_t four = harness.run(parts.launch(program, nullptr, 4)).cycles;
   const std::int64_t eight = harness.run(parts.launch(program, nullptr, 8)).cycles;
@@ -108,19 +108,19 @@ mma::MmaInstruction wgmma(int n) {
           .family = mma::MmaFamily::kWgmma};
 }
 
-WarpInstruction wgmma_step(Opcode opcode, int a_registers = 0) {
-  WarpInstruction instruction;
+isa::WarpInstruction wgmma_step(isa::Opcode opcode, int a_registers = 0) {
+  isa::WarpInstruction instruction;
   instruction.opcode = opcode;
   instruction.a = {0, a_registers};
   return instruction;
 }
 
 /// `count` wgmma and a wait for all of them.
-WarpProgram wgmmas(int count, int a_registers = 0) {
-  std::vector<WarpInstruction> code(static_cast<std::size_t>(count),
-                                    wgmma_step(Opcode::kWgmma, a_registers));
-  code.push_back(wgmma_step(Opcode::kWgmmaCommit));
-  code.push_back(wgmma_step(Opcode::kWgmmaWait));
+isa::WarpProgram wgmmas(int count, int a_registers = 0) {
+  std::vector<isa::WarpInstruction> code(static_cast<std::size_t>(count),
+                                         wgmma_step(isa::Opcode::kWgmma, a_registers));
+  code.push_back(wgmma_step(isa::Opcode::kWgmmaCommit));
+  code.push_back(wgmma_step(isa::Opcode::kWgmmaWait));
   return program_of(std::move(code));
 }
 
@@ -129,11 +129,11 @@ class WgmmaTiming : public testing::Test {
   /// Cycles of a CTA of `warps` warps, each `count` wgmma and a wait for all of them.
   std::int64_t cycles(int n, int count, int warps, int a_registers) {
     const auto context = mma::StepContext::timing_only(wgmma(n), 32);
-    const WarpProgram program = wgmmas(count, a_registers);
+    const isa::WarpProgram program = wgmmas(count, a_registers);
     return harness.run({&program, &context, nullptr, warps, 1, 1, nullptr}).cycles;
   }
 
-  SmHarness harness{"gpu", gpu_with_sms("h800-pcie", 1)};
+  SmHarness harness{"gpu", support::gpu_with_sms("h800-pcie", 1)};
 };
 
 TEST_F(WgmmaTiming, IsBoundByArithmeticOperandsOrTheLeastInterval) {
@@ -151,13 +151,13 @@ TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
   mma::MmaInstruction instruction = wgmma(0);
   instruction.family = mma::MmaFamily::kTcgen05;
   instruction.shape.m = 128;
-  SmHarness harness{"gpu", gpu_with_sms("b200", 1)};
+  SmHarness harness{"gpu", support::gpu_with_sms("b200", 1)};
   const auto interval = [&](int n, int cta_group) {
     instruction.shape.n = n;
     const auto context = mma::StepContext::timing_only(instruction, 32);
     const auto cycles = [&](int count) {
-      const WarpProgram program = wgmmas(count);
-      KernelLaunch launch{&program, &context, nullptr, 4, 1, 1, nullptr};
+      const isa::WarpProgram program = wgmmas(count);
+      sm::KernelLaunch launch{&program, &context, nullptr, 4, 1, 1, nullptr};
       launch.cta_group = cta_group;
       return harness.run(launch).cycles;
     };
@@ -173,8 +173,8 @@ TEST(Tcgen05Timing, IsBoundByArithmeticOrByItsPartOfTheOperands) {
 
 TEST(WgmmaPipeline, HasTheStagesOfMmaSyncButNoSelector) {
   const auto context = mma::StepContext::timing_only(wgmma(64), 32);
-  const WarpProgram program = wgmmas(1);
-  GpuSpec gpu = gpu_with_sms("h800-pcie", 1);
+  const isa::WarpProgram program = wgmmas(1);
+  gpu::GpuSpec gpu = support::gpu_with_sms("h800-pcie", 1);
   SmHarness shipped{"shipped", gpu};
   gpu.sm.tensor_core.selector_latency_cycles += 100;
   SmHarness slow_selector{"slow_selector", gpu};
@@ -196,14 +196,14 @@ TEST_F(WgmmaTiming, TwoWarpgroupsShareTheTensorCores) {
 
 TEST_F(WgmmaTiming, AWaitHoldsUntilTheGroupIsComplete) {
   const auto context = mma::StepContext::timing_only(wgmma(256), 32);
-  const WarpProgram waits =
-      program_of({wgmma_step(Opcode::kWgmma), wgmma_step(Opcode::kWgmmaCommit),
-                  wgmma_step(Opcode::kWgmmaWait), barrier(), wgmma_step(Opcode::kWgmma)});
-  WarpInstruction one_pending = wgmma_step(Opcode::kWgmmaWait);
+  const isa::WarpProgram waits =
+      program_of({wgmma_step(isa::Opcode::kWgmma), wgmma_step(isa::Opcode::kWgmmaCommit),
+                  wgmma_step(isa::Opcode::kWgmmaWait), barrier(), wgmma_step(isa::Opcode::kWgmma)});
+  isa::WarpInstruction one_pending = wgmma_step(isa::Opcode::kWgmmaWait);
   one_pending.pending_groups = 1;
-  const WarpProgram goes_on =
-      program_of({wgmma_step(Opcode::kWgmma), wgmma_step(Opcode::kWgmmaCommit), one_pending,
-                  barrier(), wgmma_step(Opcode::kWgmma)});
+  const isa::WarpProgram goes_on =
+      program_of({wgmma_step(isa::Opcode::kWgmma), wgmma_step(isa::Opcode::kWgmmaCommit),
+                  one_pending, barrier(), wgmma_step(isa::Opcode::kWgmma)});
   const std::int64_t held = harness.run({&waits, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   const std::int64_t free = harness.run({&goes_on, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   // With a group pending the second one is issued while the first is multiplied.
@@ -212,4 +212,4 @@ TEST_F(WgmmaTiming, AWaitHoldsUntilTheGroupIsComplete) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 /// One SM before a memory that answers after a fixed time. Several may be built before the first
 /// run.
 class SmBeforeMemory {
  public:
-  SmBeforeMemory(const std::string& name, const GpuSpec& spec, int latency)
+  SmBeforeMemory(const std::string& name, const gpu::GpuSpec& spec, int latency)
       : clock_(spec.boost_clock_mhz),
-        gpu_(name.c_str(), clock_, spec, 1, Gpu::Memory::kOutside),
+        gpu_(name.c_str(), clock_, spec, 1, gpu::Gpu::Memory::kOutside),
         memory_((name + "_memory").c_str(), clock_, latency) {
     gpu_.sms().front()->async_copy.memory.bind(memory_.socket);
   }
@@ -24,10 +24,10 @@ class SmBeforeMemory {
   /// Notes when matrix instructions of sub-partition 0 issue.
   void watch_mma() {
     gpu_.sms().front()->sub_partitions.front()->issue.set_tap(
-        [this](MmaIssue&) { mma_cycles.push_back(clock_.now() - start_); });
+        [this](tensor_core::MmaIssue&) { mma_cycles.push_back(clock_.now() - start_); });
   }
 
-  std::int64_t run(const KernelLaunch& launch) {
+  std::int64_t run(const sm::KernelLaunch& launch) {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) {
       sc_core::sc_start(sc_core::SC_ZERO_TIME);  // ports are bound from here on
     }
@@ -44,10 +44,10 @@ class SmBeforeMemory {
   std::vector<std::int64_t> mma_cycles;
 
  private:
-  Clock clock_;
-  Gpu gpu_;
+  base::Clock clock_;
+  gpu::Gpu gpu_;
   FixedLatencyMemory memory_;
   std::int64_t start_ = 0;
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -10,20 +10,20 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 
 /// The A100 with one SM of one sub-partition: every warp of a test shares one scheduler and one
 /// tensor core.
-inline GpuSpec one_sub_partition() {
-  GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 1);
+inline gpu::GpuSpec one_sub_partition() {
+  gpu::GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", 1);
   spec.sm.max_warps /= spec.sm.sub_partitions;
   spec.sm.sub_partitions = 1;
   return spec;
 }
 
 /// The same with a scheduler that lets one warp alone fill the tensor core.
-inline GpuSpec one_sub_partition_without_gap() {
-  GpuSpec spec = one_sub_partition();
+inline gpu::GpuSpec one_sub_partition_without_gap() {
+  gpu::GpuSpec spec = one_sub_partition();
   spec.sm.tensor_core.same_warp_gap_cycles = 0;
   return spec;
 }
@@ -33,8 +33,8 @@ struct KernelParts {
   explicit KernelParts(const mma::MmaInstruction& instruction)
       : context(instruction, mma::step_rules("ampere", instruction)), map(instruction) {}
 
-  KernelLaunch launch(const WarpProgram& program, CtaMemory* memory = nullptr, int warps = 1,
-                      std::int64_t ctas = 1, int ctas_per_sm = 1) const {
+  sm::KernelLaunch launch(const isa::WarpProgram& program, sm::CtaMemory* memory = nullptr,
+                          int warps = 1, std::int64_t ctas = 1, int ctas_per_sm = 1) const {
     return {&program, &context, &map, warps, ctas_per_sm, ctas, memory};
   }
 
@@ -50,14 +50,14 @@ class SmHarness {
     int warp_slot = 0;
   };
 
-  SmHarness(const char* name, const GpuSpec& spec)
+  SmHarness(const char* name, const gpu::GpuSpec& spec)
       : clock_(spec.boost_clock_mhz), gpu_(name, clock_, spec, 1) {
-    partition().issue.set_tap([this](MmaIssue& issue) {
+    partition().issue.set_tap([this](tensor_core::MmaIssue& issue) {
       issued_.push_back({clock_.now() - start_, issue.warp_slot});
     });
   }
 
-  GridRun run(const KernelLaunch& kernel) {
+  gpu::GridRun run(const sm::KernelLaunch& kernel) {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) {
       sc_core::sc_start(sc_core::SC_ZERO_TIME);  // ports are bound from here on
     }
@@ -71,18 +71,18 @@ class SmHarness {
   std::int64_t now() const { return clock_.now() - start_; }
   /// Cycles since the start of the simulation.
   std::int64_t absolute_now() const { return clock_.now(); }
-  SharedMemory& shared_memory() { return gpu_.sms().front()->shared_memory; }
-  SubPartition& partition(std::size_t index = 0) {
+  sm::SharedMemory& shared_memory() { return gpu_.sms().front()->shared_memory; }
+  sm::SubPartition& partition(std::size_t index = 0) {
     return *gpu_.sms().front()->sub_partitions[index];
   }
   std::int64_t partitions() const {
     return static_cast<std::int64_t>(gpu_.sms().front()->sub_partitions.size());
   }
-  TensorCore& core() { return partition().tensor_core; }
+  tensor_core::TensorCore& core() { return partition().tensor_core; }
 
  private:
-  Clock clock_;
-  Gpu gpu_;
+  base::Clock clock_;
+  gpu::Gpu gpu_;
   std::int64_t start_ = 0;
   std::vector<MmaIssued> issued_;
 };
@@ -93,12 +93,12 @@ struct Registers {
   static constexpr int kAccumulators = 16;  ///< fragments
   explicit Registers(const mma::RegisterMap& map) : map_(map) {}
 
-  RegisterRange accumulator(int index) const {
+  isa::RegisterRange accumulator(int index) const {
     return {index * map_.accumulator_registers(), map_.accumulator_registers()};
   }
-  RegisterRange a() const { return {kOperands, map_.a_registers()}; }
-  RegisterRange b() const { return {kOperands + 8, map_.b_registers()}; }
-  RegisterRange metadata() const { return {kOperands + 16, 1}; }
+  isa::RegisterRange a() const { return {kOperands, map_.a_registers()}; }
+  isa::RegisterRange b() const { return {kOperands + 8, map_.b_registers()}; }
+  isa::RegisterRange metadata() const { return {kOperands + 16, 1}; }
 
  private:
   static constexpr int kOperands = 4 * kAccumulators;
@@ -108,10 +108,10 @@ struct Registers {
 inline constexpr int kHarnessRegisters = 128;
 
 /// D = A B + C with C = D = accumulator `accumulator`.
-inline WarpInstruction mma_into(const KernelParts& parts, int accumulator) {
+inline isa::WarpInstruction mma_into(const KernelParts& parts, int accumulator) {
   const Registers registers(parts.map);
-  WarpInstruction mma;
-  mma.opcode = Opcode::kMma;
+  isa::WarpInstruction mma;
+  mma.opcode = isa::Opcode::kMma;
   mma.a = registers.a();
   mma.b = registers.b();
   mma.c = mma.d = registers.accumulator(accumulator);
@@ -121,38 +121,39 @@ inline WarpInstruction mma_into(const KernelParts& parts, int accumulator) {
   return mma;
 }
 
-inline WarpInstruction load_into(RegisterRange destination, Operand operand = Operand::kA) {
-  WarpInstruction load;
-  load.opcode = Opcode::kLoadMatrix;
+inline isa::WarpInstruction load_into(isa::RegisterRange destination,
+                                      isa::Operand operand = isa::Operand::kA) {
+  isa::WarpInstruction load;
+  load.opcode = isa::Opcode::kLoadMatrix;
   load.operand = operand;
   load.d = destination;
   return load;
 }
 
-inline WarpInstruction barrier() {
-  WarpInstruction instruction;
-  instruction.opcode = Opcode::kBarrier;
+inline isa::WarpInstruction barrier() {
+  isa::WarpInstruction instruction;
+  instruction.opcode = isa::Opcode::kBarrier;
   return instruction;
 }
 
-inline WarpInstruction store_of(RegisterRange accumulator) {
-  WarpInstruction store;
-  store.opcode = Opcode::kStoreAccumulator;
+inline isa::WarpInstruction store_of(isa::RegisterRange accumulator) {
+  isa::WarpInstruction store;
+  store.opcode = isa::Opcode::kStoreAccumulator;
   store.c = accumulator;
   return store;
 }
 
 /// A straight-line program.
-inline WarpProgram program_of(std::vector<WarpInstruction> instructions) {
-  WarpProgram program;
+inline isa::WarpProgram program_of(std::vector<isa::WarpInstruction> instructions) {
+  isa::WarpProgram program;
   program.prologue = std::move(instructions);
   program.registers_per_thread = kHarnessRegisters;
   return program;
 }
 
 /// `count` matrix instructions into the first `accumulators` in turn.
-inline WarpProgram mmas_in_turn(const KernelParts& parts, int count, int accumulators) {
-  std::vector<WarpInstruction> code;
+inline isa::WarpProgram mmas_in_turn(const KernelParts& parts, int count, int accumulators) {
+  std::vector<isa::WarpInstruction> code;
   code.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     code.push_back(mma_into(parts, i % accumulators));
@@ -161,13 +162,13 @@ inline WarpProgram mmas_in_turn(const KernelParts& parts, int count, int accumul
 }
 
 /// The same into all accumulators: no dependence is near enough to be seen.
-inline WarpProgram independent_mmas(const KernelParts& parts, int count) {
+inline isa::WarpProgram independent_mmas(const KernelParts& parts, int count) {
   return mmas_in_turn(parts, count, Registers::kAccumulators);
 }
 
 /// `count` loads of four registers each, one behind the other from the first register on.
-inline std::vector<WarpInstruction> independent_loads(int count) {
-  std::vector<WarpInstruction> code;
+inline std::vector<isa::WarpInstruction> independent_loads(int count) {
+  std::vector<isa::WarpInstruction> code;
   code.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     code.push_back(load_into({4 * i, 4}));
@@ -176,15 +177,15 @@ inline std::vector<WarpInstruction> independent_loads(int count) {
 }
 
 /// `count` matrix instructions, each on the result of the one before.
-inline WarpProgram dependent_mmas(const KernelParts& parts, int count) {
+inline isa::WarpProgram dependent_mmas(const KernelParts& parts, int count) {
   return program_of(
-      std::vector<WarpInstruction>(static_cast<std::size_t>(count), mma_into(parts, 0)));
+      std::vector<isa::WarpInstruction>(static_cast<std::size_t>(count), mma_into(parts, 0)));
 }
 
 /// Cycles between issues of independent instructions in the steady state, over 100 of them.
 inline double issue_interval(SmHarness& harness, const mma::MmaInstruction& instruction) {
   const KernelParts parts(instruction);
-  const WarpProgram program = independent_mmas(parts, 200);
+  const isa::WarpProgram program = independent_mmas(parts, 200);
   harness.run(parts.launch(program));
   const auto& issued = harness.issued();
   return static_cast<double>(issued[180].cycle - issued[80].cycle) / 100.0;
@@ -195,7 +196,7 @@ inline mma::MmaInstruction instruction(numerics::DataType type, int k, bool spar
 }
 
 /// Registers filled by a hash of where they belong; loads and stores are noted with their cycle.
-class RecordingMemory : public CtaMemory {
+class RecordingMemory : public sm::CtaMemory {
  public:
   struct Access {
     std::int64_t cycle = 0;
@@ -209,7 +210,7 @@ class RecordingMemory : public CtaMemory {
   /// `lane`.
   static std::uint32_t word(std::int64_t cta, int warp, int base, int reg, int lane);
 
-  void load(std::int64_t cta, int warp, const WarpInstruction& instruction, std::int64_t,
+  void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction, std::int64_t,
             mma::LaneRegister* registers) const override {
     loads_.push_back({harness_.now(), warp, {}});
     for (int reg = 0; reg < instruction.d.count; ++reg) {
@@ -219,7 +220,7 @@ class RecordingMemory : public CtaMemory {
       }
     }
   }
-  void store(std::int64_t, int warp, const WarpInstruction& instruction,
+  void store(std::int64_t, int warp, const isa::WarpInstruction& instruction,
              const mma::LaneRegister* registers) override {
     stores_.push_back({harness_.now(), warp, {registers, registers + instruction.c.count}});
   }
@@ -239,8 +240,8 @@ inline std::uint32_t RecordingMemory::word(std::int64_t cta, int warp, int base,
                                            int lane) {
   const auto index =
       static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
-  const auto bits = static_cast<std::uint32_t>(RandomStream(5).bits(index));
+  const auto bits = static_cast<std::uint32_t>(base::RandomStream(5).bits(index));
   return (bits & 0x83FF83FFU) | 0x38003800U;  // two f16 in [0.5, 1) or their negatives
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
@@ -20,24 +20,24 @@ constexpr std::int64_t kSms = 3;
 /// GPUs of three SMs, to be built before the first run.
 class Gpus {
  public:
-  Gpu& add(const GpuSpec& spec) {
+  gpu::Gpu& add(const gpu::GpuSpec& spec) {
     const std::string name = "gpu" + std::to_string(gpus_.size());
-    clocks_.push_back(std::make_unique<Clock>(spec.boost_clock_mhz));
-    gpus_.push_back(std::make_unique<Gpu>(name.c_str(), *clocks_.back(), spec, spec.sms));
+    clocks_.push_back(std::make_unique<base::Clock>(spec.boost_clock_mhz));
+    gpus_.push_back(std::make_unique<gpu::Gpu>(name.c_str(), *clocks_.back(), spec, spec.sms));
     return *gpus_.back();
   }
   static void start() { sc_core::sc_start(sc_core::SC_ZERO_TIME); }
 
  private:
-  std::vector<std::unique_ptr<Clock>> clocks_;
-  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::unique_ptr<base::Clock>> clocks_;
+  std::vector<std::unique_ptr<gpu::Gpu>> gpus_;
 };
 
 TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
   Gpus gpus;
-  std::vector<std::pair<GpuSpec, Gpu*>> all;
+  std::vector<std::pair<gpu::GpuSpec, gpu::Gpu*>> all;
   for (const char* name : {"rtx2080ti", "a100-sxm4-80gb", "h100-sxm5-80gb", "b200"}) {
-    const GpuSpec spec = gpu_with_sms(name, kSms);
+    const gpu::GpuSpec spec = support::gpu_with_sms(name, kSms);
     all.emplace_back(spec, &gpus.add(spec));
   }
   Gpus::start();
@@ -48,9 +48,9 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
             (asynchronous && spec.sm.async_mma_interval_cycles() == 0)) {
           continue;
         }
-        const GemmGrid grid({{1000, 500, 1100}, 1, DataType::kF16, sparse}, {{}, {}, 1}, spec,
-                            !asynchronous);
-        const GridRun run = gpu->run(grid.launch(grid.kernel.ctas(), 1));
+        const support::GemmGrid grid({{1000, 500, 1100}, 1, DataType::kF16, sparse}, {{}, {}, 1},
+                                     spec, !asynchronous);
+        const gpu::GridRun run = gpu->run(grid.launch(grid.kernel.ctas(), 1));
         const std::string what = spec.name + (sparse ? " sparse " : " dense ") +
                                  std::string(mma::name(grid.kernel.executed.family));
         const std::int64_t cores = kSms * spec.sm.sub_partitions;
@@ -67,18 +67,18 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
 }
 
 /// `iterations` of `loop` on one warp of an A100, alone in its sub-partition.
-StallCycles stalls_of(SmHarness& harness, const KernelParts& parts,
-                      const std::vector<WarpInstruction>& loop, int iterations) {
-  WarpProgram program = program_of({});
+sm::StallCycles stalls_of(SmHarness& harness, const KernelParts& parts,
+                          const std::vector<isa::WarpInstruction>& loop, int iterations) {
+  isa::WarpProgram program = program_of({});
   program.loop = loop;
   program.iterations = iterations;
-  const GridRun run = harness.run(parts.launch(program));
+  const gpu::GridRun run = harness.run(parts.launch(program));
   EXPECT_EQ(run.stalls.total(), run.cycles * harness.partitions());
   return run.stalls;
 }
 
-GpuSpec one_sub_partition_with(void (*change)(GpuSpec&)) {
-  GpuSpec spec = one_sub_partition();
+gpu::GpuSpec one_sub_partition_with(void (*change)(gpu::GpuSpec&)) {
+  gpu::GpuSpec spec = one_sub_partition();
   change(spec);
   return spec;
 }
@@ -92,87 +92,89 @@ class StallsOfOneWarp : public testing::Test {
 
 TEST_F(StallsOfOneWarp, DependentInstructionsWaitForResultsOfTheirOwn) {
   SmHarness harness("gpu", one_sub_partition());
-  const StallCycles stalls = stalls_of(harness, parts, {mma_into(parts, 0)}, kMmas);
+  const sm::StallCycles stalls = stalls_of(harness, parts, {mma_into(parts, 0)}, kMmas);
   const std::int64_t apart = harness.issued()[1].cycle - harness.issued()[0].cycle;
-  EXPECT_EQ(stalls[StallReason::kMma], 8 * kMmas);
-  EXPECT_EQ(stalls[StallReason::kMmaLatency], (apart - 8) * (kMmas - 1));
+  EXPECT_EQ(stalls[sm::StallReason::kMma], 8 * kMmas);
+  EXPECT_EQ(stalls[sm::StallReason::kMmaLatency], (apart - 8) * (kMmas - 1));
   EXPECT_GT(apart, 20);
 }
 
 TEST_F(StallsOfOneWarp, ASelectorOfHalfTheRateLeavesTheMultipliersIdleForHalfOfTheTime) {
-  SmHarness harness("gpu", one_sub_partition_with([](GpuSpec& spec) {
+  SmHarness harness("gpu", one_sub_partition_with([](gpu::GpuSpec& spec) {
                       spec.sm.tensor_core.selector_bytes_per_cycle /= 2;
                     }));
-  std::vector<WarpInstruction> loop;
+  std::vector<isa::WarpInstruction> loop;
   for (int i = 0; i < Registers::kAccumulators; ++i) {
     loop.push_back(mma_into(parts, i));
   }
-  const StallCycles stalls = stalls_of(harness, parts, loop, kMmas);
-  EXPECT_NEAR(static_cast<double>(stalls[StallReason::kOperandFetch]) /
-                  static_cast<double>(stalls[StallReason::kMma]),
+  const sm::StallCycles stalls = stalls_of(harness, parts, loop, kMmas);
+  EXPECT_NEAR(static_cast<double>(stalls[sm::StallReason::kOperandFetch]) /
+                  static_cast<double>(stalls[sm::StallReason::kMma]),
               1, 0.01);
 }
 
 TEST_F(StallsOfOneWarp, FragmentsComeFromSharedMemory) {
   SmHarness harness("gpu", one_sub_partition());
-  std::vector<WarpInstruction> loop;
+  std::vector<isa::WarpInstruction> loop;
   for (int i = 0; i < 4; ++i) {
     loop.push_back(load_into(registers.a()));
     loop.push_back(mma_into(parts, i));
   }
-  const StallCycles stalls = stalls_of(harness, parts, loop, kMmas / 4);
+  const sm::StallCycles stalls = stalls_of(harness, parts, loop, kMmas / 4);
   const std::int64_t apart = harness.issued()[2].cycle - harness.issued()[1].cycle;
   const std::int64_t first = harness.issued()[0].cycle;
   EXPECT_GT(apart, 28);
-  EXPECT_GE(stalls[StallReason::kSharedMemory], (apart - 8) * (kMmas - 1));
-  EXPECT_LE(stalls[StallReason::kSharedMemory], (apart - 8) * (kMmas - 1) + first);
+  EXPECT_GE(stalls[sm::StallReason::kSharedMemory], (apart - 8) * (kMmas - 1));
+  EXPECT_LE(stalls[sm::StallReason::kSharedMemory], (apart - 8) * (kMmas - 1) + first);
 }
 
 /// Of a GEMM on three SMs.
-double share(const GridRun& run, StallReason reason) {
+double share(const gpu::GridRun& run, sm::StallReason reason) {
   return static_cast<double>(run.stalls[reason]) / static_cast<double>(run.stalls.total());
 }
 
 /// What makes a tensor core wait more, and for what.
 struct Slower {
-  StallReason reason;
-  void (*change)(GpuSpec&);
+  sm::StallReason reason;
+  void (*change)(gpu::GpuSpec&);
   bool of_mma_sync_alone = false;
 };
 
 const std::vector<Slower>& slower_ones() {
   static const std::vector<Slower> all{
-      {StallReason::kL2, [](GpuSpec& gpu) { gpu.memory.l2_bytes_per_cycle /= 2; }},
-      {StallReason::kDram, [](GpuSpec& gpu) { gpu.memory.dram_gb_per_s /= 8; }},
-      {StallReason::kSmPort, [](GpuSpec& gpu) { gpu.memory.sm_port_bytes_per_cycle /= 4; }},
-      {StallReason::kSharedMemory, [](GpuSpec& gpu) { gpu.sm.shared_memory_banks /= 4; }},
-      {StallReason::kMemoryLatency,
-       [](GpuSpec& gpu) {
+      {sm::StallReason::kL2, [](gpu::GpuSpec& gpu) { gpu.memory.l2_bytes_per_cycle /= 2; }},
+      {sm::StallReason::kDram, [](gpu::GpuSpec& gpu) { gpu.memory.dram_gb_per_s /= 8; }},
+      {sm::StallReason::kSmPort,
+       [](gpu::GpuSpec& gpu) { gpu.memory.sm_port_bytes_per_cycle /= 4; }},
+      {sm::StallReason::kSharedMemory, [](gpu::GpuSpec& gpu) { gpu.sm.shared_memory_banks /= 4; }},
+      {sm::StallReason::kMemoryLatency,
+       [](gpu::GpuSpec& gpu) {
          gpu.memory.l2_near_latency_cycles *= 8;
          gpu.memory.l2_far_latency_cycles *= 8;
        }},
-      {StallReason::kBarrier, [](GpuSpec& gpu) { gpu.sm.barrier_latency_cycles *= 20; }, true},
+      {sm::StallReason::kBarrier, [](gpu::GpuSpec& gpu) { gpu.sm.barrier_latency_cycles *= 20; },
+       true},
   };
   return all;
 }
 
 TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
   struct Case {
-    GpuSpec base;
-    Gpu* gpu;
-    std::vector<Gpu*> slower;
+    gpu::GpuSpec base;
+    gpu::Gpu* gpu;
+    std::vector<gpu::Gpu*> slower;
   };
   Gpus gpus;
   std::vector<Case> cases;
   for (const char* name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "b200"}) {
-    GpuSpec base = load_architecture(name).gpu;
+    gpu::GpuSpec base = config::load_architecture(name).gpu;
     // As much of the memory as three SMs of the whole GPU have, but for DRAM.
     base.memory.l2_bytes_per_cycle *= static_cast<double>(kSms) / base.sms;
     base.memory.dram_gb_per_s *= 2 * static_cast<double>(kSms) / base.sms;
     base.sms = kSms;
     Case& added = cases.emplace_back(base, &gpus.add(base));
     for (const Slower& one : slower_ones()) {
-      GpuSpec spec = base;
+      gpu::GpuSpec spec = base;
       one.change(spec);
       added.slower.push_back(&gpus.add(spec));
     }
@@ -180,18 +182,18 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
   Gpus::start();
   for (const Case& one : cases) {
     for (const bool sparse : {false, true}) {
-      const GemmGrid grid({{768, 1024, 1024}, 1, DataType::kF16, sparse}, {{}, {}, 1}, one.base,
-                          false);
+      const support::GemmGrid grid({{768, 1024, 1024}, 1, DataType::kF16, sparse}, {{}, {}, 1},
+                                   one.base, false);
       const bool asynchronous = grid.kernel.executed.is_asynchronous();
-      const KernelLaunch launch = grid.launch(grid.kernel.ctas(), 1);
-      const GridRun before = one.gpu->run(launch);
+      const sm::KernelLaunch launch = grid.launch(grid.kernel.ctas(), 1);
+      const gpu::GridRun before = one.gpu->run(launch);
       for (std::size_t i = 0; i < one.slower.size(); ++i) {
         const Slower& slower = slower_ones()[i];
-        const GridRun after = one.slower[i]->run(launch);
+        const gpu::GridRun after = one.slower[i]->run(launch);
         EXPECT_TRUE((slower.of_mma_sync_alone && asynchronous) ||
                     share(after, slower.reason) > share(before, slower.reason) + 0.01)
             << one.base.name << (sparse ? " sparse " : " dense ")
-            << kStallNames[static_cast<std::size_t>(slower.reason)].json << " "
+            << sm::kStallNames[static_cast<std::size_t>(slower.reason)].json << " "
             << share(before, slower.reason) << " -> " << share(after, slower.reason);
       }
     }
@@ -199,4 +201,4 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

@@ -10,23 +10,23 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::timing {
 namespace {
 
 using numerics::DataType;
 using numerics::Word;
 
 /// Registers of one instruction with random operands, and D taken from the store.
-class OneInstruction : public CtaMemory {
+class OneInstruction : public sm::CtaMemory {
  public:
   OneInstruction(const KernelParts& parts, const mma::MmaOperands& operands)
       : parts_(parts), words_(mma::operand_words(parts.context.instruction, operands)) {}
 
-  void load(std::int64_t, int, const WarpInstruction& instruction, std::int64_t,
+  void load(std::int64_t, int, const isa::WarpInstruction& instruction, std::int64_t,
             mma::LaneRegister* registers) const override {
-    if (instruction.operand == Operand::kA) {
+    if (instruction.operand == isa::Operand::kA) {
       parts_.map.load_a([&](int row, int word) { return words_.a[row][word]; }, registers);
-    } else if (instruction.operand == Operand::kB) {
+    } else if (instruction.operand == isa::Operand::kB) {
       parts_.map.load_b([&](int col, int word) { return words_.b[col][word]; }, registers);
     } else {
       // Selector 0 of m16n8k32: lanes 0 and 1 of each quad, rows q (low half) and q + 8 (high
@@ -42,12 +42,12 @@ class OneInstruction : public CtaMemory {
       }
     }
   }
-  void store(std::int64_t, int, const WarpInstruction&,
+  void store(std::int64_t, int, const isa::WarpInstruction&,
              const mma::LaneRegister* registers) override {
     parts_.map.gather_accumulators(registers, d_);
   }
-  Matrix<Word> d() const {
-    Matrix<Word> matrix(mma::kRows, mma::kCols);
+  base::Matrix<Word> d() const {
+    base::Matrix<Word> matrix(mma::kRows, mma::kCols);
     for (std::size_t i = 0; i < mma::kRows; ++i) {
       for (std::size_t j = 0; j < mma::kCols; ++j) {
         matrix(i, j) = d_[i][j];
@@ -67,19 +67,19 @@ struct Fixture {
   Fixture()
       : parts(instruction(DataType::kF16, 32, true)),
         operands(mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
-                                      mma::WordKind::kNarrow, RandomStream(3))),
+                                      mma::WordKind::kNarrow, base::RandomStream(3))),
         harness("gpu", one_sub_partition()) {
     // The accumulator starts at zero.
-    operands.c = Matrix<Word>(mma::kRows, mma::kCols);
+    operands.c = base::Matrix<base::Word>(mma::kRows, mma::kCols);
   }
 
-  Matrix<Word> run() {
+  base::Matrix<Word> run() {
     const Registers registers(parts.map);
-    const RegisterRange a = registers.a();
-    const RegisterRange b = registers.b();
-    const WarpProgram program =
-        program_of({load_into(a, Operand::kA), load_into(b, Operand::kB),
-                    load_into(registers.metadata(), Operand::kMetadata), mma_into(parts, 0),
+    const isa::RegisterRange a = registers.a();
+    const isa::RegisterRange b = registers.b();
+    const isa::WarpProgram program =
+        program_of({load_into(a, isa::Operand::kA), load_into(b, isa::Operand::kB),
+                    load_into(registers.metadata(), isa::Operand::kMetadata), mma_into(parts, 0),
                     store_of(registers.accumulator(0))});
     OneInstruction memory(parts, operands);
     harness.run(parts.launch(program, &memory));
@@ -92,8 +92,8 @@ struct Fixture {
 };
 
 /// Elements in which two results differ.
-std::vector<std::pair<std::size_t, std::size_t>> differences(const Matrix<Word>& x,
-                                                             const Matrix<Word>& y) {
+std::vector<std::pair<std::size_t, std::size_t>> differences(const base::Matrix<Word>& x,
+                                                             const base::Matrix<Word>& y) {
   std::vector<std::pair<std::size_t, std::size_t>> all;
   for (std::size_t i = 0; i < x.rows(); ++i) {
     for (std::size_t j = 0; j < x.cols(); ++j) {
@@ -112,12 +112,13 @@ TEST(Wires, CarryWhatThePlainArithmeticComputes) {
 
 TEST(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   mma::MmaOperands other = fixture.operands;
   other.nibbles(5, 3) = other.nibbles(5, 3) == 0b0100 ? 0b1110 : 0b0100;
-  fixture.harness.core().fetched.set_tap(
-      [&](FetchedToken& token) { token.payload->nibbles[5][3] = other.nibbles(5, 3); });
-  const Matrix<Word> after = fixture.run();
+  fixture.harness.core().fetched.set_tap([&](tensor_core::FetchedToken& token) {
+    token.payload->nibbles[5][3] = other.nibbles(5, 3);
+  });
+  const base::Matrix<Word> after = fixture.run();
   EXPECT_EQ(after, mma::run_plain(fixture.parts.context, other));
   ASSERT_FALSE(differences(before, after).empty());
   for (const auto& [row, col] : differences(before, after)) {
@@ -127,12 +128,13 @@ TEST(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
 
 TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   // Row 9, second step, third multiplier gets another row of B than the metadata names.
   mma::FetchedOperands fetched;
-  fixture.harness.core().fetched.set_tap([&](FetchedToken& token) { fetched = *token.payload; });
+  fixture.harness.core().fetched.set_tap(
+      [&](tensor_core::FetchedToken& token) { fetched = *token.payload; });
   int wanted = 0;
-  fixture.harness.core().selected.set_tap([&](SelectedToken& token) {
+  fixture.harness.core().selected.set_tap([&](tensor_core::SelectedToken& token) {
     if (token.step != 1) {
       return;
     }
@@ -149,7 +151,7 @@ TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
       selected.b.exponent[index][j] = fetched.b.exponent[wanted][j];
     }
   });
-  const Matrix<Word> after = fixture.run();
+  const base::Matrix<Word> after = fixture.run();
   mma::MmaOperands other = fixture.operands;
   const std::uint8_t nibble = other.nibbles(9, 5);  // group of compressed elements 10 and 11
   other.nibbles(9, 5) = static_cast<std::uint8_t>((nibble & 0b1100) | (wanted & 3));
@@ -162,8 +164,8 @@ TEST(Wires, ASelectedOperandOfBIsTheOneThatIsMultiplied) {
 
 TEST(Wires, AProductChangesItsElementOfDAlone) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
-  fixture.harness.core().products.set_tap([&](ProductsToken& token) {
+  const base::Matrix<Word> before = fixture.run();
+  fixture.harness.core().products.set_tap([&](tensor_core::ProductsToken& token) {
     if (token.step == 0) {
       token.payload->significand[4 * fixture.parts.context.rules.products_per_step + 1][6] *= -1;
     }
@@ -174,24 +176,24 @@ TEST(Wires, AProductChangesItsElementOfDAlone) {
 
 TEST(Wires, TheLargestExponentDecidesWhatTheAlignmentCuts) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   fixture.harness.core().products.set_tap(
-      [](ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
+      [](tensor_core::ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
   EXPECT_EQ(differences(before, fixture.run()),
             (std::vector<std::pair<std::size_t, std::size_t>>{{2, 3}}));
 }
 
 TEST(Wires, ASumChangesItsElementByWhatWasAdded) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   double unit = 0;
-  fixture.harness.core().sums.set_tap([&](SumsToken& token) {
+  fixture.harness.core().sums.set_tap([&](tensor_core::SumsToken& token) {
     if (token.is_last()) {
       token.payload->sum[11][7] += std::int64_t{1} << 24;
       unit = std::ldexp(1.0, token.payload->max_exponent[11][7]);
     }
   });
-  const Matrix<Word> after = fixture.run();
+  const base::Matrix<Word> after = fixture.run();
   EXPECT_EQ(differences(before, after),
             (std::vector<std::pair<std::size_t, std::size_t>>{{11, 7}}));
   const double added = numerics::to_double(after(11, 7), DataType::kF32) -
@@ -201,14 +203,14 @@ TEST(Wires, ASumChangesItsElementByWhatWasAdded) {
 
 TEST(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   int seen = 0;
-  fixture.harness.core().feedback.set_tap([&](FeedbackToken& token) {
+  fixture.harness.core().feedback.set_tap([&](tensor_core::FeedbackToken& token) {
     ++seen;
     EXPECT_EQ(token.next_step, 1);
     token.payload->word[0][0] = 0x7F800000;
   });
-  const Matrix<Word> after = fixture.run();
+  const base::Matrix<Word> after = fixture.run();
   EXPECT_EQ(seen, 1);
   EXPECT_EQ(differences(before, after), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}}));
   EXPECT_EQ(after(0, 0), 0x7F800000U);
@@ -216,10 +218,10 @@ TEST(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
 
 TEST(Wires, ARoundedWordIsTheWordThatIsStored) {
   Fixture fixture;
-  const Matrix<Word> before = fixture.run();
+  const base::Matrix<Word> before = fixture.run();
   fixture.harness.partition().mma_done.set_tap(
-      [](MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
-  const Matrix<Word> after = fixture.run();
+      [](tensor_core::MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
+  const base::Matrix<Word> after = fixture.run();
   EXPECT_EQ(differences(before, after),
             (std::vector<std::pair<std::size_t, std::size_t>>{{15, 1}}));
   EXPECT_EQ(after(15, 1), before(15, 1) ^ 1U);
@@ -232,14 +234,17 @@ TEST(Wires, CarryNothingButTimeWithoutValues) {
     ++tokens;
     EXPECT_EQ(token.payload, nullptr);
   };
-  fixture.harness.core().fetched.set_tap([&](FetchedToken& token) { expect_empty(token); });
-  fixture.harness.core().selected.set_tap([&](SelectedToken& token) { expect_empty(token); });
-  fixture.harness.core().products.set_tap([&](ProductsToken& token) { expect_empty(token); });
-  fixture.harness.core().sums.set_tap([&](SumsToken& token) { expect_empty(token); });
-  const WarpProgram program = independent_mmas(fixture.parts, 4);
+  fixture.harness.core().fetched.set_tap(
+      [&](tensor_core::FetchedToken& token) { expect_empty(token); });
+  fixture.harness.core().selected.set_tap(
+      [&](tensor_core::SelectedToken& token) { expect_empty(token); });
+  fixture.harness.core().products.set_tap(
+      [&](tensor_core::ProductsToken& token) { expect_empty(token); });
+  fixture.harness.core().sums.set_tap([&](tensor_core::SumsToken& token) { expect_empty(token); });
+  const isa::WarpProgram program = independent_mmas(fixture.parts, 4);
   fixture.harness.run(fixture.parts.launch(program));
   EXPECT_EQ(tokens, 4 + 8 + 8 + 8);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::timing

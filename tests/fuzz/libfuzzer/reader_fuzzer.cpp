@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One reader of a recording under libFuzzer: SPTC_FUZZ_READER names its function.
 #include "models/base/error.h"
-#include "sim/import/readers.h"
-#include "sim/import/workload_text_writer.h"
+#include "sim/workload/readers.h"
+#include "sim/workload/workload_text_writer.h"
 
 #include <cstddef>
 #include <cstdint>

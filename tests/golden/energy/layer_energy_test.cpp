@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::golden {
 namespace {
 
 struct Row {
@@ -47,11 +47,11 @@ energy::PowerSpec table_of_round_numbers() {
   return spec;
 }
 
-void expect_breakdown(bool sparse, double time_us, const MemoryTraffic& traffic,
+void expect_breakdown(bool sparse, double time_us, const kernels::MemoryTraffic& traffic,
                       const std::map<std::string, double>& expected_uj, double total_uj) {
-  Operation layer;
+  workload::Operation layer;
   layer.shape = {256, 128, 128};
-  VariantResult figures;
+  run::VariantResult figures;
   figures.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, sparse);
   figures.kernel.metadata_registers = 1;
   figures.timing.executed_share = sparse ? 0.5 : 1;
@@ -61,7 +61,8 @@ void expect_breakdown(bool sparse, double time_us, const MemoryTraffic& traffic,
   figures.timing.budget.tensor = 2;  // of the busiest SM; the mean of all has half: 50 SMs work
   figures.timing.budget.tensor_mean = 1;
   const energy::Switching switching{0.9, 0.5, 0.4, 0.6, 0.8};
-  add_energy(layer, sparse, table_of_round_numbers(), switching, RunOptions{}, {}, figures);
+  run::add_energy(layer, sparse, table_of_round_numbers(), switching, run::RunOptions{}, {},
+                  figures);
   ASSERT_TRUE(figures.energy);
   for (const auto& [part, uj] : figures.energy->parts_uj) {
     const auto expected = expected_uj.find(std::string(part));
@@ -117,4 +118,4 @@ TEST(LayerEnergy, OfTheTwoToFourLayerIsThatComputedByHand) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::golden

@@ -2,7 +2,7 @@
 //
 // Published and derived words of every generation, through the reader and the comparison of
 // `sptcsim verify`.
-#include "sim/verify/verify.h"
+#include "sim/compare/vectors/verify.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::golden {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,9 +21,10 @@ using mma::Profile;
 const fs::path kVectors = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
-  const VerifyResult result = verify(kVectors, Profile::kHardware);
-  for (const VerifiedSet& set : result.sets) {
-    EXPECT_EQ(set.mismatches, 0U) << verify_text(result);
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(kVectors, Profile::kHardware);
+  for (const compare::vectors::VerifiedSet& set : result.sets) {
+    EXPECT_EQ(set.mismatches, 0U) << compare::vectors::verify_text(result);
     EXPECT_GT(set.elements, 0U) << set.file;
     // Only what the models disagree about may be left out.
     EXPECT_LT(set.contested * 10, set.elements) << set.file;
@@ -32,9 +33,10 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
 }
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutException) {
-  const VerifyResult result = verify(kVectors, Profile::kMmaSim);
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(kVectors, Profile::kMmaSim);
   std::size_t elements = 0;
-  for (const VerifiedSet& set : result.sets) {
+  for (const compare::vectors::VerifiedSet& set : result.sets) {
     EXPECT_EQ(set.mismatches, 0U) << set.file;
     EXPECT_EQ(set.contested, 0U) << set.file;
     elements += set.elements;
@@ -44,7 +46,8 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutExcep
 
 TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
   std::set<std::string> families;
-  for (const VerifiedSet& set : verify(kVectors, Profile::kHardware).sets) {
+  for (const compare::vectors::VerifiedSet& set :
+       compare::vectors::verify(kVectors, Profile::kHardware).sets) {
     families.insert(set.family);
   }
   EXPECT_EQ(families, (std::set<std::string>{"hw", "mma", "mma_fp8_lowered", "mmasp", "tcgen05mma",
@@ -53,7 +56,7 @@ TEST(VectorsOfEveryGeneration, CoverEveryFamily) {
 
 class TamperedVectors : public testing::Test {
  protected:
-  const TemporaryDirectory temporary;
+  const support::TemporaryDirectory temporary;
   const fs::path directory = temporary.path() / "vectors";
 
   void SetUp() override { fs::copy(kVectors, directory, fs::copy_options::recursive); }
@@ -81,9 +84,10 @@ TEST_F(TamperedVectors, AreCaughtInEveryResultArray) {
       ++results;
     }
   }
-  const VerifyResult result = verify(directory, Profile::kMmaSim);
+  const compare::vectors::VerifyResult result =
+      compare::vectors::verify(directory, Profile::kMmaSim);
   EXPECT_EQ(result.mismatches(), results);
-  for (const VerifiedSet& set : result.sets) {
+  for (const compare::vectors::VerifiedSet& set : result.sets) {
     ASSERT_TRUE(set.first) << set.file;
     EXPECT_FALSE(set.first->diagnosis.step.empty()) << set.file;
     EXPECT_FALSE(set.first->diagnosis.trace.empty()) << set.file;
@@ -92,4 +96,4 @@ TEST_F(TamperedVectors, AreCaughtInEveryResultArray) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::golden

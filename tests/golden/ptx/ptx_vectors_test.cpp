@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc {
+namespace sptc::golden {
 namespace {
 
 using mma::FragmentOperand;
@@ -26,7 +26,7 @@ using numerics::DataType;
 using numerics::Word;
 using sparsity::CompressedMatrix;
 using sparsity::LaneWords;
-using Integers = Matrix<std::int64_t>;
+using Integers = base::Matrix<std::int64_t>;
 
 const json& vectors_of(const std::string& file) {
   static std::map<std::string, json> read;
@@ -62,8 +62,8 @@ std::uint32_t from_hex(const json& text) {
 
 /// A matrix of JSON rows, element by element through `convert`.
 template <typename T, typename Convert>
-Matrix<T> read_matrix(const json& rows, Convert convert) {
-  Matrix<T> matrix(rows.size(), rows.at(0).size());
+base::Matrix<T> read_matrix(const json& rows, Convert convert) {
+  base::Matrix<T> matrix(rows.size(), rows.at(0).size());
   for (std::size_t r = 0; r < matrix.rows(); ++r) {
     for (std::size_t c = 0; c < matrix.cols(); ++c) {
       matrix(r, c) = convert(rows.at(r).at(c));
@@ -76,17 +76,17 @@ Integers read_integers(const json& rows) {
   return read_matrix<std::int64_t>(rows, [](const json& x) { return x.get<std::int64_t>(); });
 }
 
-Matrix<Word> read_words(const json& rows, DataType type) {
+base::Matrix<Word> read_words(const json& rows, DataType type) {
   return read_matrix<Word>(
       rows, [type](const json& x) { return numerics::from_double(x.get<double>(), type); });
 }
 
 /// [lane][register] in the file, [register][lane] with us.
-Matrix<std::uint32_t> read_registers(const json& lanes) {
+base::Matrix<std::uint32_t> read_registers(const json& lanes) {
   return read_matrix<std::uint32_t>(lanes, from_hex).transposed();
 }
 
-Matrix<std::uint8_t> read_nibbles(const json& rows) {
+base::Matrix<std::uint8_t> read_nibbles(const json& rows) {
   return read_matrix<std::uint8_t>(rows, [](const json& x) { return x.get<std::uint8_t>(); });
 }
 
@@ -111,9 +111,9 @@ MmaInstruction instruction_of(const json& vector, bool sparse) {
 }
 
 /// The matrix that registers hold, as integers.
-Integers integers_in(const Matrix<std::uint32_t>& registers, const mma::FragmentLayout& layout,
-                     DataType type) {
-  const Matrix<Word> words = mma::unpack_fragment(layout, registers);
+Integers integers_in(const base::Matrix<std::uint32_t>& registers,
+                     const mma::FragmentLayout& layout, DataType type) {
+  const base::Matrix<Word> words = mma::unpack_fragment(layout, registers);
   Integers values(words.rows(), words.cols());
   for (std::size_t r = 0; r < words.rows(); ++r) {
     for (std::size_t c = 0; c < words.cols(); ++c) {
@@ -143,7 +143,7 @@ void expect_operand_registers(const json& vector, const MmaInstruction& instruct
             read_registers(vector.at("B_regs")));
   const DataType sum = instruction.accumulator;
   for (const char* const name : {"C", "D"}) {
-    const Matrix<Word> lanes = read_words(vector.at(std::string(name) + "_frag"), sum);
+    const base::Matrix<Word> lanes = read_words(vector.at(std::string(name) + "_frag"), sum);
     EXPECT_EQ(mma::pack_fragment(d, read_words(vector.at(name), sum)), lanes.transposed()) << name;
   }
 }
@@ -224,7 +224,7 @@ TEST(SparseMmaVectors, CompressionGivesTheValuesAndTheNibbles) {
   for (const json& vector : covered(kSparse)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
-    const Matrix<Word> dense = read_words(vector.at("A_dense"), type);
+    const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
     const CompressedMatrix compressed = sparsity::compress(dense, type);
     EXPECT_EQ(compressed.values, read_words(vector.at("A_compressed"), type));
     EXPECT_EQ(compressed.nibbles, read_nibbles(vector.at("nibbles_row_major")));
@@ -274,7 +274,7 @@ TEST(SparseMmaVectors, SelectingRowsOfBByTheMetadataGivesExactlyD) {
         integers_in(read_registers(vector.at("B_regs")),
                     mma::fragment_layout(instruction, FragmentOperand::kB), instruction.b_type);
     for (int selector = 0; selector < format.selectors(); ++selector) {
-      const Matrix<std::uint8_t> nibbles = sparsity::read_metadata(
+      const base::Matrix<std::uint8_t> nibbles = sparsity::read_metadata(
           format, selector,
           read_lane_words(
               vector.at("lane_metadata_words_by_selector").at(std::to_string(selector))));
@@ -321,7 +321,7 @@ TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFill
   for (const json& vector : covered(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
-    const Matrix<Word> dense = read_words(vector.at("A_dense"), type);
+    const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
     const CompressedMatrix theirs{.type = type,
                                   .pattern = sparsity::hardware_pattern(type),
                                   .logical_k = dense.cols(),
@@ -393,4 +393,4 @@ TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::golden

@@ -3,8 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
-#include "sim/config/text_file.h"
-#include "sim/verify/bit_array.h"
+#include "sim/compare/vectors/bit_array.h"
+#include "sim/io/text_file.h"
 #include "tests/hardware/capture/golden_cases.h"
 #include "tests/hardware/capture/operand_image.h"
 
@@ -32,7 +32,7 @@ bool is_narrow_float(DataType type) {
 /// Registers of the cases of `set` that use `selector`, in order; their numbers into `cases`.
 MmaLaunch launch_of(const CaseSet& set, const OperandImage& image, int selector,
                     std::vector<std::size_t>& cases, std::uint64_t seed) {
-  const RandomStream lanes = RandomStream(seed).fork("lanes that do not count");
+  const base::RandomStream lanes = base::RandomStream(seed).fork("lanes that do not count");
   MmaLaunch launch;
   launch.ptx = set.instruction.ptx_name();
   launch.selector = selector;
@@ -107,8 +107,8 @@ ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
   const auto lanes = static_cast<std::size_t>(image.lanes());
   ExecutedSet result;
   result.poison = kPoison;
-  result.d =
-      sim::make_bit_array({set.cases(), m, n}, sim::element_bytes(set.instruction.accumulator));
+  result.d = compare::vectors::make_bit_array(
+      {set.cases(), m, n}, compare::vectors::element_bytes(set.instruction.accumulator));
   result.metadata.resize(set.instruction.sparse ? set.cases() * lanes : 0);
   for (int selector = 0; selector < image.selectors(); ++selector) {
     std::vector<std::size_t> cases;
@@ -119,7 +119,7 @@ ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
     launch.poison = kPoison;
     const std::vector<std::uint32_t> registers = device.run(launch);
     if (registers.size() != launch.d_words) {
-      throw InternalError("a device returned another number of registers");
+      throw base::InternalError("a device returned another number of registers");
     }
     result.unwritten += unwritten(registers, launch, device);
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -140,8 +140,8 @@ ItemOutcome write_set(const CaptureWriter& writer, const CaseSet& set, const Exe
   const MmaInstruction& instruction = set.instruction;
   const std::string stem = family(instruction) + "." + qualifier(instruction) + "." + set.name;
   const std::filesystem::path bits = writer.directory() / "bits";
-  const auto write = [&](const char* array, const sim::BitArray& content) {
-    sim::write_bit_array(bits / (stem + "." + array + ".npy"), content);
+  const auto write = [&](const char* array, const compare::vectors::BitArray& content) {
+    compare::vectors::write_bit_array(bits / (stem + "." + array + ".npy"), content);
   };
   write("A", set.operands.a);
   write("B", set.operands.b);
@@ -172,7 +172,7 @@ ItemOutcome write_set(const CaptureWriter& writer, const CaseSet& set, const Exe
                   {"poison", fmt::format("{:#010x}", executed.poison)},
                   {"unwritten", executed.unwritten},
                   {"source", set.source}};
-  sim::write_file(bits / (stem + ".json"), json.dump(1) + "\n");
+  io::write_file(bits / (stem + ".json"), json.dump(1) + "\n");
   const std::string file = "bits/" + stem + ".json";
   if (executed.unwritten > 0) {
     return {ItemStatus::kPartial,

@@ -2,7 +2,7 @@
 #include "tests/hardware/capture/capture_writer.h"
 
 #include "models/base/error.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ std::string_view name(ItemStatus status) {
     case ItemStatus::kAbsent:
       return "absent";
   }
-  throw InternalError("item status without a name");
+  throw base::InternalError("item status without a name");
 }
 
 Json text_or_null(const std::string& text) {
@@ -44,7 +44,7 @@ ItemStatus parse_status(const std::string& word) {
       return status;
     }
   }
-  throw InternalError("the journal of a capture holds a status that nobody writes");
+  throw base::InternalError("the journal of a capture holds a status that nobody writes");
 }
 
 }  // namespace
@@ -70,14 +70,14 @@ CaptureWriter::CaptureWriter(std::filesystem::path directory, Start start)
   std::error_code error;
   std::filesystem::create_directories(directory_ / "bits", error);
   if (error) {
-    throw InputError(fmt::format("{}: cannot be created: {}", sim::printable(directory_.string()),
-                                 error.message()));
+    throw base::InputError(fmt::format("{}: cannot be created: {}",
+                                       io::printable(directory_.string()), error.message()));
   }
   if (std::filesystem::exists(directory_ / "capture.json") ||
       std::filesystem::exists(journal(directory_)) ||
       !std::filesystem::is_empty(directory_ / "bits")) {
-    throw InputError(fmt::format("{}: holds a capture already; name a new directory",
-                                 sim::printable(directory_.string())));
+    throw base::InputError(fmt::format("{}: holds a capture already; name a new directory",
+                                       io::printable(directory_.string())));
   }
 }
 
@@ -102,8 +102,8 @@ void CaptureWriter::note(const Json& line) const {
   std::ofstream file(journal(directory_), std::ios::app);
   file << line.dump(-1, ' ', true, Json::error_handler_t::replace) << std::endl;
   if (!file) {
-    throw InputError(
-        fmt::format("{}: cannot be written", sim::printable(journal(directory_).string())));
+    throw base::InputError(
+        fmt::format("{}: cannot be written", io::printable(journal(directory_).string())));
   }
 }
 
@@ -141,7 +141,7 @@ std::size_t CaptureWriter::items_with(ItemStatus status) const {
 void CaptureWriter::write_json(const std::string& name, Json content) const {
   Json whole{{"schema", kCaptureSchema}};
   whole.update(content);
-  sim::write_file(directory_ / name, whole.dump(1) + "\n");
+  io::write_file(directory_ / name, whole.dump(1) + "\n");
 }
 
 void CaptureWriter::finish(const CaptureHeader& header, const DeviceInfo& device) const {

@@ -3,7 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/mma/instruction.h"
-#include "sim/verify/mma_batch.h"
+#include "sim/compare/vectors/mma_batch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace sptc::hardware {
 struct CaseSet {
   std::string name;  ///< "defined", "undefined", "golden-hw_A100"
   mma::MmaInstruction instruction;
-  sim::MmaOperands operands;                  ///< whole matrices of the instruction
-  std::vector<Matrix<std::uint8_t>> nibbles;  ///< [m, groups] of each case; sparse only
-  std::vector<int> selectors;                 ///< of each case; sparse only
+  compare::vectors::MmaOperands operands;           ///< whole matrices of the instruction
+  std::vector<base::Matrix<std::uint8_t>> nibbles;  ///< [m, groups] of each case; sparse only
+  std::vector<int> selectors;                       ///< of each case; sparse only
   std::vector<std::string> categories;
   std::vector<std::uint64_t> category_of_case;
   std::string source;

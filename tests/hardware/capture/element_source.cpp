@@ -112,7 +112,7 @@ bool applies(Category category, DataType type, bool sparse) {
 }
 
 ElementSource::ElementSource(const mma::MmaInstruction& instruction, std::uint64_t seed)
-    : instruction_(instruction), stream_(RandomStream(seed).fork(instruction.ptx_name())) {}
+    : instruction_(instruction), stream_(base::RandomStream(seed).fork(instruction.ptx_name())) {}
 
 DataType ElementSource::type(Operand operand) const {
   return operand == Operand::kA   ? instruction_.a_type

@@ -71,7 +71,7 @@ class ElementSource {
   std::uint64_t cancelling(Operand operand, const ElementPlace& place) const;
 
   mma::MmaInstruction instruction_;
-  RandomStream stream_;
+  base::RandomStream stream_;
 };
 
 }  // namespace sptc::hardware

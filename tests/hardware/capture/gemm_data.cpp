@@ -3,10 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
-#include "models/engine/gemm.h"
+#include "models/batched/gemm.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata_register.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -34,8 +34,8 @@ int parse_extent(const std::string& text, const std::string& place) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kMaxExtent) {
-    throw InputError(fmt::format("{}: '{}' must be an integer from 1 to {}", place,
-                                 sim::printable(text), kMaxExtent));
+    throw base::InputError(fmt::format("{}: '{}' must be an integer from 1 to {}", place,
+                                       io::printable(text), kMaxExtent));
   }
   return value;
 }
@@ -44,15 +44,15 @@ int parse_extent(const std::string& text, const std::string& place) {
 
 std::vector<GemmShape> read_gemm_shapes(const std::filesystem::path& file) {
   constexpr std::uint64_t kMaxBytes = 1 << 20;
-  std::istringstream lines(sim::read_text_file(file, kMaxBytes));
-  const std::string shown = sim::printable(file.string());
+  std::istringstream lines(io::read_text_file(file, kMaxBytes));
+  const std::string shown = io::printable(file.string());
   std::vector<GemmShape> shapes;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     const std::string place = fmt::format("{}, line {}", shown, number);
     if (number == 1) {
       if (line != "m,n,k,name") {
-        throw InputError(place + ": the header must be 'm,n,k,name'");
+        throw base::InputError(place + ": the header must be 'm,n,k,name'");
       }
       continue;
     }
@@ -67,12 +67,12 @@ std::vector<GemmShape> read_gemm_shapes(const std::filesystem::path& file) {
     shape.n = parse_extent(extents[1], place);
     shape.k = parse_extent(extents[2], place);
     if (shape.name.empty()) {
-      throw InputError(place + ": the name is missing");
+      throw base::InputError(place + ": the name is missing");
     }
     shapes.push_back(std::move(shape));
   }
   if (shapes.empty()) {
-    throw InputError(shown + ": holds no shape");
+    throw base::InputError(shown + ": holds no shape");
   }
   return shapes;
 }
@@ -88,11 +88,11 @@ GemmData::GemmData(const MmaInstruction& instruction, const GemmShape& shape, bo
       bytes_(static_cast<std::size_t>(numerics::storage_bits(instruction.a_type)) / 8),
       pool_(kPool, 0) {
   if (shape.m < 1 || shape.n < 1 || shape.k < 1 || shape.k % 4 != 0) {
-    throw InputError(
+    throw base::InputError(
         fmt::format("a GEMM of {} x {} x {}: extents must be positive, and k a multiple of 4",
                     shape.m, shape.n, shape.k));
   }
-  const RandomStream stream = RandomStream(seed).fork("gemm");
+  const base::RandomStream stream = base::RandomStream(seed).fork("gemm");
   for (std::size_t i = 0; i < kPool && random; ++i) {
     pool_[i] = instruction.a_type == DataType::kS8
                    ? static_cast<Word>(stream.bits(i) & 0xFF)
@@ -171,7 +171,7 @@ std::vector<std::uint8_t> GemmData::pack_b() const {
 std::vector<std::uint32_t> GemmData::pack_metadata() const {
   const auto format = sparsity::metadata_register_format(instruction_.a_type, instruction_.shape.k);
   constexpr int kRows = 16;
-  Matrix<std::uint8_t> nibbles(kRows, static_cast<std::size_t>(format.groups()));
+  base::Matrix<std::uint8_t> nibbles(kRows, static_cast<std::size_t>(format.groups()));
   std::vector<std::uint32_t> words;
   for (int tile = 0; tile < padded_m_ / kRows; ++tile) {
     for (int step = 0; step < steps_; ++step) {
@@ -232,8 +232,8 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
   const MmaInstruction& instruction = data.instruction();
   const auto k = static_cast<std::size_t>(data.shape().k);
   const std::size_t stored = instruction.sparse ? k / 2 : k;
-  Matrix<Word> values(rows.size(), stored);
-  Matrix<std::uint8_t> nibbles(rows.size(), k / 4);
+  base::Matrix<Word> values(rows.size(), stored);
+  base::Matrix<std::uint8_t> nibbles(rows.size(), k / 4);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t t = 0; t < stored; ++t) {
       values(i, t) = data.a(rows[i], static_cast<int>(t));
@@ -242,13 +242,13 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
       nibbles(i, g) = data.nibble(rows[i], static_cast<int>(g));
     }
   }
-  Matrix<Word> b_columns(columns.size(), k);
+  base::Matrix<Word> b_columns(columns.size(), k);
   for (std::size_t j = 0; j < columns.size(); ++j) {
     for (std::size_t t = 0; t < k; ++t) {
       b_columns(j, t) = data.b(static_cast<int>(t), columns[j]);
     }
   }
-  engine::GemmOperands operands;
+  batched::GemmOperands operands;
   operands.b_columns = &b_columns;
   sparsity::CompressedMatrix compressed;
   if (instruction.sparse) {
@@ -258,10 +258,10 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
   } else {
     operands.a = &values;
   }
-  const Matrix<Word> expected =
-      engine::gemm(instruction, mma::instruction_rules(target, instruction), operands);
+  const base::Matrix<Word> expected =
+      batched::gemm(instruction, mma::instruction_rules(target, instruction), operands);
   GemmCheck check{.mode = "bits", .elements = d.size()};
-  ensure(expected.size() == d.size(), "check_bits: another number of elements");
+  base::ensure(expected.size() == d.size(), "check_bits: another number of elements");
   for (std::size_t i = 0; i < d.size(); ++i) {
     check.mismatches += expected.data()[i] != d[i];
   }

@@ -18,15 +18,18 @@ struct Extents {
 };
 
 /// Dot products [case, 1, k] x [case, k, 1], eight on the diagonal of each case.
-void place_on_diagonal(const sim::VectorSet& set, const sim::VectorOutput& output,
-                       const Extents& extents, CaseSet& result) {
+void place_on_diagonal(const compare::vectors::VectorSet& set,
+                       const compare::vectors::VectorOutput& output, const Extents& extents,
+                       CaseSet& result) {
   const std::size_t per_case = extents.n;
   const std::size_t published = set.cases();
   const std::size_t cases = (published + per_case - 1) / per_case;
-  sim::MmaOperands& to = result.operands;
-  to.a = sim::make_bit_array({cases, extents.m, extents.a_cols}, set.operands.a.element_bytes);
-  to.b = sim::make_bit_array({cases, extents.b_rows, extents.n}, set.operands.b.element_bytes);
-  to.c = sim::make_bit_array({cases, extents.m, extents.n}, output.c.element_bytes);
+  compare::vectors::MmaOperands& to = result.operands;
+  to.a = compare::vectors::make_bit_array({cases, extents.m, extents.a_cols},
+                                          set.operands.a.element_bytes);
+  to.b = compare::vectors::make_bit_array({cases, extents.b_rows, extents.n},
+                                          set.operands.b.element_bytes);
+  to.c = compare::vectors::make_bit_array({cases, extents.m, extents.n}, output.c.element_bytes);
   for (std::size_t i = 0; i < published; ++i) {
     const std::size_t index = i / per_case;
     const std::size_t line = i % per_case;
@@ -39,9 +42,9 @@ void place_on_diagonal(const sim::VectorSet& set, const sim::VectorOutput& outpu
 }
 
 /// [case, rows, cols] with rows of zeros below.
-sim::BitArray with_rows(const sim::BitArray& from, std::size_t rows) {
-  sim::BitArray result =
-      sim::make_bit_array({from.shape[0], rows, from.shape[2]}, from.element_bytes);
+compare::vectors::BitArray with_rows(const compare::vectors::BitArray& from, std::size_t rows) {
+  compare::vectors::BitArray result =
+      compare::vectors::make_bit_array({from.shape[0], rows, from.shape[2]}, from.element_bytes);
   const std::size_t from_size = from.shape[1] * from.shape[2];
   for (std::size_t index = 0; index < from.shape[0]; ++index) {
     std::copy_n(from.bits.begin() + static_cast<std::ptrdiff_t>(index * from_size), from_size,
@@ -51,20 +54,21 @@ sim::BitArray with_rows(const sim::BitArray& from, std::size_t rows) {
 }
 
 /// Metadata of the rows that a set stores; groups of missing rows keep their first positions.
-void place_metadata(const sim::BitArray& indices, const Extents& extents, std::uint64_t seed,
-                    CaseSet& result) {
+void place_metadata(const compare::vectors::BitArray& indices, const Extents& extents,
+                    std::uint64_t seed, CaseSet& result) {
   const DataType type = result.instruction.a_type;
   const OperandImage image(result.instruction);
-  const RandomStream stream = RandomStream(seed).fork("golden selectors");
+  const base::RandomStream stream = base::RandomStream(seed).fork("golden selectors");
   const std::size_t rows = indices.shape[1];
   const std::size_t per_case = rows * indices.shape[2];
-  result.operands.indices = sim::make_bit_array({indices.shape[0], extents.m, extents.a_cols}, 4);
+  result.operands.indices =
+      compare::vectors::make_bit_array({indices.shape[0], extents.m, extents.a_cols}, 4);
   result.operands.indices->bits.clear();
   for (std::size_t index = 0; index < indices.shape[0]; ++index) {
     const auto first = indices.bits.begin() + static_cast<std::ptrdiff_t>(index * per_case);
-    const Matrix<std::uint8_t> stored =
+    const base::Matrix<std::uint8_t> stored =
         nibbles_of({first, first + static_cast<std::ptrdiff_t>(per_case)}, rows, type);
-    Matrix<std::uint8_t> nibbles(extents.m, stored.cols(), 0b0100);
+    base::Matrix<std::uint8_t> nibbles(extents.m, stored.cols(), 0b0100);
     std::copy_n(stored.data(), stored.size(), nibbles.data());
     const auto all = indices_of(nibbles, type);
     result.operands.indices->bits.insert(result.operands.indices->bits.end(), all.begin(),
@@ -77,7 +81,8 @@ void place_metadata(const sim::BitArray& indices, const Extents& extents, std::u
 
 }  // namespace
 
-std::optional<CaseSet> golden_cases(const sim::VectorSet& set, const sim::VectorOutput& output,
+std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
+                                    const compare::vectors::VectorOutput& output,
                                     std::uint64_t seed) {
   MmaInstruction instruction = output.instruction;
   if (instruction.family == mma::MmaFamily::kTcgen05) {
@@ -124,9 +129,9 @@ std::optional<CaseSet> golden_cases(const sim::VectorSet& set, const sim::Vector
 
 std::vector<CaseSet> golden_sets(const std::filesystem::path& directory, std::uint64_t seed) {
   std::vector<CaseSet> sets;
-  for (const auto& file : sim::find_vector_sets(directory)) {
-    const sim::VectorSet set = sim::read_vector_set(file, directory);
-    for (const sim::VectorOutput& output : set.outputs) {
+  for (const auto& file : compare::vectors::find_vector_sets(directory)) {
+    const compare::vectors::VectorSet set = compare::vectors::read_vector_set(file, directory);
+    for (const compare::vectors::VectorOutput& output : set.outputs) {
       const auto is_same = [&](const CaseSet& known) {
         return known.instruction == output.instruction && known.source == "operands of " + set.file;
       };

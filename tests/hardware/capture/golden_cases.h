@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/verify/vector_set.h"
+#include "sim/compare/vectors/vector_set.h"
 #include "tests/hardware/capture/case_generator.h"
 
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace sptc::hardware {
 /// The operands of one result of a published set, as whole matrices of the instruction: missing
 /// rows are zeros, single dot products stand on the diagonal, eight to a case. Nothing where a set
 /// needs more than one instruction per case.
-std::optional<CaseSet> golden_cases(const sim::VectorSet& set, const sim::VectorOutput& output,
+std::optional<CaseSet> golden_cases(const compare::vectors::VectorSet& set,
+                                    const compare::vectors::VectorOutput& output,
                                     std::uint64_t seed);
 
 /// All of them below `directory`, whatever their instruction.

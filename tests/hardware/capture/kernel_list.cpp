@@ -39,7 +39,7 @@ std::vector<std::string> timed_mma() {
   const auto add = [&](const char* id) {
     const auto row =
         std::ranges::find(kernel_rows(), id, [](const KernelRow& kernel) { return kernel.id; });
-    ensure(row != kernel_rows().end(), "a timed instruction has no kernel");
+    base::ensure(row != kernel_rows().end(), "a timed instruction has no kernel");
     names.push_back(row->ptx);
   };
 #define SPTC_TIMED(id) add(#id);

@@ -7,7 +7,7 @@
 namespace sptc::hardware {
 
 std::unique_ptr<Device> open_gpu() {
-  throw InputError(
+  throw base::InputError(
       "this build has no CUDA kernels (nvcc was not found when it was configured); --simulate "
       "works without");
 }

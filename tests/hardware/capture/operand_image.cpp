@@ -71,7 +71,7 @@ RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand 
 }
 
 /// Element of an array of raw bits; b1 stands eight to a byte along k.
-std::uint64_t element(const sim::BitArray& array, std::size_t index, int row, int col,
+std::uint64_t element(const compare::vectors::BitArray& array, std::size_t index, int row, int col,
                       DataType type, bool k_is_row) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
@@ -83,7 +83,7 @@ std::uint64_t element(const sim::BitArray& array, std::size_t index, int row, in
   return (byte >> (k % 8)) & 1;
 }
 
-void put_element(sim::BitArray& array, int row, int col, DataType type, bool k_is_row,
+void put_element(compare::vectors::BitArray& array, int row, int col, DataType type, bool k_is_row,
                  std::uint64_t bits) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
@@ -225,7 +225,7 @@ OperandImage::OperandImage(const MmaInstruction& instruction)
                    (shape.m == 16 || (shape.m == 8 && !instruction.sparse));
   const bool wgmma = is_wgmma(instruction) && shape.m == kWgmmaRows && shape.n == kWgmmaColumns;
   if ((!mma && !wgmma) || instruction.block_scaled) {
-    throw InputError("the kit has no operand layout for " + instruction.ptx_name());
+    throw base::InputError("the kit has no operand layout for " + instruction.ptx_name());
   }
   if (instruction.sparse) {
     metadata_format(instruction);  // throws where there is none
@@ -252,7 +252,7 @@ int OperandImage::words_of_b() const {
              : b_.words();
 }
 
-void OperandImage::append(const sim::MmaOperands& operands, std::size_t index,
+void OperandImage::append(const compare::vectors::MmaOperands& operands, std::size_t index,
                           MmaLaunch& launch) const {
   const auto a_at = [&](int row, int k) {
     return element(operands.a, index, row, k, instruction_.a_type, false);
@@ -276,7 +276,8 @@ void OperandImage::append(const sim::MmaOperands& operands, std::size_t index,
   ++launch.cases;
 }
 
-std::vector<std::uint32_t> OperandImage::metadata(const Matrix<std::uint8_t>& nibbles, int selector,
+std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_t>& nibbles,
+                                                  int selector,
                                                   const std::vector<std::uint32_t>& others) const {
   const auto format = metadata_format(instruction_);
   std::vector<std::uint32_t> words;
@@ -292,16 +293,20 @@ std::vector<std::uint32_t> OperandImage::metadata(const Matrix<std::uint8_t>& ni
   return words;
 }
 
-sim::MmaOperands OperandImage::operands(const MmaLaunch& launch, std::size_t index) const {
+compare::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
+                                                     std::size_t index) const {
   const auto m = static_cast<std::size_t>(instruction_.shape.m);
   const auto n = static_cast<std::size_t>(instruction_.shape.n);
   const auto k = static_cast<std::size_t>(instruction_.shape.k);
   const auto stored = static_cast<std::size_t>(instruction_.compressed_k());
   const std::size_t packing = instruction_.a_type == DataType::kB1 ? 8 : 1;
-  sim::MmaOperands result{
-      sim::make_bit_array({1, m, stored / packing}, sim::element_bytes(instruction_.a_type)),
-      sim::make_bit_array({1, k / packing, n}, sim::element_bytes(instruction_.b_type)),
-      sim::make_bit_array({1, m, n}, sim::element_bytes(instruction_.c_type()))};
+  compare::vectors::MmaOperands result{
+      compare::vectors::make_bit_array({1, m, stored / packing},
+                                       compare::vectors::element_bytes(instruction_.a_type)),
+      compare::vectors::make_bit_array({1, k / packing, n},
+                                       compare::vectors::element_bytes(instruction_.b_type)),
+      compare::vectors::make_bit_array({1, m, n},
+                                       compare::vectors::element_bytes(instruction_.c_type()))};
   const auto put_a = [&](int row, int col, std::uint64_t bits) {
     put_element(result.a, row, col, instruction_.a_type, false, bits);
   };
@@ -323,16 +328,16 @@ sim::MmaOperands OperandImage::operands(const MmaLaunch& launch, std::size_t ind
     put_element(result.c, row, col, instruction_.c_type(), false, bits);
   });
   if (instruction_.sparse) {
-    result.indices = sim::make_bit_array({1, m, stored}, 4);
+    result.indices = compare::vectors::make_bit_array({1, m, stored}, 4);
     result.indices->bits = indices_of(nibbles(launch, index), instruction_.a_type);
   }
   return result;
 }
 
-Matrix<std::uint8_t> OperandImage::nibbles(const MmaLaunch& launch, std::size_t index) const {
+base::Matrix<std::uint8_t> OperandImage::nibbles(const MmaLaunch& launch, std::size_t index) const {
   const auto format = metadata_format(instruction_);
-  Matrix<std::uint8_t> result(static_cast<std::size_t>(instruction_.shape.m),
-                              static_cast<std::size_t>(format.groups()));
+  base::Matrix<std::uint8_t> result(static_cast<std::size_t>(instruction_.shape.m),
+                                    static_cast<std::size_t>(format.groups()));
   for (int warp = 0; warp < lanes() / kWarp; ++warp) {
     sparsity::LaneWords words;
     const std::size_t first =
@@ -340,7 +345,7 @@ Matrix<std::uint8_t> OperandImage::nibbles(const MmaLaunch& launch, std::size_t 
     for (std::size_t lane = 0; lane < words.size(); ++lane) {
       words[lane] = launch.metadata.at(first + lane);
     }
-    const Matrix<std::uint8_t> rows = sparsity::read_metadata(format, launch.selector, words);
+    const base::Matrix<std::uint8_t> rows = sparsity::read_metadata(format, launch.selector, words);
     std::copy_n(rows.data(), rows.size(),
                 result.data() + static_cast<std::size_t>(warp) * rows.size());
   }
@@ -355,7 +360,7 @@ std::vector<std::uint64_t> OperandImage::result(const std::vector<std::uint32_t>
   unpack(d_, d, index, [&](int row, int col, std::uint64_t bits) {
     const std::size_t at = static_cast<std::size_t>(row) * n + static_cast<std::size_t>(col);
     if (seen[at] && words[at] != bits) {
-      throw InputError(instruction_.ptx_name() + ": the quad pairs returned different words");
+      throw base::InputError(instruction_.ptx_name() + ": the quad pairs returned different words");
     }
     seen[at] = true;
     words[at] = bits;
@@ -372,7 +377,7 @@ std::vector<std::uint32_t> OperandImage::registers_of_result(
   return words;
 }
 
-std::vector<std::uint64_t> indices_of(const Matrix<std::uint8_t>& nibbles, DataType type) {
+std::vector<std::uint64_t> indices_of(const base::Matrix<std::uint8_t>& nibbles, DataType type) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
   std::vector<std::uint64_t> indices;
   indices.reserve(nibbles.size() * static_cast<std::size_t>(pattern.kept));
@@ -388,11 +393,11 @@ std::vector<std::uint64_t> indices_of(const Matrix<std::uint8_t>& nibbles, DataT
   return indices;
 }
 
-Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
-                                DataType type) {
+base::Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
+                                      DataType type) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
-  Matrix<std::uint8_t> nibbles(rows, indices.size() / rows / kept);
+  base::Matrix<std::uint8_t> nibbles(rows, indices.size() / rows / kept);
   for (std::size_t i = 0; i < nibbles.size(); ++i) {
     std::array<std::uint64_t, 2> choice{};
     for (std::size_t c = 0; c < static_cast<std::size_t>(pattern.choices()); ++c) {

@@ -4,7 +4,7 @@
 #include "models/base/matrix.h"
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "sim/verify/mma_batch.h"
+#include "sim/compare/vectors/mma_batch.h"
 #include "tests/hardware/capture/device.h"
 
 #include <cstddef>
@@ -57,16 +57,17 @@ class OperandImage {
   const RegisterFragment& d() const { return d_; }
 
   /// Appends case `index` of `operands`, whole matrices of the instruction, to `launch`.
-  void append(const sim::MmaOperands& operands, std::size_t index, MmaLaunch& launch) const;
+  void append(const compare::vectors::MmaOperands& operands, std::size_t index,
+              MmaLaunch& launch) const;
   /// Metadata registers [lane] of `nibbles` [m, groups]; lanes that the selector leaves out take
   /// theirs from `others`.
-  std::vector<std::uint32_t> metadata(const Matrix<std::uint8_t>& nibbles, int selector,
+  std::vector<std::uint32_t> metadata(const base::Matrix<std::uint8_t>& nibbles, int selector,
                                       const std::vector<std::uint32_t>& others) const;
 
   /// The operands of case `index` again.
-  sim::MmaOperands operands(const MmaLaunch& launch, std::size_t index) const;
+  compare::vectors::MmaOperands operands(const MmaLaunch& launch, std::size_t index) const;
   /// Nibbles [m, groups] as the instruction reads them from the registers of case `index`.
-  Matrix<std::uint8_t> nibbles(const MmaLaunch& launch, std::size_t index) const;
+  base::Matrix<std::uint8_t> nibbles(const MmaLaunch& launch, std::size_t index) const;
 
   /// D [m, n] of case `index` from registers, row by row. With m8n8k4 of f16 every quad pair must
   /// have returned the same; else throws InputError.
@@ -81,9 +82,10 @@ class OperandImage {
 
 /// The logical k that each stored element of a row of A meets: [m, compressed k], slot s of a group
 /// where index s says, whatever the nibble.
-std::vector<std::uint64_t> indices_of(const Matrix<std::uint8_t>& nibbles, numerics::DataType type);
+std::vector<std::uint64_t> indices_of(const base::Matrix<std::uint8_t>& nibbles,
+                                      numerics::DataType type);
 /// The nibbles [m, groups] for `indices` [m, compressed k].
-Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
-                                numerics::DataType type);
+base::Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
+                                      numerics::DataType type);
 
 }  // namespace sptc::hardware

@@ -20,7 +20,8 @@ constexpr double kQuickMinutes = 2;
 DataType parse_dtype(std::string_view what, std::string_view word,
                      std::span<const std::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
-    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, allowed));
+    throw base::InputError("unknown " + std::string(what) + " " +
+                           base::unknown_name(word, allowed));
   }
   return *numerics::parse_data_type(word);
 }
@@ -47,8 +48,8 @@ void require_results(const PairProgramme& programme) {
           return std::find(results.begin(), results.end(), d_dtype) != results.end();
         });
     if (!is_used) {
-      throw InputError("--d-dtype: no operands of --dtype give results of " +
-                       std::string(numerics::name(d_dtype)));
+      throw base::InputError("--d-dtype: no operands of --dtype give results of " +
+                             std::string(numerics::name(d_dtype)));
     }
   }
 }
@@ -97,11 +98,12 @@ PairProgramme PairOptions::programme(const std::filesystem::path& data, std::uin
   programme.d_dtypes = parse_all(
       d_dtypes_, [&](const std::string& word) { return parse_dtype("--d-dtype", word, kResults); });
   programme.l2 =
-      parse_all(l2_, [](const std::string& word) { return sim::parse_l2_state("--l2", word); });
-  programme.launches = parse_all(
-      launches_, [](const std::string& word) { return sim::parse_launch_mode("--launch", word); });
+      parse_all(l2_, [](const std::string& word) { return kernels::parse_l2_state("--l2", word); });
+  programme.launches = parse_all(launches_, [](const std::string& word) {
+    return kernels::parse_launch_mode("--launch", word);
+  });
   programme.algorithms = parse_all(algorithms_, [](const std::string& word) {
-    return sim::parse_algorithm("--algorithm", word);
+    return kernels::parse_algorithm("--algorithm", word);
   });
   require_results(programme);
   programme.repetition = {warmup_, repeat_};

@@ -5,7 +5,7 @@
 
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/hardware/capture/gemm_data.h"
 #include "tests/hardware/capture/row_table.h"
 #include "tests/hardware/capture/timing_device.h"
@@ -96,7 +96,7 @@ class Side {
   std::optional<GemmData> data_;
   std::unique_ptr<GemmWorkload> workload_;
   std::string why_absent_;
-  std::optional<std::pair<DataType, sim::Algorithm>> chosen_;
+  std::optional<std::pair<DataType, kernels::Algorithm>> chosen_;
 };
 
 std::string text_of(const std::optional<double>& value, int decimals) {
@@ -137,8 +137,8 @@ class PairItem {
             {"dtype", dtype},
             {"d_dtype", numerics::name(point.d_dtype)},
             {"l2", point.conditions.l2.name()},
-            {"launch", sim::name(point.conditions.launch)},
-            {"algorithm", sim::name(point.conditions.algorithm)}};
+            {"launch", kernels::name(point.conditions.launch)},
+            {"algorithm", kernels::name(point.conditions.algorithm)}};
   }
 
   /// Both lines, or that of the side that is there. Throws AbsentError where neither is.
@@ -164,7 +164,7 @@ class PairItem {
   std::string line(const Side& side, const GemmShape& shape, const std::string& dtype,
                    const PairPoint& point) const {
     TimedLaunches launches = side.workload().time_under(point.conditions, programme_.repetition);
-    ensure(!launches.us.empty(), "launches took no time");
+    base::ensure(!launches.us.empty(), "launches took no time");
     std::sort(launches.us.begin(), launches.us.end());
     std::string source =
         side.library() + ": " + side.workload().kernel() + "; " + device_.info().name;
@@ -173,8 +173,8 @@ class PairItem {
                        shape.k, dtype, side.sparsity(), numerics::name(point.d_dtype),
                        launches.us[launches.us.size() / 2], text_of(launches.power_w, 1),
                        text_of(device_.info().power_limit_w, 0), text_of(launches.clock_mhz, 0),
-                       point.conditions.l2.name(), sim::name(point.conditions.launch),
-                       sim::name(point.conditions.algorithm), programme_.repetition.warmup,
+                       point.conditions.l2.name(), kernels::name(point.conditions.launch),
+                       kernels::name(point.conditions.algorithm), programme_.repetition.warmup,
                        programme_.repetition.repeat, source);
   }
 
@@ -184,7 +184,7 @@ class PairItem {
     std::ofstream file(file_, std::ios::app);
     file << (is_new ? std::string(kPairColumns) + "\n" : "") << lines << std::flush;
     if (!file) {
-      throw InputError(sim::printable(file_.string()) + ": cannot be written");
+      throw base::InputError(io::printable(file_.string()) + ": cannot be written");
     }
   }
 
@@ -206,7 +206,7 @@ std::vector<DataType> result_types(DataType dtype) {
     case DataType::kS8:
       return {DataType::kS32, dtype};
     default:
-      throw InternalError("no pairs are timed of this type");
+      throw base::InternalError("no pairs are timed of this type");
   }
 }
 
@@ -220,9 +220,9 @@ std::vector<PairPoint> pair_points(const PairProgramme& programme, DataType dtyp
   }
   std::vector<PairPoint> points;
   for (const DataType d_dtype : results) {
-    for (const sim::Algorithm algorithm : programme.algorithms) {
-      for (const sim::L2State& l2 : programme.l2) {
-        for (const sim::LaunchMode launch : programme.launches) {
+    for (const kernels::Algorithm algorithm : programme.algorithms) {
+      for (const kernels::L2State& l2 : programme.l2) {
+        for (const kernels::LaunchMode launch : programme.launches) {
           const int unusual = (d_dtype != results.front()) +
                               (algorithm != programme.algorithms.front()) +
                               (l2 != programme.l2.front()) + (launch != programme.launches.front());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "sim/gemm/launch_conditions.h"
+#include "sim/kernels/launch_conditions.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/device.h"
 
@@ -20,10 +20,10 @@ namespace sptc::hardware {
 struct PairProgramme {
   std::vector<numerics::DataType> dtypes;    ///< of the operands
   std::vector<numerics::DataType> d_dtypes;  ///< empty: result_types() of each type
-  std::vector<sim::L2State> l2;
-  std::vector<sim::LaunchMode> launches;
-  std::vector<sim::Algorithm> algorithms;
-  sim::Repetition repetition;
+  std::vector<kernels::L2State> l2;
+  std::vector<kernels::LaunchMode> launches;
+  std::vector<kernels::Algorithm> algorithms;
+  kernels::Repetition repetition;
   std::filesystem::path shapes;  ///< tests/hardware/pair_shapes.csv
   std::uint64_t seed = 0;
   /// The first five shapes, and conditions of which at most one is not the first of its list.
@@ -37,7 +37,7 @@ std::vector<numerics::DataType> result_types(numerics::DataType dtype);
 /// One point of a programme, for one type of operands.
 struct PairPoint {
   numerics::DataType d_dtype;
-  sim::LaunchConditions conditions;
+  kernels::LaunchConditions conditions;
 
   bool operator==(const PairPoint&) const = default;
 };

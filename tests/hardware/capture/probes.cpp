@@ -3,8 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/numerics/codec.h"
-#include "sim/config/json_reader.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 #include "tests/hardware/capture/operand_image.h"
 
 #include <fmt/format.h>
@@ -22,15 +22,15 @@ constexpr std::uint64_t kMaxBytes = 1 << 20;
 constexpr std::uint8_t kFirstTwo = 0b0100;  ///< each group keeps its elements 0 and 1
 
 /// "0x1.8p-3".
-std::uint64_t bits_of(const nlohmann::json& text, DataType type, const sim::JsonPlace& place) {
+std::uint64_t bits_of(const nlohmann::json& text, DataType type, const io::JsonPlace& place) {
   if (!text.is_string()) {
-    place.fail("must be a hexadecimal float in quotes, not " + sim::describe(text));
+    place.fail("must be a hexadecimal float in quotes, not " + io::describe(text));
   }
   const std::string word = text.get<std::string>();
   char* end = nullptr;
   const double value = std::strtod(word.c_str(), &end);
   if (word.empty() || *end != '\0') {
-    place.fail("must be a hexadecimal float, not '" + sim::printable(word) + "'");
+    place.fail("must be a hexadecimal float, not '" + io::printable(word) + "'");
   }
   return numerics::from_double(value, type);
 }
@@ -45,22 +45,25 @@ MmaInstruction instruction_of(std::string text) {
 }
 
 /// The dot product of the probe as element (0, 0); everything else is zero.
-MmaLaunch launch_of(const sim::JsonObject& probe, const MmaInstruction& instruction) {
+MmaLaunch launch_of(const io::JsonObject& probe, const MmaInstruction& instruction) {
   const OperandImage image(instruction);
   const auto m = static_cast<std::size_t>(instruction.shape.m);
   const auto n = static_cast<std::size_t>(instruction.shape.n);
   const auto k = static_cast<std::size_t>(instruction.shape.k);
   const auto stored = static_cast<std::size_t>(instruction.compressed_k());
-  sim::MmaOperands operands{
-      sim::make_bit_array({1, m, stored}, sim::element_bytes(instruction.a_type)),
-      sim::make_bit_array({1, k, n}, sim::element_bytes(instruction.b_type)),
-      sim::make_bit_array({1, m, n}, sim::element_bytes(instruction.c_type()))};
+  compare::vectors::MmaOperands operands{
+      compare::vectors::make_bit_array({1, m, stored},
+                                       compare::vectors::element_bytes(instruction.a_type)),
+      compare::vectors::make_bit_array({1, k, n},
+                                       compare::vectors::element_bytes(instruction.b_type)),
+      compare::vectors::make_bit_array({1, m, n},
+                                       compare::vectors::element_bytes(instruction.c_type()))};
   const nlohmann::json& a = probe.array("a");
   const nlohmann::json& b = probe.array("b");
   if (a.size() != stored || b.size() != stored) {
     probe.place().fail(fmt::format("a and b must have {} elements each", stored));
   }
-  const Matrix<std::uint8_t> nibbles(m, instruction.sparse ? stored / 2 : 0, kFirstTwo);
+  const base::Matrix<std::uint8_t> nibbles(m, instruction.sparse ? stored / 2 : 0, kFirstTwo);
   const std::vector<std::uint64_t> indices =
       instruction.sparse ? indices_of(nibbles, instruction.a_type) : std::vector<std::uint64_t>();
   for (std::size_t t = 0; t < stored; ++t) {
@@ -84,7 +87,7 @@ std::string hex(std::uint64_t word, DataType type) {
   return fmt::format("{:#0{}x}", word, 2 + numerics::storage_bits(type) / 4);
 }
 
-Json run_probe(const sim::JsonObject& probe, const mma::Target& target, Device& device) {
+Json run_probe(const io::JsonObject& probe, const mma::Target& target, Device& device) {
   const MmaInstruction instruction = instruction_of(probe.text("instr"));
   const std::string arch = probe.text("arch");
   Json predictions = Json::object();
@@ -129,9 +132,9 @@ Json run_probe(const sim::JsonObject& probe, const mma::Target& target, Device& 
 
 ItemOutcome capture_probes(const CaptureWriter& writer, const std::filesystem::path& probes,
                            const mma::Target& target, Device& device) {
-  const std::string shown = sim::printable(probes.string());
-  const nlohmann::json json = sim::parse_json(sim::read_text_file(probes, kMaxBytes), shown);
-  const sim::JsonPlace root{shown, ""};
+  const std::string shown = io::printable(probes.string());
+  const nlohmann::json json = io::parse_json(io::read_text_file(probes, kMaxBytes), shown);
+  const io::JsonPlace root{shown, ""};
   if (!json.is_array()) {
     root.fail("must be a list of probes");
   }

@@ -147,7 +147,7 @@ int exit_code_of(const std::function<int()>& work) {
   } catch (const DeviceLost& lost) {
     fmt::print(stderr, "hardware_capture: {}\n", lost.what());
     return kDeviceLost;
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     fmt::print(stderr, "hardware_capture: {}\n", error.what());
     return kBadInput;
   } catch (const std::exception& error) {
@@ -178,10 +178,10 @@ int run_program(int argc, char** argv, const OpenDevice& open) {
       return 0;
     }
     if (options.directory.empty()) {
-      throw InputError("a directory for the capture is needed");
+      throw base::InputError("a directory for the capture is needed");
     }
     if (options.pairs_only && !options.simulate.empty()) {
-      throw InputError("--pairs-only times a GPU, and --simulate has none");
+      throw base::InputError("--pairs-only times a GPU, and --simulate has none");
     }
     const PairProgramme pairs = options.pairs.programme(options.data, options.seed, options.quick);
     return supervise(options.directory, [&](CaptureWriter::Start how) {

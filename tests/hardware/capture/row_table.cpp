@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hardware/capture/row_table.h"
 
-#include "sim/config/json_reader.h"
-#include "sim/config/text_file.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <utility>
@@ -59,7 +59,7 @@ void append_rows(const CaptureWriter& writer, const std::string& file, Json head
   const std::filesystem::path path = writer.directory() / file;
   Json all = Json::array();
   if (std::filesystem::exists(path)) {
-    all = sim::parse_json(sim::read_text_file(path, kMaxBytes), path.string()).at("rows");
+    all = io::parse_json(io::read_text_file(path, kMaxBytes), path.string()).at("rows");
   }
   all.insert(all.end(), rows.begin(), rows.end());
   head["rows"] = std::move(all);

@@ -2,8 +2,8 @@
 #include "tests/hardware/capture/simulated_timing.h"
 
 #include "models/base/error.h"
+#include "sim/compare/capture/gemm_simulation.h"
 #include "sim/config/energy.h"
-#include "sim/crosscheck/gemm_simulation.h"
 #include "sim/microbench/microbench.h"
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
@@ -24,14 +24,14 @@ template <typename Ask>
 auto or_absent(Ask ask) {
   try {
     return ask();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     throw AbsentError(error.what());
   }
 }
 
 class SimulatedGemm final : public GemmWorkload {
  public:
-  SimulatedGemm(const sim::Architecture& architecture,
+  SimulatedGemm(const config::Architecture& architecture,
                 const std::optional<energy::PowerSpec>& power, const GemmChoice& choice,
                 const GemmData& data)
       : architecture_(architecture),
@@ -43,10 +43,10 @@ class SimulatedGemm final : public GemmWorkload {
     op_.shape = {data.shape().m, data.shape().n, data.shape().k};
     op_.dtype = data.instruction().a_type;
     op_.prunable = choice.sparse;
-    options_.fidelity = sim::Fidelity::kAnalytic;
+    options_.fidelity = run::Fidelity::kAnalytic;
     options_.clock_limited = power.has_value();
     if (choice.library == "own") {
-      options_.kernel = sim::own_kernel(op_.dtype, choice.sparse);
+      options_.kernel = compare::capture::own_kernel(op_.dtype, choice.sparse);
     }
     figures_ = figures(options_);
   }
@@ -71,75 +71,77 @@ class SimulatedGemm final : public GemmWorkload {
     return run;
   }
 
-  void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) override {
-    if (library_ == "own" && algorithm == sim::Algorithm::kBest) {
+  void choose(numerics::DataType d_dtype, kernels::Algorithm algorithm) override {
+    if (library_ == "own" && algorithm == kernels::Algorithm::kBest) {
       throw AbsentError("an own kernel is the only one of its kind: there is none to choose");
     }
     options_.d_dtype = d_dtype;
   }
   GemmCheck check_on_device() override { return {.mode = "none"}; }
-  TimedLaunches time_under(const sim::LaunchConditions& conditions,
-                           const sim::Repetition& repetition) override {
-    sim::RunOptions options = options_;
+  TimedLaunches time_under(const kernels::LaunchConditions& conditions,
+                           const kernels::Repetition& repetition) override {
+    run::RunOptions options = options_;
     options.conditions = conditions;
     options.repetition = repetition;
-    const sim::VariantResult result = or_absent([&] { return figures(options); });
+    const run::VariantResult result = or_absent([&] { return figures(options); });
     return {{result.timing.time_us},
             result.energy ? std::optional(result.energy->power_w) : std::nullopt,
             result.timing.clock_mhz};
   }
 
  private:
-  sim::VariantResult figures(const sim::RunOptions& options) const {
-    sim::GemmLauncher launcher(architecture_.gpu, options);
-    sim::KernelRunner kernels(architecture_.gpu, options, std::ref(launcher));
-    sim::VariantResult result = kernels.time(op_, sparse_);
+  run::VariantResult figures(const run::RunOptions& options) const {
+    run::GemmLauncher launcher(architecture_.gpu, options);
+    run::KernelRunner kernels(architecture_.gpu, options, std::ref(launcher));
+    run::VariantResult result = kernels.time(op_, sparse_);
     if (power_) {
-      const sim::GeneratedData values(zeros_ ? sim::DataKind::kZeros : sim::DataKind::kRandom, 0);
-      sim::add_energy(
-          op_, sparse_, *power_, sim::SwitchingSource(values).of(op_, sparse_), options,
+      const run::GeneratedData values(
+          zeros_ ? workload::DataKind::kZeros : workload::DataKind::kRandom, 0);
+      run::add_energy(
+          op_, sparse_, *power_, run::SwitchingSource(values).of(op_, sparse_), options,
           [&](double mhz) { return kernels.time(op_, sparse_, mhz); }, result);
     }
     return result;
   }
 
-  const sim::Architecture& architecture_;
+  const config::Architecture& architecture_;
   const std::optional<energy::PowerSpec>& power_;
   std::string library_;
   bool sparse_, zeros_;
-  sim::Operation op_;
-  sim::RunOptions options_;
-  sim::VariantResult figures_;
+  workload::Operation op_;
+  run::RunOptions options_;
+  run::VariantResult figures_;
 };
 
 class SimulatedTiming final : public TimingDevice {
  public:
-  explicit SimulatedTiming(const sim::Architecture& architecture) : architecture_(architecture) {
+  explicit SimulatedTiming(const config::Architecture& architecture) : architecture_(architecture) {
     try {
-      power_ = sim::power_spec(sim::load_energy(architecture.gpu.name).config, architecture.gpu);
-    } catch (const InputError& error) {
+      power_ =
+          config::power_spec(config::load_energy(architecture.gpu.name).config, architecture.gpu);
+    } catch (const base::InputError& error) {
       no_power_ = error.what();
     }
   }
 
   long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) override {
-    return cycles(sim::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
+    return cycles(microbench::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
   }
   std::vector<TimedWgmma> timed_wgmma() const override { return {}; }
   long long wgmma_cycles(std::size_t, int, int, bool) override {
     throw AbsentError("no wgmma is simulated here");
   }
   long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
-    return cycles(sim::SharedLoad{matrices, 1, true}, warps, ilp, rounds);
+    return cycles(microbench::SharedLoad{matrices, 1, true}, warps, ilp, rounds);
   }
   long long ld_shared_cycles(int ways, int rounds) override {
-    return cycles(sim::SharedLoad{1, ways, false}, 1, 1, rounds);
+    return cycles(microbench::SharedLoad{1, ways, false}, 1, 1, rounds);
   }
   long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) override {
-    return cycles(sim::AsyncCopy{bytes, false}, threads / 32, in_flight, rounds);
+    return cycles(microbench::AsyncCopy{bytes, false}, threads / 32, in_flight, rounds);
   }
   long long tma_cycles(int bytes, int in_flight, int rounds) override {
-    return cycles(sim::AsyncCopy{bytes, true}, 1, in_flight, rounds);
+    return cycles(microbench::AsyncCopy{bytes, true}, 1, in_flight, rounds);
   }
   ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1) override {
     if (through_l1) {
@@ -159,9 +161,10 @@ class SimulatedTiming final : public TimingDevice {
   }
   std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
                                          int launches) override {
-    const auto which = operation == BandwidthOperation::kRead    ? sim::BandwidthOperation::kRead
-                       : operation == BandwidthOperation::kWrite ? sim::BandwidthOperation::kWrite
-                                                                 : sim::BandwidthOperation::kCopy;
+    const auto which =
+        operation == BandwidthOperation::kRead    ? microbench::BandwidthOperation::kRead
+        : operation == BandwidthOperation::kWrite ? microbench::BandwidthOperation::kWrite
+                                                  : microbench::BandwidthOperation::kCopy;
     return std::vector<double>(
         static_cast<std::size_t>(launches),
         bench().memory().bandwidth_gb_per_s(which, static_cast<std::int64_t>(footprint)));
@@ -180,7 +183,7 @@ class SimulatedTiming final : public TimingDevice {
   std::string why_no_power() override { return no_power_; }
 
  private:
-  sim::Microbench& bench() {
+  microbench::Microbench& bench() {
     if (!bench_) {
       bench_.emplace(architecture_.gpu);
     }
@@ -188,9 +191,10 @@ class SimulatedTiming final : public TimingDevice {
   }
 
   /// The same point is simulated once.
-  long long cycles(const sim::BenchInstruction& instruction, int warps, int ilp, int rounds) {
+  long long cycles(const microbench::BenchInstruction& instruction, int warps, int ilp,
+                   int rounds) {
     const std::string key =
-        sim::name_of(instruction) + " " + std::to_string(warps) + " " + std::to_string(ilp);
+        microbench::name_of(instruction) + " " + std::to_string(warps) + " " + std::to_string(ilp);
     auto known = known_.find(key);
     if (known == known_.end()) {
       const double latency = or_absent([&] {
@@ -201,16 +205,16 @@ class SimulatedTiming final : public TimingDevice {
     return kStartUp + std::llround(known->second * rounds);
   }
 
-  const sim::Architecture& architecture_;
+  const config::Architecture& architecture_;
   std::optional<energy::PowerSpec> power_;
   std::string no_power_;
-  std::optional<sim::Microbench> bench_;
+  std::optional<microbench::Microbench> bench_;
   std::map<std::string, double> known_;
 };
 
 }  // namespace
 
-std::unique_ptr<TimingDevice> make_simulated_timing(const sim::Architecture& architecture) {
+std::unique_ptr<TimingDevice> make_simulated_timing(const config::Architecture& architecture) {
   return std::make_unique<SimulatedTiming>(architecture);
 }
 

@@ -12,6 +12,6 @@ namespace sptc::hardware {
 /// times of its GEMMs, power of its energy file. For tests of everything around the kernels; a
 /// capture of it says "simulated". SystemC elaborates with the first microbenchmark, once per
 /// process.
-std::unique_ptr<TimingDevice> make_simulated_timing(const sim::Architecture& architecture);
+std::unique_ptr<TimingDevice> make_simulated_timing(const config::Architecture& architecture);
 
 }  // namespace sptc::hardware

@@ -100,7 +100,7 @@ int supervise(const std::filesystem::path& directory,
     std::fflush(nullptr);
     const Clock::time_point begin = Clock::now();
     const pid_t process = ::fork();
-    ensure(process >= 0, "no process could be started");
+    base::ensure(process >= 0, "no process could be started");
     if (process == 0) {
       const int code = work(start);
       std::fflush(nullptr);
@@ -120,11 +120,12 @@ int supervise(const std::filesystem::path& directory,
       std::ofstream(journal, std::ios::app)
           << journal_line(state.open->name, outcome, seconds.count()).dump() << std::endl;
       if (read(journal).open) {
-        throw InputError(journal.string() + ": cannot be written");  // or this would never end
+        throw base::InputError(journal.string() +
+                               ": cannot be written");  // or this would never end
       }
       fmt::print(stderr, "{}: {}; the rest goes on\n", state.open->name, outcome.reason);
     } else if (state.lines == lines) {
-      throw InternalError(why + " between two items");
+      throw base::InternalError(why + " between two items");
     }
     lines = read(journal).lines;
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "sim/gemm/launch_conditions.h"
+#include "sim/kernels/launch_conditions.h"
 #include "tests/hardware/capture/capture_writer.h"
 #include "tests/hardware/capture/device.h"
 #include "tests/hardware/capture/gemm_data.h"
@@ -81,12 +81,12 @@ class GemmWorkload {
 
   /// What D holds from now on, and which kernel computes it. Throws AbsentError where there is
   /// none.
-  virtual void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) = 0;
+  virtual void choose(numerics::DataType d_dtype, kernels::Algorithm algorithm) = 0;
   /// Poisons D, launches once and compares elements all over D with a plain kernel of the device.
   virtual GemmCheck check_on_device() = 0;
   /// Launches under `conditions`, of whose algorithm choose() decides.
-  virtual TimedLaunches time_under(const sim::LaunchConditions& conditions,
-                                   const sim::Repetition& repetition) = 0;
+  virtual TimedLaunches time_under(const kernels::LaunchConditions& conditions,
+                                   const kernels::Repetition& repetition) = 0;
 };
 
 /// What measures times and power: a GPU, or the simulator in its place. Everything throws

@@ -96,26 +96,27 @@ class EventPairs {
 
 class Launches {
  public:
-  Launches(const QueueLaunch& queue, const sim::LaunchConditions& conditions)
+  Launches(const QueueLaunch& queue, const kernels::LaunchConditions& conditions)
       : queue_(queue),
         conditions_(conditions),
-        cold_(conditions.l2.kind == sim::L2State::Kind::kCold),
+        cold_(conditions.l2.kind == kernels::L2State::Kind::kCold),
         weights_(static_cast<std::size_t>(conditions.l2.weights)) {
     if (cold_) {
       flush_ = std::make_unique<DeviceArray<std::uint8_t>>(flush_bytes());
     }
   }
 
-  TimedLaunches time(const sim::Repetition& repetition) {
+  TimedLaunches time(const kernels::Repetition& repetition) {
     SPTC_CUDA(cudaDeviceSynchronize());
     std::this_thread::sleep_for(kRest);
-    return conditions_.launch == sim::LaunchMode::kEager ? eager(repetition) : queued(repetition);
+    return conditions_.launch == kernels::LaunchMode::kEager ? eager(repetition)
+                                                             : queued(repetition);
   }
 
  private:
   /// `count` launches; `events`: around each.
   void queue(int count, const EventPairs* events) {
-    const bool in_graph = conditions_.launch == sim::LaunchMode::kGraph;
+    const bool in_graph = conditions_.launch == kernels::LaunchMode::kGraph;
     const unsigned flags = in_graph ? cudaEventRecordExternal : cudaEventRecordDefault;
     for (int i = 0; i < count; ++i) {
       flush();
@@ -135,13 +136,13 @@ class Launches {
   }
 
   /// Launches that the host does not wait for.
-  TimedLaunches queued(const sim::Repetition& repetition) {
+  TimedLaunches queued(const kernels::Repetition& repetition) {
     const EventPairs around_each(cold_ ? repetition.repeat : 0);
     const EventPairs around_all(1);
     const EventPairs* const events = cold_ ? &around_each : nullptr;
     std::unique_ptr<Graph> warmup;
     std::unique_ptr<Graph> timed;
-    if (conditions_.launch == sim::LaunchMode::kGraph) {
+    if (conditions_.launch == kernels::LaunchMode::kGraph) {
       if (repetition.warmup > 0) {
         warmup = std::make_unique<Graph>(stream_, [&] { queue(repetition.warmup, nullptr); });
       }
@@ -169,7 +170,7 @@ class Launches {
     return result;
   }
 
-  TimedLaunches eager(const sim::Repetition& repetition) {
+  TimedLaunches eager(const kernels::Repetition& repetition) {
     const auto once = [&](int i) {
       flush();
       stream_.wait();
@@ -198,7 +199,7 @@ class Launches {
   }
 
   const QueueLaunch& queue_;
-  sim::LaunchConditions conditions_;
+  kernels::LaunchConditions conditions_;
   bool cold_;
   std::size_t weights_;
   Stream stream_;
@@ -207,8 +208,8 @@ class Launches {
 
 }  // namespace
 
-TimedLaunches time_launches(const QueueLaunch& queue, const sim::LaunchConditions& conditions,
-                            const sim::Repetition& repetition) {
+TimedLaunches time_launches(const QueueLaunch& queue, const kernels::LaunchConditions& conditions,
+                            const kernels::Repetition& repetition) {
   return Launches(queue, conditions).time(repetition);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gemm/launch_conditions.h"
+#include "sim/kernels/launch_conditions.h"
 #include "tests/hardware/capture/timing_device.h"
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using QueueLaunch = std::function<void(std::size_t weight, cudaStream_t stream)>
 ///   eager   the host waits for each; us is what its clock says, of each
 /// A cold L2 is flushed before each launch. Events then stand around each, and the flush is in no
 /// time.
-TimedLaunches time_launches(const QueueLaunch& queue, const sim::LaunchConditions& conditions,
-                            const sim::Repetition& repetition);
+TimedLaunches time_launches(const QueueLaunch& queue, const kernels::LaunchConditions& conditions,
+                            const kernels::Repetition& repetition);
 
 }  // namespace sptc::hardware

@@ -107,8 +107,8 @@ class CudaWorkload : public GemmWorkload {
     return hardware::check_on_device(gemm);
   }
 
-  TimedLaunches time_under(const sim::LaunchConditions& conditions,
-                           const sim::Repetition& repetition) override {
+  TimedLaunches time_under(const kernels::LaunchConditions& conditions,
+                           const kernels::Repetition& repetition) override {
     while (a_.size() < static_cast<std::size_t>(conditions.l2.weights)) {
       a_.push_back(std::make_unique<DeviceArray<std::uint8_t>>(a_.front()->count()));
       SPTC_CUDA(cudaMemcpy(a_.back()->get(), a_.front()->get(), a_.front()->count(),
@@ -202,13 +202,13 @@ class OwnWorkload final : public CudaWorkload {
     }
     try {
       return check_bits(data_, target_, rows, columns, d);
-    } catch (const InputError&) {
+    } catch (const base::InputError&) {
       return {.mode = "none"};  // nobody knows the arithmetic
     }
   }
 
-  void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) override {
-    if (algorithm == sim::Algorithm::kBest) {
+  void choose(numerics::DataType d_dtype, kernels::Algorithm algorithm) override {
+    if (algorithm == kernels::Algorithm::kBest) {
       throw AbsentError("an own kernel is the only one of its kind: there is none to choose");
     }
     d_type_ = d_dtype;
@@ -269,12 +269,12 @@ class LibraryWorkload final : public CudaWorkload {
     return check_bound(data_, rows, columns, d, gemm_->d_type());
   }
 
-  void choose(numerics::DataType d_dtype, sim::Algorithm algorithm) override {
+  void choose(numerics::DataType d_dtype, kernels::Algorithm algorithm) override {
     problem_.d_dtype = numerics::name(d_dtype);
     gemm_ = make_(problem_);
     a_.clear();
     prepare();
-    if (algorithm == sim::Algorithm::kBest) {
+    if (algorithm == kernels::Algorithm::kBest) {
       gemm_->use_best(a_.front()->get(), b_.front()->get(), d_->get());
     }
   }

@@ -27,7 +27,7 @@ std::optional<double> unsigned_of(int (*call)(Arguments...), double scale, Given
 }  // namespace
 
 void throw_no_gpu(const std::string& why) {
-  throw InputError("no usable GPU: " + why);
+  throw base::InputError("no usable GPU: " + why);
 }
 
 Nvml::Nvml() : library_({"libnvidia-ml.so.1", "libnvidia-ml.so"}), problem_(open()) {}

@@ -8,7 +8,7 @@
 int main() {
   constexpr auto kF16 = sptc::numerics::DataType::kF16;
   const auto instruction = sptc::mma::gemm_instruction(kF16, true);
-  sptc::Matrix<sptc::numerics::Word> a(1, 32, 0x3C00);  // 1.0
+  sptc::base::Matrix<sptc::numerics::Word> a(1, 32, 0x3C00);  // 1.0
   const auto w = sptc::sparsity::compress(sptc::sparsity::prune_by_magnitude(a, kF16), kF16);
   const std::vector<sptc::numerics::Word> b(32, 0x4000);  // 2.0
   const auto d = sptc::mma::sparse_dot(w.values.row(0), w.nibbles.row(0), b, 0, instruction,

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 TEST(Matrix, IsRowMajor) {
@@ -49,4 +49,4 @@ TEST(Ensure, ThrowsInternalErrorWhereTheInvariantDoesNotHold) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::base

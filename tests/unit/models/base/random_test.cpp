@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 // The golden words were computed by a separate transcription of the definition with unbounded
@@ -82,4 +82,4 @@ TEST(RandomStream, NormalHasTheMomentsOfTheStandardNormal) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::base

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
@@ -46,4 +46,4 @@ TEST(GemmShape, CountsMultiplyAccumulates) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::base

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"f16", "bf16", "tf32", "s8"};
@@ -106,4 +106,4 @@ TEST(BoundedMessage, CountsWhatIsBeyondAHundredLines) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::base

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace sptc {
+namespace sptc::base {
 namespace {
 
 using Cycles = Quantity<struct CyclesTag>;
@@ -28,4 +28,4 @@ TEST(Quantity, OfDifferentThingsDoNotMix) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::base

@@ -45,7 +45,7 @@ TEST(TensorCoreArea, AWiderSelectorCostsMore) {
 TEST(TensorCoreArea, ATypeWithoutAMultiplierIsRefused) {
   TensorCoreShape shape = kSparse;
   shape.type = DataType::kE4m3;
-  expect_input_error([&] { tensor_core_area(shape, table()); }, {"e4m3"});
+  support::expect_input_error([&] { tensor_core_area(shape, table()); }, {"e4m3"});
 }
 
 }  // namespace

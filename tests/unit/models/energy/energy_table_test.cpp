@@ -96,12 +96,12 @@ TEST(DynamicEnergy, MoreOfAnyEventNeverCostsLess) {
 TEST(DynamicEnergy, ATypeWithoutEnergiesIsRefusedByName) {
   EventCounts counts(DataType::kE4m3);
   counts.add(Event::kMultiply, 1);
-  expect_input_error([&] { dynamic_energy(counts, counting_table(), 1); }, {"e4m3"});
+  support::expect_input_error([&] { dynamic_energy(counts, counting_table(), 1); }, {"e4m3"});
 }
 
 TEST(EventCounts, ANegativeCountIsAnInternalError) {
   EventCounts counts(DataType::kF16);
-  EXPECT_THROW(counts.add(Event::kMultiply, -1), InternalError);
+  EXPECT_THROW(counts.add(Event::kMultiply, -1), base::InternalError);
 }
 
 }  // namespace

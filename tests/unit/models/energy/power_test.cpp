@@ -41,11 +41,11 @@ TEST(VoltageCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
 }
 
 TEST(VoltageCurve, RefusesACurveThatDescendsOrIsEmpty) {
-  expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); },
-                     {"at least one point"});
-  expect_input_error([] { VoltageCurve({{500, 0.6}, {400, 0.7}}); }, {"ascends"});
-  expect_input_error([] { VoltageCurve({{500, 0.6}, {600, 0.5}}); }, {"ascends"});
-  expect_input_error([] { VoltageCurve({{500, 0}}); }, {"above 0"});
+  support::expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); },
+                              {"at least one point"});
+  support::expect_input_error([] { VoltageCurve({{500, 0.6}, {400, 0.7}}); }, {"ascends"});
+  support::expect_input_error([] { VoltageCurve({{500, 0.6}, {600, 0.5}}); }, {"ascends"});
+  support::expect_input_error([] { VoltageCurve({{500, 0}}); }, {"above 0"});
 }
 
 TEST(Power, AverageIsEnergyOverTimeComputedByHand) {

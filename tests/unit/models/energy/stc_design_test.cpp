@@ -22,7 +22,7 @@ StcDesign small_design() {
 constexpr sparsity::Pattern kDense{1, 1};
 
 TEST(StcDesign, ExecutesTheMacsOfTheKeptWeightsOnly) {
-  const GemmShape shape{8, 16, 32};
+  const base::GemmShape shape{8, 16, 32};
   EXPECT_EQ(evaluate(small_design(), shape, kDense).cycles, 8 * 16 * 32 / 16);
   EXPECT_EQ(evaluate(small_design(), shape, {2, 4}).cycles, 8 * 16 * 32 / 32);
   EXPECT_EQ(evaluate(small_design(), shape, {1, 4}).cycles, 8 * 16 * 32 / 64);
@@ -44,7 +44,7 @@ TEST(StcDesign, PadsWhatDoesNotFillTheTiles) {
 
 TEST(StcDesign, WeightsComeOncePerPanelWhereTheyDoNotStay) {
   StcDesign design = small_design();
-  const GemmShape shape{8, 16, 32};
+  const base::GemmShape shape{8, 16, 32};
   const auto dram = [&] { return evaluate(design, shape, kDense).accesses.dram; };
   EXPECT_EQ(dram(), 8 * 32 + 32 * 16 + 8 * 16);
   design.shared_memory_words = 8 * 32 + 32 * 8 - 1;
@@ -66,11 +66,11 @@ TEST(StcDesign, EveryLevelWithAnEnergyAddsToTheTotal) {
 
 TEST(StcDesign, HostileShapesAndPatternsAreRefused) {
   const StcDesign design = small_design();
-  expect_input_error([&] { evaluate(design, {0, 1, 1}, kDense); }, {"from 1", "not 0"});
-  expect_input_error([&] { evaluate(design, {1, 1, 1 << 21}, kDense); }, {"2097152"});
-  expect_input_error([&] { evaluate(design, {1, 1, 1}, {3, 2}); }, {"3:2"});
-  expect_input_error([&] { evaluate(design, {1, 1, 1}, {0, 4}); }, {"0:4"});
-  expect_input_error([&] { evaluate(design, {1, 1, 1}, {1, 128}); }, {"1:128"});
+  support::expect_input_error([&] { evaluate(design, {0, 1, 1}, kDense); }, {"from 1", "not 0"});
+  support::expect_input_error([&] { evaluate(design, {1, 1, 1 << 21}, kDense); }, {"2097152"});
+  support::expect_input_error([&] { evaluate(design, {1, 1, 1}, {3, 2}); }, {"3:2"});
+  support::expect_input_error([&] { evaluate(design, {1, 1, 1}, {0, 4}); }, {"0:4"});
+  support::expect_input_error([&] { evaluate(design, {1, 1, 1}, {1, 128}); }, {"1:128"});
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(ToggleSampler, AnUnfinishedStepAtTheEndCounts) {
 
 TEST(ToggleSampler, OperandsOfDifferentLengthAreAnInternalError) {
   ToggleSampler sampler(DataType::kF16, 4);
-  EXPECT_THROW(sampler.add(std::vector<Word>{1}, std::vector<Word>{1, 2}), InternalError);
+  EXPECT_THROW(sampler.add(std::vector<Word>{1}, std::vector<Word>{1, 2}), base::InternalError);
 }
 
 TEST(ReferenceToggles, RandomMantissasToggleHalfOfTheirBits) {

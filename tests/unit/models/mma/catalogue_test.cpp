@@ -32,16 +32,17 @@ TEST(Catalogue, KnowsTheSassNameOfEachTarget) {
 }
 
 TEST(Catalogue, NamesTheNearOnesOfWhatATargetLacks) {
-  expect_input_error([] { sass("V100", "m16n8k16.f32.f16.f16.f32"); },
-                     {"sm_70 has no", "m8n8k4.row.col.f32.f16.f16.f32", "exists on sm_80"});
-  expect_input_error([] { sass("A100", "m16n8k32.f32.e4m3.e4m3.f32"); },
-                     {"sm_80 has no", "it exists on sm_89, sm_90, sm_100, sm_120"});
-  expect_input_error([] { sass("H100", "m16n8k12.f32.f16.f16.f32"); },
-                     {"m16n8k12", "m16n8k16", "no target has it"});
+  support::expect_input_error(
+      [] { sass("V100", "m16n8k16.f32.f16.f16.f32"); },
+      {"sm_70 has no", "m8n8k4.row.col.f32.f16.f16.f32", "exists on sm_80"});
+  support::expect_input_error([] { sass("A100", "m16n8k32.f32.e4m3.e4m3.f32"); },
+                              {"sm_80 has no", "it exists on sm_89, sm_90, sm_100, sm_120"});
+  support::expect_input_error([] { sass("H100", "m16n8k12.f32.f16.f16.f32"); },
+                              {"m16n8k12", "m16n8k16", "no target has it"});
 }
 
 TEST(Catalogue, RefusesAnUnknownArchitecture) {
-  expect_input_error([] { find_target("A10O"); }, {"'A10O'", "nearest valid: 'A100'"});
+  support::expect_input_error([] { find_target("A10O"); }, {"'A10O'", "nearest valid: 'A100'"});
 }
 
 TEST(Catalogue, FindsTargetsByGpuArchitectureAndFeatureSet) {
@@ -104,17 +105,18 @@ TEST(Catalogue, KnowsTheArithmeticOfAllButWhatNobodyMeasured) {
 }
 
 TEST(Catalogue, RefusesTheArithmeticOfSoftwareRoutines) {
-  expect_input_error(
+  support::expect_input_error(
       [] { instruction_rules(find_target("A100"), parse_instruction("m8n8k4.f32.f16.f16.f32")); },
       {"software routine", "sm_80"});
 }
 
 TEST(ParseInstruction, RefusesWhatIsNoInstruction) {
-  expect_input_error([] { parse_instruction("m16n8k16.f32.f17.f16.f32"); }, {"'f17'"});
-  expect_input_error([] { parse_instruction("mma.sync.f32.f16.f16.f32"); }, {"shape"});
-  expect_input_error([] { parse_instruction("m16n8k16.f32.f16"); }, {"not 2"});
-  expect_input_error([] { parse_instruction(""); }, {"''"});
-  expect_input_error([] { parse_instruction("m99999999999n8k16.f32.f16.f16.f32"); }, {"m9999"});
+  support::expect_input_error([] { parse_instruction("m16n8k16.f32.f17.f16.f32"); }, {"'f17'"});
+  support::expect_input_error([] { parse_instruction("mma.sync.f32.f16.f16.f32"); }, {"shape"});
+  support::expect_input_error([] { parse_instruction("m16n8k16.f32.f16"); }, {"not 2"});
+  support::expect_input_error([] { parse_instruction(""); }, {"''"});
+  support::expect_input_error([] { parse_instruction("m99999999999n8k16.f32.f16.f16.f32"); },
+                              {"m9999"});
 }
 
 TEST(ParseInstruction, KeepsAnAddendOfAnotherType) {

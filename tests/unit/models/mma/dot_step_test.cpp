@@ -253,7 +253,7 @@ TEST(SparseDot, MultipliesWhatTheMetadataNames) {
 }
 
 TEST(DotStep, RefusesOperandsThatDoNotFitTogether) {
-  EXPECT_THROW(kF16({1, 2}, {1}, 0), InternalError);
+  EXPECT_THROW(kF16({1, 2}, {1}, 0), base::InternalError);
 }
 
 }  // namespace

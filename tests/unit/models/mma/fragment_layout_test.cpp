@@ -108,7 +108,7 @@ TEST(FragmentLayout, OfF16AccumulatorsPutsTwoColumnsInARegister) {
   EXPECT_EQ(c.coordinate({7, 0, 0}), (FragmentCoordinate{1, 6}));
   EXPECT_EQ(c.coordinate({7, 0, 1}), (FragmentCoordinate{1, 7}));
   EXPECT_EQ(c.coordinate({7, 1, 0}), (FragmentCoordinate{9, 6}));
-  Matrix<Word> tile(16, 8);
+  base::Matrix<Word> tile(16, 8);
   tile(1, 6) = 0x1111;
   tile(1, 7) = 0x2222;
   EXPECT_EQ(pack_fragment(c, tile)(0, 7), 0x22221111U);
@@ -116,18 +116,18 @@ TEST(FragmentLayout, OfF16AccumulatorsPutsTwoColumnsInARegister) {
 
 TEST(FragmentLayout, RefusesShapesWithoutOne) {
   MmaInstruction odd = instruction(DataType::kF16, 12, false);
-  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kA), InputError);
+  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kA), base::InputError);
   odd.shape.k = 0;
-  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kB), InputError);
+  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kB), base::InputError);
   odd.shape = {8, 8, 16};
-  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kAccumulator), InputError);
+  EXPECT_THROW(fragment_layout(odd, FragmentOperand::kAccumulator), base::InputError);
   // 32 bytes of compressed K are whole registers, half of them for s8 k16 are not.
   EXPECT_THROW(fragment_layout(instruction(DataType::kS8, 16, true), FragmentOperand::kA),
-               InputError);
+               base::InputError);
 }
 
-Matrix<Word> counting(std::size_t rows, std::size_t cols) {
-  Matrix<Word> matrix(rows, cols);
+base::Matrix<Word> counting(std::size_t rows, std::size_t cols) {
+  base::Matrix<Word> matrix(rows, cols);
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     matrix.data()[i] = static_cast<Word>(i & 0xFF);
   }
@@ -138,9 +138,9 @@ TEST(PackFragment, AndUnpackAreInverse) {
   for (const Shape& shape : kShapes) {
     for (const FragmentOperand operand : kOperands) {
       const FragmentLayout layout = fragment_layout(shape.instruction, operand);
-      const Matrix<Word> tile =
+      const base::Matrix<Word> tile =
           counting(static_cast<std::size_t>(layout.rows), static_cast<std::size_t>(layout.cols));
-      const Matrix<std::uint32_t> registers = pack_fragment(layout, tile);
+      const base::Matrix<std::uint32_t> registers = pack_fragment(layout, tile);
       EXPECT_EQ(registers.cols(), 32U);
       EXPECT_EQ(unpack_fragment(layout, registers), tile);
     }
@@ -150,13 +150,13 @@ TEST(PackFragment, AndUnpackAreInverse) {
 TEST(PackFragment, IgnoresBitsAboveTheElement) {
   const FragmentLayout a =
       fragment_layout(instruction(DataType::kS8, 16, false), FragmentOperand::kA);
-  EXPECT_EQ(pack_fragment(a, Matrix<Word>(16, 16, 0xFFFFFF01U))(0, 0), 0x01010101U);
+  EXPECT_EQ(pack_fragment(a, base::Matrix<Word>(16, 16, 0xFFFFFF01U))(0, 0), 0x01010101U);
 }
 
 TEST(PackFragment, CutsATileOutOfAMatrixWithZerosBeyondItsEdges) {
   const FragmentLayout a =
       fragment_layout(instruction(DataType::kTf32, 4, false), FragmentOperand::kA);
-  const Matrix<Word> tile = unpack_fragment(a, pack_fragment(a, counting(20, 6), 16, 4));
+  const base::Matrix<Word> tile = unpack_fragment(a, pack_fragment(a, counting(20, 6), 16, 4));
   EXPECT_EQ(tile(0, 0), (16U * 6 + 4) & 0xFF);
   EXPECT_EQ(tile(3, 1), (19U * 6 + 5) & 0xFF);
   EXPECT_EQ(tile(0, 2), 0U);
@@ -174,8 +174,8 @@ TEST(PackFragment, TakesElementsFromAnyFunctionOfRowAndColumn) {
 TEST(UnpackFragment, RefusesTheWrongNumberOfRegisters) {
   const FragmentLayout a =
       fragment_layout(instruction(DataType::kF16, 16, false), FragmentOperand::kA);
-  EXPECT_THROW(unpack_fragment(a, Matrix<std::uint32_t>(3, 32)), InputError);
-  EXPECT_THROW(unpack_fragment(a, Matrix<std::uint32_t>(4, 31)), InputError);
+  EXPECT_THROW(unpack_fragment(a, base::Matrix<std::uint32_t>(3, 32)), base::InputError);
+  EXPECT_THROW(unpack_fragment(a, base::Matrix<std::uint32_t>(4, 31)), base::InputError);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(Generations, RoundAfterFourEightOrSixteenProducts) {
 
 TEST(Generations, TheDepthOfTheInstructionIsNotSeenWhereStepsAreAsWide) {
   // Kernels of Volta and Turing use shorter instructions than those of Ampere.
-  const RandomStream random(11);
+  const base::RandomStream random(11);
   std::vector<Word> a(64), b(64);
   for (std::size_t i = 0; i < a.size(); ++i) {
     a[i] = static_cast<Word>(random.bits(i) & 0xBFFF);

@@ -12,7 +12,7 @@
 namespace sptc::mma {
 namespace {
 
-std::vector<LaneRegister> random_registers(int count, const RandomStream& random) {
+std::vector<LaneRegister> random_registers(int count, const base::RandomStream& random) {
   std::vector<LaneRegister> registers(static_cast<std::size_t>(count));
   std::uint64_t index = 0;
   for (LaneRegister& reg : registers) {
@@ -23,8 +23,8 @@ std::vector<LaneRegister> random_registers(int count, const RandomStream& random
   return registers;
 }
 
-Matrix<std::uint32_t> as_matrix(const std::vector<LaneRegister>& registers) {
-  Matrix<std::uint32_t> matrix(registers.size(), kWarpLanes);
+base::Matrix<std::uint32_t> as_matrix(const std::vector<LaneRegister>& registers) {
+  base::Matrix<std::uint32_t> matrix(registers.size(), kWarpLanes);
   for (std::size_t reg = 0; reg < registers.size(); ++reg) {
     for (std::size_t lane = 0; lane < kWarpLanes; ++lane) {
       matrix(reg, lane) = registers[reg][lane];
@@ -41,7 +41,7 @@ std::uint32_t element(const std::uint32_t* words, std::size_t index, int bits) {
 TEST(RegisterMap, GathersWhatTheFragmentLayoutsSay) {
   for (const MmaInstruction& instruction : ampere_instructions()) {
     const RegisterMap map(instruction);
-    const RandomStream random = RandomStream(1).fork(instruction.ptx_name());
+    const base::RandomStream random = base::RandomStream(1).fork(instruction.ptx_name());
     const auto a = random_registers(map.a_registers(), random.fork("a"));
     const auto b = random_registers(map.b_registers(), random.fork("b"));
     const auto c = random_registers(map.accumulator_registers(), random.fork("c"));
@@ -99,7 +99,7 @@ TEST(RegisterMap, GatherAfterScatterGivesTheSameAccumulators) {
     std::uint64_t seed = 0;
     for (int i = 0; i < kRows; ++i) {
       for (int j = 0; j < kCols; ++j) {
-        results.word[i][j] = static_cast<std::uint32_t>(mix_bits(seed++)) >> (32 - bits);
+        results.word[i][j] = static_cast<std::uint32_t>(base::mix_bits(seed++)) >> (32 - bits);
       }
     }
     std::vector<LaneRegister> registers(static_cast<std::size_t>(map.accumulator_registers()));

@@ -138,7 +138,7 @@ TEST(StepContext, TimesLoweredFp8AsF16AndComputesNoValues) {
   const StepContext lowered(fp8, step_rules("hopper", fp8));
   EXPECT_EQ(lowered.steps, 2);
   EXPECT_EQ(lowered.operand_bits, 16);
-  EXPECT_THROW(lowered.require_values(), InputError);
+  EXPECT_THROW(lowered.require_values(), base::InputError);
   const StepContext native(fp8, step_rules("ada", fp8));
   EXPECT_EQ(native.operand_bits, 8);
   native.require_values();

@@ -29,13 +29,13 @@ TEST(StepRules, OfAmpereAreThoseOfTheHardwareWords) {
 
 TEST(StepRules, RefuseAnUnknownArchitectureWithTheNearestName) {
   const MmaInstruction instruction = gemm_instruction(DataType::kF16, false);
-  expect_input_error([&] { step_rules("amper", instruction); }, {"amper", "ampere"});
+  support::expect_input_error([&] { step_rules("amper", instruction); }, {"amper", "ampere"});
 }
 
 TEST(StepRules, RefuseAnInstructionWithoutARow) {
   MmaInstruction instruction = gemm_instruction(DataType::kBf16, false);
   instruction.accumulator = DataType::kF16;
-  expect_input_error([&] { step_rules("ampere", instruction); }, {"bf16", "ampere"});
+  support::expect_input_error([&] { step_rules("ampere", instruction); }, {"bf16", "ampere"});
 }
 
 TEST(WithAccumulator, ChangesTheBitsAndTheStepOfFloatsAndOfNothingElse) {

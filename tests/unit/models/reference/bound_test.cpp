@@ -71,7 +71,7 @@ TEST(Bound, HoldsOnNormalDataOfAnyDepth) {
 TEST(Bound, HoldsUnderCancellationAndWideExponents) {
   for (const Arithmetic& which : both()) {
     const auto wide = [&](std::uint64_t key) -> Generator {
-      return [s = RandomStream(key), range = which.range](std::uint64_t i) {
+      return [s = base::RandomStream(key), range = which.range](std::uint64_t i) {
         const int exponent =
             static_cast<int>(s.below(2 * i, 2 * static_cast<std::uint64_t>(range) + 1)) - range;
         return std::ldexp(s.below(2 * i + 1, 2) != 0 ? 1.5 : -1.75, exponent);
@@ -89,7 +89,7 @@ TEST(Bound, HoldsOnSubnormalOperandsAndResults) {
   for (const Arithmetic& which : both()) {
     const int smallest = numerics::info(which.instruction.a_type).format->min_exponent();
     for (const int exponent : {smallest - 3, smallest, smallest / 2, smallest / 2 - 2}) {
-      const Generator tiny = [s = RandomStream(7), exponent](std::uint64_t i) {
+      const Generator tiny = [s = base::RandomStream(7), exponent](std::uint64_t i) {
         return std::ldexp(s.normal(i), exponent);
       };
       for (const Generator& other : {tiny, normal(8)}) {
@@ -106,7 +106,7 @@ TEST(Bound, HoldsOnAnyBits) {
   for (const Arithmetic& which : both()) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       Gemm random = gemm(which, 8, 1 + seed % 5, normal(1), normal(2));
-      const RandomStream bits(seed);
+      const base::RandomStream bits(seed);
       const int width = numerics::storage_bits(which.instruction.a_type);
       for (std::size_t i = 0; i < random.a.size(); ++i) {
         random.a.data()[i] = static_cast<Word>(bits.bits(2 * i) >> (64 - width));
@@ -150,7 +150,7 @@ TEST(Bound, KnowsWhichProductsShareALoweredStep) {
   // be, and the bound would be too small by far.
   for (const DataType type : {DataType::kE4m3, DataType::kE5m2}) {
     const Arithmetic which{"lowered", "hopper", instruction(type, DataType::kF16, 32), 0};
-    const Generator a = [s = RandomStream(5)](std::uint64_t i) {
+    const Generator a = [s = base::RandomStream(5)](std::uint64_t i) {
       return i % 32 == 0 ? 1.0 : (i % 32 == 2 ? -1.0 : s.normal(i));
     };
     const Generator b = [](std::uint64_t i) { return i % 32 == 0 || i % 32 == 2 ? 256 : 0x1p-5; };

@@ -18,17 +18,18 @@ namespace sptc::reference {
 using Generator = std::function<double(std::uint64_t)>;
 
 inline Generator normal(std::uint64_t seed) {
-  return [stream = RandomStream(seed)](std::uint64_t i) { return stream.normal(i); };
+  return [stream = base::RandomStream(seed)](std::uint64_t i) { return stream.normal(i); };
 }
 inline Generator non_negative(std::uint64_t seed) {
-  return [stream = RandomStream(seed)](std::uint64_t i) { return std::fabs(stream.normal(i)); };
+  return
+      [stream = base::RandomStream(seed)](std::uint64_t i) { return std::fabs(stream.normal(i)); };
 }
 
 /// One dense GEMM with D by the plain arithmetic of a generation beside it.
 struct Gemm {
   mma::MmaInstruction instruction;
   mma::StepRules rules;
-  Matrix<numerics::Word> a, b_columns, d;
+  base::Matrix<numerics::Word> a, b_columns, d;
   BlockFma arithmetic;
 
   Gemm(std::string_view numerics, const mma::MmaInstruction& which, std::size_t m, std::size_t n,

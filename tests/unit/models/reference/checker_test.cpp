@@ -42,7 +42,7 @@ TEST(Checker, AcceptsThePlainArithmeticUnderCancellationAndWideExponents) {
     const int range = type == DataType::kF16 ? 12 : 50;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const auto wide = [&](std::uint64_t key) -> Generator {
-        return [s = RandomStream(key), range](std::uint64_t i) {
+        return [s = base::RandomStream(key), range](std::uint64_t i) {
           const std::uint64_t exponents = 2 * static_cast<std::uint64_t>(range) + 1;
           const int exponent = static_cast<int>(s.below(2 * i, exponents)) - range;
           return std::ldexp(s.normal(2 * i + 1), exponent);
@@ -52,17 +52,19 @@ TEST(Checker, AcceptsThePlainArithmeticUnderCancellationAndWideExponents) {
       EXPECT_EQ(findings.mismatches, 0) << name(type) << " seed " << seed;
     }
     // +x, -x pairs: the sum is tiny, the intermediate values are not.
-    const Generator alternating = [s = RandomStream(9)](std::uint64_t i) {
+    const Generator alternating = [s = base::RandomStream(9)](std::uint64_t i) {
       return (i % 2 == 0 ? 1.0 : -1.0) * std::fabs(s.normal(i / 2));
     };
-    const Generator pairs = [s = RandomStream(10)](std::uint64_t i) { return s.normal(i / 2); };
+    const Generator pairs = [s = base::RandomStream(10)](std::uint64_t i) {
+      return s.normal(i / 2);
+    };
     EXPECT_EQ(Gemm(type, 8, 8, 512, alternating, pairs).check().mismatches, 0);
   }
 }
 
 TEST(Checker, AcceptsThePlainArithmeticOnSubnormalOperandsAndResults) {
   // f16 subnormals keep exponent -14: they raise the window above what their values suggest.
-  const Generator tiny_f16 = [s = RandomStream(5)](std::uint64_t i) {
+  const Generator tiny_f16 = [s = base::RandomStream(5)](std::uint64_t i) {
     return std::ldexp(s.normal(i), -20);
   };
   EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, tiny_f16, tiny_f16).check().mismatches, 0);
@@ -70,7 +72,7 @@ TEST(Checker, AcceptsThePlainArithmeticOnSubnormalOperandsAndResults) {
   EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, normal(6), tiny_f16).check().mismatches, 0);
   // bf16: subnormal operands, and results below 2^-126.
   for (const int exponent : {-130, -75, -66, -63}) {
-    const Generator tiny = [s = RandomStream(7), exponent](std::uint64_t i) {
+    const Generator tiny = [s = base::RandomStream(7), exponent](std::uint64_t i) {
       return std::ldexp(s.normal(i), exponent);
     };
     EXPECT_EQ(Gemm(DataType::kBf16, 8, 8, 64, tiny, tiny).check().mismatches, 0) << exponent;
@@ -114,7 +116,7 @@ TEST(Checker, FindsOneWrongProduct) {
     for (const std::size_t k : {64, 4096}) {
       Gemm gemm(type, 8, 8, k, normal(11), normal(12));
       // D was computed from other values of A than those the checker is told: one element per row.
-      const Matrix<Word> d = gemm.d;
+      const base::Matrix<Word> d = gemm.d;
       int found = 0;
       int changed = 0;
       for (std::size_t i = 0; i < 8; ++i) {
@@ -144,7 +146,7 @@ TEST(Checker, DoesNotFlagOneUnitInTheLastPlace) {
 
 TEST(Checker, ComparesBitsWhereAsked) {
   const Gemm gemm(DataType::kF16, 8, 8, 64, normal(13), normal(14));
-  Matrix<Word> changed = gemm.d;
+  base::Matrix<Word> changed = gemm.d;
   changed(5, 6) ^= 1;
   const Findings findings = check_bits(changed, gemm.d, DataType::kF32);
   EXPECT_EQ(findings.mismatches, 1);
@@ -209,7 +211,7 @@ TEST(Checker, IgnoresSpecialValuesThatNoIndexSelects) {
   gemm.b_columns(0, 3) = 0x7C00;  // infinity against a zero that is left out
   gemm.d(0, 0) = numerics::from_double(4, DataType::kF32);
   EXPECT_EQ(gemm.check().mismatches, 1) << "dense: 0 * infinity is NaN";
-  Matrix<std::uint8_t> selected(1, 8);
+  base::Matrix<std::uint8_t> selected(1, 8);
   for (const std::size_t k : {0, 1, 4, 5}) {
     selected(0, k) = 1;
   }

@@ -76,45 +76,46 @@ TEST(Compress, SaysOfAMatrixThatIsNeitherPatternOnlyThatItIsNotOneOfTwo) {
 }
 
 TEST(Compress, RefusesADepthThatIsNoMultipleOfTheGroup) {
-  EXPECT_EQ(refusal([] { compress(Matrix<Word>(2, 6), kF16); }),
+  EXPECT_EQ(refusal([] { compress(base::Matrix<Word>(2, 6), kF16); }),
             "k = 6 cannot be 2:4 sparse: it must be a multiple of 4");
-  EXPECT_THROW(compress(Matrix<Word>(2, 3), kTf32), InputError);
+  EXPECT_THROW(compress(base::Matrix<Word>(2, 3), kTf32), base::InputError);
 }
 
 TEST(Compress, RefusesTypesThatAreNoOperands) {
-  EXPECT_THROW(compress(Matrix<Word>(1, 4), DataType::kF32), InputError);
+  EXPECT_THROW(compress(base::Matrix<Word>(1, 4), DataType::kF32), base::InputError);
 }
 
 TEST(Compress, TakesNegativeZeroForZeroAndDropsItsSign) {
-  const Matrix<Word> dense = words({{-0.0, 1, -0.0, 2}, {-0.0, -0.0, 3, -0.0}}, kF16);
+  const base::Matrix<Word> dense = words({{-0.0, 1, -0.0, 2}, {-0.0, -0.0, 3, -0.0}}, kF16);
   const CompressedMatrix compressed = compress(dense, kF16);
   EXPECT_EQ(compressed.values, words({{1, 2}, {0.0, 3}}, kF16));
   EXPECT_EQ(decompress(compressed), words({{0, 1, 0, 2}, {0, 0, 3, 0}}, kF16));
 }
 
 TEST(Compress, TakesTf32WithOnlyDiscardedBitsForZero) {
-  Matrix<Word> dense = words({{0, 1}}, kTf32);
+  base::Matrix<Word> dense = words({{0, 1}}, kTf32);
   dense(0, 0) = 0x1FFF;
   EXPECT_EQ(compress(dense, kTf32).nibbles, nibbles({{0xE}}));
 }
 
 TEST(Compress, KeepsNanInfinityAndSubnormalsAsNonZeros) {
-  Matrix<Word> dense(1, 8);
+  base::Matrix<Word> dense(1, 8);
   dense(0, 0) = 0x7C01;
   dense(0, 3) = 0xFC00;
   dense(0, 6) = 0x0001;
   EXPECT_EQ(decompress(compress(dense, kF16)), dense);
   dense(0, 1) = 0x0001;
-  EXPECT_THROW(compress(dense, kF16), InputError);
+  EXPECT_THROW(compress(dense, kF16), base::InputError);
 }
 
 TEST(Compress, TakesEmptyMatrices) {
-  EXPECT_EQ(compress(Matrix<Word>(0, 8), kF16).rows(), 0U);
-  EXPECT_EQ(compress(Matrix<Word>(3, 0), kF16).compressed_k(), 0U);
+  EXPECT_EQ(compress(base::Matrix<Word>(0, 8), kF16).rows(), 0U);
+  EXPECT_EQ(compress(base::Matrix<Word>(3, 0), kF16).compressed_k(), 0U);
 }
 
 TEST(FindViolation, FindsTheFirstOne) {
-  const Matrix<Word> dense = words({{1, 0, 0, 0, 1, 1, 0, 1}, {1, 1, 1, 1, 0, 0, 0, 0}}, kF16);
+  const base::Matrix<Word> dense =
+      words({{1, 0, 0, 0, 1, 1, 0, 1}, {1, 1, 1, 1, 0, 0, 0, 0}}, kF16);
   const auto violation = find_violation(dense, kF16, kTwoOfFour);
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->row, 0U);
@@ -132,7 +133,7 @@ CompressedMatrix one_group(std::uint8_t nibble, const Pattern& pattern, DataType
   CompressedMatrix matrix{.type = type,
                           .pattern = pattern,
                           .logical_k = static_cast<std::size_t>(pattern.group),
-                          .values = Matrix<Word>(1, kept),
+                          .values = base::Matrix<base::Word>(1, kept),
                           .nibbles = nibbles({{nibble}})};
   for (std::size_t i = 0; i < kept; ++i) {
     matrix.values(0, i) = static_cast<Word>(i + 1);
@@ -178,13 +179,13 @@ TEST(Decompress, RefusesEverythingButTheTwoCodesInOneOfTwo) {
 }
 
 TEST(Decompress, RefusesNibblesOfMoreThanFourBits) {
-  EXPECT_THROW(decompress(one_group(0x14, kTwoOfFour, kF16)), InputError);
-  EXPECT_THROW(decompress(one_group(0x4E, kOneOfTwo, kTf32)), InputError);
+  EXPECT_THROW(decompress(one_group(0x14, kTwoOfFour, kF16)), base::InputError);
+  EXPECT_THROW(decompress(one_group(0x4E, kOneOfTwo, kTf32)), base::InputError);
 }
 
 TEST(Decompress, RefusesPatternsThatNibblesCannotEncode) {
   CompressedMatrix matrix = one_group(0x4, {2, 8, 1}, kF16);
-  EXPECT_THROW(decompress(matrix), InputError);
+  EXPECT_THROW(decompress(matrix), base::InputError);
 }
 
 TEST(Decompress, RefusesExtentsThatDoNotBelongTogether) {
@@ -194,10 +195,10 @@ TEST(Decompress, RefusesExtentsThatDoNotBelongTogether) {
             "a 2:4 matrix with 1 rows and logical k = 8 needs 4 values and 2 metadata nibbles per "
             "row; there are 2 values and 1 rows of 1 nibbles");
   matrix.logical_k = 6;
-  EXPECT_THROW(decompress(matrix), InputError);
+  EXPECT_THROW(decompress(matrix), base::InputError);
   matrix = one_group(0x4, kTwoOfFour, kF16);
-  matrix.nibbles = Matrix<std::uint8_t>(2, 1, 0x4);
-  EXPECT_THROW(decompress(matrix), InputError);
+  matrix.nibbles = base::Matrix<std::uint8_t>(2, 1, 0x4);
+  EXPECT_THROW(decompress(matrix), base::InputError);
 }
 
 TEST(SelectedPosition, IsWhatAMultiplexerDoesForAllSixteenNibbles) {

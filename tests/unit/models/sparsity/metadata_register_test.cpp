@@ -55,11 +55,11 @@ TEST(MetadataRegisterFormat, HasTheGroupsLanesAndSelectorsOfPtx) {
 TEST(MetadataRegisterFormat, RefusesDepthsThatMmaSpDoesNotHave) {
   EXPECT_EQ(refusal([] { metadata_register_format(DataType::kF16, 8); }),
             "mma.sp has no m16n8k8 for f16: allowed are k16 and k32");
-  EXPECT_THROW(metadata_register_format(DataType::kTf32, 32), InputError);
-  EXPECT_THROW(metadata_register_format(DataType::kS8, 16), InputError);
-  EXPECT_THROW(metadata_register_format(DataType::kF16, 0), InputError);
-  EXPECT_THROW(metadata_register_format(DataType::kF16, -16), InputError);
-  EXPECT_THROW(metadata_register_format(DataType::kF32, 16), InputError);
+  EXPECT_THROW(metadata_register_format(DataType::kTf32, 32), base::InputError);
+  EXPECT_THROW(metadata_register_format(DataType::kS8, 16), base::InputError);
+  EXPECT_THROW(metadata_register_format(DataType::kF16, 0), base::InputError);
+  EXPECT_THROW(metadata_register_format(DataType::kF16, -16), base::InputError);
+  EXPECT_THROW(metadata_register_format(DataType::kF32, 16), base::InputError);
 }
 
 TEST(MetadataSlot, IsAOneToOneMapOntoTheLanesOfTheSelector) {
@@ -105,15 +105,16 @@ TEST(Selector, OutOfRangeIsRefused) {
             "sparsity selector 4 is out of range for m16n8k16: allowed are 0 to 3");
   EXPECT_EQ(refusal([&] { metadata_slot(deep, 1, {}); }),
             "sparsity selector 1 is out of range for m16n8k64: allowed is 0");
-  EXPECT_THROW(metadata_place(shallow, -1, {}), InputError);
-  EXPECT_THROW(gather_metadata(deep, 2, Matrix<std::uint8_t>(16, 16), 0, 0), InputError);
-  EXPECT_THROW(read_metadata(deep, 1, LaneWords{}), InputError);
+  EXPECT_THROW(metadata_place(shallow, -1, {}), base::InputError);
+  EXPECT_THROW(gather_metadata(deep, 2, base::Matrix<std::uint8_t>(16, 16), 0, 0),
+               base::InputError);
+  EXPECT_THROW(read_metadata(deep, 1, LaneWords{}), base::InputError);
 }
 
 TEST(GatherMetadata, FillsUpBeyondTheEdgesWithAValidNibble) {
   const auto format = metadata_register_format(DataType::kF16, 16);
-  const Matrix<std::uint8_t> edge(1, 1, 0xE);
-  const Matrix<std::uint8_t> read =
+  const base::Matrix<std::uint8_t> edge(1, 1, 0xE);
+  const base::Matrix<std::uint8_t> read =
       read_metadata(format, 3, gather_metadata(format, 3, edge, 0, 0));
   for (std::size_t row = 0; row < 16; ++row) {
     for (std::size_t group = 0; group < 4; ++group) {
@@ -124,7 +125,7 @@ TEST(GatherMetadata, FillsUpBeyondTheEdgesWithAValidNibble) {
 
 TEST(GatherMetadata, StartsAtTheGivenRowAndGroup) {
   const auto format = metadata_register_format(DataType::kTf32, 8);
-  Matrix<std::uint8_t> matrix(32, 8, 0x4);
+  base::Matrix<std::uint8_t> matrix(32, 8, 0x4);
   matrix(16, 4) = 0xE;
   EXPECT_EQ(read_metadata(format, 0, gather_metadata(format, 0, matrix, 16, 4))(0, 0), 0xE);
   EXPECT_EQ(gather_metadata(format, 0, matrix, 0, 0)[0], 0x44444444U);

@@ -15,8 +15,8 @@ using numerics::DataType;
 
 /// Any nibbles will do: layouts move them and do not read them.
 CanonicalMetadata random_metadata(std::size_t rows, std::size_t groups, DataType type) {
-  const RandomStream stream(rows * 1000 + groups);
-  Matrix<std::uint8_t> nibbles(rows, groups);
+  const base::RandomStream stream(rows * 1000 + groups);
+  base::Matrix<std::uint8_t> nibbles(rows, groups);
   for (std::size_t i = 0; i < nibbles.size(); ++i) {
     nibbles.data()[i] = static_cast<std::uint8_t>(stream.below(i, 16));
   }
@@ -24,7 +24,7 @@ CanonicalMetadata random_metadata(std::size_t rows, std::size_t groups, DataType
 }
 
 TEST(CanonicalMetadata, PutsFourGroupsInSixteenBitsAndEightInThirtyTwo) {
-  const Matrix<std::uint8_t> eight = nibbles({{0x4, 0x8, 0x9, 0xC, 0xD, 0xE, 0x4, 0x8}});
+  const base::Matrix<std::uint8_t> eight = nibbles({{0x4, 0x8, 0x9, 0xC, 0xD, 0xE, 0x4, 0x8}});
   const CanonicalMetadata f16 = pack_canonical(eight, DataType::kF16);
   EXPECT_EQ(f16.elements(0, 0), 0xC984U);
   EXPECT_EQ(f16.elements(0, 1), 0x84EDU);
@@ -37,9 +37,9 @@ TEST(CanonicalMetadata, PutsFourGroupsInSixteenBitsAndEightInThirtyTwo) {
 }
 
 TEST(CanonicalMetadata, RefusesGroupsThatDoNotFillAnElement) {
-  EXPECT_EQ(refusal([] { pack_canonical(Matrix<std::uint8_t>(2, 6), DataType::kF16); }),
+  EXPECT_EQ(refusal([] { pack_canonical(base::Matrix<std::uint8_t>(2, 6), DataType::kF16); }),
             "groups per row of canonical metadata for f16 = 6 must be a multiple of 4");
-  EXPECT_THROW(pack_canonical(Matrix<std::uint8_t>(2, 4), DataType::kS8), InputError);
+  EXPECT_THROW(pack_canonical(base::Matrix<std::uint8_t>(2, 4), DataType::kS8), base::InputError);
 }
 
 TEST(ReorderedMetadata, IsAPermutation) {
@@ -80,7 +80,7 @@ TEST(ReorderedMetadata, RefusesExtentsThatCannotBeReordered) {
             "columns");
   // 2^33 * 2^31 is 0 in 64 bits.
   const ReorderedMetadata lying{DataType::kF16, std::size_t{1} << 33, std::size_t{1} << 31, {}};
-  EXPECT_THROW(to_canonical(lying), InputError);
+  EXPECT_THROW(to_canonical(lying), base::InputError);
 }
 
 TEST(LaneMetadata, SharedByTwoTilesIsTheReorderedBufferReadBy32BitWords) {
@@ -127,7 +127,7 @@ TEST(LaneMetadata, SharesRegistersAlsoWhereTheLastIsNotFull) {
 
 TEST(LaneMetadata, WithOneSelectorLeavesTheOtherLanesZero) {
   const CanonicalMetadata canonical =
-      pack_canonical(Matrix<std::uint8_t>(16, 4, 0x4), DataType::kBf16);
+      pack_canonical(base::Matrix<std::uint8_t>(16, 4, 0x4), DataType::kBf16);
   const LaneMetadata lanes = to_lanes(canonical, 16, 2);
   for (std::size_t lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(lanes.words(0, 0)[lane], lane % 4 == 2 ? 0x44444444U : 0U);
@@ -136,24 +136,24 @@ TEST(LaneMetadata, WithOneSelectorLeavesTheOtherLanesZero) {
 
 TEST(LaneMetadata, RefusesSelectorsDepthsAndExtentsThatDoNotFit) {
   const CanonicalMetadata canonical = random_metadata(32, 8, DataType::kF16);
-  EXPECT_THROW(to_lanes(canonical, 32, 2), InputError);
-  EXPECT_THROW(to_lanes(canonical, 32, -1), InputError);
-  EXPECT_THROW(to_lanes(random_metadata(0, 8, DataType::kF16), 32, 2), InputError);
-  EXPECT_THROW(to_lanes(canonical, 64, 0), InputError);
+  EXPECT_THROW(to_lanes(canonical, 32, 2), base::InputError);
+  EXPECT_THROW(to_lanes(canonical, 32, -1), base::InputError);
+  EXPECT_THROW(to_lanes(random_metadata(0, 8, DataType::kF16), 32, 2), base::InputError);
+  EXPECT_THROW(to_lanes(canonical, 64, 0), base::InputError);
   EXPECT_EQ(refusal([] { to_lanes(random_metadata(20, 8, DataType::kF16), 32, 0); }),
             "rows of mma.sp metadata = 20 must be a multiple of 16");
   EXPECT_EQ(refusal([] { to_lanes(random_metadata(16, 12, DataType::kF16), 32, 0); }),
             "groups per row of mma.sp metadata for m16n8k32 = 12 must be a multiple of 8");
   LaneMetadata lanes = to_lanes(canonical, 32, 0);
   lanes.registers.pop_back();
-  EXPECT_THROW(to_canonical(lanes), InputError);
+  EXPECT_THROW(to_canonical(lanes), base::InputError);
   lanes.tiles_per_register = 0;
-  EXPECT_THROW(to_canonical(lanes), InputError);
+  EXPECT_THROW(to_canonical(lanes), base::InputError);
   lanes.tiles_per_register = 1;
   lanes.registers.clear();
   lanes.row_tiles = std::size_t{1} << 33;
   lanes.k_tiles = std::size_t{1} << 31;
-  EXPECT_THROW(to_canonical(lanes), InputError);
+  EXPECT_THROW(to_canonical(lanes), base::InputError);
 }
 
 TEST(Metadata, GoesFromLanesToReorderedAndBack) {

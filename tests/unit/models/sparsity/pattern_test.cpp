@@ -21,7 +21,7 @@ TEST(HardwarePattern, RefusesAccumulatorTypes) {
   EXPECT_EQ(refusal([] { hardware_pattern(DataType::kF32); }),
             "no N:M pattern for the accumulator type 'f32' (nearest valid: 'tf32'; allowed: f16, "
             "bf16, tf32, s8, f64, e4m3, e5m2, e3m2, e2m3, e2m1, u8, s4, u4, b1)");
-  EXPECT_THROW(hardware_pattern(DataType::kS32), InputError);
+  EXPECT_THROW(hardware_pattern(DataType::kS32), base::InputError);
 }
 
 TEST(Pattern, CountsChoicesInRuns) {

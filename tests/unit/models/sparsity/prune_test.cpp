@@ -37,10 +37,10 @@ TEST(PruneByMagnitude, TakesTheMostNegativeIntegerForLargerThanTheMostPositive) 
 }
 
 TEST(PruneByMagnitude, CountsNanAsLargerThanInfinity) {
-  Matrix<Word> dense = words({{0, 1e9, -1e9, 0}}, kF16);  // +inf, -inf
+  base::Matrix<Word> dense = words({{0, 1e9, -1e9, 0}}, kF16);  // +inf, -inf
   dense(0, 0) = 0x7E01;
   dense(0, 3) = 0xFE02;
-  const Matrix<Word> pruned = prune_by_magnitude(dense, kF16);
+  const base::Matrix<Word> pruned = prune_by_magnitude(dense, kF16);
   EXPECT_EQ(pruned(0, 0), 0x7E01U);
   EXPECT_EQ(pruned(0, 1), 0U);
   EXPECT_EQ(pruned(0, 2), 0U);
@@ -51,7 +51,7 @@ TEST(PruneByMagnitude, CountsNanAsLargerThanInfinity) {
 }
 
 TEST(PruneByMagnitude, WritesPositiveZeros) {
-  const Matrix<Word> pruned = prune_by_magnitude(words({{-0.0, -0.0, 5, -0.0}}, kF16), kF16);
+  const base::Matrix<Word> pruned = prune_by_magnitude(words({{-0.0, -0.0, 5, -0.0}}, kF16), kF16);
   EXPECT_EQ(pruned, words({{0.0, 0.0, 5, 0.0}}, kF16));
 }
 
@@ -78,9 +78,9 @@ TEST(PruneByMagnitude, TakesOtherPatterns) {
 }
 
 TEST(PruneByMagnitude, RefusesADepthThatIsNoMultipleOfTheGroup) {
-  EXPECT_EQ(refusal([] { prune_by_magnitude(Matrix<Word>(1, 6), kF16); }),
+  EXPECT_EQ(refusal([] { prune_by_magnitude(base::Matrix<Word>(1, 6), kF16); }),
             "cannot prune k = 6 to 2:4: k must be a multiple of 4");
-  EXPECT_NO_THROW(prune_by_magnitude(Matrix<Word>(1, 6), DataType::kTf32));
+  EXPECT_NO_THROW(prune_by_magnitude(base::Matrix<Word>(1, 6), DataType::kTf32));
 }
 
 TEST(PruneByMagnitude, RefusesPatternsThatAreNone) {
@@ -92,8 +92,8 @@ TEST(PruneByMagnitude, RefusesPatternsThatAreNone) {
 }
 
 TEST(PruneByMagnitude, TakesEmptyMatrices) {
-  EXPECT_TRUE(prune_by_magnitude(Matrix<Word>(0, 8), kF16).empty());
-  EXPECT_TRUE(prune_by_magnitude(Matrix<Word>(3, 0), kF16).empty());
+  EXPECT_TRUE(prune_by_magnitude(base::Matrix<Word>(0, 8), kF16).empty());
+  EXPECT_TRUE(prune_by_magnitude(base::Matrix<Word>(3, 0), kF16).empty());
 }
 
 }  // namespace

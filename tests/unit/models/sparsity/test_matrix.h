@@ -13,9 +13,9 @@
 namespace sptc::sparsity {
 
 /// A matrix of `type` with these values.
-inline Matrix<numerics::Word> words(std::initializer_list<std::initializer_list<double>> rows,
-                                    numerics::DataType type) {
-  Matrix<numerics::Word> matrix(rows.size(), rows.begin()->size());
+inline base::Matrix<numerics::Word> words(std::initializer_list<std::initializer_list<double>> rows,
+                                          numerics::DataType type) {
+  base::Matrix<numerics::Word> matrix(rows.size(), rows.begin()->size());
   std::size_t r = 0;
   for (const auto& row : rows) {
     std::size_t c = 0;
@@ -27,9 +27,9 @@ inline Matrix<numerics::Word> words(std::initializer_list<std::initializer_list<
   return matrix;
 }
 
-inline Matrix<std::uint8_t> nibbles(
+inline base::Matrix<std::uint8_t> nibbles(
     std::initializer_list<std::initializer_list<std::uint8_t>> rows) {
-  Matrix<std::uint8_t> matrix(rows.size(), rows.begin()->size());
+  base::Matrix<std::uint8_t> matrix(rows.size(), rows.begin()->size());
   std::size_t r = 0;
   for (const auto& row : rows) {
     std::size_t c = 0;
@@ -46,7 +46,7 @@ template <typename Action>
 std::string refusal(Action&& action) {
   try {
     action();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return {};

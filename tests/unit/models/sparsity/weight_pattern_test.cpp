@@ -24,9 +24,9 @@ PatternExecution on(const char* weights, const SelectorWidth& selector, DataType
   return pattern_execution(parse_weight_pattern(weights), type, selector);
 }
 
-Matrix<Word> random_matrix(std::size_t rows, std::size_t cols) {
-  const RandomStream random(7);
-  Matrix<Word> matrix(rows, cols);
+base::Matrix<Word> random_matrix(std::size_t rows, std::size_t cols) {
+  const base::RandomStream random(7);
+  base::Matrix<Word> matrix(rows, cols);
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     matrix.data()[i] = numerics::from_double(random.normal(i), kF16);
   }
@@ -83,15 +83,17 @@ TEST(PatternExecution, BlocksOfRowsGatherTheirColumns) {
 }
 
 TEST(PatternExecution, WithoutAWayIsRefusedWithWhatIsMissing) {
-  expect_input_error([] { on("4:8", kTwoOfFour); }, {"4:8", "8 inputs", "4 for each 2", "2:4"});
-  expect_input_error([] { on("2:6", kTwoOfFour); }, {"2:6"});
-  expect_input_error([] { on("2:8", kTwoOfFour, DataType::kS4); }, {"s4", "4:8", "pairs"});
-  expect_input_error([] { on("64:2:8", kTwoOfFour, DataType::kTf32); }, {"2:4 hardware", "1:2"});
-  expect_input_error([] { on("64:2:8", {2, 2}); }, {"2:4 hardware"});
+  support::expect_input_error([] { on("4:8", kTwoOfFour); },
+                              {"4:8", "8 inputs", "4 for each 2", "2:4"});
+  support::expect_input_error([] { on("2:6", kTwoOfFour); }, {"2:6"});
+  support::expect_input_error([] { on("2:8", kTwoOfFour, DataType::kS4); }, {"s4", "4:8", "pairs"});
+  support::expect_input_error([] { on("64:2:8", kTwoOfFour, DataType::kTf32); },
+                              {"2:4 hardware", "1:2"});
+  support::expect_input_error([] { on("64:2:8", {2, 2}); }, {"2:4 hardware"});
 }
 
 TEST(PruneToKept, AtTwoOfFourIsWhatCompressionGives) {
-  const Matrix<Word> dense = random_matrix(5, 64);
+  const base::Matrix<Word> dense = random_matrix(5, 64);
   const CompressedMatrix compressed = compress(prune_by_magnitude(dense, kF16), kF16);
   const auto kept = prune_to_kept(dense, kF16, parse_weight_pattern("2:4"), on("2:4", kTwoOfFour));
   for (std::size_t row = 0; row < dense.rows(); ++row) {
@@ -105,11 +107,11 @@ TEST(PruneToKept, AtTwoOfFourIsWhatCompressionGives) {
 }
 
 TEST(PruneToKept, KeepsTheValuesOfThePrunedMatrix) {
-  const Matrix<Word> dense = random_matrix(3, 48);
+  const base::Matrix<Word> dense = random_matrix(3, 48);
   for (const char* text : {"1:4", "2:6", "2:8", "4:8", "6:8"}) {
     const WeightPattern weights = parse_weight_pattern(text);
     const SelectorWidth wide{weights.pattern.group, weights.pattern.kept};
-    const Matrix<Word> pruned = prune_by_magnitude(dense, kF16, weights.pattern);
+    const base::Matrix<Word> pruned = prune_by_magnitude(dense, kF16, weights.pattern);
     const auto kept = prune_to_kept(dense, kF16, weights, pattern_execution(weights, kF16, wide));
     for (std::size_t row = 0; row < dense.rows(); ++row) {
       EXPECT_EQ(kept[row].values.size(), 48U / weights.pattern.group * weights.pattern.kept);
@@ -143,7 +145,7 @@ TEST(PruneToKept, OfADecomposedPatternEveryPairLiesInItsWindow) {
 }
 
 TEST(PruneToKept, RowsOfABlockShareTheirColumnsAndKeepTwoOfFour) {
-  const Matrix<Word> dense = random_matrix(12, 32);
+  const base::Matrix<Word> dense = random_matrix(12, 32);
   const auto kept =
       prune_to_kept(dense, kF16, parse_weight_pattern("4:2:8"), on("4:2:8", kTwoOfFour));
   ASSERT_EQ(kept.size(), 12U);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::base {
 namespace {
 
 TEST(CacheTags, KnowSectorsFromTheCycleInWhichTheyAreThere) {
@@ -168,4 +168,4 @@ TEST(CacheTags, SpareWhatWasUsedInThisTurn) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::base

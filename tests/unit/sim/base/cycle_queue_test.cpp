@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace sptc::sim {
+namespace sptc::base {
 namespace {
 
 TEST(CycleQueue, TakesByCycleThenRankThenAsPutIn) {
@@ -64,4 +64,4 @@ TEST(CycleQueue, LeavesRoomBeforeWhatIsNotTakenYet) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::base

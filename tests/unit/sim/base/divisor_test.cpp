@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::base {
 namespace {
 
 TEST(Divisor, DividesAsTheProcessorDoes) {
@@ -34,4 +34,4 @@ TEST(Divisor, DividesAsTheProcessorDoes) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::base

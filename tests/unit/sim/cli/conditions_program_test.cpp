@@ -11,10 +11,10 @@
 
 namespace {
 
-class ConditionsOfALaunch : public sptc::ProgramFixture {
+class ConditionsOfALaunch : public sptc::support::ProgramFixture {
  protected:
   nlohmann::json dense(const std::string& options) const {
-    const sptc::ProgramOutcome outcome =
+    const sptc::support::ProgramOutcome outcome =
         run("gemm 1024 1024 1024 --clock boost --check none --quiet --variants dense "
             "--format json " +
             options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sptcsim crosscheck as a user meets it.
-#include "sim/config/text_file.h"
-#include "sim/trace/tensor_file.h"
+#include "sim/io/tensor_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <sys/wait.h>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ struct Outcome {
 
 class CrosscheckProgram : public testing::Test {
  protected:
-  const TemporaryDirectory temporary;
+  const support::TemporaryDirectory temporary;
 
   std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
 
@@ -37,8 +37,8 @@ class CrosscheckProgram : public testing::Test {
                                 path("out") + " 2>" + path("err");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            read_text_file(path("out"), std::uint64_t{1} << 24),
-            read_text_file(path("err"), std::uint64_t{1} << 24)};
+            io::read_text_file(path("out"), std::uint64_t{1} << 24),
+            io::read_text_file(path("err"), std::uint64_t{1} << 24)};
   }
 
   void expect_refused(const std::string& arguments, const std::string& part) const {
@@ -50,12 +50,14 @@ class CrosscheckProgram : public testing::Test {
 
   /// A 16 x 8 x 16 GEMM of ones whose D[2, 3] is `word`; all others are 16.
   void write_kernel(numerics::Word word) const {
-    Matrix<numerics::Word> d(16, 8, 0x41800000);
+    base::Matrix<numerics::Word> d(16, 8, 0x41800000);
     d(2, 3) = word;
-    write_npy(path("a.npy"), Matrix<numerics::Word>(16, 16, 0x3C00), numerics::DataType::kF16);
-    write_npy(path("b.npy"), Matrix<numerics::Word>(16, 8, 0x3C00), numerics::DataType::kF16);
-    write_npy(path("d.npy"), d, numerics::DataType::kF32);
-    write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
+    io::write_npy(path("a.npy"), base::Matrix<numerics::Word>(16, 16, 0x3C00),
+                  numerics::DataType::kF16);
+    io::write_npy(path("b.npy"), base::Matrix<numerics::Word>(16, 8, 0x3C00),
+                  numerics::DataType::kF16);
+    io::write_npy(path("d.npy"), d, numerics::DataType::kF32);
+    io::write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
       "architecture": "A100", "instruction": "m16n8k16.f32.f16.f16.f32", "a": {"file": "a.npy"},
       "b": {"file": "b.npy"}, "d": {"file": "d.npy"}})");
   }
@@ -70,13 +72,16 @@ TEST_F(CrosscheckProgram, SaysThatAKernelIsBitExact) {
 }
 
 TEST_F(CrosscheckProgram, SaysOfABitExactKernelThatItsMetadataIsInvalid) {
-  Matrix<numerics::Word> metadata(16, 2, 0x4444);
+  base::Matrix<numerics::Word> metadata(16, 2, 0x4444);
   metadata(9, 1) = 0x4044;
-  write_npy(path("a.npy"), Matrix<numerics::Word>(16, 16, 0x3C00), numerics::DataType::kF16);
-  write_npy(path("e.npy"), metadata, numerics::DataType::kBf16);  // as uint16
-  write_npy(path("b.npy"), Matrix<numerics::Word>(32, 8, 0x3C00), numerics::DataType::kF16);
-  write_npy(path("d.npy"), Matrix<numerics::Word>(16, 8, 0x41800000), numerics::DataType::kF32);
-  write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
+  io::write_npy(path("a.npy"), base::Matrix<numerics::Word>(16, 16, 0x3C00),
+                numerics::DataType::kF16);
+  io::write_npy(path("e.npy"), metadata, numerics::DataType::kBf16);  // as uint16
+  io::write_npy(path("b.npy"), base::Matrix<numerics::Word>(32, 8, 0x3C00),
+                numerics::DataType::kF16);
+  io::write_npy(path("d.npy"), base::Matrix<numerics::Word>(16, 8, 0x41800000),
+                numerics::DataType::kF32);
+  io::write_file(path("kernel.json"), R"({"schema": "sptcsim-kernel/0.1", "name": "ones",
     "architecture": "A100", "instruction": "mma.sp.m16n8k32.f32.f16.f16.f32",
     "a": {"file": "a.npy"}, "metadata": {"file": "e.npy", "layout": "canonical"},
     "b": {"file": "b.npy"}, "d": {"file": "d.npy"}})");
@@ -107,7 +112,7 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
       run("--kernel " + path("kernel.json") + " --format json --out " + path("report.json"));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.out, "");
-  const json report = json::parse(read_text_file(path("report.json"), 1 << 20));
+  const json report = json::parse(io::read_text_file(path("report.json"), 1 << 20));
   EXPECT_EQ(report["mismatches"], 1);
   EXPECT_EQ(report["fitting"][0]["cause"], "bit-of-d");
 }
@@ -141,13 +146,13 @@ TEST_F(CrosscheckProgram, ComparesWordsAndTimesOfAPublishedCapture) {
 
 TEST_F(CrosscheckProgram, SimulatesGemmsBesideMicrobenchmarks) {
   fs::copy(kCaptures / "a100" / "capture.json", path("capture.json"));
-  json capture = json::parse(read_text_file(path("capture.json"), 1 << 20));
+  json capture = json::parse(io::read_text_file(path("capture.json"), 1 << 20));
   capture.erase("bits");
-  write_file(path("capture.json"), capture.dump());
-  write_file(path("microbench.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
+  io::write_file(path("capture.json"), capture.dump());
+  io::write_file(path("microbench.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
     {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "warps": 1, "ilp": 1, "latency_cycles": 25,
      "status": "ok", "reason": null}]})");
-  write_file(path("gemm.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
+  io::write_file(path("gemm.json"), R"({"schema": "sptcsim-capture/0.1", "rows": [
     {"m": 1024, "n": 1024, "k": 1024, "dtype": "f16", "variant": "dense", "library": "own",
      "time_us_median": 20, "status": "ok", "reason": null},
     {"m": 1024, "n": 1024, "k": 1024, "dtype": "f16", "variant": "sparse", "library": "own",
@@ -175,4 +180,4 @@ TEST_F(CrosscheckProgram, RefusesWhatItCannotCompare) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::cli {
 namespace {
 
 using nlohmann::json;
@@ -108,8 +108,8 @@ const std::vector<Change>& changes() {
   return all;
 }
 
-const ArchitectureField& field_of(const std::string& key) {
-  for (const ArchitectureField& field : architecture_fields()) {
+const config::ArchitectureField& field_of(const std::string& key) {
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
     if (field.key == key) {
       return field;
     }
@@ -117,10 +117,10 @@ const ArchitectureField& field_of(const std::string& key) {
   throw std::runtime_error("no field " + key);
 }
 
-class DesignSpace : public ProgramFixture {
+class DesignSpace : public support::ProgramFixture {
  protected:
   void set(json& document, const std::string& key, double value) const {
-    const ArchitectureField& field = field_of(key);
+    const config::ArchitectureField& field = field_of(key);
     const std::string pointer = std::string(field.section) + "/" + key;
     json number = {{"evidence", "assumed"}, {"source", "a test"}};
     number["value"] = field.integer ? json(static_cast<std::int64_t>(value)) : json(value);
@@ -142,7 +142,7 @@ class DesignSpace : public ProgramFixture {
     if (known != figures_.end() && document.empty()) {
       return known->second;
     }
-    const ProgramOutcome outcome = run("gemm " + all);
+    const support::ProgramOutcome outcome = run("gemm " + all);
     EXPECT_EQ(outcome.exit_code, 0) << all << ": " << outcome.err;
     if (outcome.exit_code != 0) {
       return 0;
@@ -235,7 +235,7 @@ const std::vector<InstructionChange>& instruction_changes() {
 TEST_F(DesignSpace, NumbersOfOtherInstructionsMoveTheirLatencyAndThroughputTheRightWay) {
   for (const InstructionChange& change : instruction_changes()) {
     const auto measured = [&](const std::string& arch) {
-      const ProgramOutcome outcome = run(
+      const support::ProgramOutcome outcome = run(
           fmt::format("microbench --arch {} --instruction '{}' --warps 4 --ilp {} --format json",
                       arch, change.instruction, change.ilp));
       EXPECT_EQ(outcome.exit_code, 0) << change.key << ": " << outcome.err;
@@ -262,7 +262,7 @@ TEST_F(DesignSpace, IsTestedWhole) {
   for (const InstructionChange& change : instruction_changes()) {
     tested.insert(change.key);
   }
-  for (const ArchitectureField& field : architecture_fields()) {
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
     EXPECT_TRUE(tested.contains(field.key)) << field.key;
   }
 }
@@ -278,7 +278,7 @@ TEST_F(DesignSpace, FewerFractionBitsLoseAccuracyAndSaveEnergyAndNoTime) {
       set(document, "sms", 107);  // a derived file changes something
     }
     std::ofstream(path("f.json")) << document;
-    const ProgramOutcome outcome =
+    const support::ProgramOutcome outcome =
         run("gemm 64 64 4096 --fidelity analytic --check eigen --energy a100-sxm4-80gb --variants "
             "dense "
             "--format json --arch " +
@@ -336,7 +336,7 @@ TEST_F(DesignSpace, WhatHasNoEffectIsRefused) {
 
 TEST_F(DesignSpace, PatternsCostWhatTheirBandwidthAllows) {
   const auto speedup = [&](const std::string& options) {
-    const ProgramOutcome outcome =
+    const support::ProgramOutcome outcome =
         run("gemm 4096 4096 4096 --fidelity analytic --clock boost --check none --format json " +
             options);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -359,7 +359,7 @@ TEST_F(DesignSpace, SaysWhichNumbersDoNothingToAsynchronousInstructions) {
         R"({{"base": "{}", "name": "d", "sm": {{"tensor_core": {{"{}":
             {{"value": 7, "evidence": "assumed", "source": "a test"}}}}}}}})",
         base, rate);
-    const ProgramOutcome outcome = run(
+    const support::ProgramOutcome outcome = run(
         "gemm 4096 4096 4096 --fidelity analytic --check none --arch " + path("d.json") + options);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.out;
@@ -389,7 +389,7 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
                                          {"--dtype tf32", "1:2"},
                                          {"", "2:4"}}) {
     const std::string name = pattern;
-    const ProgramOutcome outcome = run(gemm + options);
+    const support::ProgramOutcome outcome = run(gemm + options);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find("2:4") != std::string::npos, name == "2:4") << outcome.out;
     for (const std::string& part : {"4096 x 4096 x 4096                        " + name,
@@ -400,4 +400,4 @@ TEST_F(DesignSpace, ReportsNameThePatternOfTheWeights) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::cli

@@ -13,9 +13,9 @@
 
 namespace {
 
-using Outcome = sptc::ProgramOutcome;
+using Outcome = sptc::support::ProgramOutcome;
 
-class EnergyProgram : public sptc::ProgramFixture {};
+class EnergyProgram : public sptc::support::ProgramFixture {};
 
 TEST_F(EnergyProgram, ListsAndShowsWhatItKnows) {
   expect_output("energy list", "a100-sxm4-80gb");

@@ -10,12 +10,12 @@
 #include <map>
 #include <string>
 
-namespace sptc {
+namespace sptc::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-class FilesOfTheProgram : public ProgramFixture {
+class FilesOfTheProgram : public support::ProgramFixture {
  protected:
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
@@ -157,4 +157,4 @@ TEST_F(FilesOfTheProgram, AFileThatIsReplacedKeepsItsMode) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::cli

@@ -6,10 +6,10 @@
 
 #include <string>
 
-namespace sptc {
+namespace sptc::cli {
 namespace {
 
-class ImportProgram : public ProgramFixture {
+class ImportProgram : public support::ProgramFixture {
  protected:
   std::string file(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
@@ -19,7 +19,7 @@ class ImportProgram : public ProgramFixture {
 
 TEST_F(ImportProgram, StandardInputIsRead) {
   const std::string csv = file("x.csv", "m,n,k\n16,8,32\n");
-  const ProgramOutcome outcome = run("import - < " + csv);
+  const support::ProgramOutcome outcome = run("import - < " + csv);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json.at("ops").at(0).at("k"), 32);
@@ -27,14 +27,14 @@ TEST_F(ImportProgram, StandardInputIsRead) {
 }
 
 TEST_F(ImportProgram, CompressedWorkloadRuns) {
-  const std::string packed = file("x.json.gz", gzipped(R"({"schema": "gemm-workload/0.1",
+  const std::string packed = file("x.json.gz", support::gzipped(R"({"schema": "gemm-workload/0.1",
     "ops": [{"name": "layer", "m": 64, "n": 64, "k": 64}]})"));
   expect_output("run " + packed + " --fidelity analytic --format csv", "layer");
 }
 
 TEST_F(ImportProgram, BadInputWritesNothing) {
   const std::string out = path("out.json");
-  const std::string cut = gzipped(std::string(100000, ' ')).substr(0, 60);
+  const std::string cut = support::gzipped(std::string(100000, ' ')).substr(0, 60);
   expect_refused("import " + file("x.gz", cut) + " --out " + out, "cut off");
   expect_refused("import " + file("y.json", R"({"a": 1})") + " --out " + out, "its keys are a");
   expect_refused("import " + file("z.csv", "m,n,k\n1,1,1\n") + " --out " + out + " --dim batch",
@@ -52,7 +52,8 @@ const std::string kProfile = R"({"schemaVersion": 1, "deviceProperties": [{"name
 
 TEST_F(ImportProgram, ARecordingRunsOnItsOwnGpuWithMeasuredBesideSimulated) {
   const std::string trace = file("trace", kProfile);
-  const ProgramOutcome outcome = run("run " + trace + " --fidelity analytic --format json");
+  const support::ProgramOutcome outcome =
+      run("run " + trace + " --fidelity analytic --format json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json.at("arch"), "l40s");
@@ -69,15 +70,15 @@ TEST_F(ImportProgram, WhatWasImportedRunsAsTheRecordingDoes) {
   const std::string trace = file("trace", kProfile);
   const std::string options = " --fidelity analytic --arch l40s --format csv";
   ASSERT_EQ(run("import " + trace + " --out " + path("w.json")).exit_code, 0);
-  const ProgramOutcome direct = run("run " + trace + options);
-  const ProgramOutcome imported = run("run " + path("w.json") + options);
+  const support::ProgramOutcome direct = run("run " + trace + options);
+  const support::ProgramOutcome imported = run("run " + path("w.json") + options);
   EXPECT_EQ(direct.exit_code, 0);
   EXPECT_EQ(direct.out, imported.out);
   EXPECT_EQ(imported.err.find("taken"), std::string::npos) << imported.err;
 }
 
 TEST_F(ImportProgram, ValidateScoresTheTimesOfARecording) {
-  const ProgramOutcome outcome =
+  const support::ProgramOutcome outcome =
       run("validate " + file("trace", kProfile) + " --fidelity analytic --format json --quiet");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at("arch"), "l40s");
@@ -109,7 +110,7 @@ const std::string kParametric = R"({"schema": "gemm-workload/0.2", "name": "net"
 TEST_F(ImportProgram, DimensionsOfAWorkloadAreSet) {
   const std::string net = file("net.json", kParametric);
   const auto json = [&](const std::string& options) {
-    const ProgramOutcome outcome =
+    const support::ProgramOutcome outcome =
         run("run " + net + " --fidelity analytic --format json --quiet" + options);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out);
@@ -144,10 +145,10 @@ TEST_F(ImportProgram, OtherFormatsAreWritten) {
 
 TEST_F(ImportProgram, TokensFirstIsForCsv) {
   const std::string csv = file("x.csv", "M,N,K,extra\n384,4096,1024,1\n384,1024,4096,1\n");
-  const ProgramOutcome plain = run("import " + csv);
+  const support::ProgramOutcome plain = run("import " + csv);
   EXPECT_NE(plain.err.find("note: columns that are not read: 'extra'"), std::string::npos);
   EXPECT_NE(plain.err.find("note: m looks like tokens"), std::string::npos) << plain.err;
-  const ProgramOutcome swapped = run("import " + csv + " --convention tokens-first");
+  const support::ProgramOutcome swapped = run("import " + csv + " --convention tokens-first");
   EXPECT_EQ(nlohmann::json::parse(swapped.out).at("ops").at(0).at("m"), 4096);
   EXPECT_EQ(swapped.err.find("tokens"), std::string::npos) << swapped.err;
   expect_refused("import " + file("net.json", kParametric) + " --convention tokens-first",
@@ -155,10 +156,11 @@ TEST_F(ImportProgram, TokensFirstIsForCsv) {
 }
 
 TEST_F(ImportProgram, OtherCompressionsAreRead) {
-  for (const std::string& packed : {xz_packed(kParametric), zstd_packed(kParametric)}) {
+  for (const std::string& packed :
+       {support::xz_packed(kParametric), support::zstd_packed(kParametric)}) {
     expect_output("run " + file("packed", packed) + " --fidelity analytic --format csv", "\nx,");
   }
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::cli

@@ -12,13 +12,13 @@
 #include <string>
 #include <sys/wait.h>
 
-namespace sptc {
+namespace sptc::cli {
 namespace {
 
 class MemoryOfTheProgram : public testing::Test {
  protected:
   static constexpr int kStepKib = 2000;
-  const TemporaryDirectory temporary;
+  const support::TemporaryDirectory temporary;
 
   void SetUp() override {
 #ifdef __SANITIZE_ADDRESS__
@@ -84,4 +84,4 @@ TEST_F(MemoryOfTheProgram, RunsOutWithACaptureWithOneSentence) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::cli

@@ -11,9 +11,9 @@
 
 namespace {
 
-using Outcome = sptc::ProgramOutcome;
+using Outcome = sptc::support::ProgramOutcome;
 
-class MicrobenchProgram : public sptc::ProgramFixture {};
+class MicrobenchProgram : public sptc::support::ProgramFixture {};
 
 TEST_F(MicrobenchProgram, PrintsThePublishedRowsOfAnInstruction) {
   const Outcome outcome = run("microbench --instruction m16n8k16.f32.f16.f16.f32 --format json");

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
 
-using Outcome = sptc::ProgramOutcome;
+using Outcome = sptc::support::ProgramOutcome;
 
-class MmaProgram : public sptc::ProgramFixture {
+class MmaProgram : public sptc::support::ProgramFixture {
  protected:
   /// "--a X.A.npy --b X.B.npy --c X.C.npy" of a set.
   static std::string operands(const std::string& set) {

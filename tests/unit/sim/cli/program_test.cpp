@@ -28,7 +28,7 @@ struct Outcome {
 
 class Program : public testing::Test {
  protected:
-  const sptc::TemporaryDirectory temporary;
+  const sptc::support::TemporaryDirectory temporary;
   const std::filesystem::path directory = temporary.path() / "work";
 
   void SetUp() override { std::filesystem::create_directories(directory); }
@@ -49,9 +49,9 @@ class Program : public testing::Test {
 
   static pid_t start(const std::vector<std::string>& arguments, const std::string& out,
                      const std::string& err) {
-    return sptc::start_program(arguments, out, err);
+    return sptc::support::start_program(arguments, out, err);
   }
-  static int wait(pid_t child) { return sptc::wait_for_program(child); }
+  static int wait(pid_t child) { return sptc::support::wait_for_program(child); }
 
   Outcome run(const std::vector<std::string>& arguments) const {
     const std::string out = directory.string() + ".out";
@@ -400,9 +400,9 @@ TEST_F(Program, RefusesAWaveformOfWgmmaInOneSentence) {
 TEST_F(Program, SaysThatAWaveformDoesNotFitOnTheDisk) {
   const std::string out = directory.string() + ".out", err = directory.string() + ".err";
   constexpr rlim_t kDisk = 64 * 1024;
-  EXPECT_EQ(wait(sptc::start_program({"gemm", "64", "64", "64", "--fidelity", "datapath", "--quiet",
-                                      "--vcd", path("x.vcd")},
-                                     out, err, kDisk)),
+  EXPECT_EQ(wait(sptc::support::start_program({"gemm", "64", "64", "64", "--fidelity", "datapath",
+                                               "--quiet", "--vcd", path("x.vcd")},
+                                              out, err, kDisk)),
             2);
   EXPECT_NE(read(err).find("x.vcd: cannot be written whole"), std::string::npos) << read(err);
   EXPECT_EQ(files(), 0u);

@@ -12,12 +12,12 @@
 #include <string>
 #include <sys/wait.h>
 
-namespace sptc {
+namespace sptc::cli {
 namespace {
 
 class StreamsOfTheProgram : public testing::Test {
  protected:
-  const TemporaryDirectory temporary;
+  const support::TemporaryDirectory temporary;
 
   std::string path(const std::string& name) const { return (temporary.path() / name).string(); }
 
@@ -65,4 +65,4 @@ TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::cli

@@ -16,12 +16,12 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sptc {
+namespace sptc::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SweepMpi : public ProgramFixture {
+class SweepMpi : public support::ProgramFixture {
  protected:
   void SetUp() override {
     // 32 points of a few milliseconds each; eight of them fail: a selector of two inputs cannot run
@@ -167,7 +167,7 @@ TEST_F(SweepMpi, ARankThatIsKilledCostsOnePointWhereMpiGoesOnWithoutIt) {
   for (const char* const ranks : {"3", "4"}) {
     const std::string db = std::string("mpi") + ranks;
     const int code = kill_rank_amid_sweep("2", ranks, db, true);
-    const ProgramOutcome failed = run("sweep report " + path(db) + " --format csv");
+    const support::ProgramOutcome failed = run("sweep report " + path(db) + " --format csv");
     EXPECT_EQ(std::count(failed.out.begin(), failed.out.end(), '\n'), 151) << mpi_output();
     std::size_t lost = 0;
     for (std::size_t at = failed.out.find("rank 2 was silent"); at != std::string::npos;
@@ -197,11 +197,11 @@ TEST_F(SweepMpi, AllRanksEndWhereRankZeroCannotStoreThoughMpiGoesOnWithoutARank)
 TEST_F(SweepMpi, WhereMpiEndsTheJobWithTheRankTheRestIsDoneByARepetition) {
   ASSERT_EQ(serial("long.json", "whole"), 0);
   EXPECT_NE(kill_rank_amid_sweep("1", "3", "mpi", false), 0);
-  const ProgramOutcome again = run("sweep " + path("long.json") + " --db " + path("mpi"));
+  const support::ProgramOutcome again = run("sweep " + path("long.json") + " --db " + path("mpi"));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err.find(" 0 before"), std::string::npos) << again.err;
   EXPECT_EQ(read(path("mpi")), read(path("whole")));
 }
 
 }  // namespace
-}  // namespace sptc
+}  // namespace sptc::cli

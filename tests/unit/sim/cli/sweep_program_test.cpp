@@ -31,7 +31,7 @@ struct Outcome {
 
 class SweepProgram : public testing::Test {
  protected:
-  const sptc::TemporaryDirectory temporary;
+  const sptc::support::TemporaryDirectory temporary;
   const std::filesystem::path& directory = temporary.path();
   rlim_t file_size_limit = RLIM_INFINITY;
 
@@ -57,9 +57,9 @@ class SweepProgram : public testing::Test {
   pid_t start(const std::vector<std::string>& arguments) const {
     std::vector<std::string> all{"sweep"};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    return sptc::start_program(all, path("out"), path("err"), file_size_limit);
+    return sptc::support::start_program(all, path("out"), path("err"), file_size_limit);
   }
-  static int wait(pid_t child) { return sptc::wait_for_program(child); }
+  static int wait(pid_t child) { return sptc::support::wait_for_program(child); }
   Outcome sweep(const std::vector<std::string>& arguments) const {
     Outcome outcome;
     outcome.exit_code = wait(start(arguments));

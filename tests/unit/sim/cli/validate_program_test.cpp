@@ -16,9 +16,9 @@
 
 namespace {
 
-using Outcome = sptc::ProgramOutcome;
+using Outcome = sptc::support::ProgramOutcome;
 
-class ValidateProgram : public sptc::ProgramFixture {
+class ValidateProgram : public sptc::support::ProgramFixture {
  protected:
   std::string written(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;

@@ -4,7 +4,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/common_numbers.h"
 #include "sim/config/derivation.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -18,7 +18,7 @@
 #include <set>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ const std::string kA100 = kSource + "/configs/a100-sxm4-80gb.json";
 
 /// The A100 file, with all numbers that it might leave out, after `change`.
 std::string changed(const std::function<void(json&)>& change) {
-  json document = with_common_numbers(json::parse(read_text_file(kA100, 1 << 20)),
+  json document = with_common_numbers(json::parse(io::read_text_file(kA100, 1 << 20)),
                                       read_common_numbers(), kA100);
   change(document);
   return document.dump(2);
@@ -37,14 +37,14 @@ std::string changed(const std::function<void(json&)>& change) {
 void expect_refused(const std::function<void(json&)>& change,
                     std::initializer_list<std::string_view> parts) {
   const std::string text = changed(change);
-  expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
+  support::expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
 }
 
 TEST(Architecture, A100ReachesThePublishedPeakOfDenseF16) {
   // 312 TFLOPS, NVIDIA A100 whitepaper: 2 flops * FMA per clock and tensor core * tensor cores *
   // clock.
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const gpu::GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   const double fma_per_clock = core.dot_units * core.dot_width_bytes / 2.0;
   const double tflops =
       2 * fma_per_clock * gpu.sm.sub_partitions * gpu.sms * gpu.boost_clock_mhz * 1e6 / 1e12;
@@ -130,8 +130,8 @@ TEST(Architecture, FillsEachFieldFromItsOwnKey) {
     document["sm"]["shared_memory_bytes"]["value"] = 1000;
     document["sm"]["tensor_core"]["dot_units"]["value"] = 3 * written["f32_dot_units"];
   });
-  const GpuSpec gpu = parse_architecture(text, "x.json").gpu;
-  const TensorCoreSpec& core = gpu.sm.tensor_core;
+  const gpu::GpuSpec gpu = parse_architecture(text, "x.json").gpu;
+  const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
   EXPECT_EQ(gpu.sms, written["sms"]);
   EXPECT_EQ(gpu.sm.sub_partitions, written["sub_partitions"]);
   EXPECT_EQ(gpu.sm.registers, written["registers"]);
@@ -183,7 +183,7 @@ TEST(Architecture, ReadsADesignOfOnesOwn) {
       write(document, key, value);
     }
   });
-  const TensorCoreSpec core = parse_architecture(text, "x.json").gpu.sm.tensor_core;
+  const tensor_core::TensorCoreSpec core = parse_architecture(text, "x.json").gpu.sm.tensor_core;
   EXPECT_EQ(core.selector().kept, 3);
   EXPECT_EQ(core.mma_design(), (mma::MmaDesign{32, 64, 128}));
   EXPECT_EQ(core.accumulator_design(), (mma::AccumulatorDesign{17, 8}));
@@ -304,7 +304,7 @@ TEST(Architecture, EveryFileInTheTreeIsValidAndNamedAsItIs) {
 TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
   constexpr std::string_view kAsFitted = "as fitted for ";
   const auto kernels_of = [](const std::string& name) {
-    return json::parse(read_text_file(config_directory() / (name + ".json"), 1 << 20))
+    return json::parse(io::read_text_file(config_directory() / (name + ".json"), 1 << 20))
         .value("kernels", json::object());
   };
   int compared = 0;
@@ -329,8 +329,8 @@ TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
 TEST(Architecture, PeakRatesOfTheFilesAreThoseOfTheDatasheets) {
   // Dense FP16 with FP32 accumulators [TFLOPS]; Hopper's by wgmma.
   const auto tflops = [](const char* name) {
-    const GpuSpec gpu = load_architecture(name).gpu;
-    const TensorCoreSpec& core = gpu.sm.tensor_core;
+    const gpu::GpuSpec gpu = load_architecture(name).gpu;
+    const tensor_core::TensorCoreSpec& core = gpu.sm.tensor_core;
     const double fma_per_clock = core.f32_dot_units * core.dot_width_bytes / 2.0;
     return 2 * fma_per_clock * gpu.sm.sub_partitions * gpu.sms * gpu.boost_clock_mhz * 1e6 / 1e12;
   };
@@ -377,7 +377,7 @@ TEST(Architecture, ReportsAllErrorsAtOnceOneLineEach) {
     document["sm"]["tensor_core"]["dot_units"]["evidence"] = "guessed";
     document["colour"] = "green";
   });
-  const std::string message = input_error_of([&] { parse_architecture(text, "x.json"); });
+  const std::string message = support::input_error_of([&] { parse_architecture(text, "x.json"); });
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 3) << message;
   for (const char* part : {"/sms/value", "/sm/issue_per_cycle: the key 'source' is missing",
                            "'guessed'", "unknown key 'colour'"}) {
@@ -397,9 +397,10 @@ TEST(Architecture, RefusesValuesThatAreNoPositiveNumber) {
 
 TEST(Architecture, RefusesNanAndInfinity) {
   for (const char* literal : {"NaN", "Infinity", "-Infinity", "1e999"}) {
-    std::string text = read_text_file(kA100, 1 << 20);
+    std::string text = io::read_text_file(kA100, 1 << 20);
     text.replace(text.find("1410"), 4, literal);
-    expect_input_error([&] { parse_architecture(text, "x.json"); }, {"x.json", "not valid JSON"});
+    support::expect_input_error([&] { parse_architecture(text, "x.json"); },
+                                {"x.json", "not valid JSON"});
   }
 }
 
@@ -473,19 +474,20 @@ TEST(Architecture, RefusesALatencyShorterThanTheRequestItself) {
 }
 
 TEST(Architecture, ListsTheNearestNameForAnUnknownOne) {
-  expect_input_error([] { load_architecture("a100-sxm4-80g"); },
-                     {"unknown architecture 'a100-sxm4-80g'", "nearest valid: 'a100-sxm4-80gb'"});
+  support::expect_input_error(
+      [] { load_architecture("a100-sxm4-80g"); },
+      {"unknown architecture 'a100-sxm4-80g'", "nearest valid: 'a100-sxm4-80gb'"});
 }
 
 TEST(Architecture, NamesAFileThatIsNotThere) {
-  expect_input_error([] { load_architecture("/no/such/file.json"); },
-                     {"/no/such/file.json: no such file"});
+  support::expect_input_error([] { load_architecture("/no/such/file.json"); },
+                              {"/no/such/file.json: no such file"});
 }
 
 TEST(Architecture, LooksInTheDirectoryThatTheEnvironmentNames) {
-  const TemporaryDirectory directory;
-  write_file(directory.path() / "mine.json",
-             changed([](json& document) { document["name"] = "mine"; }));
+  const support::TemporaryDirectory directory;
+  io::write_file(directory.path() / "mine.json",
+                 changed([](json& document) { document["name"] = "mine"; }));
   ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   EXPECT_EQ(architecture_names(), std::vector<std::string>{"mine"});
   EXPECT_EQ(load_architecture("mine").gpu.name, "mine");
@@ -499,9 +501,9 @@ TEST(ArchitectureSchema, InTheTreeIsTheOneTheReaderImplies) {
         {"derived-architecture", derived_architecture_schema()}}) {
     const std::string file = kSource + "/configs/schema/" + name + ".schema.json";
     if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
-      write_file(file, schema);
+      io::write_file(file, schema);
     }
-    EXPECT_EQ(read_text_file(file, 1 << 20), schema);
+    EXPECT_EQ(io::read_text_file(file, 1 << 20), schema);
   }
 }
 
@@ -534,7 +536,8 @@ TEST(ArchitectureSchema, TakesEveryFileOfTheTree) {
   for (const char* folder : {"", "mig"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(kSource) / "configs" / folder)) {
       if (entry.path().extension() == ".json") {
-        const auto document = nlohmann::json::parse(read_text_file(entry.path().string(), 1 << 20));
+        const auto document =
+            nlohmann::json::parse(io::read_text_file(entry.path().string(), 1 << 20));
         expect_valid(document.contains("base") ? derived : whole, document, entry.path().string());
         ++files;
       }
@@ -544,4 +547,4 @@ TEST(ArchitectureSchema, TakesEveryFileOfTheTree) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

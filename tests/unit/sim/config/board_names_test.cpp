@@ -4,7 +4,7 @@
 #include "models/base/text.h"
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 TEST(BoardNames, KnowTheWordsOfVendorsWhateverTheirSpelling) {
@@ -48,7 +48,7 @@ TEST(BoardNames, LeaveNamesPathsAndUnknownWordsAsTheyAre) {
 }
 
 TEST(BoardNames, EachShippedAliasMeansAShippedBoardAndNoOther) {
-  const auto aliases = nlohmann::json::parse(read_text_file(
+  const auto aliases = nlohmann::json::parse(io::read_text_file(
       (shipped_config_directory() / "common" / "aliases.json").string(), 1 << 20))["aliases"]
                            .get<std::map<std::string, std::string>>();
   const std::vector<std::string> names = architecture_names();
@@ -74,23 +74,24 @@ TEST(BoardNames, LoadFilesByAlias) {
 }
 
 TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "common");
   std::filesystem::copy_file(std::string(SPTC_SOURCE_DIR) + "/configs/a40.json",
                              directory.path() / "a40.json");
   const auto write = [&](const std::string& text) {
-    write_file(directory.path() / "common" / "aliases.json", text);
+    io::write_file(directory.path() / "common" / "aliases.json", text);
   };
   ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   write(R"({"aliases": {"mine": "a40"}})");
   EXPECT_EQ(load_architecture("Mine").gpu.name, "a40");
-  expect_input_error([] { load_architecture("A100"); },
-                     {"unknown architecture 'a100-sxm4-80gb'", "allowed: a40"});
+  support::expect_input_error([] { load_architecture("A100"); },
+                              {"unknown architecture 'a100-sxm4-80gb'", "allowed: a40"});
   write(R"({"aliases": {"mine": 40}})");
-  expect_input_error([] { board_name("mine"); },
-                     {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
+  support::expect_input_error(
+      [] { board_name("mine"); },
+      {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
   write(R"({"alias": {}})");
-  expect_input_error([] { board_name("mine"); }, {"aliases.json", "unknown key 'alias'"});
+  support::expect_input_error([] { board_name("mine"); }, {"aliases.json", "unknown key 'alias'"});
   ::unsetenv("SPTCSIM_CONFIG_DIR");
 }
 
@@ -106,9 +107,9 @@ TEST(BoardNames, AreTargetsOfMatrixInstructions) {
   EXPECT_EQ(target_of("rtx5080").name, "sm_120");
   EXPECT_EQ(target_of("rtx5080").architecture, "rtx-blackwell");
   EXPECT_EQ(target_of(std::string(SPTC_SOURCE_DIR) + "/configs/v100-sxm2-16gb.json").name, "sm_70");
-  expect_input_error([] { target_of("rtx4091"); },
-                     {"unknown architecture 'rtx4091'", "nearest valid: 'rtx4090'"});
+  support::expect_input_error([] { target_of("rtx4091"); },
+                              {"unknown architecture 'rtx4091'", "nearest valid: 'rtx4090'"});
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -10,30 +10,30 @@
 #include <string>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 TEST(Boards, GeForceBoardsAddInF32AtHalfTheRateAndOthersAtTheWholeOne) {
   for (const std::string& name : architecture_names()) {
-    const TensorCoreSpec& core = load_architecture(name).gpu.sm.tensor_core;
+    const tensor_core::TensorCoreSpec& core = load_architecture(name).gpu.sm.tensor_core;
     EXPECT_EQ(core.dot_units, core.f32_dot_units * (name.starts_with("rtx") ? 2 : 1)) << name;
   }
 }
 
 TEST(Boards, BoardsOfOneChipDifferInWhatTheirDataSheetsSay) {
-  const GpuSpec sxm = load_architecture("a100-sxm4-80gb").gpu;
+  const gpu::GpuSpec sxm = load_architecture("a100-sxm4-80gb").gpu;
   for (const auto& [name, gb_per_s] : {std::pair("a100-pcie-80gb", 1935.0),
                                        {"a100-pcie-40gb", 1555.0},
                                        {"a100-sxm4-40gb", 1555.0}}) {
-    const GpuSpec board = load_architecture(name).gpu;
+    const gpu::GpuSpec board = load_architecture(name).gpu;
     EXPECT_EQ(board.memory.dram_gb_per_s, gb_per_s) << name;
     EXPECT_EQ(board.sms, sxm.sms);
     EXPECT_EQ(board.fitted_design, nullptr) << name;
   }
-  EXPECT_EQ(load_architecture("a30").gpu.memory.l2_capacity, Bytes(24 << 20));
-  EXPECT_EQ(load_architecture("l4").gpu.memory.l2_capacity, Bytes(48 << 20));
-  EXPECT_EQ(load_architecture("rtx3090").gpu.memory.l2_capacity, Bytes(6 << 20));
-  EXPECT_EQ(load_architecture("rtx5080").gpu.memory.l2_capacity, Bytes(64 << 20));
+  EXPECT_EQ(load_architecture("a30").gpu.memory.l2_capacity, base::Bytes(24 << 20));
+  EXPECT_EQ(load_architecture("l4").gpu.memory.l2_capacity, base::Bytes(48 << 20));
+  EXPECT_EQ(load_architecture("rtx3090").gpu.memory.l2_capacity, base::Bytes(6 << 20));
+  EXPECT_EQ(load_architecture("rtx5080").gpu.memory.l2_capacity, base::Bytes(64 << 20));
 }
 
 TEST(Boards, HaveEnergiesAndThePowerLimitOfItsDataSheet) {
@@ -69,4 +69,4 @@ TEST(Boards, HaveEnergiesAndThePowerLimitOfItsDataSheet) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

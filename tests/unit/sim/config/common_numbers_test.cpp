@@ -3,7 +3,7 @@
 
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ using nlohmann::json;
 const std::string kConfigs = std::string(SPTC_SOURCE_DIR) + "/configs/";
 
 json read(const std::string& file) {
-  return json::parse(read_text_file(kConfigs + file, 1 << 20));
+  return json::parse(io::read_text_file(kConfigs + file, 1 << 20));
 }
 
 json number(double value) {
@@ -84,7 +84,7 @@ TEST(CommonNumbers, ThatWouldFollowFromFactorsTooLargeTogetherNameThem) {
           {"dot_width_bytes", number(512)},
           {"selector_bytes_per_cycle", nullptr}};
   const auto message = [&] {
-    return input_error_of([&] { parse_architecture(design.dump(), "x.json"); });
+    return support::input_error_of([&] { parse_architecture(design.dump(), "x.json"); });
   };
   EXPECT_EQ(message(),
             "x.json: /sm/tensor_core/dot_units: 4096 x dot_width_bytes 512 makes "
@@ -105,8 +105,8 @@ TEST(CommonNumbers, LeaveWhatIsMalformedToTheReader) {
   EXPECT_EQ(completed(scalars), scalars);
   json document = read("a100-sxm4-80gb.json");
   document["sm"]["tensor_core"]["dot_units"]["value"] = "many";
-  expect_input_error([&] { parse_architecture(document.dump(), "x.json"); },
-                     {"x.json: /sm/tensor_core/dot_units/value", "\"many\""});
+  support::expect_input_error([&] { parse_architecture(document.dump(), "x.json"); },
+                              {"x.json: /sm/tensor_core/dot_units/value", "\"many\""});
 }
 
 // A refresh of GDDR6 with the interval of HBM2 would be the DRAM of no GPU.
@@ -117,9 +117,11 @@ TEST(CommonNumbers, AreNoHalfOfARefresh) {
     const std::string why = std::string("/memory: has ") + given + " without " + other;
     json whole = read("a100-sxm4-80gb.json");
     whole["memory"][given] = number(given == time ? 120 : 1900);
-    expect_input_error([&] { parse_architecture(whole.dump(), "x.json"); }, {"x.json: " + why});
+    support::expect_input_error([&] { parse_architecture(whole.dump(), "x.json"); },
+                                {"x.json: " + why});
     const json removed{{"base", "a40"}, {"name", "x"}, {"memory", {{other, nullptr}}}};
-    expect_input_error([&] { parse_architecture(removed.dump(), "x.json"); }, {"x.json: " + why});
+    support::expect_input_error([&] { parse_architecture(removed.dump(), "x.json"); },
+                                {"x.json: " + why});
     const json changed{{"base", "a40"}, {"name", "x"}, {"memory", {{given, number(700)}}}};
     EXPECT_NO_THROW(parse_architecture(changed.dump(), "x.json")) << "the base has the other one";
   }
@@ -174,19 +176,19 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
 }
 
 TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "common" / "architecture.json";
   std::filesystem::create_directories(file.parent_path());
   ::setenv("SPTCSIM_CONFIG_DIR", directory.path().c_str(), 1);
   const json document = read("a100-sxm4-80gb.json");
   const json shipped = completed(document);
-  write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
+  io::write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
   const json own = completed(document);
   EXPECT_EQ(own["sm"]["barrier_latency_cycles"], number(7));
   EXPECT_EQ(own["memory"], shipped["memory"]);
   const auto refused = [&](const json& content, std::string_view part) {
-    write_file(file, content.is_string() ? content.get<std::string>() : content.dump());
-    expect_input_error(read_common_numbers, {file.string(), part});
+    io::write_file(file, content.is_string() ? content.get<std::string>() : content.dump());
+    support::expect_input_error(read_common_numbers, {file.string(), part});
   };
   refused("{", "line 1");
   refused(json::array(), "object");
@@ -201,13 +203,13 @@ TEST(CommonNumbers, OfADirectoryOfTheUsersOwnOverrideTheShippedOnes) {
 
 // Two readings of a file that is being written would be two sets of numbers in one design.
 TEST(CommonNumbers, AreReadOnceForAChainOfAnyLength) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "common" / "architecture.json";
   std::filesystem::create_directories(file.parent_path());
-  write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
+  io::write_file(file, json{{"sm", {{"barrier_latency_cycles", number(7)}}}}.dump());
   const auto derive = [&](const char* name, const std::string& base, int sms) {
     const std::string path = (directory.path() / name).string();
-    write_file(path, json{{"base", base}, {"name", name}, {"sms", number(sms)}}.dump());
+    io::write_file(path, json{{"base", base}, {"name", name}, {"sms", number(sms)}}.dump());
     return path;
   };
   const std::string one = derive("one.json", kConfigs + "a100-sxm4-80gb.json", 54);
@@ -225,4 +227,4 @@ TEST(CommonNumbers, AreReadOnceForAChainOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -2,13 +2,13 @@
 #include "sim/config/derivation.h"
 
 #include "sim/config/architecture.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ Architecture parse(const json& document, const std::string& file = "x.json") {
 }
 
 void expect_refused(const json& document, std::initializer_list<std::string_view> parts) {
-  expect_input_error([&] { parse(document); }, parts);
+  support::expect_input_error([&] { parse(document); }, parts);
 }
 
 TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
@@ -44,11 +44,11 @@ TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
 }
 
 TEST(Derivation, GoesThroughSeveralBasesRelativeToTheFileThatNamesThem) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "inner");
-  write_file(directory.path() / "one.json",
-             json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
-  write_file(
+  io::write_file(directory.path() / "one.json",
+                 json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
+  io::write_file(
       directory.path() / "inner" / "two.json",
       json({{"base", "../one.json"}, {"name", "two"}, {"boost_clock_mhz", number(1000)}}).dump());
   const Architecture two = load_architecture((directory.path() / "inner/two.json").string());
@@ -59,11 +59,11 @@ TEST(Derivation, GoesThroughSeveralBasesRelativeToTheFileThatNamesThem) {
 
 TEST(Derivation, KeepsTheDesignAtTheEndOfTheChainAsTheFittedOne) {
   EXPECT_EQ(load_architecture("a100-sxm4-80gb").gpu.fitted_design, nullptr);
-  const TemporaryDirectory directory;
-  write_file(directory.path() / "one.json",
-             json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
+  const support::TemporaryDirectory directory;
+  io::write_file(directory.path() / "one.json",
+                 json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"sms", number(54)}}).dump());
   const std::string two = (directory.path() / "two.json").string();
-  write_file(two, json({{"base", "one.json"}, {"name", "two"}, {"sms", number(27)}}).dump());
+  io::write_file(two, json({{"base", "one.json"}, {"name", "two"}, {"sms", number(27)}}).dump());
   const Architecture changed = load_architecture(two);
   ASSERT_NE(changed.gpu.fitted_design, nullptr);
   EXPECT_EQ(changed.gpu.fitted_design->name, "a100-sxm4-80gb");
@@ -100,25 +100,25 @@ TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
   nameless.erase("name");
   expect_refused(nameless, {"'name' is missing"});
 
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const auto file = [&](const char* name, const char* base) {
-    write_file(directory.path() / name,
-               json({{"base", base}, {"name", name}, {"sms", number(54)}}).dump());
+    io::write_file(directory.path() / name,
+                   json({{"base", base}, {"name", name}, {"sms", number(54)}}).dump());
   };
   file("a.json", "./b.json");
   file("b.json", "./a.json");
-  expect_input_error([&] { load_architecture((directory.path() / "a.json").string()); },
-                     {"leads back to itself"});
+  support::expect_input_error([&] { load_architecture((directory.path() / "a.json").string()); },
+                              {"leads back to itself"});
 }
 
 TEST(Derivation, ABoardOfTheSameChipHasKernelsOfItsOwn) {
   const json board = derived({{"board", true}, {"sms", number(56)}});
   EXPECT_EQ(parse(board).gpu.fitted_design, nullptr);
   EXPECT_EQ(parse(board).bases, std::vector<std::string>{"a100-sxm4-80gb"});
-  const TemporaryDirectory directory;
-  write_file(directory.path() / "board.json", board.dump());
+  const support::TemporaryDirectory directory;
+  io::write_file(directory.path() / "board.json", board.dump());
   const std::string design = (directory.path() / "design.json").string();
-  write_file(design, json({{"base", "board.json"}, {"name", "y"}, {"sms", number(28)}}).dump());
+  io::write_file(design, json({{"base", "board.json"}, {"name", "y"}, {"sms", number(28)}}).dump());
   const Architecture changed = load_architecture(design);
   EXPECT_EQ(changed.gpu.sms, 28);
   ASSERT_NE(changed.gpu.fitted_design, nullptr);
@@ -177,14 +177,14 @@ TEST(Derivation, MigSlicesAreSharesOfTheWhole) {
 
 TEST(DerivedParameters, AreFoundByPointerDottedPathOrLastKey) {
   const json document = load_architecture_document("a100-sxm4-80gb");
-  const JsonPlace place{"spec.json", "/axes/0"};
+  const io::JsonPlace place{"spec.json", "/axes/0"};
   EXPECT_EQ(parameter_pointer(document, "/sm/max_warps", place), "/sm/max_warps");
   EXPECT_EQ(parameter_pointer(document, "sm.max_warps", place), "/sm/max_warps");
   EXPECT_EQ(parameter_pointer(document, "max_warps", place), "/sm/max_warps");
   EXPECT_EQ(parameter_pointer(document, "numerics", place), "/numerics");
   const auto refused = [&](const char* path, const char* part) {
-    expect_input_error([&] { parameter_pointer(document, path, place); },
-                       {"spec.json: /axes/0: ", part});
+    support::expect_input_error([&] { parameter_pointer(document, path, place); },
+                                {"spec.json: /axes/0: ", part});
   };
   refused("/sm/max_warp", "'/sm/max_warps'");
   refused("max_warp", "unknown parameter");
@@ -205,4 +205,4 @@ TEST(DerivedParameters, SetLikeADerivedFileGiveTheSameConfiguration) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

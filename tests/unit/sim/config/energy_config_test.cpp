@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/energy.h"
 #include "sim/config/energy_fields.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -21,14 +21,14 @@ using numerics::DataType;
 const std::string kDirectory = std::string(SPTC_SOURCE_DIR) + "/configs/energy/";
 
 json document(const std::string& name) {
-  return json::parse(read_text_file(kDirectory + name + ".json", 1 << 20));
+  return json::parse(io::read_text_file(kDirectory + name + ".json", 1 << 20));
 }
 
 void expect_refused(const std::function<void(json&)>& change,
                     std::initializer_list<std::string_view> parts) {
   json changed = document("a100-sxm4-80gb");
   change(changed);
-  expect_input_error([&] { parse_energy(changed.dump(), "x.json"); }, parts);
+  support::expect_input_error([&] { parse_energy(changed.dump(), "x.json"); }, parts);
 }
 
 TEST(EnergyConfig, EveryFileOfTheDirectoryIsValid) {
@@ -74,7 +74,7 @@ TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
   // A factor that is wrong is complained about once, and not by all that it scales.
   json file = document("a100-sxm4-80gb");
   file["node_scaling"]["45"]["logic"]["value"] = -1;
-  const std::string error = input_error_of([&] { parse_energy(file.dump(), "x.json"); });
+  const std::string error = support::input_error_of([&] { parse_energy(file.dump(), "x.json"); });
   EXPECT_NE(error.find("/node_scaling/45/logic/value"), std::string::npos) << error;
   EXPECT_EQ(error.find('\n'), std::string::npos) << error;
 }
@@ -99,7 +99,7 @@ TEST(EnergyConfig, ASectionThatIsMissingIsSaidOnce) {
   for (const char* section : {"events", "static", "clock", "fixed_share", "area"}) {
     json file = document("a100-sxm4-80gb");
     ASSERT_EQ(file.erase(section), 1U) << section;
-    EXPECT_EQ(input_error_of([&] { parse_energy(file.dump(), "x.json"); }),
+    EXPECT_EQ(support::input_error_of([&] { parse_energy(file.dump(), "x.json"); }),
               "x.json: top level: the key '" + std::string(section) + "' is missing");
   }
 }
@@ -129,9 +129,10 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   expect_refused([](json& file) { file["events"]["multiply_pj"].erase("tf32"); },
                  {"/events/multiply_pj", "tf32"});
   expect_refused(set("clock", "boost_supply_v", "value", 0.5), {"/clock/boost_supply_v"});
-  expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
-  expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
-  expect_input_error([] { load_energy("a100-sxm4-8"); }, {"a100-sxm4-8", "a100-sxm4-80gb"});
+  support::expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
+  support::expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
+  support::expect_input_error([] { load_energy("a100-sxm4-8"); },
+                              {"a100-sxm4-8", "a100-sxm4-80gb"});
 }
 
 TEST(EnergyConfig, ADerivedFileChangesItsBase) {
@@ -161,7 +162,7 @@ TEST(EnergyConfig, SevenSlicesHaveThePowerOfTheCard) {
 
 TEST(EnergyConfig, HostileBasesAreRefused) {
   const auto refuse = [](const char* text, std::initializer_list<std::string_view> parts) {
-    expect_input_error([&] { parse_energy(text, "x.json"); }, parts);
+    support::expect_input_error([&] { parse_energy(text, "x.json"); }, parts);
   };
   refuse(R"({"base": "a100-sxm4-8", "name": "x"})", {"a100-sxm4-80gb"});
   refuse(R"({"base": 7, "name": "x"})", {"/base"});
@@ -181,7 +182,7 @@ TEST(EnergySchema, InTheTreeIsTheOneTheReaderImplies) {
   if (std::getenv("SPTC_UPDATE_SCHEMA") != nullptr) {
     std::ofstream(file) << energy_schema();
   }
-  EXPECT_EQ(read_text_file(file, 1 << 20), energy_schema());
+  EXPECT_EQ(io::read_text_file(file, 1 << 20), energy_schema());
 }
 
 TEST(EnergyConfig, AllProblemsAreToldAtOnce) {
@@ -209,12 +210,14 @@ TEST(EnergyConfig, OneNumberCanBeReplacedForSensitivity) {
 TEST(EnergyConfig, StcDesignsAreReadStrictly) {
   json changed = document("designs/sparseloop-stc");
   changed["spatial_m"]["value"] = 0;
-  expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, {"x.json", "spatial_m"});
+  support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); },
+                              {"x.json", "spatial_m"});
   changed = document("designs/sparseloop-stc");
   changed.erase("dram_pj");
   changed["dram_pjj"] = 1;
-  expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); }, {"dram_pj", "dram_pjj"});
+  support::expect_input_error([&] { parse_stc_design(changed.dump(), "x.json"); },
+                              {"dram_pj", "dram_pjj"});
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 /// What a source says of a number that was not measured on its chip, of the parts of a published
@@ -35,4 +35,4 @@ TEST(Evidence, OfWhatASourceCallsAssumedOrTakenFromElsewhereIsAssumed) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

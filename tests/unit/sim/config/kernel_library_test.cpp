@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ json library() {
 }
 
 TEST(KernelLibrary, EveryNumberArrivesInItsField) {
-  const KernelLibrarySpec read = parse_kernel_library(library().dump(), "l.json");
+  const kernels::KernelLibrarySpec read = parse_kernel_library(library().dump(), "l.json");
   ASSERT_EQ(read.tiles.size(), 1U);
   EXPECT_EQ(read.tiles[0].cta_m, 128);
   EXPECT_EQ(read.tiles[0].warp_n, 32);
@@ -36,14 +36,14 @@ TEST(KernelLibrary, EveryNumberArrivesInItsField) {
 TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   json of_both = library();
   of_both.update({{"most_split_k", 6}, {"swizzle", 4}});
-  const KernelLibrarySpec alike = parse_kernel_library(of_both.dump(), "l.json");
+  const kernels::KernelLibrarySpec alike = parse_kernel_library(of_both.dump(), "l.json");
   EXPECT_EQ(alike.most_split_k, 6);
   EXPECT_EQ(alike.sparse_most_split_k, 6);
   EXPECT_EQ(alike.swizzle, 4);
   EXPECT_EQ(alike.sparse_swizzle, 4);
   const json tile{{"cta", {64, 64}}, {"warp", {32, 32}}, {"bits", 8}};
   of_both.update({{"sparse_tiles", {tile}}, {"sparse_most_split_k", 1}, {"sparse_swizzle", 2}});
-  const KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
+  const kernels::KernelLibrarySpec read = parse_kernel_library(of_both.dump(), "l.json");
   EXPECT_EQ(read.tiles_for(false).at(0).cta_m, 128);
   ASSERT_EQ(read.tiles_for(true).size(), 1U);
   EXPECT_EQ(read.tiles_for(true)[0].cta_m, 64);
@@ -67,7 +67,7 @@ TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
   EXPECT_EQ(read({192, 32}, {16, 32}, "wgmma").family, mma::MmaFamily::kWgmma);
   const auto refused = [&](const json& cta, const json& warp, const char* instruction, int group,
                            const char* why) {
-    expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
+    support::expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
   };
   refused({128, 32}, {32, 32}, "wgmma", 1, "/tiles/0/warp: must be [16, n]");
   refused({96, 32}, {16, 32}, "wgmma", 1, "CTA tile of [a multiple of 64, n]");
@@ -81,7 +81,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   const auto error = [](const std::function<void(json&)>& damage) {
     json damaged = library();
     damage(damaged);
-    return input_error_of([&] { parse_kernel_library(damaged.dump(), "l.json"); });
+    return support::input_error_of([&] { parse_kernel_library(damaged.dump(), "l.json"); });
   };
   EXPECT_NE(error([](json& l) { l["tiles"] = json::array(); }).find("/tiles"), std::string::npos);
   EXPECT_NE(error([](json& l) {
@@ -120,7 +120,7 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
 }
 
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
-  const std::string error = input_error_of([] {
+  const std::string error = support::input_error_of([] {
     load_kernel_library("cublas-a10", {"a.json", "/kernels/library"});
   });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
@@ -130,4 +130,4 @@ TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

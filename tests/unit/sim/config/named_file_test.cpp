@@ -4,7 +4,7 @@
 #include "sim/config/architecture.h"
 #include "sim/config/energy.h"
 #include "sim/config/kernel_library.h"
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::config {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,13 +37,13 @@ class NamedFile : public ::testing::Test {
     return path.string();
   }
 
-  TemporaryDirectory directory_;
+  support::TemporaryDirectory directory_;
 };
 
 TEST_F(NamedFile, AnArchitectureIsCalledAsItsFileIs) {
   const std::string path = copied("a100-sxm4-80gb.json", "mine.json");
-  expect_input_error([] { load_architecture("mine"); },
-                     {"mine.json: /name: must be 'mine'", "\"a100-sxm4-80gb\""});
+  support::expect_input_error([] { load_architecture("mine"); },
+                              {"mine.json: /name: must be 'mine'", "\"a100-sxm4-80gb\""});
   EXPECT_EQ(load_architecture(path).gpu.name, "a100-sxm4-80gb");
 }
 
@@ -51,23 +51,24 @@ TEST_F(NamedFile, ABaseIsCalledAsItsFileIs) {
   copied("a100-sxm4-80gb.json", "mine.json");
   const char* const derived =
       R"({"base": "mine", "name": "d", "sms": {"value": 2, "evidence": "assumed", "source": "x"}})";
-  expect_input_error([&] { parse_architecture(derived, "d.json"); },
-                     {"mine.json: /name: must be 'mine'"});
+  support::expect_input_error([&] { parse_architecture(derived, "d.json"); },
+                              {"mine.json: /name: must be 'mine'"});
 }
 
 TEST_F(NamedFile, EnergiesAndDesignsAreCalledAsTheirFilesAre) {
   const std::string path = copied("energy/a100-sxm4-80gb.json", "energy/mine.json");
-  expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
+  support::expect_input_error([] { load_energy("mine"); }, {"mine.json: /name: must be 'mine'"});
   EXPECT_EQ(load_energy(path).config.name, "a100-sxm4-80gb");
   copied("energy/designs/" +
              fs::directory_iterator(kConfigs + "energy/designs")->path().filename().string(),
          "energy/designs/mine.json");
-  expect_input_error([] { load_stc_design("mine"); }, {"mine.json: /name: must be 'mine'"});
+  support::expect_input_error([] { load_stc_design("mine"); },
+                              {"mine.json: /name: must be 'mine'"});
 }
 
 TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
   copied("libraries/cublas-sm90.json", "libraries/mine.json");
-  expect_input_error(
+  support::expect_input_error(
       [] {
         load_kernel_library("mine", {"a.json", "/kernels/library"});
       },
@@ -77,9 +78,10 @@ TEST_F(NamedFile, ALibraryIsCalledAsItsFileIs) {
 TEST_F(NamedFile, AnUnknownNameIsAnsweredWithAllThatAreThere) {
   copied("energy/a40.json", "energy/one.json");
   copied("energy/a40.json", "energy/mig/two-mig-1g.json");
-  expect_input_error([] { load_energy("two-mig-2g"); },
-                     {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'; allowed: "
-                      "one, two-mig-1g) in"});
+  support::expect_input_error(
+      [] { load_energy("two-mig-2g"); },
+      {"unknown energy file 'two-mig-2g' (nearest valid: 'two-mig-1g'; allowed: "
+       "one, two-mig-1g) in"});
 }
 
 TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {
@@ -88,14 +90,15 @@ TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {
   for (const auto& use : {std::function<void()>([] { architecture_names(); }),
                           std::function<void()>([] { load_architecture("a40"); }),
                           std::function<void()>([] { load_energy("a40"); })}) {
-    EXPECT_EQ(input_error_of(use), "SPTCSIM_CONFIG_DIR: there is no directory '" + none + "'");
+    EXPECT_EQ(support::input_error_of(use),
+              "SPTCSIM_CONFIG_DIR: there is no directory '" + none + "'");
   }
 }
 
 // Of a path the end matters most, and no character is cut in two.
 TEST(Printable, ShortensInTheMiddle) {
   const std::string path = "/" + std::string(200, 'd') + "/the_file.json";
-  const std::string shown = printable(path);
+  const std::string shown = io::printable(path);
   EXPECT_LE(shown.size(), 120U);
   EXPECT_TRUE(shown.starts_with("/dd")) << shown;
   EXPECT_TRUE(shown.ends_with("/the_file.json")) << shown;
@@ -104,7 +107,7 @@ TEST(Printable, ShortensInTheMiddle) {
     umlauts += "\u00e4";
   }
   for (const std::string& text : {umlauts, "a" + umlauts}) {
-    EXPECT_NO_THROW(static_cast<void>(nlohmann::json(printable(text)).dump()));
+    EXPECT_NO_THROW(static_cast<void>(nlohmann::json(io::printable(text)).dump()));
   }
 }
 
@@ -112,10 +115,10 @@ TEST_F(NamedFile, ABaseIsFoundBesideAFileFarDown) {
   const std::string deep = std::string(100, 'd') + "/" + std::string(100, 'e');
   copied("a100-sxm4-80gb.json", deep + "/base.json");
   const fs::path derived = directory_.path() / deep / "derived.json";
-  write_file(derived, R"({"base": "base.json", "name": "d",
+  io::write_file(derived, R"({"base": "base.json", "name": "d",
                           "sms": {"value": 2, "evidence": "assumed", "source": "x"}})");
   EXPECT_EQ(load_architecture(derived.string()).gpu.sms, 2);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::config

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 using numerics::DataType;
@@ -17,15 +17,15 @@ double time_us(const GemmRun& run) {
   return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
 }
 
-GemmRun dense(const GemmShape& shape, const GpuSpec& gpu, const ClockPolicy& clock = {},
-              const KernelOverrides& overrides = {}) {
+GemmRun dense(const base::GemmShape& shape, const GpuSpec& gpu, const ClockPolicy& clock = {},
+              const kernels::KernelOverrides& overrides = {}) {
   return analytic_gemm({shape, 1, DataType::kF16, false}, overrides, gpu, clock);
 }
 
 class AnalyticGemm : public testing::Test {
  protected:
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  GemmShape square{8192, 8192, 8192};
+  GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  base::GemmShape square{8192, 8192, 8192};
 };
 
 TEST_F(AnalyticGemm, AtHalfTheClockATensorBoundGemmTakesTwiceAsLong) {
@@ -35,8 +35,8 @@ TEST_F(AnalyticGemm, AtHalfTheClockATensorBoundGemmTakesTwiceAsLong) {
 }
 
 TEST_F(AnalyticGemm, IsNeverFasterThanTensorCoresOrDram) {
-  for (const GemmShape& shape :
-       {GemmShape{1, 1, 1}, {8192, 1, 8192}, {97, 101, 103}, {128, 128, 65536}, square}) {
+  for (const base::GemmShape& shape :
+       {base::GemmShape{1, 1, 1}, {8192, 1, 8192}, {97, 101, 103}, {128, 128, 65536}, square}) {
     const GemmRun run = dense(shape, gpu);
     EXPECT_GE(static_cast<double>(run.cycles), run.budget.tensor_mean);
     const double bytes = 2.0 * static_cast<double>(shape.m * shape.k + shape.n * shape.k);
@@ -45,7 +45,7 @@ TEST_F(AnalyticGemm, IsNeverFasterThanTensorCoresOrDram) {
 }
 
 TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
-  const GemmShape narrow{8192, 1, 8192};
+  const base::GemmShape narrow{8192, 1, 8192};
   GpuSpec slow_memory = gpu;
   slow_memory.memory.dram_gb_per_s /= 2;
   EXPECT_GT(time_us(dense(narrow, slow_memory)), 1.6 * time_us(dense(narrow, gpu)));
@@ -64,21 +64,21 @@ TEST_F(AnalyticGemm, RunsNoKernelThatDramBoundsWhereAnotherOneIsFaster) {
     const char* arch;
     double MemorySpec::*rate;
     double times;
-    GemmShape shape;
+    base::GemmShape shape;
     bool sparse;
   };
   for (const Design& design :
-       {Design{"l40s", &MemorySpec::l2_bytes_per_cycle, 4, {28672, 2048, 8192}, false},
-        {"t4", &MemorySpec::dram_gb_per_s, 0.5, {28672, 513, 8192}, false},
-        {"a40", &MemorySpec::dram_gb_per_s, 0.5, {11008, 513, 4096}, true},
-        {"a100-sxm4-80gb", &MemorySpec::dram_gb_per_s, 0.25, {28672, 513, 8192}, true}}) {
-    GpuSpec changed = load_architecture(design.arch).gpu;
+       {Design{"l40s", &memory::MemorySpec::l2_bytes_per_cycle, 4, {28672, 2048, 8192}, false},
+        {"t4", &memory::MemorySpec::dram_gb_per_s, 0.5, {28672, 513, 8192}, false},
+        {"a40", &memory::MemorySpec::dram_gb_per_s, 0.5, {11008, 513, 4096}, true},
+        {"a100-sxm4-80gb", &memory::MemorySpec::dram_gb_per_s, 0.25, {28672, 513, 8192}, true}}) {
+    GpuSpec changed = config::load_architecture(design.arch).gpu;
     changed.memory.*design.rate *= design.times;
-    const GemmProblem problem{design.shape, 1, DataType::kF16, design.sparse};
+    const kernels::GemmProblem problem{design.shape, 1, DataType::kF16, design.sparse};
     const double chosen = time_us(analytic_gemm(problem, {}, changed, {}));
     for (const auto& [m, n] : {std::pair{256, 128}, {128, 256}, {128, 128}, {256, 64}}) {
-      KernelOverrides named;
-      named.cta_tile = GemmShape{m, n, design.sparse ? 64 : 32};
+      kernels::KernelOverrides named;
+      named.cta_tile = base::GemmShape{m, n, design.sparse ? 64 : 32};
       EXPECT_LE(chosen, time_us(analytic_gemm(problem, named, changed, {})))
           << design.arch << " with " << m << "x" << n;
     }
@@ -86,9 +86,9 @@ TEST_F(AnalyticGemm, RunsNoKernelThatDramBoundsWhereAnotherOneIsFaster) {
 }
 
 TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {
-  const GemmShape deep{256, 256, 65536};
-  const KernelOverrides whole{GemmShape{128, 128, 32}, {}, 1};
-  const KernelOverrides cut{GemmShape{128, 128, 32}, {}, 16};
+  const base::GemmShape deep{256, 256, 65536};
+  const kernels::KernelOverrides whole{base::GemmShape{128, 128, 32}, {}, 1};
+  const kernels::KernelOverrides cut{base::GemmShape{128, 128, 32}, {}, 16};
   const GemmRun one = dense(deep, gpu, {}, whole);
   const GemmRun sixteen = dense(deep, gpu, {}, cut);
   EXPECT_EQ(sixteen.kernel.split_k, 16);
@@ -100,14 +100,14 @@ TEST_F(AnalyticGemm, SplitKPaysWhereTilesAreFewAndCostsASecondLaunch) {
 
 TEST_F(AnalyticGemm, RefusesWhatTheHardwareDoesNotHave) {
   gpu.sm.tensor_core.selector_inputs = 2;
-  EXPECT_NE(input_error_of([&] {
+  EXPECT_NE(support::input_error_of([&] {
               analytic_gemm({{64, 64, 64}, 1, DataType::kF16, true}, {}, gpu, {});
             }).find("selector"),
             std::string::npos);
-  KernelOverrides overrides;
+  kernels::KernelOverrides overrides;
   overrides.split_k = 1000;
-  EXPECT_FALSE(input_error_of([&] { dense(square, gpu, {}, overrides); }).empty());
+  EXPECT_FALSE(support::input_error_of([&] { dense(square, gpu, {}, overrides); }).empty());
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 using numerics::DataType;
 
 /// A launch, drawn at random: some do not fit their GPU.
 struct Launch {
-  GemmProblem problem;
-  KernelOverrides overrides;
+  kernels::GemmProblem problem;
+  kernels::KernelOverrides overrides;
 
   explicit Launch(std::mt19937& random) {
     const auto one_of = [&](const auto& values) {
@@ -37,15 +37,15 @@ struct Launch {
     problem.sparse = one_of(std::vector{false, true});
     switch (one_of(std::vector{0, 0, 1, 2, 3, 4})) {
       case 1:
-        overrides.cta_tile = GemmShape{one_of(std::vector<std::int64_t>{32, 64, 128}),
-                                       one_of(std::vector<std::int64_t>{32, 64, 128}),
-                                       one_of(std::vector<std::int64_t>{32, 64})};
+        overrides.cta_tile = base::GemmShape{one_of(std::vector<std::int64_t>{32, 64, 128}),
+                                             one_of(std::vector<std::int64_t>{32, 64, 128}),
+                                             one_of(std::vector<std::int64_t>{32, 64})};
         break;
       case 2:
         overrides.split_k = one_of(std::vector{2, 3, 5});
         break;
       case 3:
-        overrides.decomposition = Decomposition::kStreamK;
+        overrides.decomposition = kernels::Decomposition::kStreamK;
         break;
       case 4:
         overrides.stages = one_of(std::vector{1, 2, 3});
@@ -56,7 +56,7 @@ struct Launch {
   }
 
   std::string name() const {
-    const GemmShape& shape = problem.shape;
+    const base::GemmShape& shape = problem.shape;
     return std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k) +
            " x " + std::to_string(problem.batch) + " " +
            std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
@@ -93,7 +93,7 @@ const std::vector<Change>& changes() {
 std::optional<GemmRun> run(const Launch& launch, const GpuSpec& gpu) {
   try {
     return analytic_gemm(launch.problem, launch.overrides, gpu, {});
-  } catch (const InputError&) {
+  } catch (const base::InputError&) {
     return std::nullopt;
   }
 }
@@ -110,8 +110,8 @@ void expect_enough_cycles(const GemmRun& run, const std::string& launch) {
 TEST(BusyCycles, AreNoMoreThanTheCyclesOfTheClosedForm) {
   constexpr int kLaunches = 100;
   std::mt19937 random(1);
-  for (const std::string& name : architecture_names()) {
-    const GpuSpec shipped = load_architecture(name).gpu;
+  for (const std::string& name : config::architecture_names()) {
+    const GpuSpec shipped = config::load_architecture(name).gpu;
     int launched = 0;
     for (int i = 0; i < kLaunches; ++i) {
       const Launch launch(random);
@@ -130,13 +130,13 @@ TEST(BusyCycles, AreNoMoreThanTheCyclesOfTheClosedForm) {
 
 // Two output tiles on one of 108 SMs: the library has kernels for such waves.
 TEST(BusyCycles, AreOfTheWavesThatTheLibraryEvensOut) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   const GemmRun ragged = analytic_gemm({{704, 640, 65536}, 1, DataType::kF16, false},
-                                       {GemmShape{64, 64, 64}, {}, 1}, gpu, {});
+                                       {base::GemmShape{64, 64, 64}, {}, 1}, gpu, {});
   ASSERT_EQ(ragged.kernel.ctas, 110);
   expect_enough_cycles(ragged, "ragged");
   EXPECT_GT(ragged.budget.tensor, ragged.budget.tensor_mean);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

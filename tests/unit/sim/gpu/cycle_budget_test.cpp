@@ -2,31 +2,31 @@
 #include "sim/gpu/cycle_budget.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_choice.h"
-#include "sim/sampling/grid_reuse.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_choice.h"
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 /// 128 CTAs of 128 x 128: two on the busiest of 108 SMs.
-constexpr GemmProblem kProblem{{2048, 1024, 4096}, 1, numerics::DataType::kF16, false};
+constexpr kernels::GemmProblem kProblem{{2048, 1024, 4096}, 1, numerics::DataType::kF16, false};
 constexpr double kMacsOfCta = 128.0 * 128 * 4096;
 
 class CycleBudgetOf : public testing::Test {
  protected:
-  CycleBudget budget(const GemmKernel& launched, const MemoryTraffic& traffic,
+  CycleBudget budget(const kernels::GemmKernel& launched, const kernels::MemoryTraffic& traffic,
                      double clock_mhz = 1410) const {
     return cycle_budget(launched, traffic, 100000, clock_mhz, gpu);
   }
-  GemmKernel kernel_with(const KernelOverrides& overrides,
-                         const GemmProblem& problem = kProblem) const {
-    return choose_kernel(problem, overrides, gpu.kernel_target(), false);
+  kernels::GemmKernel kernel_with(const kernels::KernelOverrides& overrides,
+                                  const kernels::GemmProblem& problem = kProblem) const {
+    return kernels::choose_kernel(problem, overrides, gpu.kernel_target(), false);
   }
 
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  GemmKernel kernel = kernel_with({GemmShape{128, 128, 32}, 3, 1});
+  GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  kernels::GemmKernel kernel = kernel_with({base::GemmShape{128, 128, 32}, 3, 1});
 };
 
 TEST_F(CycleBudgetOf, TensorCoresIsTheProductsOfTheBusiestSmAndOfTheMeanOne) {
@@ -39,13 +39,13 @@ TEST_F(CycleBudgetOf, TensorCoresIsTheProductsOfTheBusiestSmAndOfTheMeanOne) {
 
 TEST_F(CycleBudgetOf, OperandFetchIsWhatItsPortsAddToTheProducts) {
   gpu.sm.tensor_core.selector_bytes_per_cycle = 256;  // half of what the multipliers take
-  const CycleBudget cycles = budget(kernel_with({GemmShape{128, 128, 32}, 3, 1}), {});
+  const CycleBudget cycles = budget(kernel_with({base::GemmShape{128, 128, 32}, 3, 1}), {});
   EXPECT_DOUBLE_EQ(cycles.tensor, 2 * kMacsOfCta / 1024);
   EXPECT_DOUBLE_EQ(cycles.operand_fetch, cycles.tensor);
 }
 
 TEST_F(CycleBudgetOf, ThePortOfAnSmIsTheLargerOfWhatItReadsAndWrites) {
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.l2_read = 128000;
   traffic.l2_and_dram.l2_written = 64000;
   // Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle.
@@ -56,14 +56,14 @@ TEST_F(CycleBudgetOf, ThePortOfAnSmIsTheLargerOfWhatItReadsAndWrites) {
 
 TEST_F(CycleBudgetOf, TheL2IsWhatItReadsAndFourTimesWhatItWritesInTwoPartitions) {
   gpu.memory.l2_bytes_per_cycle = 1000;
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.l2_read = 128000;
   traffic.l2_and_dram.l2_written = 64000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).l2, 128 + 4 * 64);
 }
 
 TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.dram_read = 1 << 30;
   const double bytes_per_us = gpu.memory.dram_bytes_per_cycle(1);
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, 1410.0 * (1 << 30) / bytes_per_us);
@@ -72,7 +72,7 @@ TEST_F(CycleBudgetOf, DramIsItsBytesAtARateThatDoesNotFollowTheClock) {
 
 // What the L2 keeps of D stands for what it has kept of the launch before.
 TEST_F(CycleBudgetOf, DramHasWorkWithAllOfDAsWithWhatItDelivers) {
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.dram_written = 1000000;
   const double of_d = 1e6 / gpu.memory.dram_bytes_per_cycle(1410);
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).dram, of_d);
@@ -81,25 +81,26 @@ TEST_F(CycleBudgetOf, DramHasWorkWithAllOfDAsWithWhatItDelivers) {
 }
 
 TEST_F(CycleBudgetOf, SharedMemoryIsWhatTheCtasOfTheBusiestSmReadAndWrite) {
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.shared_memory_read = 128 * 3000;
   traffic.shared_memory_written = 128 * 1000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).shared_memory, 2 * 4000.0 / 128);
 }
 
 TEST_F(CycleBudgetOf, SharedMemoryCountsTilesTwiceThatPassTheL1OnTheirWayToRegisters) {
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.l2_read = traffic.shared_memory_written = 128 * 1000;
   EXPECT_DOUBLE_EQ(budget(kernel, traffic).shared_memory, 2 * 1000.0 / 128);
   gpu.sm.async_copy_bytes = 0;
-  const GemmKernel staged = kernel_with({GemmShape{128, 128, 32}, 2, 1});
+  const kernels::GemmKernel staged = kernel_with({base::GemmShape{128, 128, 32}, 2, 1});
   EXPECT_DOUBLE_EQ(budget(staged, traffic).shared_memory, 2 * 2000.0 / 128);
   traffic.l2_and_dram.l2_read /= 2;  // the L1 has the rest
   EXPECT_DOUBLE_EQ(budget(staged, traffic).shared_memory, 2 * 2000.0 / 128);
 }
 
 TEST_F(CycleBudgetOf, StreamKGivesEverySmAsMuch) {
-  const GemmKernel even = kernel_with({GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK});
+  const kernels::GemmKernel even =
+      kernel_with({base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK});
   const CycleBudget cycles = budget(even, {});
   EXPECT_DOUBLE_EQ(cycles.tensor, 128.0 / 108 * kMacsOfCta / 1024);
   EXPECT_DOUBLE_EQ(cycles.tensor, cycles.tensor_mean);
@@ -107,14 +108,15 @@ TEST_F(CycleBudgetOf, StreamKGivesEverySmAsMuch) {
 
 class CycleBudgetOfWarpgroups : public CycleBudgetOf {
  protected:
-  CycleBudgetOfWarpgroups() { gpu = load_architecture("h100-sxm5-80gb").gpu; }
+  CycleBudgetOfWarpgroups() { gpu = config::load_architecture("h100-sxm5-80gb").gpu; }
 };
 
 TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
-  const GemmKernel wgmma = kernel_with({GemmShape{128, 256, 64}, {}, {}},
-                                       {{4096, 4096, 4096}, 1, numerics::DataType::kF16, false});
-  const MemoryTraffic traffic =
-      closed_form_traffic(wgmma, GridReuse(wgmma, gpu.memory, gpu.sms), gpu.sms);
+  const kernels::GemmKernel wgmma =
+      kernel_with({base::GemmShape{128, 256, 64}, {}, {}},
+                  {{4096, 4096, 4096}, 1, numerics::DataType::kF16, false});
+  const kernels::MemoryTraffic traffic =
+      kernels::closed_form_traffic(wgmma, kernels::GridReuse(wgmma, gpu.memory, gpu.sms), gpu.sms);
   EXPECT_EQ(traffic.shared_memory_read, 0);
   // The busiest of 132 SMs runs 4 of 512 CTAs. For 16 of 4096 k two warpgroups read 64 rows of A
   // and 256 columns of B each; 128 rows and 256 columns are written once, by TMA, which
@@ -126,11 +128,11 @@ TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
 }
 
 TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEachOfItsSms) {
-  const GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
+  const kernels::GemmProblem problem{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
   gpu.kernels.cluster_ctas = 2;
-  const GemmKernel cluster = kernel_with({GemmShape{128, 256, 64}, {}, {}}, problem);
+  const kernels::GemmKernel cluster = kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem);
   ASSERT_TRUE(cluster.multicast());
-  MemoryTraffic traffic;
+  kernels::MemoryTraffic traffic;
   traffic.l2_and_dram.l2_read = 512 * 1000;
   traffic.shared_memory_written = 512 * 1600;
   const double port = gpu.memory.sm_port_bytes_per_cycle;
@@ -141,4 +143,4 @@ TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEach
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -3,9 +3,9 @@
 
 #include "models/sparsity/compress.h"
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_choice.h"
 #include "sim/gpu/analytic_gemm.h"
-#include "sim/sampling/grid_reuse.h"
+#include "sim/kernels/grid_reuse.h"
+#include "sim/kernels/kernel_choice.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/in_child.h"
 #include "tests/support/temporary_directory.h"
@@ -21,24 +21,24 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 using numerics::DataType;
 
 /// A [m, k] whose groups keep elements 1 and 3, and B all ones.
-GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k,
-                               DataType type = DataType::kF16) {
+kernels::GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k,
+                                        DataType type = DataType::kF16) {
   const numerics::Word one = numerics::from_double(1, type);
-  Matrix<numerics::Word> a(m, k);
+  base::Matrix<numerics::Word> a(m, k);
   for (std::size_t row = 0; row < m; ++row) {
     for (std::size_t col = 1; col < k; col += 2) {
       a(row, col) = one;
     }
   }
-  GemmOperands operands;
+  kernels::GemmOperands operands;
   operands.compressed_a = sparsity::compress(a, type);
-  operands.b_columns = Matrix<numerics::Word>(n, k, one);
+  operands.b_columns = base::Matrix<numerics::Word>(n, k, one);
   return operands;
 }
 
@@ -70,19 +70,19 @@ std::map<std::string, std::uint64_t> last_values(const std::string& file) {
 }
 
 /// A launch of f16 with the library's stream-K kernel.
-GemmRun run_stream_k(GemmSimulator& simulator, const GemmShape& shape, bool sparse = false) {
-  return simulator.run({shape, 1, DataType::kF16, sparse}, {{}, {}, {}, Decomposition::kStreamK},
-                       nullptr);
+GemmRun run_stream_k(GemmSimulator& simulator, const base::GemmShape& shape, bool sparse = false) {
+  return simulator.run({shape, 1, DataType::kF16, sparse},
+                       {{}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
 }
 
 TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
-  GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
-  const GemmProblem one_of_two{{64, 64, 64}, 1, DataType::kTf32, true};
-  const auto with_four = in_child<std::int64_t>(
+  GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
+  const kernels::GemmProblem one_of_two{{64, 64, 64}, 1, DataType::kTf32, true};
+  const auto with_four = support::in_child<std::int64_t>(
       1, [&] { return std::vector{GemmSimulator(spec, {}).run(one_of_two, {}, nullptr).cycles}; });
   spec.sm.tensor_core.selector_inputs = 2;
   GemmSimulator simulator(spec, {});
-  expect_input_error(
+  support::expect_input_error(
       [&] {
         simulator.run({{64, 64, 64}, 1, DataType::kF16, true}, {}, nullptr);
       },
@@ -93,9 +93,9 @@ TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
 
 // DRAM reads more than in closed form here: what an eighth of its bandwidth adds is no work of SMs.
 TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
-  GpuSpec slow = load_architecture("a100-sxm4-80gb").gpu;
+  GpuSpec slow = config::load_architecture("a100-sxm4-80gb").gpu;
   slow.memory.dram_gb_per_s /= 8;
-  const std::vector<double> cycles = in_child<double>(2, [&] {
+  const std::vector<double> cycles = support::in_child<double>(2, [&] {
     const GemmRun run =
         GemmSimulator(slow, {}).run({{4096, 4096, 2048}, 1, DataType::kF16, false}, {}, nullptr);
     return std::vector<double>{static_cast<double>(run.cycles), run.budget.dram};
@@ -107,34 +107,35 @@ TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
 TEST(GemmSimulator, StallsOfSampledSmsAndExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
   for (const auto& [name, sparse] :
        {std::pair{"a100-sxm4-80gb", false}, {"a100-sxm4-80gb", true}, {"h100-sxm5-80gb", true}}) {
-    const GpuSpec gpu = load_architecture(name).gpu;
-    const GemmProblem problem{{4096, 2048, 4096}, 1, DataType::kF16, sparse};
-    const auto stalls = [&](SimulatedSms sms, bool extrapolate) {
-      return in_child<double>(kStallReasons, [&] {
+    const GpuSpec gpu = config::load_architecture(name).gpu;
+    const kernels::GemmProblem problem{{4096, 2048, 4096}, 1, DataType::kF16, sparse};
+    const auto stalls = [&](sampling::SimulatedSms sms, bool extrapolate) {
+      return support::in_child<double>(sm::kStallReasons, [&] {
         const GemmRun run = GemmSimulator(gpu, {sms, extrapolate, {}}).run(problem, {}, nullptr);
         EXPECT_NEAR(run.stalls->total(), 1, 1e-12);
         return std::vector<double>(run.stalls->of.begin(), run.stalls->of.end());
       });
     };
-    const std::vector<double> whole = stalls(SimulatedSms::kAll, false);
-    const std::vector<double> sampled = stalls(SimulatedSms::kSampled, true);
-    for (std::size_t i = 0; i < kStallReasons; ++i) {
+    const std::vector<double> whole = stalls(sampling::SimulatedSms::kAll, false);
+    const std::vector<double> sampled = stalls(sampling::SimulatedSms::kSampled, true);
+    for (std::size_t i = 0; i < sm::kStallReasons; ++i) {
       EXPECT_NEAR(sampled[i], whole[i], 0.06)
-          << name << (sparse ? " sparse " : " dense ") << kStallNames[i].json;
+          << name << (sparse ? " sparse " : " dense ") << sm::kStallNames[i].json;
     }
   }
 }
 
 TEST(GemmSimulator, TwiceTheDramIsNotSlower) {
-  const GpuSpec shipped = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec shipped = config::load_architecture("a100-sxm4-80gb").gpu;
   GpuSpec doubled = shipped;
   doubled.memory.dram_gb_per_s *= 2;
-  const std::vector<GemmShape> shapes{{4096, 4096, 4096}, {2048, 7000, 2048}, {4096, 512, 4096}};
+  const std::vector<base::GemmShape> shapes{
+      {4096, 4096, 4096}, {2048, 7000, 2048}, {4096, 512, 4096}};
   const auto cycles = [&](const GpuSpec& gpu) {
-    return in_child<std::int64_t>(shapes.size(), [&] {
+    return support::in_child<std::int64_t>(shapes.size(), [&] {
       GemmSimulator simulator(gpu, {});
       std::vector<std::int64_t> all;
-      for (const GemmShape& shape : shapes) {
+      for (const base::GemmShape& shape : shapes) {
         all.push_back(simulator.run({shape, 1, DataType::kF16, false}, {}, nullptr).cycles);
       }
       return all;
@@ -148,20 +149,20 @@ TEST(GemmSimulator, TwiceTheDramIsNotSlower) {
 
 // The part that one warp has of a k-tile of 1024 tf32 is 128 KiB.
 TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
-  const KernelOverrides tile{GemmShape{32, 8, 1024}, 1, {}};
+  const kernels::KernelOverrides tile{base::GemmShape{32, 8, 1024}, 1, {}};
   for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
-    const GpuSpec gpu = load_architecture(name).gpu;
-    const auto cycles = in_child<std::int64_t>(2, [&] {
+    const GpuSpec gpu = config::load_architecture(name).gpu;
+    const auto cycles = support::in_child<std::int64_t>(2, [&] {
       GemmSimulator simulator(gpu, {});
       std::vector<std::int64_t> of_variants;
       for (const bool sparse : {false, true}) {
-        const GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
+        const kernels::GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
         of_variants.push_back(simulator.run(problem, tile, nullptr).cycles);
       }
       return of_variants;
     });
     for (const bool sparse : {false, true}) {
-      const GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
+      const kernels::GemmProblem problem{{96, 96, 4096}, 1, DataType::kTf32, sparse};
       const auto closed_form = static_cast<double>(analytic_gemm(problem, tile, gpu, {}).cycles);
       EXPECT_NEAR(static_cast<double>(cycles[sparse ? 1 : 0]), closed_form, 0.3 * closed_form)
           << name;
@@ -170,10 +171,10 @@ TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
 }
 
 TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
                           {GemmSimulator::Sms::kAll, false, ""});
-  const GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
-  const GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
+  const kernels::GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
+  const kernels::GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
   const GemmRun d = simulator.run(dense, {}, nullptr);
   const GemmRun s = simulator.run(sparse, {}, nullptr);
   ASSERT_TRUE(d.activity && s.activity);
@@ -192,12 +193,15 @@ TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
 }
 
 TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
-  const auto cycles = [&](std::int64_t rows_of_tiles, std::int64_t columns, Decomposition how) {
-    const GemmProblem problem{{256 * rows_of_tiles, 128 * columns, 4096}, 1, DataType::kF16, false};
-    const GemmRun run = simulator.run(problem, {GemmShape{256, 128, 32}, {}, {}, how}, nullptr);
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
+  const auto cycles = [&](std::int64_t rows_of_tiles, std::int64_t columns,
+                          kernels::Decomposition how) {
+    const kernels::GemmProblem problem{
+        {256 * rows_of_tiles, 128 * columns, 4096}, 1, DataType::kF16, false};
+    const GemmRun run =
+        simulator.run(problem, {base::GemmShape{256, 128, 32}, {}, {}, how}, nullptr);
     EXPECT_EQ(run.kernel.ctas_per_sm, 1);
-    EXPECT_EQ(run.kernel.stream_k, how == Decomposition::kStreamK);
+    EXPECT_EQ(run.kernel.stream_k, how == kernels::Decomposition::kStreamK);
     return static_cast<double>(run.cycles);
   };
   using enum Decomposition;
@@ -214,13 +218,13 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
 
 /// Parts of its time [0..1] that a launch of all SMs, of which nothing is carried on and no cycles
 /// are raised to a bound, has each resource work for: what was counted, at the rate of `gpu`.
-std::vector<double> busy_parts(const GpuSpec& gpu, const GemmProblem& problem,
-                               const KernelOverrides& overrides) {
-  return in_child<double>(4, [&] {
+std::vector<double> busy_parts(const GpuSpec& gpu, const kernels::GemmProblem& problem,
+                               const kernels::KernelOverrides& overrides) {
+  return support::in_child<double>(4, [&] {
     GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     EXPECT_TRUE(run.activity);
-    const MemoryBytes& moved = run.traffic.l2_and_dram;
+    const memory::MemoryBytes& moved = run.traffic.l2_and_dram;
     const double macs = gpu.sms * gpu.sm.macs_per_cycle(16, true);
     const auto cycles = static_cast<double>(run.cycles);
     return std::vector{static_cast<double>(run.activity->executed_macs) / macs / cycles,
@@ -231,10 +235,11 @@ std::vector<double> busy_parts(const GpuSpec& gpu, const GemmProblem& problem,
   });
 }
 
-void expect_nothing_works_longer(const std::string& gpu, const GemmProblem& problem,
-                                 const KernelOverrides& overrides) {
+void expect_nothing_works_longer(const std::string& gpu, const kernels::GemmProblem& problem,
+                                 const kernels::KernelOverrides& overrides) {
   const char* const resources[]{"tensor cores", "shared memory", "L2", "DRAM"};
-  const std::vector<double> parts = busy_parts(load_architecture(gpu).gpu, problem, overrides);
+  const std::vector<double> parts =
+      busy_parts(config::load_architecture(gpu).gpu, problem, overrides);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     EXPECT_GT(parts[i], 0) << gpu << ", " << resources[i];
     EXPECT_LE(parts[i], 1) << gpu << ", " << resources[i];
@@ -242,12 +247,12 @@ void expect_nothing_works_longer(const std::string& gpu, const GemmProblem& prob
 }
 
 TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
-  for (const auto& [gpu, shape] : {std::pair{"a100-sxm4-80gb", GemmShape{256, 384, 512}},
+  for (const auto& [gpu, shape] : {std::pair{"a100-sxm4-80gb", base::GemmShape{256, 384, 512}},
                                    {"a40", {128, 256, 1024}},
                                    {"a100-sxm4-80gb", {64, 64, 64}}}) {
     for (const bool sparse : {false, true}) {
       expect_nothing_works_longer(gpu, {shape, 1, DataType::kF16, sparse},
-                                  {{}, {}, {}, Decomposition::kStreamK});
+                                  {{}, {}, {}, kernels::Decomposition::kStreamK});
     }
   }
 }
@@ -255,21 +260,21 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchOfStreamKTakes) {
 // A line through short grids leads below what the V100's shared memory needs; of the RTX 2080 Ti
 // the L1 answers what the L2 has no time for.
 TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
-  const GemmProblem lengthened{{1344, 1024, 2048}, 1, DataType::kF16, false};
-  const KernelOverrides of_v100{GemmShape{128, 64, 32}, {}, 1};
-  const auto budgets = in_child<CycleBudget>(1, [&] {
-    GemmSimulator simulator(load_architecture("v100-sxm2-16gb").gpu, {});
+  const kernels::GemmProblem lengthened{{1344, 1024, 2048}, 1, DataType::kF16, false};
+  const kernels::KernelOverrides of_v100{base::GemmShape{128, 64, 32}, {}, 1};
+  const auto budgets = support::in_child<CycleBudget>(1, [&] {
+    GemmSimulator simulator(config::load_architecture("v100-sxm2-16gb").gpu, {});
     return std::vector{simulator.run(lengthened, of_v100, nullptr).budget};
   });
   EXPECT_LE(budgets.front().shared_memory, budgets.front().cycles);
   expect_nothing_works_longer("v100-sxm2-16gb", {{256, 512, 512}, 1, DataType::kF16, false},
                               of_v100);
   expect_nothing_works_longer("rtx2080ti", {{128, 512, 512}, 1, DataType::kF16, false},
-                              {GemmShape{64, 32, 64}, {}, 1});
+                              {base::GemmShape{64, 32, 64}, {}, 1});
 }
 
 TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
   const GemmRun less = run_stream_k(simulator, {4096, 4096, 8192});
   const GemmRun more = run_stream_k(simulator, {4096, 4096, 10240});
   ASSERT_TRUE(less.sampling.extrapolated && more.sampling.extrapolated);
@@ -279,13 +284,13 @@ TEST(GemmSimulator, StreamKThatIsCarriedOnGrowsWithK) {
 
 // A line through shorter grids led to three times that.
 TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
-  const GpuSpec a100 = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec a100 = config::load_architecture("a100-sxm4-80gb").gpu;
   const auto run_with = [&](GemmSimulator::Sms sms) {
-    return in_child<std::int64_t>(2, [&] {
+    return support::in_child<std::int64_t>(2, [&] {
       GemmSimulator simulator(a100, {sms, true, ""});
-      const GemmRun run =
-          simulator.run({{384, 1152, 2560}, 1, DataType::kF16, false},
-                        {GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK}, nullptr);
+      const GemmRun run = simulator.run(
+          {{384, 1152, 2560}, 1, DataType::kF16, false},
+          {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
       return std::vector<std::int64_t>{run.cycles, run.sampling.extrapolated ? 1 : 0};
     });
   };
@@ -297,18 +302,20 @@ TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
 }
 
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
-  GemmSimulator simulator(load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false, ""});
-  const GemmShape shape{1088, 128, 1088};
+  GemmSimulator simulator(config::load_architecture("a40").gpu,
+                          {GemmSimulator::Sms::kAll, false, ""});
+  const base::GemmShape shape{1088, 128, 1088};
   const GemmRun run = run_stream_k(simulator, shape);
   ASSERT_TRUE(run.kernel.stream_k);
   EXPECT_EQ(run.traffic.l2_and_dram.dram_read,
             2 * (shape.m + shape.n) * shape.k);  // A and B, once each
   // Partial sums are counted in closed form as the memory counts them.
-  const GemmKernel kernel =
-      choose_kernel({shape, 1, DataType::kF16, false}, {{}, {}, {}, Decomposition::kStreamK},
-                    load_architecture("a40").gpu.kernel_target(), false);
-  const MemorySpec memory = load_architecture("a40").gpu.memory;
-  const MemoryTraffic form = closed_form_traffic(kernel, GridReuse(kernel, memory, 84), 84);
+  const kernels::GemmKernel kernel = kernels::choose_kernel(
+      {shape, 1, DataType::kF16, false}, {{}, {}, {}, kernels::Decomposition::kStreamK},
+      config::load_architecture("a40").gpu.kernel_target(), false);
+  const memory::MemorySpec memory = config::load_architecture("a40").gpu.memory;
+  const kernels::MemoryTraffic form =
+      kernels::closed_form_traffic(kernel, kernels::GridReuse(kernel, memory, 84), 84);
   EXPECT_GT(form.l2_and_dram.dram_written, 4 * shape.m * shape.n);
   EXPECT_NEAR(static_cast<double>(form.l2_and_dram.dram_written),
               static_cast<double>(run.traffic.l2_and_dram.dram_written),
@@ -319,13 +326,14 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
 }
 
 TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
                           {GemmSimulator::Sms::kAll, false, ""});
   // Five k-tiles in slices of two: the third slice has one, and there is no fourth.
-  for (const GemmProblem& problem : {GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
-                                     GemmProblem{{53, 1909, 258}, 1, DataType::kF16, false},
-                                     GemmProblem{{4115, 72, 534}, 1, DataType::kF16, true}}) {
-    const GemmShape tile{64, 64, problem.sparse ? 128 : 64};
+  for (const kernels::GemmProblem& problem :
+       {kernels::GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
+        kernels::GemmProblem{{53, 1909, 258}, 1, DataType::kF16, false},
+        kernels::GemmProblem{{4115, 72, 534}, 1, DataType::kF16, true}}) {
+    const base::GemmShape tile{64, 64, problem.sparse ? 128 : 64};
     const GemmRun run = simulator.run(problem, {tile, {}, 4}, nullptr);
     EXPECT_EQ(run.kernel.split_k, 3);
     ASSERT_TRUE(run.activity);
@@ -335,12 +343,12 @@ TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
 
 // D is more than the L2 may keep of it.
 TEST(GemmSimulator, StreamKOfFewKTilesTakesSampledSmsAsLongAsAll) {
-  const std::vector<GemmShape> shapes{{5306, 1651, 2}, {4595, 279, 3}};
+  const std::vector<base::GemmShape> shapes{{5306, 1651, 2}, {4595, 279, 3}};
   const auto cycles_of = [&](const GemmSimulator::Options& options) {
-    return in_child<std::int64_t>(shapes.size(), [&] {
-      GemmSimulator simulator(load_architecture("t4").gpu, options);
+    return support::in_child<std::int64_t>(shapes.size(), [&] {
+      GemmSimulator simulator(config::load_architecture("t4").gpu, options);
       std::vector<std::int64_t> cycles;
-      for (const GemmShape& shape : shapes) {
+      for (const base::GemmShape& shape : shapes) {
         cycles.push_back(run_stream_k(simulator, shape).cycles);
       }
       return cycles;
@@ -356,14 +364,14 @@ TEST(GemmSimulator, StreamKOfFewKTilesTakesSampledSmsAsLongAsAll) {
 }
 
 TEST(GemmSimulator, CountsNothingWhereOneSmStandsForAll) {
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, {});
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
   EXPECT_FALSE(simulator.run({{512, 512, 512}, 1, DataType::kF16, false}, {}, nullptr).activity);
 }
 
 TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
-  const GpuSpec gpu = load_architecture("t4").gpu;
+  const GpuSpec gpu = config::load_architecture("t4").gpu;
   const auto run_all = [&](bool extrapolate) {
-    return in_child<std::int64_t>(5, [&] {
+    return support::in_child<std::int64_t>(5, [&] {
       GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate, ""});
       const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
       return std::vector<std::int64_t>{
@@ -375,13 +383,13 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
 }
 
 TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();
-  const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 64)};
+  const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 64)};
   {
-    GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+    GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
                             {GemmSimulator::Sms::kAll, true, file});
-    const KernelOverrides one_k_tile{GemmShape{32, 32, 64}, 3, {}};
+    const kernels::KernelOverrides one_k_tile{base::GemmShape{32, 32, 64}, 3, {}};
     simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, one_k_tile, &operands);
   }
   const auto values = last_values(file + ".vcd");
@@ -398,15 +406,16 @@ TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
 }
 
 TEST(GemmSimulator, WaveformShowsZeroWhereAnInstructionHasNoGroupOrProduct) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   const std::string file = (directory.path() / "wave").string();
   {
-    GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+    GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
                             {GemmSimulator::Sms::kAll, true, file});
     // s8 has 16 groups and 16 products of a step, f16 half as many.
     for (const DataType type : {DataType::kS8, DataType::kF16}) {
-      const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 128, type)};
-      simulator.run({{32, 32, 128}, 1, type, true}, {GemmShape{32, 32, 128}, 3, {}}, &operands);
+      const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 128, type)};
+      simulator.run({{32, 32, 128}, 1, type, true}, {base::GemmShape{32, 32, 128}, 3, {}},
+                    &operands);
     }
   }
   const auto values = last_values(file + ".vcd");
@@ -421,13 +430,13 @@ TEST(GemmSimulator, WaveformShowsZeroWhereAnInstructionHasNoGroupOrProduct) {
 }
 
 TEST(GemmSimulator, WaveformsOfTwoRunsAreTheSame) {
-  const TemporaryDirectory directory;
-  const std::vector<GemmOperands> operands{second_and_fourth(32, 32, 64)};
+  const support::TemporaryDirectory directory;
+  const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 64)};
   std::vector<std::string> waveforms;
   for (const char* const name : {"first", "second"}) {
     const std::filesystem::path file = directory.path() / name;
-    in_child<std::int64_t>(1, [&] {
-      GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu,
+    support::in_child<std::int64_t>(1, [&] {
+      GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
                               {GemmSimulator::Sms::kAll, true, file.string()});
       return std::vector{
           simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, {}, &operands).cycles};
@@ -444,13 +453,14 @@ TEST(GemmSimulator, WaveformsOfTwoRunsAreTheSame) {
 }
 
 TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
-  const TemporaryDirectory directory;
+  const support::TemporaryDirectory directory;
   for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
     SCOPED_TRACE(name);
-    in_child<std::int64_t>(1, [&] {
-      GemmSimulator simulator(load_architecture(name).gpu, {GemmSimulator::Sms::kSampled, true,
-                                                            (directory.path() / name).string()});
-      expect_input_error(
+    support::in_child<std::int64_t>(1, [&] {
+      GemmSimulator simulator(
+          config::load_architecture(name).gpu,
+          {GemmSimulator::Sms::kSampled, true, (directory.path() / name).string()});
+      support::expect_input_error(
           [&] {
             simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);
           },
@@ -461,9 +471,9 @@ TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
 }
 
 TEST(GemmSimulator, WindowsOfAConvolutionComeFromDramOnceWhereAllCtasAreResident) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   GemmSimulator simulator(gpu, {});
-  GemmProblem problem{{128, 25088, 1152}, 1, DataType::kF16, true};
+  kernels::GemmProblem problem{{128, 25088, 1152}, 1, DataType::kF16, true};
   const std::int64_t apart = simulator.run(problem, {}, nullptr).cycles;
   problem.distinct_b = 1.0 / 9;
   // Without overlap B takes 43 000 cycles of DRAM.
@@ -471,4 +481,4 @@ TEST(GemmSimulator, WindowsOfAConvolutionComeFromDramOnceWhereAllCtasAreResident
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

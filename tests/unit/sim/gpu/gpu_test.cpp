@@ -9,15 +9,15 @@
 #include <set>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 /// A kernel of which two CTAs share an SM.
-struct Grid : GemmGrid {
-  Grid(const GemmProblem& problem, const GpuSpec& spec)
-      : GemmGrid(problem, {GemmShape{64, 64, 64}, 2, {}}, spec, true) {}
+struct Grid : support::GemmGrid {
+  Grid(const kernels::GemmProblem& problem, const GpuSpec& spec)
+      : support::GemmGrid(problem, {base::GemmShape{64, 64, 64}, 2, {}}, spec, true) {}
 
-  KernelLaunch launch() const { return GemmGrid::launch(kernel.ctas(), 2); }
+  sm::KernelLaunch launch() const { return support::GemmGrid::launch(kernel.ctas(), 2); }
 };
 
 /// A GPU of three SMs, of which `built` are there.
@@ -26,8 +26,8 @@ struct ThreeSms {
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
 
-  const GpuSpec spec = gpu_with_sms("a100-sxm4-80gb", 3);
-  const Clock clock{spec.boost_clock_mhz};
+  const GpuSpec spec = support::gpu_with_sms("a100-sxm4-80gb", 3);
+  const base::Clock clock{spec.boost_clock_mhz};
   Gpu gpu;
 };
 
@@ -39,13 +39,14 @@ TEST(CtaScheduler, RunsEveryCtaOnceAndNeverMoreThanFitAtATime) {
   std::set<std::int64_t> seen;
   for (const auto& records : run.ctas) {
     EXPECT_GE(records.size(), 16U);  // 50 CTAs over three equal SMs
-    for (const CtaRecord& record : records) {
+    for (const sm::CtaRecord& record : records) {
       EXPECT_TRUE(seen.insert(record.cta).second);
       EXPECT_LT(record.start_cycle, record.end_cycle);
       EXPECT_LE(record.end_cycle, run.cycles);
-      const auto at_once = std::count_if(records.begin(), records.end(), [&](const CtaRecord& r) {
-        return r.start_cycle <= record.start_cycle && record.start_cycle < r.end_cycle;
-      });
+      const auto at_once =
+          std::count_if(records.begin(), records.end(), [&](const sm::CtaRecord& r) {
+            return r.start_cycle <= record.start_cycle && record.start_cycle < r.end_cycle;
+          });
       EXPECT_LE(at_once, 2);
     }
   }
@@ -68,7 +69,7 @@ TEST(Gpu, ExecutesExactlyTheMacsThatTheKernelCounts) {
   Gpu& gpu = three.gpu;
   std::int64_t expected = 0;
   for (const bool sparse : {false, true}) {
-    for (const auto& shape : {GemmShape{1, 1, 4}, {63, 65, 132}, {200, 100, 300}}) {
+    for (const auto& shape : {base::GemmShape{1, 1, 4}, {63, 65, 132}, {200, 100, 300}}) {
       const Grid grid({shape, 2, numerics::DataType::kF16, sparse}, three.spec);
       gpu.run(grid.launch());
       expected += grid.kernel.issued_macs();
@@ -99,4 +100,4 @@ TEST(Gpu, GridsOneAfterTheOtherTakeWhatEachTakesAlone) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

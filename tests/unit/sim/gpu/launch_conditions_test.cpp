@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the conditions of a launch change: what the L2 holds, the launch beside the cycles, the
 // clock.
-#include "sim/gemm/launch_conditions.h"
+#include "sim/kernels/launch_conditions.h"
 
 #include "sim/config/architecture.h"
 #include "sim/gpu/gemm_simulator.h"
@@ -12,31 +12,33 @@
 #include <cstdint>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::gpu {
 namespace {
 
 using numerics::DataType;
 
 /// A launch, with what the L2 holds of its operands.
-GemmProblem with_l2(const L2State& state, const GemmShape& shape = {512, 512, 4096}) {
-  GemmProblem problem{shape, 1, DataType::kF16, false};
+kernels::GemmProblem with_l2(const kernels::L2State& state,
+                             const base::GemmShape& shape = {512, 512, 4096}) {
+  kernels::GemmProblem problem{shape, 1, DataType::kF16, false};
   problem.conditions.l2 = state;
   return problem;
 }
 
 TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDramWhicheverSmsAreSimulated) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  for (const SimulatedSms sms : {SimulatedSms::kSampled, SimulatedSms::kAll}) {
-    const auto cycles_and_dram = [&](const L2State& state) {
-      return in_child<std::int64_t>(2, [&] {
+  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  for (const sampling::SimulatedSms sms :
+       {sampling::SimulatedSms::kSampled, sampling::SimulatedSms::kAll}) {
+    const auto cycles_and_dram = [&](const kernels::L2State& state) {
+      return support::in_child<std::int64_t>(2, [&] {
         const GemmRun run = GemmSimulator(gpu, {sms, false, {}}).run(with_l2(state), {}, nullptr);
         return std::vector{run.cycles, run.traffic.l2_and_dram.dram_read};
       });
     };
     const auto cold = cycles_and_dram({});
-    const auto warm = cycles_and_dram({L2State::Kind::kWarm, 1});
+    const auto warm = cycles_and_dram({kernels::L2State::Kind::kWarm, 1});
     // Weights of 4 MiB each: 64 of them leave nothing of one another in 40 MiB.
-    const auto rotated = cycles_and_dram({L2State::Kind::kRotate, 64});
+    const auto rotated = cycles_and_dram({kernels::L2State::Kind::kRotate, 64});
     EXPECT_EQ(cold[1], 2 * 2 * 512 * 4096);  // A and B, once each
     EXPECT_LT(warm[1], cold[1] / 20);
     EXPECT_LT(warm[0], cold[0]);
@@ -49,9 +51,10 @@ TEST(LaunchConditions, AWarmL2AnswersWhatAColdOneReadsFromDramWhicheverSmsAreSim
 }
 
 TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrNot) {
-  const GpuSpec gpu = load_architecture("t4").gpu;
-  for (const SimulatedSms sms : {SimulatedSms::kSampled, SimulatedSms::kAll}) {
-    const auto cycles = in_child<std::int64_t>(2, [&] {
+  const GpuSpec gpu = config::load_architecture("t4").gpu;
+  for (const sampling::SimulatedSms sms :
+       {sampling::SimulatedSms::kSampled, sampling::SimulatedSms::kAll}) {
+    const auto cycles = support::in_child<std::int64_t>(2, [&] {
       GemmSimulator simulator(gpu, {sms, false, {}});
       std::vector<std::int64_t> of_launches;
       for (int launch = 0; launch < 2; ++launch) {
@@ -64,16 +67,16 @@ TEST(LaunchConditions, ALaunchThatStoresMuchTakesAsLongWhetherItIsTheFirstOneOrN
 }
 
 TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTimeBesideThem) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   GemmSimulator simulator(gpu, {});
-  const auto launched = [&](LaunchMode mode) {
-    GemmProblem problem = with_l2({});
+  const auto launched = [&](kernels::LaunchMode mode) {
+    kernels::GemmProblem problem = with_l2({});
     problem.conditions.launch = mode;
     return simulator.run(problem, {}, nullptr);
   };
-  const GemmRun graph = launched(LaunchMode::kGraph);
-  const GemmRun stream = launched(LaunchMode::kStream);
-  const GemmRun eager = launched(LaunchMode::kEager);
+  const GemmRun graph = launched(kernels::LaunchMode::kGraph);
+  const GemmRun stream = launched(kernels::LaunchMode::kStream);
+  const GemmRun eager = launched(kernels::LaunchMode::kEager);
   EXPECT_EQ(graph.cycles, stream.cycles);
   EXPECT_EQ(graph.cycles, eager.cycles);
   EXPECT_GT(gpu.kernels.stream_us, 0);
@@ -84,8 +87,8 @@ TEST(LaunchConditions, ALaunchOfAGraphTakesAsManyCyclesAsOneOfAStreamAndLessTime
 TEST(LaunchConditions, TheClockOfALaunchIsThatOfItsConditionsBeforeThatOfTheRun) {
   GemmSimulator::Options options;
   options.clock = ClockPolicy::fixed(1200);
-  GemmSimulator simulator(load_architecture("a100-sxm4-80gb").gpu, options);
-  GemmProblem problem = with_l2({}, {8192, 64, 8192});  // which DRAM bounds
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, options);
+  kernels::GemmProblem problem = with_l2({}, {8192, 64, 8192});  // which DRAM bounds
   const GemmRun of_run = simulator.run(problem, {}, nullptr);
   problem.conditions.clock_mhz = 900;
   const GemmRun slower = simulator.run(problem, {}, nullptr);
@@ -95,4 +98,4 @@ TEST(LaunchConditions, TheClockOfALaunchIsThatOfItsConditionsBeforeThatOfTheRun)
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::gpu

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::memory {
 namespace {
 
 constexpr std::int64_t kLatency = 10;
@@ -23,7 +23,7 @@ constexpr std::int64_t kLatency = 10;
 /// Everything takes as long.
 class EvenMemory : public MemoryPorts {
  public:
-  EvenMemory(const Clock& clock, int ports) : MemoryPorts("memory", clock, ports) {}
+  EvenMemory(const base::Clock& clock, int ports) : MemoryPorts("memory", clock, ports) {}
 
  protected:
   std::int64_t complete(std::size_t, const tlm::tlm_generic_payload&, std::int64_t now) override {
@@ -48,7 +48,7 @@ class Requester : public sc_core::sc_module, public tlm::tlm_mm_interface {
   Answer answer = Answer::kCompleted;
   std::int64_t end_after = 0;  ///< cycles from a response to its end
 
-  Requester(const sc_core::sc_module_name& name, const Clock& clock)
+  Requester(const sc_core::sc_module_name& name, const base::Clock& clock)
       : sc_core::sc_module(name), clock_(clock) {
     socket.register_nb_transport_bw(this, &Requester::respond);
     SC_METHOD(end_response);
@@ -105,7 +105,7 @@ class Requester : public sc_core::sc_module, public tlm::tlm_mm_interface {
     ended->release();
   }
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   unsigned char data_[64] = {};
   tlm::tlm_generic_payload* open_ = nullptr;
   sc_core::sc_event end_;
@@ -122,7 +122,7 @@ struct Bench {
   }
   Requester& requester(std::size_t index) { return *requesters[index]; }
 
-  const Clock clock{1000};
+  const base::Clock clock{1000};
   EvenMemory memory;
   std::vector<std::unique_ptr<Requester>> requesters;
 };
@@ -206,16 +206,16 @@ struct SilentMemory : public sc_core::sc_module {
 };
 
 TEST(MemoryReader, IsForMemoriesThatTakeEveryRequestAtOnceAndForWhatItsDataHold) {
-  const Clock clock(1000);
+  const base::Clock clock(1000);
   SilentMemory silent("silent");
-  MemoryReader waits("waits", clock);
+  microbench::MemoryReader waits("waits", clock);
   waits.socket.bind(silent.socket);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  EXPECT_THROW(waits.request(0, 1 << 17), InternalError);
-  EXPECT_THROW(waits.request(0, 64), InternalError);
+  EXPECT_THROW(waits.request(0, 1 << 17), base::InternalError);
+  EXPECT_THROW(waits.request(0, 64), base::InternalError);
   ASSERT_NE(silent.taken, nullptr);
   silent.taken->release();
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::memory

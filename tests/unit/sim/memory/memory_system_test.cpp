@@ -20,26 +20,26 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::memory {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kBlock = CacheTags::kBlockBytes;
+constexpr std::int64_t kBlock = base::CacheTags::kBlockBytes;
 
 struct Bench {
-  explicit Bench(int sms, const GpuSpec& gpu = load_architecture("a100-sxm4-80gb").gpu)
+  explicit Bench(int sms, const gpu::GpuSpec& gpu = config::load_architecture("a100-sxm4-80gb").gpu)
       : clock(gpu.boost_clock_mhz), memory("memory", clock, gpu.memory, sms) {
     for (int sm = 0; sm < sms; ++sm) {
-      readers.push_back(
-          std::make_unique<MemoryReader>(("reader" + std::to_string(sm)).c_str(), clock));
+      readers.push_back(std::make_unique<microbench::MemoryReader>(
+          ("reader" + std::to_string(sm)).c_str(), clock));
       readers.back()->socket.bind(memory.socket(static_cast<std::size_t>(sm)));
     }
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
 
-  Clock clock;
+  base::Clock clock;
   MemorySystem memory;
-  std::vector<std::unique_ptr<MemoryReader>> readers;
+  std::vector<std::unique_ptr<microbench::MemoryReader>> readers;
 };
 
 TEST(MemoryBytes, HitRatioIsTheShareOfReadsThatDramDidNotDeliver) {
@@ -67,9 +67,9 @@ TEST(Partitions, EachIsAskedByOneOfTwoSmsBesideEachOther) {
 }
 
 TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const Clock clock(gpu.boost_clock_mhz);
-  MemoryBench bench(clock, gpu.memory, 2);
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  const base::Clock clock(gpu.boost_clock_mhz);
+  microbench::MemoryBench bench(clock, gpu.memory, 2);
   EXPECT_NEAR(bench.chase_cycles(kMiB, kBlock), 205.5, 4);
   EXPECT_NEAR(bench.chase_cycles(8 * kMiB, kBlock), 205.7, 4);
   EXPECT_NEAR(bench.chase_cycles(16 * kMiB, kBlock), 205.6, 10);
@@ -78,13 +78,14 @@ TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
   EXPECT_NEAR(bench.chase_cycles(36 * kMiB, kBlock), 406.8, 41);  // between the partitions: 10 %
   EXPECT_NEAR(bench.chase_cycles(256 * kMiB, kBlock), 551.1, 17);
   EXPECT_NEAR(bench.line_cycles(), 205.5, 4);
-  expect_input_error([&] { bench.chase_cycles(kMiB, 4); }, {"stride from 8 bytes", "not 4"});
+  support::expect_input_error([&] { bench.chase_cycles(kMiB, 4); },
+                              {"stride from 8 bytes", "not 4"});
 }
 
 TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const Clock clock(gpu.boost_clock_mhz);
-  MemoryBench bench(clock, gpu.memory, gpu.sms);
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  const base::Clock clock(gpu.boost_clock_mhz);
+  microbench::MemoryBench bench(clock, gpu.memory, gpu.sms);
   using enum BandwidthOperation;
   // gpu-l2-cache, A100-80GB: footprint [1024 bytes] and GB/s.
   struct Row {
@@ -106,46 +107,51 @@ TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
   const double dram =
       gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz * 1e-3;
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 1024 * kMiB), dram, 0.05 * dram);
-  EXPECT_NEAR(bench.bandwidth_gb_per_s(kCopy, 1024 * kMiB), dram, 0.10 * dram);
-  expect_input_error([&] { bench.bandwidth_gb_per_s(kRead, 100); }, {"footprint", "not 100"});
+  EXPECT_NEAR(bench.bandwidth_gb_per_s(microbench::kCopy, 1024 * kMiB), dram, 0.10 * dram);
+  support::expect_input_error([&] { bench.bandwidth_gb_per_s(kRead, 100); },
+                              {"footprint", "not 100"});
 }
 
 TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
-  const GpuSpec gpu = load_architecture("h800-pcie").gpu;
-  Microbench bench(gpu);
-  const MicrobenchResult one = bench.run({AsyncCopy{16, false}, 1, 1});
-  const MicrobenchResult four = bench.run({AsyncCopy{16, false}, 4, 4});
+  const gpu::GpuSpec gpu = config::load_architecture("h800-pcie").gpu;
+  microbench::Microbench bench(gpu);
+  const microbench::MicrobenchResult one = bench.run({microbench::AsyncCopy{16, false}, 1, 1});
+  const microbench::MicrobenchResult four = bench.run({microbench::AsyncCopy{16, false}, 4, 4});
   EXPECT_GT(one.latency_cycles, gpu.memory.l2_near_latency_cycles);
   EXPECT_LT(one.latency_cycles, gpu.memory.l2_near_latency_cycles + 40);
   // Copies under way at once share the latency.
   EXPECT_GT(*four.bytes_per_clk_per_sm, 10 * *one.bytes_per_clk_per_sm);
   EXPECT_NEAR(*one.bytes_per_clk_per_sm, 512 / one.latency_cycles, 1e-9);
-  const MicrobenchResult bulk = bench.run({AsyncCopy{4096, true}, 1, 2});
+  const microbench::MicrobenchResult bulk = bench.run({microbench::AsyncCopy{4096, true}, 1, 2});
   EXPECT_NEAR(*bulk.bytes_per_clk_per_sm, 2 * 4096 / bulk.latency_cycles, 1e-9);
   EXPECT_LE(*bulk.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle);
   // A lane of each warp issues them, and waits for its own: the copies of two warps overlap, those
   // of eight take what the port carries.
-  const MicrobenchResult single = bench.run({AsyncCopy{4096, true}, 1, 1});
-  const MicrobenchResult two = bench.run({AsyncCopy{4096, true}, 2, 1});
+  const microbench::MicrobenchResult single = bench.run({microbench::AsyncCopy{4096, true}, 1, 1});
+  const microbench::MicrobenchResult two = bench.run({microbench::AsyncCopy{4096, true}, 2, 1});
   EXPECT_NEAR(*two.bytes_per_clk_per_sm, 2 * *single.bytes_per_clk_per_sm, 0.1);
   EXPECT_GT(two.latency_cycles + 1, single.latency_cycles);
-  const MicrobenchResult eight = bench.run({AsyncCopy{4096, true}, 8, 1});
+  const microbench::MicrobenchResult eight = bench.run({microbench::AsyncCopy{4096, true}, 8, 1});
   EXPECT_NEAR(*eight.bytes_per_clk_per_sm, gpu.memory.sm_port_bytes_per_cycle, 0.5);
-  expect_input_error([&] { bench.run({AsyncCopy{8, false}, 1, 1}); }, {"L1", "not modelled"});
+  support::expect_input_error(
+      [&] {
+        bench.run({microbench::AsyncCopy{8, false}, 1, 1});
+      },
+      {"L1", "not modelled"});
   for (const char* const name : {"cp.async 16", "cp.async.bulk 4096"}) {
-    EXPECT_EQ(name_of(parse_bench_instruction(name)), name);
+    EXPECT_EQ(name_of(microbench::parse_bench_instruction(name)), name);
   }
   for (const char* const name : {"cp.async", "cp.async 5", "cp.async.bulk 17", "cp.async.bulk -16",
                                  "cp.async.bulk 99999999999"}) {
-    expect_input_error([&] { parse_bench_instruction(name); }, {"is no copy"});
+    support::expect_input_error([&] { microbench::parse_bench_instruction(name); }, {"is no copy"});
   }
 }
 
 TEST(MemorySystem, AnswersAMissWhenDramHasDeliveredItAndNotACycleEarlier) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   gpu.memory.l2_partitions = 1;
   Bench bench(1, gpu);
-  MemoryReader& reader = *bench.readers.front();
+  microbench::MemoryReader& reader = *bench.readers.front();
   // The request is looked at in the next cycle; 64 bytes pass the port in one.
   const std::int64_t start = bench.clock.now();
   reader.request(0, 64);
@@ -158,7 +164,7 @@ TEST(MemorySystem, AnswersAMissWhenDramHasDeliveredItAndNotACycleEarlier) {
 }
 
 TEST(MemorySystem, ThePortOfAnSmIsBusyForTheBytesOfATransactionAndNoOtherPort) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   gpu.memory.l2_partitions = 1;
   gpu.memory.l2_bytes_per_cycle = 1 << 20;  // not in the way
   Bench bench(2, gpu);
@@ -186,7 +192,7 @@ TEST(MemorySystem, ThePortOfAnSmIsBusyForTheBytesOfATransactionAndNoOtherPort) {
 }
 
 TEST(MemorySystem, AMissInTheOtherPartitionWaitsForTheWayThereAndForDram) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   Bench bench(2);
   std::vector<std::int64_t> misses, hits;
   for (const std::size_t reader : {0U, 1U}) {
@@ -213,7 +219,7 @@ TEST(MemorySystem, AMissInTheOtherPartitionWaitsForTheWayThereAndForDram) {
 }
 
 TEST(MemorySystem, RefreshTakesItsShareOfTheBandwidth) {
-  MemorySpec memory = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec memory = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   const double rate = memory.dram_bytes_per_cycle(1410);
   memory.dram_refresh_ns = 0;
   const double without = memory.dram_bytes_per_cycle(1410);
@@ -230,7 +236,7 @@ TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
   const std::int64_t second = bench.readers[1]->done.back().cycle;
   EXPECT_GE(second, first);
   // Nor does it wait longer than if it had asked alone, and for a block of the other partition.
-  const MemorySpec memory = load_architecture("a100-sxm4-80gb").gpu.memory;
+  const MemorySpec memory = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   constexpr std::int64_t kWayAndPort = 1 + 1024 / 64;
   EXPECT_LE(second, kWayAndPort + memory.l2_far_latency_cycles + memory.dram_access_latency_cycles);
   EXPECT_EQ(bench.memory.counters().l2_read, 2048);
@@ -239,7 +245,7 @@ TEST(MemorySystem, AReadOfABlockThatIsOnItsWayWaitsForItAndDramDeliversItOnce) {
 
 TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) {
   constexpr std::int64_t kBytes = 8192;
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
   const auto cycles = [&](double port, double l2, int readers) {
     spec.sm_port_bytes_per_cycle = port;
@@ -259,8 +265,8 @@ TEST(L2AndDram, WhatIsReadForTwoSmsAtOnceTakesTheL2HalfAsLongAndEachPortAsLong) 
 }
 
 TEST(L2AndDram, DramDeliversOfABlockWhatNeitherPartitionHas) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
-  spec.l2_capacity = Bytes(kMiB);
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
+  spec.l2_capacity = base::Bytes(kMiB);
   L2AndDram memory(spec, 1410, 2);
   std::vector<std::uint64_t> of_the_other;
   constexpr std::uint64_t kStep = kBlock;
@@ -282,7 +288,7 @@ TEST(L2AndDram, DramDeliversOfABlockWhatNeitherPartitionHas) {
 // A block on its way is there for a reader of the other partition the way between the partitions
 // later, and for one of its own partition as much earlier.
 TEST(L2AndDram, ABlockOnItsWayIsThereForEachPartitionInItsOwnTime) {
-  const MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  const MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   const std::int64_t way = spec.l2_far_latency_cycles - spec.l2_near_latency_cycles;
   const auto owner = static_cast<int>(owning_partition(0, 2));
   std::vector<std::size_t> near, far;
@@ -303,7 +309,7 @@ TEST(L2AndDram, ABlockOnItsWayIsThereForEachPartitionInItsOwnTime) {
 }
 
 TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
   L2AndDram memory(spec, 1410, 4);
   constexpr std::int64_t kHalf = kBlock / 2, kLater = 5000, kLatest = 10000;
@@ -316,7 +322,7 @@ TEST(L2AndDram, AHitDoesNotWaitForOtherSectorsOfItsBlock) {
 }
 
 TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
   L2AndDram memory(spec, 1410, 1);
   const auto from_dram = [&](std::int64_t bytes) {
@@ -336,10 +342,10 @@ TEST(L2AndDram, IsEmptyAfterAResetAndKeepsTheShareOfItsCapacityThatItGets) {
 }
 
 TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
   L2AndDram memory(spec, 1410, 1);
-  const auto from_dram = [&](Operand operand, std::int64_t address, std::int64_t bytes) {
+  const auto from_dram = [&](isa::Operand operand, std::int64_t address, std::int64_t bytes) {
     const std::int64_t before = memory.counters().dram_read;
     memory.access(0, {static_cast<std::uint64_t>(address), bytes, 1}, false, 0, operand);
     return memory.counters().dram_read - before;
@@ -350,14 +356,14 @@ TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
   EXPECT_EQ(from_dram(Operand::kB, kMiB, kMiB), 0);
   // What has been replaced since is left no more.
   const std::int64_t capacity = spec.l2_capacity.count();
-  from_dram(Operand::kB, 2 * kMiB, 3 * capacity);
+  from_dram(isa::Operand::kB, 2 * kMiB, 3 * capacity);
   EXPECT_EQ(from_dram(Operand::kA, 0, kMiB), kMiB);
 }
 
 TEST(L2AndDram, AWriteWaitsSoonerWhereTheLaunchBeforeHasLeftDirtyBytes) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
-  spec.l2_capacity = Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
+  spec.l2_capacity = base::Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
   spec.sm_port_bytes_per_cycle = 1e9;
   spec.l2_bytes_per_cycle = 1e9;
   const auto cycles = [&](double dirty, std::int64_t start) {
@@ -388,9 +394,9 @@ TEST(MemorySystem, WritesGoThroughAndAreThereForReads) {
 
 // What an L2 may keep of D costs nothing; what it may not is waited for until DRAM has taken it.
 TEST(L2AndDram, AWriteBeyondWhatTheL2MayKeepIsDoneWhenDramHasTakenTheExcessAndNotACycleEarlier) {
-  MemorySpec spec = load_architecture("a100-sxm4-80gb").gpu.memory;
+  MemorySpec spec = config::load_architecture("a100-sxm4-80gb").gpu.memory;
   spec.l2_partitions = 1;
-  spec.l2_capacity = Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
+  spec.l2_capacity = base::Bytes(4 * kMiB);  // a quarter of it may wait for DRAM
   spec.sm_port_bytes_per_cycle = 1e9;
   spec.l2_bytes_per_cycle = 1e9;
   const auto done = [&](std::int64_t beyond) {
@@ -405,4 +411,4 @@ TEST(L2AndDram, AWriteBeyondWhatTheL2MayKeepIsDoneWhenDramHasTakenTheExcessAndNo
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::memory

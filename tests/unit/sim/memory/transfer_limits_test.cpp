@@ -7,14 +7,14 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::memory {
 namespace {
 
 constexpr double kMhz = 1000;
 constexpr std::int64_t kBytes = 1 << 20;
 
 MemorySpec one_partition() {
-  MemorySpec spec = load_architecture("l40s").gpu.memory;
+  MemorySpec spec = config::load_architecture("l40s").gpu.memory;
   spec.sm_port_bytes_per_cycle = 1 << 20;  // not in the way
   spec.l2_bytes_per_cycle = 1024;
   return spec;
@@ -58,4 +58,4 @@ TEST(TransferLimits, DramTakesWhatOfDIsNotWrittenWhereItWas) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::memory

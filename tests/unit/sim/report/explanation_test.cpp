@@ -8,18 +8,18 @@
 #include <sstream>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
-OperationResult explained() {
-  OperationResult op = synthetic_result().operations[0];
-  StallShares& dense = op.dense->explanation.stalls.emplace();
-  dense[StallReason::kMma] = 0.89;
-  dense[StallReason::kBarrier] = 0.11;
-  StallShares& sparse = op.sparse->explanation.stalls.emplace();
-  sparse[StallReason::kMma] = 0.61;
-  sparse[StallReason::kL2] = 0.31;
-  sparse[StallReason::kNoCta] = 0.08;
+run::OperationResult explained() {
+  run::OperationResult op = synthetic_result().operations[0];
+  gpu::StallShares& dense = op.dense->explanation.stalls.emplace();
+  dense[sm::StallReason::kMma] = 0.89;
+  dense[sm::StallReason::kBarrier] = 0.11;
+  gpu::StallShares& sparse = op.sparse->explanation.stalls.emplace();
+  sparse[sm::StallReason::kMma] = 0.61;
+  sparse[sm::StallReason::kL2] = 0.31;
+  sparse[sm::StallReason::kNoCta] = 0.08;
   op.sparse->explanation.what_if->speedup[3] = 1.21;
   return op;
 }
@@ -39,7 +39,7 @@ TEST(Explanation, LooksLikeThis) {
 }
 
 TEST(Explanation, SaysOfAClosedFormWhatWouldMakeItFaster) {
-  OperationResult op = explained();
+  run::OperationResult op = explained();
   op.dense.reset();
   op.sparse->explanation.stalls.reset();
   EXPECT_EQ(explanation_sentence(op), "2:4: twice the L2 rate would gain 1.21x.");
@@ -47,7 +47,7 @@ TEST(Explanation, SaysOfAClosedFormWhatWouldMakeItFaster) {
 }
 
 TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
-  OperationResult op = explained();
+  run::OperationResult op = explained();
   op.sparse->energy.emplace().limited = true;
   op.sparse->timing.clock_mhz = 748;
   const std::string sentence = explanation_sentence(op);
@@ -58,7 +58,7 @@ TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
 }
 
 TEST(Explanation, FitsIn120Columns) {
-  OperationResult op = explained();
+  run::OperationResult op = explained();
   op.name = std::string(300, 'n');
   op.pattern = "4096:2:64";
   op.shape = {2147483647, 2147483647, 2147483647};
@@ -69,4 +69,4 @@ TEST(Explanation, FitsIn120Columns) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::report

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 TEST(Measured, NothingIsSaidWhereNothingWasMeasured) {
@@ -15,8 +15,8 @@ TEST(Measured, NothingIsSaidWhereNothingWasMeasured) {
 }
 
 TEST(Measured, EachLaunchStandsBesideTheVariantThatWasMeasured) {
-  std::vector<OperationResult> operations = synthetic_result().operations;
-  OperationResult& op = operations.at(0);  // dense 100 us, sparse 50 us, 24 launches
+  std::vector<run::OperationResult> operations = synthetic_result().operations;
+  run::OperationResult& op = operations.at(0);  // dense 100 us, sparse 50 us, 24 launches
   op.measured_us = 80;
   MeasuredTotals totals = measured_totals(operations);
   EXPECT_EQ(totals.launches, 24);
@@ -32,4 +32,4 @@ TEST(Measured, EachLaunchStandsBesideTheVariantThatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::report

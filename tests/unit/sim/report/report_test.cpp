@@ -21,7 +21,7 @@
 #include <string_view>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::report {
 namespace {
 
 std::set<std::string> keys(const nlohmann::json& object) {
@@ -66,10 +66,10 @@ assumed, not measured or cited: /sm/barrier_latency_cycles = 4 cycles
 }
 
 TEST(TextReport, FitsIn120Columns) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.workload = std::string(300, 'w');
   result.options.emplace_back("data", std::string(300, 'd'));
-  OperationResult& op = result.operations[0];
+  run::OperationResult& op = result.operations[0];
   op.name = std::string(300, 'n');
   op.shape = {2147483647, 2147483647, 2147483647};
   op.batch = 12345;
@@ -95,9 +95,9 @@ TEST(TextReport, FitsIn120Columns) {
 }
 
 TEST(TextReport, AddsCyclesAndLaunchesUpToTheTime) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.operations.resize(1);
-  OperationResult& op = result.operations[0];
+  run::OperationResult& op = result.operations[0];
   op.count = 2;
   op.dense->timing.time_us = 82;
   op.dense->timing.launch_us = 1.3;
@@ -114,20 +114,20 @@ TEST(TextReport, AddsCyclesAndLaunchesUpToTheTime) {
 }
 
 TEST(TextReport, DoesNotPassControlCharactersOfNamesOn) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.operations[0].name = "red\033[31m";
   EXPECT_EQ(text_report(result).find('\033'), std::string::npos);
 }
 
 TEST(TextReport, SaysThatNothingWasChecked) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.operations[0].dense->check.reset();
   result.operations[0].sparse->check.reset();
   EXPECT_NE(text_report(result).find("values were not checked"), std::string::npos);
 }
 
 TEST(TextReport, NamesUndecidedElements) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.operations[0].dense->check->undecided = 5;
   EXPECT_NE(text_report(result).find("5 elements are undecided"), std::string::npos);
 }
@@ -156,8 +156,8 @@ TEST(JsonReport, HasTheKeysOfTheSchema) {
 }
 
 /// `uj` of multiplying and of HBM, 10 uJ of metadata where `sparse`; 2 W of it constant.
-EnergyResult energy_of(double uj, bool sparse) {
-  EnergyResult energy;
+run::EnergyResult energy_of(double uj, bool sparse) {
+  run::EnergyResult energy;
   for (const energy::EventInfo& row : energy::kEvents) {
     const bool large =
         row.event == energy::Event::kMultiply || row.event == energy::Event::kHbmAccess;
@@ -176,8 +176,8 @@ EnergyResult energy_of(double uj, bool sparse) {
   return energy;
 }
 
-RunResult result_with_energy() {
-  RunResult result = synthetic_result();
+run::RunResult result_with_energy() {
+  run::RunResult result = synthetic_result();
   result.operations[0].dense->energy = energy_of(100, false);
   result.operations[0].sparse->energy = energy_of(60, true);
   result.operations[1].dense->energy = energy_of(40, false);
@@ -185,8 +185,8 @@ RunResult result_with_energy() {
 }
 
 TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
-  const RunResult result = result_with_energy();
-  const OperationResult& op = result.operations[0];
+  const run::RunResult result = result_with_energy();
+  const run::OperationResult& op = result.operations[0];
   EXPECT_EQ(
       energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
       "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.00 and DRAM 40.00; "
@@ -211,9 +211,9 @@ TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
 
 TEST(EnergyExplanation, CountsEveryPartOnce) {
   // Each part alone is all of the energy, in one column.
-  const EnergyResult base = energy_of(0, false);
+  const run::EnergyResult base = energy_of(0, false);
   for (std::size_t i = 0; i < base.parts_uj.size(); ++i) {
-    OperationResult op = synthetic_result().operations[1];
+    run::OperationResult op = synthetic_result().operations[1];
     op.dense->energy = base;
     op.dense->energy->parts_uj[i].second = 8;
     op.dense->energy->total_uj = 8;
@@ -225,9 +225,9 @@ TEST(EnergyExplanation, CountsEveryPartOnce) {
 
 TEST(TextReport, EnergiesAddUpToTheirTotal) {
   for (const double scale : {1e-4, 1e-2, 1.0, 1e6}) {
-    RunResult result = synthetic_result();
-    EnergyResult dense = energy_of(100 * scale, false);
-    EnergyResult sparse = energy_of(60 * scale, true);
+    run::RunResult result = synthetic_result();
+    run::EnergyResult dense = energy_of(100 * scale, false);
+    run::EnergyResult sparse = energy_of(60 * scale, true);
     for (auto& [part, uj] : sparse.parts_uj) {
       uj = part == "metadata_read" ? 0.05 * scale : part == "round" ? 0.03 * scale : uj;
     }
@@ -255,7 +255,7 @@ TEST(TextReport, EnergiesAddUpToTheirTotal) {
 }
 
 TEST(PowerOverTime, PutsTheLaunchesOneAfterTheOther) {
-  const RunResult result = result_with_energy();
+  const run::RunResult result = result_with_energy();
   const auto dense = power_over_time(result.operations, false);
   ASSERT_EQ(dense.size(), 2u);
   EXPECT_DOUBLE_EQ(dense[0].to_us, 24 * 100);
@@ -270,20 +270,20 @@ TEST(PowerOverTime, PutsTheLaunchesOneAfterTheOther) {
 }
 
 TEST(PowerOverTime, EndsWithTheTotalWhereAGroupHasTheClockOfTheSparseNetwork) {
-  RunResult result = result_with_energy();
-  OperationResult& attention = result.operations[1];
+  run::RunResult result = result_with_energy();
+  run::OperationResult& attention = result.operations[1];
   attention.dense_among_sparse = attention.dense;
   attention.dense_among_sparse->timing.time_us = 110;
   attention.dense_among_sparse->timing.clock_mhz = 1280;
   const auto sparse = power_over_time(result.operations, true);
   EXPECT_DOUBLE_EQ(sparse.back().clock_mhz, 1280);
-  EXPECT_DOUBLE_EQ(sparse.back().to_us, sum_up(result.operations).sparse->time_us);
+  EXPECT_DOUBLE_EQ(sparse.back().to_us, run::sum_up(result.operations).sparse->time_us);
   const auto dense = power_over_time(result.operations, false);
-  EXPECT_DOUBLE_EQ(dense.back().to_us, sum_up(result.operations).dense->time_us);
+  EXPECT_DOUBLE_EQ(dense.back().to_us, run::sum_up(result.operations).dense->time_us);
 }
 
 TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
-  RunResult result = result_with_energy();
+  run::RunResult result = result_with_energy();
   auto json = nlohmann::json::parse(json_report(result));
   EXPECT_EQ(json["power_over_time"]["dense"].size(), 2u);
   EXPECT_EQ(json["power_over_time"]["sparse"][0]["to_us"], 1200);
@@ -303,16 +303,16 @@ TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
 }
 
 TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
-  RunResult result = synthetic_result();
-  StallShares& stalls = result.operations[0].sparse->explanation.stalls.emplace();
-  stalls[StallReason::kMma] = 0.75;
-  stalls[StallReason::kL2] = 0.25;
+  run::RunResult result = synthetic_result();
+  gpu::StallShares& stalls = result.operations[0].sparse->explanation.stalls.emplace();
+  stalls[sm::StallReason::kMma] = 0.75;
+  stalls[sm::StallReason::kL2] = 0.25;
   auto json = nlohmann::json::parse(json_report(result));
   EXPECT_FALSE(json["operations"][0]["sparse"].contains("explanation"));
   result.explained = true;
   json = nlohmann::json::parse(json_report(result));
   const auto& rows = json["operations"][0]["sparse"]["explanation"]["stalls"];
-  ASSERT_EQ(rows.size(), kStallReasons);
+  ASSERT_EQ(rows.size(), sm::kStallReasons);
   EXPECT_EQ(rows[0], (nlohmann::json{{"reason", "mma"}, {"percent", 75}}));
   EXPECT_EQ(rows[6], (nlohmann::json{{"reason", "l2"}, {"percent", 25}}));
 }
@@ -331,8 +331,8 @@ TEST(JsonReport, KeepsTheFigures) {
 }
 
 TEST(JsonReport, ShowsActivityWhereItWasCounted) {
-  RunResult result = synthetic_result();
-  Activity activity;
+  run::RunResult result = synthetic_result();
+  sm::Activity activity;
   activity.metadata_bytes = 128;
   result.operations[0].sparse->traffic.activity = activity;
   const auto json = nlohmann::json::parse(json_report(result));
@@ -341,7 +341,7 @@ TEST(JsonReport, ShowsActivityWhereItWasCounted) {
 }
 
 TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.accuracy.reset();
   result.totals.dense.reset();
   const auto json = nlohmann::json::parse(json_report(result));
@@ -354,7 +354,7 @@ TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
 }
 
 TEST(JsonReport, StaysValidWithInfiniteErrorsAndInvalidUtf8) {
-  RunResult result = synthetic_result();
+  run::RunResult result = synthetic_result();
   result.operations[0].dense->check->worst_error = std::numeric_limits<double>::infinity();
   result.operations[0].name = "\xff\xfe";
   const auto json = nlohmann::json::parse(json_report(result));
@@ -381,9 +381,9 @@ TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
 }
 
 /// The synthetic result with energies: 2 mJ dense, 1 mJ sparse.
-RunResult with_energy() {
-  RunResult result = synthetic_result();
-  EnergyResult energy{
+run::RunResult with_energy() {
+  run::RunResult result = synthetic_result();
+  run::EnergyResult energy{
       {{"multiply", 1500}, {"hbm", 500}, {"idle_sms", 0}}, 2000, 200, 250, 0.8, false, false};
   result.totals.dense->energy = energy;
   result.operations[0].dense->energy = energy;
@@ -399,7 +399,7 @@ RunResult with_energy() {
 }
 
 TEST(VisitTotals, TellsTheNumbersThatTheJsonReportHas) {
-  const RunResult result = with_energy();
+  const run::RunResult result = with_energy();
   std::map<std::string, double> visited;
   visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
                                   std::string_view key, std::variant<std::int64_t, double> number) {
@@ -454,7 +454,7 @@ TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
 }
 
 TEST(CsvReport, HasTheFiguresOfTheJsonReport) {
-  const RunResult result = with_energy();
+  const run::RunResult result = with_energy();
   const nlohmann::json dense = nlohmann::json::parse(json_report(result))["operations"][0]["dense"];
   std::istringstream lines(csv_report(result));
   std::string names, values;
@@ -483,7 +483,7 @@ TEST(ReportFormat, IsRefusedWithTheNearestName) {
   try {
     parse_report_format("jsn");
     FAIL();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("nearest valid: 'json'"), std::string::npos);
   }
 }
@@ -494,4 +494,4 @@ TEST(ProgressBar, EstimatesTheTimeLeft) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::report

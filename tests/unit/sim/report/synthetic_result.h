@@ -3,12 +3,12 @@
 
 #include "sim/run/run_result.h"
 
-namespace sptc::sim {
+namespace sptc::report {
 
 /// A small result with everything in it: dense and sparse, an operation that stays dense, a
 /// violation, accuracy.
-inline RunResult synthetic_result() {
-  VariantResult dense;
+inline run::RunResult synthetic_result() {
+  run::VariantResult dense;
   dense.kernel.cta_tile = {128, 128, 32};
   dense.kernel.warp_tile = {64, 64, 32};
   dense.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, false);
@@ -26,7 +26,7 @@ inline RunResult synthetic_result() {
   dense.timing.clock_scaling.boost_clock_mhz = 1410;
   dense.explanation.what_if.emplace().speedup.fill(1);
   dense.explanation.what_if->speedup[0] = 1.5;
-  CheckResult check;
+  run::CheckResult check;
   check.mode = "eigen";
   check.elements = 3072;
   check.worst_error = 1.5e-5;
@@ -34,7 +34,7 @@ inline RunResult synthetic_result() {
   check.worst_ratio = 0.125;
   dense.check = check;
 
-  VariantResult sparse = dense;
+  run::VariantResult sparse = dense;
   sparse.kernel.instruction = mma::gemm_instruction(numerics::DataType::kF16, true);
   sparse.explanation.what_if->speedup[0] = 1;
   sparse.timing.cycles = 70500;
@@ -43,9 +43,9 @@ inline RunResult synthetic_result() {
   sparse.check->mismatches = 2;
   sparse.check->worst_error = 0.5;
   sparse.check->worst_ratio = 2000;
-  sparse.check->first_violation = Violation{0, 3, 17, 0x3F800000, 0x3F000000};
+  sparse.check->first_violation = run::Violation{0, 3, 17, 0x3F800000, 0x3F000000};
 
-  OperationResult weight;
+  run::OperationResult weight;
   weight.name = "ffn.intermediate";
   weight.shape = {4096, 3072, 768};
   weight.count = 24;
@@ -54,7 +54,7 @@ inline RunResult synthetic_result() {
   weight.dense = dense;
   weight.sparse = sparse;
 
-  OperationResult attention;
+  run::OperationResult attention;
   attention.name = "attention scores, \"softmax\" input of every head";
   attention.shape = {384, 384, 64};
   attention.batch = 128;
@@ -63,20 +63,20 @@ inline RunResult synthetic_result() {
   attention.dense = dense;
   attention.dense->check.reset();
 
-  RunResult result;
+  run::RunResult result;
   result.workload = "synthetic";
   result.arch = "test-gpu";
   result.fidelity = "datapath";
   result.options = {{"fidelity", "datapath"}, {"check", "eigen"}};
   result.seed = 42;
   result.operations = {weight, attention};
-  result.totals.dense = VariantTotals{4800, 190.5, 0};
-  result.totals.sparse = VariantTotals{3600, 254, 2};
+  result.totals.dense = run::VariantTotals{4800, 190.5, 0};
+  result.totals.sparse = run::VariantTotals{3600, 254, 2};
   result.totals.speedup = 4.0 / 3;
-  result.accuracy = AccuracyResult{899, 0.9466, 0.9466, 0.9422, 0.9433, 0, 1};
+  result.accuracy = run::AccuracyResult{899, 0.9466, 0.9466, 0.9422, 0.9433, 0, 1};
   result.notes = {"a note"};
   result.assumed = {"/sm/barrier_latency_cycles = 4 cycles"};
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::report

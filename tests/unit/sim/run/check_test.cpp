@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 std::int64_t elements(const std::vector<ElementSelection>& selections) {
@@ -22,11 +22,11 @@ std::int64_t elements(const std::vector<ElementSelection>& selections) {
 }
 
 TEST(SampleElements, TakesDistinctRowsAndColumnsInRange) {
-  for (const GemmShape shape : {GemmShape{4096, 4096, 8},
-                                {1, 100000, 8},
-                                {100000, 1, 8},
-                                {17, 13, 8},
-                                {2147483647, 2147483647, 1}}) {
+  for (const base::GemmShape shape : {base::GemmShape{4096, 4096, 8},
+                                      {1, 100000, 8},
+                                      {100000, 1, 8},
+                                      {17, 13, 8},
+                                      {2147483647, 2147483647, 1}}) {
     for (const std::int64_t batch : {1, 3, 5, 1000}) {
       const auto selections = sample_elements(shape, batch, 7);
       const double all =
@@ -61,10 +61,10 @@ TEST(SampleElements, DependsOnTheSeedAlone) {
 }
 
 /// One sparse row [1, 8] against one column.
-GemmOperands sparse_operands(std::vector<double> a, std::vector<double> b) {
-  Matrix<numerics::Word> dense(1, a.size());
-  GemmOperands operands;
-  operands.b_columns = Matrix<numerics::Word>(1, b.size());
+kernels::GemmOperands sparse_operands(std::vector<double> a, std::vector<double> b) {
+  base::Matrix<numerics::Word> dense(1, a.size());
+  kernels::GemmOperands operands;
+  operands.b_columns = base::Matrix<numerics::Word>(1, b.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
     dense(0, k) = numerics::from_double(a[k], numerics::DataType::kF16);
     operands.b_columns(0, k) = numerics::from_double(b[k], numerics::DataType::kF16);
@@ -77,31 +77,31 @@ TEST(CheckAgainstReference, KnowsThatUnselectedInfinitiesDoNotCount) {
   const double infinity = std::numeric_limits<double>::infinity();
   const Arithmetic arithmetic("ampere", numerics::DataType::kF16, true);
   // Position 2 is not kept: its infinity never meets a multiplier.
-  const GemmOperands unselected = sparse_operands({1, 2, 0, 0}, {3, 4, infinity, 5});
+  const kernels::GemmOperands unselected = sparse_operands({1, 2, 0, 0}, {3, 4, infinity, 5});
   EXPECT_EQ(check_against_reference(unselected, plain_gemm(unselected, arithmetic), arithmetic)
                 .mismatches,
             0);
   // Position 1 is kept as an explicit zero: 0 * infinity is NaN in hardware and in the reference.
-  const GemmOperands explicit_zero = sparse_operands({1, 0, 0, 0}, {3, infinity, 4, 5});
-  const Matrix<numerics::Word> d = plain_gemm(explicit_zero, arithmetic);
+  const kernels::GemmOperands explicit_zero = sparse_operands({1, 0, 0, 0}, {3, infinity, 4, 5});
+  const base::Matrix<numerics::Word> d = plain_gemm(explicit_zero, arithmetic);
   EXPECT_EQ(d(0, 0), 0x7FFFFFFFu);
   EXPECT_EQ(check_against_reference(explicit_zero, d, arithmetic).mismatches, 0);
 }
 
 TEST(CheckAgainstReference, SeesAWrongSelectorIndex) {
   const Arithmetic arithmetic("ampere", numerics::DataType::kF16, true);
-  const GemmOperands operands = sparse_operands({1, 2, 0, 0}, {3, 4, 6, 5});
-  GemmOperands wrong = operands;
+  const kernels::GemmOperands operands = sparse_operands({1, 2, 0, 0}, {3, 4, 6, 5});
+  kernels::GemmOperands wrong = operands;
   wrong.compressed_a.nibbles(0, 0) = 0b1000;  // 0 and 2 instead of 0 and 1
-  const Matrix<numerics::Word> d = plain_gemm(wrong, arithmetic);
+  const base::Matrix<numerics::Word> d = plain_gemm(wrong, arithmetic);
   EXPECT_EQ(check_against_reference(operands, d, arithmetic).mismatches, 1);
   CheckResult exact;
   check_datapath(CheckMode::kExact, operands, d, arithmetic, 0, 0, exact);
   EXPECT_EQ(exact.mismatches, 1);
 }
 
-Operation fp8_operation(GemmShape shape) {
-  Operation op;
+workload::Operation fp8_operation(base::GemmShape shape) {
+  workload::Operation op;
   op.name = "x";
   op.shape = shape;
   op.dtype = numerics::DataType::kE5m2;
@@ -109,11 +109,12 @@ Operation fp8_operation(GemmShape shape) {
 }
 
 TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
-  const GeneratedData data(DataKind::kRandom, 1);
+  const GeneratedData data(workload::DataKind::kRandom, 1);
   for (const bool sparse : {false, true}) {
     const Arithmetic arithmetic("hopper", numerics::DataType::kE5m2, sparse);
-    const GemmOperands operands = make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
-    Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
+    const kernels::GemmOperands operands =
+        make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
+    base::Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
     const reference::Findings right = check_against_reference(operands, d, arithmetic);
     EXPECT_EQ(right.mismatches, 0) << sparse;
     EXPECT_EQ(right.undecided, 0) << sparse;
@@ -124,9 +125,9 @@ TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
 }
 
 TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
-  const GeneratedData data(DataKind::kRandom, 1);
+  const GeneratedData data(workload::DataKind::kRandom, 1);
   const Arithmetic arithmetic("hopper", numerics::DataType::kE5m2, true);
-  const Operation op = fp8_operation({20, 12, 2000});
+  const workload::Operation op = fp8_operation({20, 12, 2000});
   for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact}) {
     const CheckResult result = check_timing(mode, op, true, data, arithmetic, 0);
     EXPECT_EQ(result.elements, 240);
@@ -134,19 +135,19 @@ TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
     EXPECT_EQ(result.worst_error > 0, mode == CheckMode::kEigen);
     EXPECT_THROW(
         check_timing(mode, fp8_operation({1 << 14, 1 << 14, 1 << 14}), true, data, arithmetic, 0),
-        InputError);
+        base::InputError);
   }
 }
 
 TEST(CheckDatapath, MapsASampledViolationToItsPlace) {
-  Operation op;
+  workload::Operation op;
   op.name = "x";
   op.shape = {100, 90, 40};
-  const GeneratedData data(DataKind::kRandom, 1);
+  const GeneratedData data(workload::DataKind::kRandom, 1);
   for (const bool sparse : {false, true}) {
     const Arithmetic arithmetic("ampere", op.dtype, sparse);
-    const GemmOperands operands = make_operands(op, sparse, data, 0);
-    Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
+    const kernels::GemmOperands operands = make_operands(op, sparse, data, 0);
+    base::Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
     CheckResult right;
     check_datapath(CheckMode::kSample, operands, d, arithmetic, 5, 3, right);
     EXPECT_EQ(right.elements, 256);
@@ -164,12 +165,12 @@ TEST(CheckDatapath, MapsASampledViolationToItsPlace) {
 }
 
 TEST(CheckPattern, ComputesPatternsThatNoGpuHas) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  Operation op;
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  workload::Operation op;
   op.name = "layer";
   op.shape = {20, 12, 203};  // groups and blocks are completed
   op.prunable = true;
-  const GeneratedData data(DataKind::kRandom, 3);
+  const GeneratedData data(workload::DataKind::kRandom, 3);
   for (const auto& [text, inputs, kept] : {std::tuple{"1:4", 4, 1},
                                            {"1:4", 4, 2},
                                            {"2:8", 8, 2},
@@ -193,11 +194,11 @@ TEST(CheckPattern, ComputesPatternsThatNoGpuHas) {
 }
 
 TEST(Arithmetic, TakesTheAccumulatorOfTheArchitecture) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  Operation op;
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  workload::Operation op;
   op.name = "layer";
   op.shape = {16, 16, 4096};
-  const GeneratedData data(DataKind::kRandom, 3);
+  const GeneratedData data(workload::DataKind::kRandom, 3);
   double error = 0;
   for (const int bits : {24, 16, 10}) {  // of the vector kernels, and below what they know
     gpu.sm.tensor_core.accumulator_fraction_bits = bits;
@@ -212,4 +213,4 @@ TEST(Arithmetic, TakesTheAccumulatorOfTheArchitecture) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using numerics::DataType;
@@ -19,25 +19,25 @@ using numerics::Word;
 
 class Files : public testing::Test {
  protected:
-  TemporaryDirectory temporary;
+  support::TemporaryDirectory temporary;
   std::filesystem::path directory = temporary.path();
-  Operation op;
+  workload::Operation op;
 
   void SetUp() override {
     op.name = "fc";
     op.shape = {2, 2, 3};
   }
 
-  static Tensor tensor(const std::string& name, std::vector<std::int64_t> shape) {
+  static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape) {
     std::size_t elements = 1;
     for (const std::int64_t extent : shape) {
       elements *= static_cast<std::size_t>(extent);
     }
-    Matrix<Word> words(1, elements);
+    base::Matrix<Word> words(1, elements);
     for (std::size_t i = 0; i < elements; ++i) {
       words(0, i) = numerics::from_double(static_cast<double>(i + 1), DataType::kF16);
     }
-    Tensor result = make_tensor(name, words, DataType::kF16);
+    io::Tensor result = io::make_tensor(name, words, DataType::kF16);
     result.shape = std::move(shape);
     return result;
   }
@@ -51,8 +51,8 @@ class Files : public testing::Test {
     return result;
   }
 
-  std::unique_ptr<DataSource> file(const std::vector<Tensor>& tensors) {
-    write_safetensors(directory / "x.safetensors", tensors);
+  std::unique_ptr<DataSource> file(const std::vector<io::Tensor>& tensors) {
+    io::write_safetensors(directory / "x.safetensors", tensors);
     return make_data_source((directory / "x.safetensors").string(), 0);
   }
 };
@@ -82,7 +82,7 @@ TEST_F(Files, RefusesAWrongShapeWithBothShapes) {
   try {
     data->a_row(op, 0, 0);
     FAIL();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     const std::string message = error.what();
     EXPECT_NE(message.find("[3, 2]"), std::string::npos) << message;
     EXPECT_NE(message.find("[2, 3]"), std::string::npos) << message;
@@ -95,8 +95,8 @@ TEST_F(Files, RefusesAnOperationOfTheSameNameThatTheTensorDoesNotFit) {
   EXPECT_EQ(data->a_row(op, 0, 1).size(), 3u);
   EXPECT_EQ(data->b_column(op, 0, 1).size(), 3u);
   op.shape = {4, 4, 3};
-  EXPECT_THROW(data->a_row(op, 0, 3), InputError);
-  EXPECT_THROW(data->b_column(op, 0, 3), InputError);
+  EXPECT_THROW(data->a_row(op, 0, 3), base::InputError);
+  EXPECT_THROW(data->b_column(op, 0, 3), base::InputError);
 }
 
 TEST_F(Files, RefusesAMissingTensorWithTheNearestName) {
@@ -104,17 +104,17 @@ TEST_F(Files, RefusesAMissingTensorWithTheNearestName) {
   try {
     data->a_row(op, 0, 0);
     FAIL();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("nearest valid: 'fc.b'"), std::string::npos)
         << error.what();
   }
 }
 
 TEST_F(Files, ReadsTwoNpyFiles) {
-  Matrix<Word> a(2, 3, numerics::from_double(2, DataType::kF16));
-  Matrix<Word> b(3, 2, numerics::from_double(5, DataType::kF16));
-  write_npy(directory / "a.npy", a, DataType::kF16);
-  write_npy(directory / "b.npy", b, DataType::kF16);
+  base::Matrix<Word> a(2, 3, numerics::from_double(2, DataType::kF16));
+  base::Matrix<Word> b(3, 2, numerics::from_double(5, DataType::kF16));
+  io::write_npy(directory / "a.npy", a, DataType::kF16);
+  io::write_npy(directory / "b.npy", b, DataType::kF16);
   const auto data = FileData::open(directory / "a.npy", directory / "b.npy");
   EXPECT_EQ(values(data->a_row(op, 0, 0), DataType::kF16), (std::vector<double>{2, 2, 2}));
   EXPECT_EQ(values(data->b_column(op, 0, 0), DataType::kF16), (std::vector<double>{5, 5, 5}));
@@ -124,13 +124,13 @@ TEST(MakeDataSource, NamesTheNearestKindAndTheAlternative) {
   try {
     make_data_source("randm", 0);
     FAIL();
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("'random'"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find(".safetensors"), std::string::npos);
   }
 }
 
-class FewValues : public WeightValues {
+class FewValues : public workload::WeightValues {
  public:
   FewValues(std::vector<float> values, bool integral)
       : values_(std::move(values)), integral_(integral) {}
@@ -147,13 +147,14 @@ class FewValues : public WeightValues {
   bool integral_;
 };
 
-double value_at(const Operation& op, std::size_t k, std::int64_t batch = 0, std::int64_t row = 0) {
-  const GeneratedData data(DataKind::kRandom, 1);
+double value_at(const workload::Operation& op, std::size_t k, std::int64_t batch = 0,
+                std::int64_t row = 0) {
+  const GeneratedData data(workload::DataKind::kRandom, 1);
   return numerics::to_double(data.a_row(op, batch, row).at(k), op.dtype);
 }
 
 TEST(WeightsOfAModel, AreTheValuesOfA) {
-  Operation op;
+  workload::Operation op;
   op.name = "fc";
   op.shape = {2, 2, 3};
   op.weight = std::make_shared<FewValues>(std::vector<float>{0.5F, 0, -2}, false);
@@ -163,7 +164,7 @@ TEST(WeightsOfAModel, AreTheValuesOfA) {
 }
 
 TEST(WeightsOfAModel, FillTheRangeOfATypeOf8Bits) {
-  Operation op;
+  workload::Operation op;
   op.name = "fc";
   op.shape = {2, 2, 3};
   op.weight = std::make_shared<FewValues>(std::vector<float>{4, 0, -2}, false);
@@ -178,4 +179,4 @@ TEST(WeightsOfAModel, FillTheRangeOfATypeOf8Bits) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

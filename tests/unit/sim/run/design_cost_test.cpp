@@ -11,19 +11,19 @@
 #include <map>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using numerics::DataType;
 
-const Architecture& a100() {
-  static const Architecture architecture = load_architecture("a100-sxm4-80gb");
+const config::Architecture& a100() {
+  static const config::Architecture architecture = config::load_architecture("a100-sxm4-80gb");
   return architecture;
 }
 
-GpuSpec with(std::string_view key, double value) {
-  GpuSpec gpu = a100().gpu;
-  for (const ArchitectureField& field : architecture_fields()) {
+gpu::GpuSpec with(std::string_view key, double value) {
+  gpu::GpuSpec gpu = a100().gpu;
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
     if (field.key == key) {
       field.store(gpu, value);
     }
@@ -32,14 +32,15 @@ GpuSpec with(std::string_view key, double value) {
 }
 
 double value_of(std::string_view key) {
-  const auto found = std::ranges::find_if(a100().parameters, [&](const Parameter& parameter) {
-    return parameter.pointer.ends_with("/" + std::string(key));
-  });
+  const auto found =
+      std::ranges::find_if(a100().parameters, [&](const config::Parameter& parameter) {
+        return parameter.pointer.ends_with("/" + std::string(key));
+      });
   return found->value;
 }
 
-double area(const GpuSpec& gpu) {
-  static const energy::AreaTable table = load_energy("a100-sxm4-80gb").config.area;
+double area(const gpu::GpuSpec& gpu) {
+  static const energy::AreaTable table = config::load_energy("a100-sxm4-80gb").config.area;
   return gpu_area(gpu, table).total_mm2();
 }
 
@@ -85,7 +86,7 @@ TEST(GpuArea, GrowsWithWhatIsSiliconAndWithNothingElse) {
       {"l2_capacity_bytes", {83886080, '>'}}};
   const double usual = area(a100().gpu);
   EXPECT_GT(usual, 0);
-  for (const ArchitectureField& field : architecture_fields()) {
+  for (const config::ArchitectureField& field : config::architecture_fields()) {
     const auto found = expected.find(field.key);
     if (found == expected.end()) {
       EXPECT_EQ(area(with(field.key, 2 * std::max(1.0, value_of(field.key)))), usual) << field.key;
@@ -102,4 +103,4 @@ TEST(WeightsExecution, IsTheHardwaresWhereNothingIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using energy::Event;
 using energy::Switching;
 using numerics::DataType;
 
-Operation layer() {
-  Operation op;
+workload::Operation layer() {
+  workload::Operation op;
   op.name = "layer";
   op.shape = {128, 128, 64};
   op.prunable = true;
@@ -51,7 +51,8 @@ VariantResult figures(bool sparse = false) {
 }
 
 energy::PowerSpec a100() {
-  return power_spec(load_energy("a100-sxm4-80gb").config, load_architecture("a100-sxm4-80gb").gpu);
+  return config::power_spec(config::load_energy("a100-sxm4-80gb").config,
+                            config::load_architecture("a100-sxm4-80gb").gpu);
 }
 
 /// A launch whose energies are asked for at the clock that it has.
@@ -186,25 +187,25 @@ TEST(AddEnergy, PartsAreCountsTimesTheTableAndSumToTheTotal) {
 
 TEST(AddEnergy, MoreBytesNeverCostLessAndHalfTheWorkNeverMore) {
   const energy::PowerSpec power = a100();
-  const auto total = [&](const VariantResult& from, const Operation& op) {
+  const auto total = [&](const VariantResult& from, const workload::Operation& op) {
     VariantResult result = from;
     add_energy(op, false, power, {}, RunOptions{}, never, result);
     return result.energy->total_uj;
   };
   const double before = total(figures(), layer());
-  for (const auto bytes :
-       {&MemoryTraffic::shared_memory_read, &MemoryTraffic::shared_memory_written}) {
+  for (const auto bytes : {&kernels::MemoryTraffic::shared_memory_read,
+                           &kernels::MemoryTraffic::shared_memory_written}) {
     VariantResult more = figures();
     more.traffic.memory.*bytes *= 2;
     EXPECT_GT(total(more, layer()), before);
   }
-  for (const auto bytes : {&MemoryBytes::l2_read, &MemoryBytes::l2_written, &MemoryBytes::dram_read,
-                           &MemoryBytes::dram_written}) {
+  for (const auto bytes : {&memory::MemoryBytes::l2_read, &memory::MemoryBytes::l2_written,
+                           &memory::MemoryBytes::dram_read, &memory::MemoryBytes::dram_written}) {
     VariantResult more = figures();
     more.traffic.memory.l2_and_dram.*bytes *= 2;
     EXPECT_GT(total(more, layer()), before);
   }
-  Operation half = layer();
+  workload::Operation half = layer();
   half.shape.k /= 2;
   EXPECT_LT(total(figures(), half), before);
 }
@@ -249,7 +250,7 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   options.clock_limited = true;
   const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
   power.power_limit_w = watts_at_800_mhz();
-  const auto time_us = [&](std::optional<Repetition> repetition) {
+  const auto time_us = [&](std::optional<kernels::Repetition> repetition) {
     options.repetition = repetition;
     VariantResult result = figures();
     add_energy(layer(), false, power, {}, options, at_clock, result);
@@ -258,9 +259,9 @@ TEST(AddEnergy, AFewLaunchesEndBeforeTheBoardActsOnItsPower) {
   };
   const double steady_us = time_us({});
   EXPECT_GT(steady_us, 2);
-  EXPECT_DOUBLE_EQ(time_us(Repetition{0, 10}), 2);
-  EXPECT_DOUBLE_EQ(time_us(Repetition{1'000'000, 10}), steady_us);
-  const double between_us = time_us(Repetition{0, 10'000});
+  EXPECT_DOUBLE_EQ(time_us(kernels::Repetition{0, 10}), 2);
+  EXPECT_DOUBLE_EQ(time_us(kernels::Repetition{1'000'000, 10}), steady_us);
+  const double between_us = time_us(kernels::Repetition{0, 10'000});
   EXPECT_GT(between_us, 2);
   EXPECT_LT(between_us, steady_us);
 }
@@ -271,7 +272,7 @@ TEST(AddEnergy, ABurstIsHeldToItsOwnLimitForAMoment) {
   options.clock_limited = true;
   const auto at_clock = [](double mhz) { return half_at(figures(), mhz); };
   power.power_limit_w = watts_at_800_mhz();
-  const auto mhz = [&](double ratio, std::optional<Repetition> repetition) {
+  const auto mhz = [&](double ratio, std::optional<kernels::Repetition> repetition) {
     power.burst_ratio = ratio;
     options.repetition = repetition;
     VariantResult result = figures();
@@ -280,9 +281,9 @@ TEST(AddEnergy, ABurstIsHeldToItsOwnLimitForAMoment) {
   };
   // Launches of 2 us: 5,000 end in 10 ms, a million do not begin in 25.
   const double steady = mhz(1, {});
-  EXPECT_DOUBLE_EQ(mhz(1, Repetition{2000, 3000}), steady);
-  EXPECT_GT(mhz(1.1, Repetition{2000, 3000}), steady);
-  EXPECT_DOUBLE_EQ(mhz(1.1, Repetition{1'000'000, 3000}), steady);
+  EXPECT_DOUBLE_EQ(mhz(1, kernels::Repetition{2000, 3000}), steady);
+  EXPECT_GT(mhz(1.1, kernels::Repetition{2000, 3000}), steady);
+  EXPECT_DOUBLE_EQ(mhz(1.1, kernels::Repetition{1'000'000, 3000}), steady);
   EXPECT_DOUBLE_EQ(mhz(1.1, {}), steady);
 }
 
@@ -327,10 +328,11 @@ TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
 }
 
 /// figures() from a simulator, at the clock that is asked for.
-GemmRun launch_at_clock(const GemmProblem& problem, const KernelOverrides& /*overrides*/,
-                        const std::vector<GemmOperands>* /*operands*/) {
+gpu::GemmRun launch_at_clock(const kernels::GemmProblem& problem,
+                             const kernels::KernelOverrides& /*overrides*/,
+                             const std::vector<kernels::GemmOperands>* /*operands*/) {
   const VariantResult at_boost = figures(problem.sparse);
-  GemmRun run;
+  gpu::GemmRun run;
   run.kernel = at_boost.kernel;
   run.cycles = at_boost.timing.cycles;
   run.clock_mhz = problem.conditions.clock_mhz;
@@ -347,7 +349,7 @@ struct TwoLayers {
     operations[1].name = "scores";
     operations[1].prunable = false;
     operations[1].b_is_zero = true;
-    for (const Operation& op : operations) {
+    for (const workload::Operation& op : operations) {
       OperationResult row;
       row.name = op.name;
       row.shape = op.shape;
@@ -364,20 +366,20 @@ struct TwoLayers {
   }
 
   RunResult run() {
-    const GeneratedData data(DataKind::kRandom, 0);
+    const GeneratedData data(workload::DataKind::kRandom, 0);
     SwitchingSource switching(data);
     RunResult done = result;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       done.operations[i].rest_us = static_cast<double>(operations[i].rest.ns) * 1e-3;
     }
-    const GpuSpec gpu = FakeGpu::architecture().gpu;
+    const gpu::GpuSpec gpu = FakeGpu::architecture().gpu;
     KernelRunner kernels(gpu, options, launch_at_clock);
     add_energy(operations, switching, options, gpu, kernels, done);
     done.totals = sum_up(done.operations);
     return done;
   }
 
-  std::vector<Operation> operations;
+  std::vector<workload::Operation> operations;
   RunResult result;
   RunOptions options;
 };
@@ -452,26 +454,26 @@ TEST(LimitOverGroup, WhatLiesBetweenTheGemmsTakesPowerAndItsOwnLineOfTheTotals) 
 }
 
 TEST(SwitchingSource, SeesTheDistributionOfTheOperands) {
-  const auto of = [](DataKind kind, bool sparse) {
+  const auto of = [](workload::DataKind kind, bool sparse) {
     const GeneratedData data(kind, 3);
     return SwitchingSource(data).of(layer(), sparse);
   };
-  const Switching random = of(DataKind::kRandom, false);
+  const Switching random = of(workload::DataKind::kRandom, false);
   EXPECT_NEAR(random.operand_a, 1, 0.03);
   EXPECT_NEAR(random.products, 1, 0.03);
-  const Switching relu = of(DataKind::kRelu, false);
+  const Switching relu = of(workload::DataKind::kRelu, false);
   EXPECT_LT(relu.products, 0.75);
   EXPECT_NEAR(relu.operand_a, 1, 0.03);
-  EXPECT_LT(of(DataKind::kIntegers, false).products, 0.2);
-  EXPECT_EQ(of(DataKind::kZeros, true).operand_b, 0);
+  EXPECT_LT(of(workload::DataKind::kIntegers, false).products, 0.2);
+  EXPECT_EQ(of(workload::DataKind::kZeros, true).operand_b, 0);
   // Pruning keeps the larger of each four: no zeros among them, mantissas as random as before.
-  EXPECT_NEAR(of(DataKind::kRandom, true).products, 1, 0.1);
+  EXPECT_NEAR(of(workload::DataKind::kRandom, true).products, 1, 0.1);
 }
 
 TEST(SwitchingSource, ZeroWeightsOfAFileStillTheProducts) {
-  GemmOperands operands;
-  operands.a = Matrix<numerics::Word>(2, 64, 0);
-  operands.b_columns = Matrix<numerics::Word>(2, 64);
+  kernels::GemmOperands operands;
+  operands.a = base::Matrix<numerics::Word>(2, 64, 0);
+  operands.b_columns = base::Matrix<numerics::Word>(2, 64);
   for (std::size_t k = 0; k < 64; ++k) {
     operands.b_columns(0, k) = operands.b_columns(1, k) =
         numerics::from_double(static_cast<double>(k % 7) + 1, DataType::kF16);
@@ -504,4 +506,4 @@ TEST(EnergySum, WeighsLaunchesAndAveragesPowerOverTime) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -9,26 +9,27 @@
 #include <functional>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 
 /// Stands in for the SystemC GPU: cycles from the padded size at peak rate plus 100, D by the plain
 /// arithmetic.
 class FakeGpu {
  public:
   int launches = 0;
-  std::vector<GemmProblem> problems;
-  std::vector<KernelOverrides> overrides;                ///< of each problem
-  std::function<void(const KernelOverrides&)> refuse;    ///< may throw
-  std::function<void(Matrix<numerics::Word>&)> corrupt;  ///< applied to every D
+  std::vector<kernels::GemmProblem> problems;
+  std::vector<kernels::KernelOverrides> overrides;              ///< of each problem
+  std::function<void(const kernels::KernelOverrides&)> refuse;  ///< may throw
+  std::function<void(base::Matrix<numerics::Word>&)> corrupt;   ///< applied to every D
 
   Launcher launcher() {
-    return
-        [this](const GemmProblem& problem, const KernelOverrides& asked,
-               const std::vector<GemmOperands>* operands) { return run(problem, asked, operands); };
+    return [this](const kernels::GemmProblem& problem, const kernels::KernelOverrides& asked,
+                  const std::vector<kernels::GemmOperands>* operands) {
+      return run(problem, asked, operands);
+    };
   }
 
-  static Architecture architecture() {
-    Architecture result;
+  static config::Architecture architecture() {
+    config::Architecture result;
     result.gpu.name = "test-gpu";
     result.gpu.numerics = "ampere";
     result.gpu.sms = 2;
@@ -43,25 +44,25 @@ class FakeGpu {
   }
 
  private:
-  GemmRun run(const GemmProblem& problem, const KernelOverrides& asked,
-              const std::vector<GemmOperands>* operands) {
+  gpu::GemmRun run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& asked,
+                   const std::vector<kernels::GemmOperands>* operands) {
     if (refuse) {
       refuse(asked);
     }
     ++launches;
     problems.push_back(problem);
     overrides.push_back(asked);
-    GemmRun result;
-    result.issued_macs = problem.batch * round_up(problem.shape.m, 16) *
-                         round_up(problem.shape.n, 16) * round_up(problem.shape.k, 32) /
+    gpu::GemmRun result;
+    result.issued_macs = problem.batch * base::round_up(problem.shape.m, 16) *
+                         base::round_up(problem.shape.n, 16) * base::round_up(problem.shape.k, 32) /
                          (problem.sparse ? 2 : 1);
     // f16: 4 sub-partitions x 32 dot units x 8 products on 2 SMs.
-    result.cycles = ceil_div(result.issued_macs, 2048) + 100;
+    result.cycles = base::ceil_div(result.issued_macs, 2048) + 100;
     result.clock_mhz = 1000;
     result.budget.cycles = result.budget.tensor = static_cast<double>(result.cycles);
     if (operands != nullptr) {
       const Arithmetic arithmetic("ampere", problem.dtype, problem.sparse);
-      for (const GemmOperands& entry : *operands) {
+      for (const kernels::GemmOperands& entry : *operands) {
         result.d.push_back(plain_gemm(entry, arithmetic));
         if (corrupt) {
           corrupt(result.d.back());
@@ -72,4 +73,4 @@ class FakeGpu {
   }
 };
 
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -13,24 +13,24 @@
 #include <filesystem>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 TEST(Im2col, AgreesWithADirectConvolution) {
-  ConvGeometry conv;
+  workload::ConvGeometry conv;
   conv.n = 2, conv.c = 4, conv.h = 7, conv.w = 6;
   conv.k = 6, conv.r = 3, conv.s = 2;
   conv.stride = {2, 1}, conv.pad = {1, 2}, conv.dilation = {1, 2};
   conv.groups = 2;
   conv.p = (conv.h + 2 - 3) / 2 + 1;
   conv.q = (conv.w + 4 - 3) / 1 + 1;
-  const RandomStream stream(1);
+  const base::RandomStream stream(1);
   std::vector<double> image(static_cast<std::size_t>(conv.n * conv.c * conv.h * conv.w));
   for (std::size_t i = 0; i < image.size(); ++i) {
     image[i] = static_cast<double>(stream.below(i, 17)) - 8;
   }
   for (std::int64_t group = 0; group < conv.groups; ++group) {
-    const Matrix<double> columns = im2col(image, conv, group);
+    const base::Matrix<double> columns = im2col(image, conv, group);
     ASSERT_EQ(columns.cols(), 3u * 2 * 2);
     // Filter with weight 1 + its index at each (r, s, c): the direct sum, pixel by pixel.
     for (std::int64_t n = 0; n < conv.n; ++n) {
@@ -73,8 +73,8 @@ class Network : public testing::Test {
   }
 
   RunResult run(const std::string& trace) {
-    const Workload workload =
-        read_workload(std::filesystem::path(SPTC_SOURCE_DIR) / "traces/digits" / trace);
+    const workload::Workload workload =
+        workload::read_workload(std::filesystem::path(SPTC_SOURCE_DIR) / "traces/digits" / trace);
     return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu.launcher());
   }
 };
@@ -120,31 +120,32 @@ TEST_F(Network, RunsOneChainWhereOneVariantIsAskedFor) {
 }
 
 TEST_F(Network, NoticesACorruptedLayer) {
-  gpu.corrupt = [](Matrix<numerics::Word>& d) { d(0, 0) ^= 0x00400000; };
+  gpu.corrupt = [](base::Matrix<numerics::Word>& d) { d(0, 0) ^= 0x00400000; };
   EXPECT_FALSE(run("mlp.json").passed());
 }
 
 /// A network of one layer in a scratch directory.
 class SmallNetwork : public Network {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   std::filesystem::path file = directory.path() / "small_network.safetensors";
-  Workload workload;
+  workload::Workload workload;
 
   void SetUp() override {
-    Operation op;
+    workload::Operation op;
     op.name = "fc";
     op.shape = {2, 3, 4};
     op.prunable = true;
-    op.tensors = LayerTensors{"w", "bias", "w24", "bias"};
+    op.tensors = workload::LayerTensors{"w", "bias", "w24", "bias"};
     workload.operations = {op};
-    workload.network = NetworkData{file, "x", "y", 2};
+    workload.network = workload::NetworkData{file, "x", "y", 2};
     write({1, 2, 0, 0, 0, 0, 3, 4});
   }
 
-  static Matrix<numerics::Word> words(std::size_t rows, std::size_t cols,
-                                      const std::vector<double>& values, numerics::DataType type) {
-    Matrix<numerics::Word> result(rows, cols);
+  static base::Matrix<numerics::Word> words(std::size_t rows, std::size_t cols,
+                                            const std::vector<double>& values,
+                                            numerics::DataType type) {
+    base::Matrix<numerics::Word> result(rows, cols);
     for (std::size_t i = 0; i < values.size(); ++i) {
       result.data()[i] = numerics::from_double(values[i], type);
     }
@@ -153,14 +154,14 @@ class SmallNetwork : public Network {
 
   void write(const std::vector<double>& sparse_weight) {
     using numerics::DataType;
-    const std::vector<Tensor> tensors{
-        make_tensor("w", words(2, 4, {1, 1, 1, 1, 2, 2, 2, 2}, DataType::kF16), DataType::kF16),
-        make_tensor("w24", words(2, 4, sparse_weight, DataType::kF16), DataType::kF16),
-        make_tensor("bias", words(1, 2, {10, -1}, DataType::kF32), DataType::kF32),
-        make_tensor("x", words(3, 4, {1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 9, 9}, DataType::kF16),
-                    DataType::kF16),
-        make_tensor("y", words(1, 3, {0, 1, 1}, DataType::kS32), DataType::kS32)};
-    write_safetensors(file, tensors);
+    const std::vector<io::Tensor> tensors{
+        io::make_tensor("w", words(2, 4, {1, 1, 1, 1, 2, 2, 2, 2}, DataType::kF16), DataType::kF16),
+        io::make_tensor("w24", words(2, 4, sparse_weight, DataType::kF16), DataType::kF16),
+        io::make_tensor("bias", words(1, 2, {10, -1}, DataType::kF32), DataType::kF32),
+        io::make_tensor("x", words(3, 4, {1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 9, 9}, DataType::kF16),
+                        DataType::kF16),
+        io::make_tensor("y", words(1, 3, {0, 1, 1}, DataType::kS32), DataType::kS32)};
+    io::write_safetensors(file, tensors);
   }
 
   RunResult run_small() {
@@ -169,7 +170,7 @@ class SmallNetwork : public Network {
   std::string refusal() {
     try {
       run_small();
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       return error.what();
     }
     return "";
@@ -216,4 +217,4 @@ TEST_F(SmallNetwork, RefusesTensorsThatDoNotFitTheLayers) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -2,7 +2,7 @@
 #include "sim/run/option_table.h"
 
 #include "models/base/error.h"
-#include "sim/trace/workload_text.h"
+#include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include <sstream>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using nlohmann::json;
@@ -45,7 +45,7 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
   }
   EXPECT_EQ(words, 37u);
   EXPECT_EQ(simulation_option("dtype").type,
-            fmt::format("{}", fmt::join(kernel_operand_types(), "|")));
+            fmt::format("{}", fmt::join(workload::kernel_operand_types(), "|")));
 }
 
 TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
@@ -101,21 +101,24 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
   const auto set = [&](const char* name, const json& value) {
     return [&options, name, value] { set_option(options, name, value); };
   };
-  expect_input_error(set("fidelty", "timing"),
-                     {"unknown option 'fidelty' (nearest valid: 'fidelity'"});
-  expect_input_error(set("fidelity", "timin"),
-                     {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
-  expect_input_error(set("limit-over", "grup"),
-                     {"unknown --limit-over 'grup' (nearest valid: 'group'"});
-  expect_input_error(set("stages", 2.5), {"--stages must be an integer from 1 to 16, not '2.5'"});
-  expect_input_error(set("no-extrapolate", "maybe"),
-                     {"--no-extrapolate must be true or false, not 'maybe'"});
-  expect_input_error(set("power-limit", std::numeric_limits<double>::quiet_NaN()),
-                     {"--power-limit must be a number of watts above 0"});
-  expect_input_error(set("data", ""), {"--data: the value is empty"});
-  expect_input_error(set("seed", nullptr), {"--seed must be a number, a word or true or false"});
-  expect_input_error(set("tile", json::array({128, 128, 32})), {"--tile must be a number, a word"});
+  support::expect_input_error(set("fidelty", "timing"),
+                              {"unknown option 'fidelty' (nearest valid: 'fidelity'"});
+  support::expect_input_error(set("fidelity", "timin"),
+                              {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
+  support::expect_input_error(set("limit-over", "grup"),
+                              {"unknown --limit-over 'grup' (nearest valid: 'group'"});
+  support::expect_input_error(set("stages", 2.5),
+                              {"--stages must be an integer from 1 to 16, not '2.5'"});
+  support::expect_input_error(set("no-extrapolate", "maybe"),
+                              {"--no-extrapolate must be true or false, not 'maybe'"});
+  support::expect_input_error(set("power-limit", std::numeric_limits<double>::quiet_NaN()),
+                              {"--power-limit must be a number of watts above 0"});
+  support::expect_input_error(set("data", ""), {"--data: the value is empty"});
+  support::expect_input_error(set("seed", nullptr),
+                              {"--seed must be a number, a word or true or false"});
+  support::expect_input_error(set("tile", json::array({128, 128, 32})),
+                              {"--tile must be a number, a word"});
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
-Operation operation(const std::string& name, GemmShape shape, bool prunable) {
-  Operation op;
+workload::Operation operation(const std::string& name, base::GemmShape shape, bool prunable) {
+  workload::Operation op;
   op.name = name;
   op.shape = shape;
   op.prunable = prunable;
@@ -24,9 +24,9 @@ Operation operation(const std::string& name, GemmShape shape, bool prunable) {
 class Run : public testing::Test {
  protected:
   FakeGpu gpu;
-  Architecture architecture = FakeGpu::architecture();
+  config::Architecture architecture = FakeGpu::architecture();
   RunOptions options;
-  Workload workload;
+  workload::Workload workload;
 
   Run() { options.what_ifs = false; }  // the fake GPU is none of the closed form
 
@@ -40,7 +40,7 @@ class Run : public testing::Test {
   std::string refusal() {
     try {
       run();
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       return error.what();
     }
     return "";
@@ -82,7 +82,7 @@ TEST_F(Run, HonoursVariants) {
 }
 
 TEST_F(Run, TimesTheSameProblemOnceAndCountsItAsOftenAsItOccurs) {
-  Operation op = operation("a", {64, 64, 128}, true);
+  workload::Operation op = operation("a", {64, 64, 128}, true);
   op.count = 24;
   workload.operations = {op, operation("b", {64, 64, 128}, true),
                          operation("c", {64, 64, 256}, true)};
@@ -94,7 +94,7 @@ TEST_F(Run, TimesTheSameProblemOnceAndCountsItAsOftenAsItOccurs) {
 }
 
 TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
-  Operation op = operation("a", {24, 16, 64}, true);
+  workload::Operation op = operation("a", {24, 16, 64}, true);
   op.batch = 3;
   workload.operations = {op};
   const RunResult result = run();
@@ -131,7 +131,7 @@ TEST_F(Run, ReplacesTheOperandType) {
 }
 
 TEST_F(Run, ChecksEveryElementOfTheDatapathOfEveryBatchEntry) {
-  Operation op = operation("a", {20, 36, 64}, true);
+  workload::Operation op = operation("a", {20, 36, 64}, true);
   op.batch = 3;
   workload.operations = {op};
   use_datapath(CheckMode::kEigen);
@@ -146,7 +146,7 @@ TEST_F(Run, ChecksEveryElementOfTheDatapathOfEveryBatchEntry) {
 TEST_F(Run, FindsAWrongElementAndSaysWhere) {
   workload.operations = {operation("a", {20, 36, 64}, false)};
   use_datapath(CheckMode::kEigen);
-  gpu.corrupt = [](Matrix<numerics::Word>& d) { d(7, 11) ^= 0x00400000; };
+  gpu.corrupt = [](base::Matrix<numerics::Word>& d) { d(7, 11) ^= 0x00400000; };
   const RunResult result = run();
   EXPECT_FALSE(result.passed());
   const CheckResult& check = *result.operations[0].dense->check;
@@ -160,7 +160,7 @@ TEST_F(Run, FindsAWrongElementAndSaysWhere) {
 
 TEST_F(Run, ExactSeesTheLastBitAndEigenDoesNot) {
   workload.operations = {operation("a", {20, 36, 64}, true)};
-  gpu.corrupt = [](Matrix<numerics::Word>& d) { d(7, 11) ^= 1; };
+  gpu.corrupt = [](base::Matrix<numerics::Word>& d) { d(7, 11) ^= 1; };
   use_datapath(CheckMode::kEigen);
   EXPECT_TRUE(run().passed());
   use_datapath(CheckMode::kExact);
@@ -172,7 +172,7 @@ TEST_F(Run, ExactSeesTheLastBitAndEigenDoesNot) {
 }
 
 TEST_F(Run, SamplesAtLeast256ElementsInTiming) {
-  Operation batched = operation("batched", {40, 50, 60}, true);
+  workload::Operation batched = operation("batched", {40, 50, 60}, true);
   batched.batch = 7;
   workload.operations = {operation("a", {4096, 300, 1000}, true), batched,
                          operation("tiny", {3, 5, 8}, true)};
@@ -236,7 +236,7 @@ TEST_F(Run, NamesTheAssumedParametersOnly) {
 
 TEST_F(Run, SaysThatTimingComputesNoAccuracy) {
   workload.operations = {operation("a", {16, 16, 16}, false)};
-  workload.network = NetworkData{};
+  workload.network = workload::NetworkData{};
   const RunResult result = run();
   EXPECT_FALSE(result.accuracy);
   ASSERT_FALSE(result.notes.empty());
@@ -272,7 +272,7 @@ class RecordedKernels : public Run {
 TEST_F(RecordedKernels, SteerTheLaunchThatWasRecorded) {
   const RunResult result = run();
   ASSERT_EQ(gpu.launches, 2);
-  EXPECT_EQ(gpu.overrides[0].cta_tile, (GemmShape{128, 64, 32}));
+  EXPECT_EQ(gpu.overrides[0].cta_tile, (base::GemmShape{128, 64, 32}));
   EXPECT_EQ(gpu.overrides[0].stages, 3);
   EXPECT_EQ(gpu.overrides[0].split_k, 2);
   EXPECT_EQ(gpu.problems[0].d_dtype, numerics::DataType::kF16);
@@ -303,9 +303,9 @@ TEST_F(RecordedKernels, AreOfTheRecordedTypeOnly) {
 }
 
 TEST_F(RecordedKernels, ThatDoNotFitAreNamedAndAnotherIsSimulated) {
-  gpu.refuse = [](const KernelOverrides& asked) {
+  gpu.refuse = [](const kernels::KernelOverrides& asked) {
     if (asked.cta_tile) {
-      throw InputError("tile 128x64x32 does not fit");
+      throw base::InputError("tile 128x64x32 does not fit");
     }
   };
   const RunResult result = run();
@@ -315,4 +315,4 @@ TEST_F(RecordedKernels, ThatDoNotFitAreNamedAndAnotherIsSimulated) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 TEST(SeparateProcess, ReturnsAnyBytesOfAnyLength) {
@@ -33,7 +33,7 @@ TEST(SeparateProcess, MayWaitForWhatItIsSent) {
   // To one that has ended nothing gets through, and nobody is hurt.
   SeparateProcess dead([](const Sent&) -> std::string { _exit(0); });
   dead.send(bytes);
-  EXPECT_THROW(dead.result(), InternalError);
+  EXPECT_THROW(dead.result(), base::InternalError);
 }
 
 TEST(SeparateProcess, IsAnotherProcessAndSeveralRunAtOnce) {
@@ -49,15 +49,17 @@ TEST(SeparateProcess, IsAnotherProcessAndSeveralRunAtOnce) {
 }
 
 TEST(SeparateProcess, PassesOnWhatItsWorkThrowsAndNoticesItsDeath) {
-  expect_input_error(
-      [] { SeparateProcess([]() -> std::string { throw InputError("m does not fit"); }).result(); },
+  support::expect_input_error(
+      [] {
+        SeparateProcess([]() -> std::string { throw base::InputError("m does not fit"); }).result();
+      },
       {"m does not fit"});
   EXPECT_THROW(SeparateProcess([]() -> std::string { throw std::bad_alloc(); }).result(),
                std::bad_alloc);
   EXPECT_THROW(
       SeparateProcess([]() -> std::string { throw std::runtime_error("broken"); }).result(),
-      InternalError);
-  EXPECT_THROW(SeparateProcess([]() -> std::string { _exit(0); }).result(), InternalError);
+      base::InternalError);
+  EXPECT_THROW(SeparateProcess([]() -> std::string { _exit(0); }).result(), base::InternalError);
 }
 
 TEST(SeparateProcess, WhoseResultNobodyWantsIsEnded) {
@@ -69,4 +71,4 @@ TEST(SeparateProcess, WhoseResultNobodyWantsIsEnded) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
-Operation operation(const std::string& name, std::int64_t m) {
-  Operation op;
+workload::Operation operation(const std::string& name, std::int64_t m) {
+  workload::Operation op;
   op.name = name;
   op.shape = {m, 256, 512};
   op.prunable = true;
@@ -25,8 +25,8 @@ Operation operation(const std::string& name, std::int64_t m) {
 
 class Simulate : public testing::Test {
  protected:
-  const Architecture a100 = load_architecture("a100-sxm4-80gb");
-  Workload workload;
+  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+  workload::Workload workload;
   SimulationOptions options;
   SimulationHooks hooks;
 
@@ -78,20 +78,23 @@ TEST_F(Simulate, EndsBeforeTheNextLaunchWhenItIsCancelled) {
 }
 
 TEST_F(Simulate, RefusesWhatContradictsItself) {
-  const GeneratedData zeros(DataKind::kZeros, 0);
+  const GeneratedData zeros(workload::DataKind::kZeros, 0);
   hooks.operands = &zeros;
   options.data = "relu";
-  expect_input_error([&] { simulated(); }, {"--data names operand values, and others are given"});
+  support::expect_input_error([&] { simulated(); },
+                              {"--data names operand values, and others are given"});
   options.data.clear();
   hooks.waveform = "wave";
-  expect_input_error([&] { simulated(); }, {"--vcd has no effect with --fidelity analytic"});
+  support::expect_input_error([&] { simulated(); },
+                              {"--vcd has no effect with --fidelity analytic"});
   hooks.waveform.clear();
   options.warmup = 3;
-  expect_input_error([&] { simulated(); }, {"--warmup and --repeat are given together"});
+  support::expect_input_error([&] { simulated(); }, {"--warmup and --repeat are given together"});
   options.repeat = 4;
   options.clock.kind = ClockChoice::Kind::kBoost;
   options.power_limit_w = 250;
-  expect_input_error([&] { simulated(); }, {"--power-limit has no effect without --clock limited"});
+  support::expect_input_error([&] { simulated(); },
+                              {"--power-limit has no effect without --clock limited"});
 }
 
 TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
@@ -100,7 +103,7 @@ TEST_F(Simulate, SamplesTheSwitchingOfTheOperandsThatItIsGiven) {
   const double named = energy();
   options.data.clear();
   const double random = energy();
-  const GeneratedData zeros(DataKind::kZeros, 0);
+  const GeneratedData zeros(workload::DataKind::kZeros, 0);
   hooks.operands = &zeros;
   EXPECT_EQ(energy(), named);
   EXPECT_LT(energy(), random);
@@ -117,10 +120,10 @@ TEST_F(Simulate, WithSystemCTakesAProcessForEachCall) {
   try {
     cycles();
     FAIL() << "SystemC cannot elaborate twice";
-  } catch (const InternalError& error) {
+  } catch (const base::InternalError& error) {
     EXPECT_NE(std::string(error.what()).find("use a SeparateProcess"), std::string::npos);
   }
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

@@ -8,27 +8,27 @@
 
 #include <string>
 
-namespace sptc::sim {
+namespace sptc::run {
 namespace {
 
 using numerics::DataType;
 
 constexpr double kMhz = 1200;
 
-double time_us(const GemmProblem& problem, const GpuSpec& gpu, double mhz) {
-  const GemmRun run =
-      analytic_gemm(problem, {GemmShape{128, 128, 32}, 4, 1}, gpu, ClockPolicy::fixed(mhz));
+double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu, double mhz) {
+  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
+                                              gpu::ClockPolicy::fixed(mhz));
   return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
 }
 
 TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const GemmProblem problem{{2048, 2048, 4096}, 1, DataType::kF16, false};
-  const GemmRun run =
-      analytic_gemm(problem, {GemmShape{128, 128, 32}, 4, 1}, gpu, ClockPolicy::fixed(kMhz));
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  const kernels::GemmProblem problem{{2048, 2048, 4096}, 1, DataType::kF16, false};
+  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
+                                              gpu::ClockPolicy::fixed(kMhz));
   const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
   const double now_us = time_us(problem, gpu, kMhz);
-  GpuSpec twice = gpu;
+  gpu::GpuSpec twice = gpu;
   twice.memory.dram_gb_per_s *= 2;
   EXPECT_DOUBLE_EQ(gains[Resource::kDram], now_us / time_us(problem, twice, kMhz));
   twice = gpu;
@@ -52,16 +52,16 @@ TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
 
 TEST(WhatIf, NamesTheResourceThatGainsMost) {
   struct Case {
-    GemmShape shape;
+    base::GemmShape shape;
     bool sparse;
     std::string bound_by;
   };
-  const GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   for (const Case& c : {Case{{8192, 8192, 8192}, false, "tensor"},
                         {{8192, 1, 8192}, true, "hbm"},
                         {{64, 64, 64}, false, "launch"}}) {
-    const GemmProblem problem{c.shape, 1, DataType::kF16, c.sparse};
-    const GemmRun run = analytic_gemm(problem, {}, gpu, {});
+    const kernels::GemmProblem problem{c.shape, 1, DataType::kF16, c.sparse};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
     const WhatIf gains = what_if(problem, run.kernel, run.clock_mhz, gpu);
     EXPECT_EQ(name_of(gains.bound_by()).report, c.bound_by);
   }
@@ -73,25 +73,25 @@ TEST(WhatIf, NamesTheResourceThatGainsMost) {
 }
 
 TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTimeAndLatencyWithoutIt) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
-  const GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, false};
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
+  const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, false};
   for (const double launch_us : {10, 0}) {
     gpu.kernels.launch_us = launch_us;
     gpu.kernels.stream_us = 0;
-    const GemmRun run = analytic_gemm(problem, {}, gpu, {});
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
     EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by(),
               launch_us > 0 ? Resource::kLaunch : Resource::kLatency);
   }
 }
 
 TEST(WhatIf, HalfTheTimeOfALaunchIsHalfOfWhatTheStreamAddsToo) {
-  GpuSpec gpu = load_architecture("a100-sxm4-80gb").gpu;
+  gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   gpu.kernels.launch_us = gpu.kernels.reduction_launch_us = 0;
   gpu.kernels.stream_us = 8;
   gpu.kernels.sparse_stream_us = 16;
   for (const bool sparse : {false, true}) {
-    const GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, sparse};
-    const GemmRun run = analytic_gemm(problem, {}, gpu, {});
+    const kernels::GemmProblem problem{{64, 64, 64}, 1, DataType::kF16, sparse};
+    const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
     const double now_us = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
     EXPECT_DOUBLE_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu)[Resource::kLaunch],
                      now_us / (now_us - (sparse ? 8 : 4)));
@@ -99,4 +99,4 @@ TEST(WhatIf, HalfTheTimeOfALaunchIsHalfOfWhatTheStreamAddsToo) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::run

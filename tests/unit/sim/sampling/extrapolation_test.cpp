@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 using Simulate = std::function<GridTimes(const ShortGrid&)>;
@@ -240,4 +240,4 @@ TEST(ExtrapolateCycles, SimulatesFarLessThanTheWholeOfALargeGrid) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -5,12 +5,12 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 /// Of SM 0 of 100, which takes 10000 cycles for each of `ctas` CTAs, one behind the other.
-std::vector<std::vector<CtaRecord>> of_first_sm(std::int64_t ctas) {
-  std::vector<std::vector<CtaRecord>> records(1);
+std::vector<std::vector<sm::CtaRecord>> of_first_sm(std::int64_t ctas) {
+  std::vector<std::vector<sm::CtaRecord>> records(1);
   for (std::int64_t i = 0; i < ctas; ++i) {
     records[0].push_back({100 * i, 10000 * i, 10000 * (i + 1)});
   }
@@ -45,4 +45,4 @@ TEST(LastRound, ThatIsTheOnlyOneStartsAndEndsTogether) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -4,7 +4,7 @@
 #include "sim/sampling/sampled_share.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_choice.h"
+#include "sim/kernels/kernel_choice.h"
 #include "sim/memory/owning_partition.h"
 
 #include <gtest/gtest.h>
@@ -15,21 +15,21 @@
 #include <tuple>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 /// A launch of which two SMs are simulated.
 class Launch {
  public:
-  Launch(const std::string& arch, const GemmProblem& problem)
-      : gpu_(load_architecture(arch).gpu),
-        kernel_(choose_kernel(problem, {}, gpu_.kernel_target(), false)),
+  Launch(const std::string& arch, const kernels::GemmProblem& problem)
+      : gpu_(config::load_architecture(arch).gpu),
+        kernel_(kernels::choose_kernel(problem, {}, gpu_.kernel_target(), false)),
         traffic_(kernel_),
         reuse_(kernel_, gpu_.memory, gpu_.sms),
         parts_{0, last_of_partition(gpu_.memory.l2_partitions - 1)},
         share_(kernel_, reuse_, gpu_.memory, gpu_.sms, parts_) {}
 
-  std::int64_t waves() const { return ceil_div(kernel_.ctas(), wave()); }
+  std::int64_t waves() const { return base::ceil_div(kernel_.ctas(), wave()); }
 
   /// The whole grid.
   void expect_all_of_every_wave() {
@@ -47,7 +47,7 @@ class Launch {
  private:
   int last_of_partition(int partition) const {
     int sm = gpu_.sms / 2;
-    while (partition_of_sm(sm, gpu_.memory.l2_partitions) != partition) {
+    while (memory::partition_of_sm(sm, gpu_.memory.l2_partitions) != partition) {
       --sm;
     }
     return sm;
@@ -55,29 +55,31 @@ class Launch {
   std::int64_t wave() const { return reuse_.ctas_per_wave(); }
   /// Elements of D.
   double stored(std::int64_t cta) const {
-    const CtaTile tile = kernel_.rasterise(cta);
-    return static_cast<double>(traffic_.panel_rows(Operand::kA).of(tile.tile_m) *
-                               traffic_.panel_rows(Operand::kB).of(tile.tile_n));
+    const kernels::CtaTile tile = kernel_.rasterise(cta);
+    return static_cast<double>(traffic_.panel_rows(isa::Operand::kA).of(tile.tile_m) *
+                               traffic_.panel_rows(isa::Operand::kB).of(tile.tile_n));
   }
-  double bytes(Operand operand, std::int64_t cta) const {
-    const CtaTile tile = kernel_.rasterise(cta);
+  double bytes(isa::Operand operand, std::int64_t cta) const {
+    const kernels::CtaTile tile = kernel_.rasterise(cta);
     return static_cast<double>(traffic_.panel_bytes(
-        operand, operand == Operand::kB ? tile.tile_n : tile.tile_m, tile.slice));
+        operand, operand == isa::Operand::kB ? tile.tile_n : tile.tile_m, tile.slice));
   }
 
   /// Of CTAs in wave `simulated` of the simulated SMs, for all of wave `of`, partition by
   /// partition.
   void expect_all(std::int64_t simulated, std::int64_t of) {
     using Move = std::function<double(std::int64_t)>;
-    using PerSimulated = std::function<double(const ShareOfCta&)>;
+    using PerSimulated = std::function<double(const kernels::ShareOfCta&)>;
     for (const auto& [what, moved, per_simulated] :
          {std::tuple<const char*, Move, PerSimulated>{
-              "A", [&](std::int64_t cta) { return bytes(Operand::kA, cta); },
-              [](const ShareOfCta& share) { return share.operands[0].reads_per_simulated; }},
-          {"B", [&](std::int64_t cta) { return bytes(Operand::kB, cta); },
-           [](const ShareOfCta& share) { return share.operands[1].reads_per_simulated; }},
+              "A", [&](std::int64_t cta) { return bytes(isa::Operand::kA, cta); },
+              [](const kernels::ShareOfCta& share) {
+                return share.operands[0].reads_per_simulated;
+              }},
+          {"B", [&](std::int64_t cta) { return bytes(isa::Operand::kB, cta); },
+           [](const kernels::ShareOfCta& share) { return share.operands[1].reads_per_simulated; }},
           {"D", [&](std::int64_t cta) { return stored(cta); },
-           [](const ShareOfCta& share) { return share.stores_per_simulated; }}}) {
+           [](const kernels::ShareOfCta& share) { return share.stores_per_simulated; }}}) {
       const int partitions = gpu_.memory.l2_partitions;
       std::vector<double> stood_for(static_cast<std::size_t>(partitions));
       std::vector<double> all(stood_for.size());
@@ -93,7 +95,7 @@ class Launch {
       for (std::int64_t cta = of * wave(); cta < std::min(kernel_.ctas(), (of + 1) * wave());
            ++cta) {
         const int sm = static_cast<int>(cta % gpu_.sms);
-        all[static_cast<std::size_t>(partition_of_sm(sm, partitions))] += moved(cta);
+        all[static_cast<std::size_t>(memory::partition_of_sm(sm, partitions))] += moved(cta);
       }
       for (std::size_t i = 0; i < all.size(); ++i) {
         EXPECT_NEAR(stood_for[i], all[i], 1e-9 * all[i]) << what << " of wave " << of;
@@ -101,15 +103,15 @@ class Launch {
     }
   }
 
-  GpuSpec gpu_;
-  GemmKernel kernel_;
-  GemmTraffic traffic_;
-  GridReuse reuse_;
+  gpu::GpuSpec gpu_;
+  kernels::GemmKernel kernel_;
+  kernels::GemmTraffic traffic_;
+  kernels::GridReuse reuse_;
   std::vector<int> parts_;
   SampledShare share_;
 };
 
-GemmProblem problem(const GemmShape& shape, bool sparse) {
+kernels::GemmProblem problem(const base::GemmShape& shape, bool sparse) {
   return {shape, 1, numerics::DataType::kF16, sparse};
 }
 
@@ -130,4 +132,4 @@ TEST(SampledShare, OfAShorterGridAsksForAllOfTheLastWaveWhicheverTilesItHas) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

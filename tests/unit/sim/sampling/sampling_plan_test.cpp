@@ -2,7 +2,7 @@
 #include "sim/sampling/sampling_plan.h"
 
 #include "sim/config/architecture.h"
-#include "sim/gemm/kernel_choice.h"
+#include "sim/kernels/kernel_choice.h"
 #include "sim/memory/owning_partition.h"
 
 #include <gtest/gtest.h>
@@ -13,24 +13,24 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sampling {
 namespace {
 
 using Sms = SimulatedSms;
 
-const GpuSpec& a100() {
-  static const GpuSpec spec = load_architecture("a100-sxm4-80gb").gpu;
+const gpu::GpuSpec& a100() {
+  static const gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   return spec;
 }
 
 /// 16 CTAs, all resident at once.
-constexpr GemmShape kAtOnce{512, 512, 4096};
+constexpr base::GemmShape kAtOnce{512, 512, 4096};
 /// 256 CTAs of which an A100 holds 216, and few k-tiles.
-constexpr GemmShape kShortRounds{2048, 2048, 256};
+constexpr base::GemmShape kShortRounds{2048, 2048, 256};
 /// 4096 CTAs with 256 k-tiles.
-constexpr GemmShape kLongRounds{8192, 8192, 8192};
+constexpr base::GemmShape kLongRounds{8192, 8192, 8192};
 
-const KernelOverrides kTile{GemmShape{128, 128, 32}, 3, 1};
+const kernels::KernelOverrides kTile{base::GemmShape{128, 128, 32}, 3, 1};
 
 struct Options {
   Sms sms = Sms::kSampled;
@@ -40,10 +40,11 @@ struct Options {
 /// A plan, with what it refers to.
 class Planned {
  public:
-  explicit Planned(const GemmShape& shape, const Options& options = {},
-                   const KernelOverrides& overrides = kTile, const GpuSpec& gpu = a100())
-      : kernel_(choose_kernel({shape, 1, numerics::DataType::kF16, false}, overrides,
-                              gpu.kernel_target(), false)),
+  explicit Planned(const base::GemmShape& shape, const Options& options = {},
+                   const kernels::KernelOverrides& overrides = kTile,
+                   const gpu::GpuSpec& gpu = a100())
+      : kernel_(kernels::choose_kernel({shape, 1, numerics::DataType::kF16, false}, overrides,
+                                       gpu.kernel_target(), false)),
         plan_(kernel_, gpu.kernel_target(), options.sms, options.extrapolate) {}
   Planned(const Planned&) = delete;
   Planned& operator=(const Planned&) = delete;
@@ -52,16 +53,17 @@ class Planned {
   std::int64_t ctas() const { return kernel_.ctas(); }
 
  private:
-  GemmKernel kernel_;
+  kernels::GemmKernel kernel_;
   SamplingPlan plan_;
 };
 
-std::string name(const GemmShape& shape) {
+std::string name(const base::GemmShape& shape) {
   return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
          std::to_string(shape.k);
 }
 
-const KernelOverrides kStreamK{GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK};
+const kernels::KernelOverrides kStreamK{
+    base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK};
 
 TEST(SamplingPlan, GridsAreShortenedButThoseOfAllSmsThatShareTiles) {
   for (const Sms sms : {Sms::kSampled, Sms::kAll}) {
@@ -71,7 +73,7 @@ TEST(SamplingPlan, GridsAreShortenedButThoseOfAllSmsThatShareTiles) {
 }
 
 TEST(SamplingPlan, WithoutExtrapolationEveryGridIsSimulatedWhole) {
-  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
+  for (const base::GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
     EXPECT_TRUE(Planned(shape, {Sms::kSampled, false})->whole());
   }
 }
@@ -83,13 +85,13 @@ TEST(SamplingPlan, BuildsAllSmsOrAtMostEight) {
 }
 
 TEST(SamplingPlan, SimulatedSmsAskBothPartitionsOfTheL2EquallyOften) {
-  for (const GemmShape& shape :
+  for (const base::GemmShape& shape :
        {kAtOnce, kShortRounds, kLongRounds, {640, 640, 512}, {4096, 1152, 96}}) {
-    for (const KernelOverrides& overrides : {KernelOverrides{}, kStreamK}) {
+    for (const kernels::KernelOverrides& overrides : {kernels::KernelOverrides{}, kStreamK}) {
       const Planned plan(shape, {}, overrides);
       const std::vector<int>& sms = plan->sms();
-      const auto ask_second =
-          std::count_if(sms.begin(), sms.end(), [](int sm) { return partition_of_sm(sm, 2) == 1; });
+      const auto ask_second = std::count_if(
+          sms.begin(), sms.end(), [](int sm) { return memory::partition_of_sm(sm, 2) == 1; });
       EXPECT_GE(ask_second, 1) << name(shape);
       EXPECT_EQ(2 * ask_second, static_cast<std::ptrdiff_t>(sms.size())) << name(shape);
     }
@@ -97,7 +99,7 @@ TEST(SamplingPlan, SimulatedSmsAskBothPartitionsOfTheL2EquallyOften) {
 }
 
 TEST(SamplingPlan, SimulatedSmsAreAtMostEightDistinctOnesThatHaveCtas) {
-  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds, {640, 128, 4096}}) {
+  for (const base::GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds, {640, 128, 4096}}) {
     const Planned plan(shape);
     const std::set<int> distinct(plan->sms().begin(), plan->sms().end());
     EXPECT_EQ(distinct.size(), plan->sms().size()) << name(shape);
@@ -109,7 +111,7 @@ TEST(SamplingPlan, SimulatedSmsAreAtMostEightDistinctOnesThatHaveCtas) {
 }
 
 TEST(SamplingPlan, TheFirstSmWhichHasAsManyCtasAsAnyIsSimulated) {
-  for (const GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
+  for (const base::GemmShape& shape : {kAtOnce, kShortRounds, kLongRounds}) {
     EXPECT_EQ(Planned(shape)->sms().front(), 0);
   }
 }
@@ -119,7 +121,7 @@ TEST(SamplingPlan, AGridWithOneCtaHasOneSm) {
 }
 
 TEST(SamplingPlan, WithOnePartitionOfTheL2AnOddNumberOfSmsMayStandForAll) {
-  GpuSpec gpu = a100();
+  gpu::GpuSpec gpu = a100();
   gpu.memory.l2_partitions = 1;
   EXPECT_EQ(Planned({640, 128, 4096}, {}, kTile, gpu)->sms(), (std::vector<int>{0, 1, 2, 3, 4}));
   EXPECT_EQ(Planned({640, 128, 4096})->sms().size(), 4U);
@@ -147,4 +149,4 @@ TEST(SamplingPlan, TheFirstSmOfSharedTilesOnlyHandsOnPartialSumsAndIsNotSimulate
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sampling

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 /// A CTA unit before one sub-partition, in the place of which a test reports and reads commands.
@@ -43,13 +43,13 @@ struct UnitBench {
     return kinds;
   }
 
-  const Clock clock{1000};
-  WarpProgram program;
+  const base::Clock clock{1000};
+  isa::WarpProgram program;
   KernelLaunch kernel;
-  Wire<CtaLaunch> launch{"launch", clock, 1};
-  Wire<CtaDone> done{"done", clock, 1};
-  Wire<WarpReport> report{"report", clock, 1};
-  Wire<WarpCommand> command{"command", clock, 1};
+  base::Wire<CtaLaunch> launch{"launch", clock, 1};
+  base::Wire<CtaDone> done{"done", clock, 1};
+  base::Wire<WarpReport> report{"report", clock, 1};
+  base::Wire<WarpCommand> command{"command", clock, 1};
   CtaUnit unit;
 };
 
@@ -68,4 +68,4 @@ TEST(CtaUnit, AWarpThatExitsReleasesThoseThatWaitAtABarrierForNobodyElse) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 constexpr std::int64_t kKib = 1024;
 
 SmSpec sm_of(const char* name) {
-  return load_architecture(name).gpu.sm;
+  return config::load_architecture(name).gpu.sm;
 }
 
 struct Row {
@@ -28,27 +28,27 @@ struct Row {
 TEST(Occupancy, FollowsTheRulesOfTheCalculator) {
   const std::vector<Row> rows{
       // 64 warps, of which 8 are a CTA.
-      {"a100-sxm4-80gb", {256, 32, Bytes(0)}, 8, "registers"},
-      {"a100-sxm4-80gb", {256, 16, Bytes(0)}, 8, "warps"},
+      {"a100-sxm4-80gb", {256, 32, base::Bytes(0)}, 8, "registers"},
+      {"a100-sxm4-80gb", {256, 16, base::Bytes(0)}, 8, "warps"},
       // Warp w runs on sub-partition w mod 4: 16 CTAs of one warp fill the first one.
-      {"a100-sxm4-80gb", {32, 8, Bytes(0)}, 16, "warps"},
-      {"a100-sxm4-80gb", {160, 16, Bytes(0)}, 8, "warps"},
-      {"t4", {160, 16, Bytes(0)}, 4, "warps"},
+      {"a100-sxm4-80gb", {32, 8, base::Bytes(0)}, 16, "warps"},
+      {"a100-sxm4-80gb", {160, 16, base::Bytes(0)}, 8, "warps"},
+      {"t4", {160, 16, base::Bytes(0)}, 4, "warps"},
       // 168 registers are 5376 per warp: three warps of the 16384 of a sub-partition.
-      {"a100-sxm4-80gb", {256, 168, Bytes(0)}, 1, "registers"},
-      {"a100-sxm4-80gb", {128, 168, Bytes(0)}, 3, "registers"},
+      {"a100-sxm4-80gb", {256, 168, base::Bytes(0)}, 1, "registers"},
+      {"a100-sxm4-80gb", {128, 168, base::Bytes(0)}, 3, "registers"},
       // Three warps take the registers of four.
-      {"a100-sxm4-80gb", {96, 64, Bytes(0)}, 8, "registers"},
+      {"a100-sxm4-80gb", {96, 64, base::Bytes(0)}, 8, "registers"},
       // 33 registers are given as 40.
-      {"a100-sxm4-80gb", {512, 33, Bytes(0)}, 3, "registers"},
+      {"a100-sxm4-80gb", {512, 33, base::Bytes(0)}, 3, "registers"},
       // 164 KB, of which 1 KB goes to the system for each CTA.
-      {"a100-sxm4-80gb", {128, 32, Bytes(40 * kKib)}, 4, "shared memory"},
-      {"a100-sxm4-80gb", {128, 32, Bytes(41 * kKib)}, 3, "shared memory"},
-      {"a100-sxm4-80gb", {128, 32, Bytes(163 * kKib)}, 1, "shared memory"},
-      {"v100-sxm2-16gb", {128, 32, Bytes(48 * kKib)}, 2, "shared memory"},
-      {"t4", {128, 32, Bytes(32 * kKib)}, 2, "shared memory"},
-      {"h100-sxm5-80gb", {384, 168, Bytes(227 * kKib)}, 1, "registers"},
-      {"a40", {1024, 32, Bytes(0)}, 1, "warps"}};
+      {"a100-sxm4-80gb", {128, 32, base::Bytes(40 * kKib)}, 4, "shared memory"},
+      {"a100-sxm4-80gb", {128, 32, base::Bytes(41 * kKib)}, 3, "shared memory"},
+      {"a100-sxm4-80gb", {128, 32, base::Bytes(163 * kKib)}, 1, "shared memory"},
+      {"v100-sxm2-16gb", {128, 32, base::Bytes(48 * kKib)}, 2, "shared memory"},
+      {"t4", {128, 32, base::Bytes(32 * kKib)}, 2, "shared memory"},
+      {"h100-sxm5-80gb", {384, 168, base::Bytes(227 * kKib)}, 1, "registers"},
+      {"a40", {1024, 32, base::Bytes(0)}, 1, "warps"}};
   for (const Row& row : rows) {
     const Occupancy held = occupancy(row.cta, sm_of(row.gpu));
     const std::string name = std::string(row.gpu) + " " + std::to_string(row.cta.threads) +
@@ -60,14 +60,14 @@ TEST(Occupancy, FollowsTheRulesOfTheCalculator) {
 }
 
 TEST(Occupancy, ACtaThatDoesNotFitIsNotHeld) {
-  EXPECT_EQ(occupancy({128, 32, Bytes(164 * kKib)}, sm_of("a100-sxm4-80gb")).ctas, 0);
-  EXPECT_EQ(occupancy({1024, 128, Bytes(0)}, sm_of("a100-sxm4-80gb")).ctas, 0);
+  EXPECT_EQ(occupancy({128, 32, base::Bytes(164 * kKib)}, sm_of("a100-sxm4-80gb")).ctas, 0);
+  EXPECT_EQ(occupancy({1024, 128, base::Bytes(0)}, sm_of("a100-sxm4-80gb")).ctas, 0);
 }
 
 TEST(CarveOuts, AreThoseOfTheProgrammingGuide) {
   const auto kib = [](const char* gpu) {
     std::vector<std::int64_t> sizes;
-    for (const Bytes& size : carve_outs(sm_of(gpu))) {
+    for (const base::Bytes& size : carve_outs(sm_of(gpu))) {
       sizes.push_back(size.count() / kKib);
     }
     return sizes;
@@ -82,10 +82,10 @@ TEST(CarveOuts, AreThoseOfTheProgrammingGuide) {
 TEST(CarveOuts, TheLeastThatHoldsTheCtasIsTaken) {
   const SmSpec sm = sm_of("a100-sxm4-80gb");
   // Limited to one CTA by registers: 30 KB and 1 KB fit into 32 KB, 32 KB and 1 KB do not.
-  EXPECT_EQ(occupancy({256, 168, Bytes(30 * kKib)}, sm).carve_out.count(), 32 * kKib);
-  EXPECT_EQ(occupancy({256, 168, Bytes(32 * kKib)}, sm).carve_out.count(), 64 * kKib);
-  EXPECT_EQ(occupancy({128, 32, Bytes(48 * kKib)}, sm).carve_out.count(), 164 * kKib);
+  EXPECT_EQ(occupancy({256, 168, base::Bytes(30 * kKib)}, sm).carve_out.count(), 32 * kKib);
+  EXPECT_EQ(occupancy({256, 168, base::Bytes(32 * kKib)}, sm).carve_out.count(), 64 * kKib);
+  EXPECT_EQ(occupancy({128, 32, base::Bytes(48 * kKib)}, sm).carve_out.count(), 164 * kKib);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

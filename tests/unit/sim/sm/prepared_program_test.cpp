@@ -8,21 +8,21 @@
 #include <memory>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
-bool same(const RegisterRange& range, int first_part, int parts) {
+bool same(const isa::RegisterRange& range, int first_part, int parts) {
   return range.first_part == first_part && range.parts == parts;
 }
 
 TEST(PreparedProgram, ARangeIsDividedWhereAnotherInstructionNamesSomeOfIt) {
-  WarpProgram program;
-  add(program.prologue, Opcode::kLoadMatrix).d = {8, 4};
-  WarpInstruction& mma = add(program.loop, Opcode::kMma);
+  isa::WarpProgram program;
+  isa::add(program.prologue, isa::Opcode::kLoadMatrix).d = {8, 4};
+  isa::WarpInstruction& mma = isa::add(program.loop, isa::Opcode::kMma);
   mma.d = mma.c = {0, 4};
   mma.a = {8, 2};
   mma.b = {10, 2};
-  const WarpProgram divided = prepared(program);
+  const isa::WarpProgram divided = isa::prepared(program);
   // 0-3, 4-7 that nobody names, 8-9, 10-11.
   EXPECT_TRUE(same(divided.loop[0].c, 0, 1));
   EXPECT_TRUE(same(divided.loop[0].a, 2, 1));
@@ -35,20 +35,20 @@ TEST(PreparedProgram, ARangeIsDividedWhereAnotherInstructionNamesSomeOfIt) {
 }
 
 TEST(PreparedProgram, EpiloguesCountTooAndTheProducerHasItsOwn) {
-  WarpProgram producer;
-  add(producer.loop, Opcode::kLoadGlobal).d = {0, 8};
-  WarpProgram program;
-  add(program.loop, Opcode::kMma).d = {0, 8};
-  add(program.partial_epilogue, Opcode::kStoreAccumulator).c = {0, 4};
-  program.producer = std::make_shared<const WarpProgram>(producer);
-  const WarpProgram divided = prepared(program);
+  isa::WarpProgram producer;
+  isa::add(producer.loop, isa::Opcode::kLoadGlobal).d = {0, 8};
+  isa::WarpProgram program;
+  isa::add(program.loop, isa::Opcode::kMma).d = {0, 8};
+  isa::add(program.partial_epilogue, isa::Opcode::kStoreAccumulator).c = {0, 4};
+  program.producer = std::make_shared<const isa::WarpProgram>(producer);
+  const isa::WarpProgram divided = isa::prepared(program);
   EXPECT_TRUE(same(divided.loop[0].d, 0, 2));
   EXPECT_TRUE(same(divided.partial_epilogue[0].c, 0, 1));
   EXPECT_TRUE(same(divided.producer->loop[0].d, 0, 1));
 }
 
-WarpInstruction mma(int b_registers) {
-  WarpInstruction instruction;
+isa::WarpInstruction mma(int b_registers) {
+  isa::WarpInstruction instruction;
   instruction.d = instruction.c = {0, 4};
   instruction.a = {8, 4};
   instruction.b = {12, b_registers};
@@ -56,16 +56,16 @@ WarpInstruction mma(int b_registers) {
 }
 
 TEST(PreparedProgram, AMatrixInstructionKnowsHowManyLikeItFollow) {
-  WarpProgram program;
+  isa::WarpProgram program;
   program.loop = {mma(2), mma(2), mma(2), mma(4), mma(4)};
-  add(program.loop, Opcode::kBarrier);
+  isa::add(program.loop, isa::Opcode::kBarrier);
   program.loop.push_back(mma(4));
   std::vector<int> runs;
-  for (const WarpInstruction& instruction : prepared(program).loop) {
+  for (const isa::WarpInstruction& instruction : isa::prepared(program).loop) {
     runs.push_back(instruction.run);
   }
   EXPECT_EQ(runs, (std::vector<int>{3, 2, 1, 2, 1, 0, 1}));
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
-WarpInstruction load(RegisterRange d) {
-  WarpInstruction instruction;
-  instruction.opcode = Opcode::kLoadMatrix;
+isa::WarpInstruction load(isa::RegisterRange d) {
+  isa::WarpInstruction instruction;
+  instruction.opcode = isa::Opcode::kLoadMatrix;
   instruction.d = d;
   return instruction;
 }
 
-WarpInstruction mma(RegisterRange d, RegisterRange a, RegisterRange b,
-                    RegisterRange metadata = {}) {
-  WarpInstruction instruction;
+isa::WarpInstruction mma(isa::RegisterRange d, isa::RegisterRange a, isa::RegisterRange b,
+                         isa::RegisterRange metadata = {}) {
+  isa::WarpInstruction instruction;
   instruction.d = instruction.c = d;
   instruction.a = a;
   instruction.b = b;
@@ -31,20 +31,20 @@ WarpInstruction mma(RegisterRange d, RegisterRange a, RegisterRange b,
 /// A scoreboard for the instructions of `code`.
 class Board {
  public:
-  explicit Board(const std::vector<WarpInstruction>& code)
+  explicit Board(const std::vector<isa::WarpInstruction>& code)
       : program_(program_of(code)), scoreboard(program_) {}
 
-  const WarpInstruction& operator[](std::size_t index) const { return program_.loop[index]; }
+  const isa::WarpInstruction& operator[](std::size_t index) const { return program_.loop[index]; }
   bool can_issue(std::size_t index) const { return scoreboard.ready_at((*this)[index]) == 0; }
   std::int64_t ready_at(std::size_t index) const { return scoreboard.ready_at((*this)[index]); }
 
  private:
-  static WarpProgram program_of(const std::vector<WarpInstruction>& code) {
-    WarpProgram program;
+  static isa::WarpProgram program_of(const std::vector<isa::WarpInstruction>& code) {
+    isa::WarpProgram program;
     program.loop = code;
-    return prepared(program);
+    return isa::prepared(program);
   }
-  WarpProgram program_;
+  isa::WarpProgram program_;
 
  public:
   Scoreboard scoreboard;
@@ -118,27 +118,27 @@ TEST(Scoreboard, IsIdleWhenEveryResultHasArrived) {
 
 TEST(Scoreboard, RefusesAReadThatNobodyWaitsForAndAProgramThatIsNotPrepared) {
   Board board({mma({0, 4}, {8, 4}, {16, 2})});
-  EXPECT_THROW(board.scoreboard.sources_read(board[0], 0), InternalError);
-  EXPECT_THROW(Scoreboard(WarpProgram{}), InternalError);
+  EXPECT_THROW(board.scoreboard.sources_read(board[0], 0), base::InternalError);
+  EXPECT_THROW(Scoreboard(isa::WarpProgram{}), base::InternalError);
 }
 
-WarpInstruction numbered(int number, bool skip = false) {
-  WarpInstruction instruction;
+isa::WarpInstruction numbered(int number, bool skip = false) {
+  isa::WarpInstruction instruction;
   instruction.where.row = number;
   instruction.tiles_ahead = skip ? 1 : 0;
   return instruction;
 }
 
-std::vector<std::pair<int, std::int64_t>> walk(const WarpProgram& program) {
+std::vector<std::pair<int, std::int64_t>> walk(const isa::WarpProgram& program) {
   std::vector<std::pair<int, std::int64_t>> seen;
-  for (WarpCursor cursor(program); !cursor.done(); cursor.advance()) {
+  for (isa::WarpCursor cursor(program); !cursor.done(); cursor.advance()) {
     seen.emplace_back(cursor.instruction().where.row, cursor.iteration());
   }
   return seen;
 }
 
 TEST(WarpCursor, WalksPrologueLoopAndEpilogueAndSkipsInTheLastIteration) {
-  WarpProgram program;
+  isa::WarpProgram program;
   program.prologue = {numbered(1)};
   program.loop = {numbered(2), numbered(3, true)};
   program.epilogue = {numbered(4)};
@@ -155,4 +155,4 @@ TEST(WarpCursor, WalksPrologueLoopAndEpilogueAndSkipsInTheLastIteration) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
-WarpInstruction marked(int row, int ahead = 0) {
-  WarpInstruction instruction;
+isa::WarpInstruction marked(int row, int ahead = 0) {
+  isa::WarpInstruction instruction;
   instruction.where.row = row;
   instruction.tiles_ahead = ahead;
   return instruction;
@@ -18,8 +18,8 @@ WarpInstruction marked(int row, int ahead = 0) {
 
 enum Mark { kPrologue, kLoop, kCopyAhead, kPartial, kFixUp, kEpilogue };
 
-WarpProgram program(bool persistent) {
-  WarpProgram result;
+isa::WarpProgram program(bool persistent) {
+  isa::WarpProgram result;
   result.prologue = {marked(kPrologue)};
   result.loop = {marked(kLoop), marked(kCopyAhead, 1)};
   result.partial_epilogue = {marked(kPartial)};
@@ -31,7 +31,7 @@ WarpProgram program(bool persistent) {
 }
 
 /// What a warp executes: a letter per instruction with the iteration of the loop.
-std::string trace(WarpCursor cursor) {
+std::string trace(isa::WarpCursor cursor) {
   std::string text;
   for (; !cursor.done(); cursor.advance()) {
     const int mark = cursor.instruction().where.row;
@@ -41,18 +41,20 @@ std::string trace(WarpCursor cursor) {
 }
 
 TEST(WarpCursor, WalksOneTileWithoutCopiesBeyondItsEnd) {
-  EXPECT_EQ(trace(WarpCursor(program(false))), "p0 l0 c0 l1 e1 ");
+  EXPECT_EQ(trace(isa::WarpCursor(program(false))), "p0 l0 c0 l1 e1 ");
 }
 
 TEST(WarpCursor, WalksEverySegmentAndEndsEachAsItsPartOfTheTileAsks) {
-  const std::vector<WorkSegment> work{{0, 3, 2, false, 0}, {1, 0, 1, true, 0}, {2, 0, 1, true, 2}};
-  EXPECT_EQ(trace(WarpCursor(program(false), work)), "p0 l0 c0 l1 s1 p2 l2 e2 p3 l3 f3 f3 e3 ");
+  const std::vector<isa::WorkSegment> work{
+      {0, 3, 2, false, 0}, {1, 0, 1, true, 0}, {2, 0, 1, true, 2}};
+  EXPECT_EQ(trace(isa::WarpCursor(program(false), work)),
+            "p0 l0 c0 l1 s1 p2 l2 e2 p3 l3 f3 f3 e3 ");
 }
 
 TEST(WarpCursor, APersistentProgramCopiesForTheNextTileBeforeItStoresTheLast) {
-  const std::vector<WorkSegment> work{{0, 0, 2, true, 0}, {1, 0, 2, true, 0}};
-  EXPECT_EQ(trace(WarpCursor(program(true), work)), "p0 l0 c0 l1 c1 e1 l2 c2 l3 e3 ");
+  const std::vector<isa::WorkSegment> work{{0, 0, 2, true, 0}, {1, 0, 2, true, 0}};
+  EXPECT_EQ(trace(isa::WarpCursor(program(true), work)), "p0 l0 c0 l1 c1 e1 l2 c2 l3 e3 ");
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::sm {
 namespace {
 
 TEST(WgmmaGroups, AGroupEndsWithItsLastInstruction) {
@@ -32,8 +32,8 @@ TEST(WgmmaGroups, WhatIsNotCommittedIsNoGroupButIsUnderWay) {
   groups.complete();
   groups.commit();
   EXPECT_EQ(groups.groups_under_way(), 0);
-  EXPECT_THROW(groups.complete(), InternalError);
+  EXPECT_THROW(groups.complete(), base::InternalError);
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sm

@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 const std::vector<std::string> kAxes = {"sms", "dtype", "flag"};
-const JsonPlace kPlace{"spec.json", "/where"};
+const io::JsonPlace kPlace{"spec.json", "/where"};
 
 bool holds(std::string_view text, int sms = 54) {
   const std::vector<nlohmann::json> values = {sms, "f16", true};
@@ -34,7 +34,7 @@ TEST(Condition, BindsLikeArithmeticAndLogicDo) {
 
 TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
   const auto refused = [](std::string_view text, std::string_view part) {
-    expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
+    support::expect_input_error([&] { holds(text); }, {"spec.json: /where: ", part});
   };
   refused("", "an operand is missing");
   refused("smss > 3", "unknown axis 'smss'");
@@ -54,7 +54,7 @@ TEST(Condition, RefusesWhatIsNoExpressionAndSaysWhere) {
 
 TEST(Condition, RefusesArithmeticWithoutAFiniteResultAndSaysWhere) {
   const auto refused = [](std::string_view text, std::string_view problem) {
-    EXPECT_EQ(input_error_of([&] { holds(text); }),
+    EXPECT_EQ(support::input_error_of([&] { holds(text); }),
               std::string("spec.json: /where: in '").append(text).append("': ").append(problem));
   };
   refused("1/0 == 1", "1 / 0 is no finite number");
@@ -66,4 +66,4 @@ TEST(Condition, RefusesArithmeticWithoutAFiniteResultAndSaysWhere) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -34,7 +34,11 @@ TEST(SweepPlan, AdvancesZippedAxesTogether) {
 TEST(SweepPlan, LeavesOutWhatAConditionForbids) {
   const SweepPlan plan = make_plan({{"where", {"sms < 100", "workload == '16x16x16'"}}});
   EXPECT_EQ(positions(plan), (std::vector<std::uint64_t>{0, 1, 4, 5}));
-  expect_input_error([] { make_plan({{"where", "nothing > 1"}}); }, {"unknown axis 'nothing'"});
+  support::expect_input_error(
+      [] {
+        make_plan({{"where", "nothing > 1"}});
+      },
+      {"unknown axis 'nothing'"});
 }
 
 TEST(SweepPlan, DrawsDistinctPointsTheSameForTheSameSeed) {
@@ -58,11 +62,15 @@ TEST(SweepPlan, SamplesAProductThatNobodyCouldEnumerate) {
   const SweepPlan plan =
       make_plan({{"axes", axes}, {"sample", {{"points", 5}}}, {"where", "x0 < 500"}});
   EXPECT_EQ(positions(plan).size(), 5u);
-  expect_input_error([&] { make_plan({{"axes", axes}}); }, {"draw some with \"sample\""});
+  support::expect_input_error([&] { make_plan({{"axes", axes}}); }, {"draw some with \"sample\""});
   for (int i = 6; i < 30; ++i) {
     axes.push_back({{"option", "x" + std::to_string(i)}, {"values", {1, 2, 3, 4, 5, 6, 7, 8}}});
   }
-  expect_input_error([&] { make_plan({{"axes", axes}, {"sample", {{"points", 5}}}}); }, {"2^62"});
+  support::expect_input_error(
+      [&] {
+        make_plan({{"axes", axes}, {"sample", {{"points", 5}}}});
+      },
+      {"2^62"});
 }
 
 TEST(SweepPlan, HashesConfigurationWorkloadSeedAndVersionAndNothingElse) {
@@ -85,4 +93,4 @@ TEST(SweepPlan, HashesConfigurationWorkloadSeedAndVersionAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

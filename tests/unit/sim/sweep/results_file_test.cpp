@@ -11,12 +11,12 @@
 
 #include <array>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 class ResultsFile : public testing::Test {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   std::filesystem::path file = directory.path() / "r.sqlite";
 
   /// Twelve points, in order, with an operation each.
@@ -64,7 +64,8 @@ class ResultsFile : public testing::Test {
         << "a merge that was refused leaves no file";
   }
   void expect_merge_refused(const std::string& sql, const std::string& problem) const {
-    expect_input_error([&] { merge(damaged(sql)); }, {"damaged results of a sweep: " + problem});
+    support::expect_input_error([&] { merge(damaged(sql)); },
+                                {"damaged results of a sweep: " + problem});
   }
 };
 
@@ -120,8 +121,8 @@ TEST_F(ResultsFile, AViewInThePlaceOfATableIsNotRun) {
       .execute(
           "CREATE VIEW points AS WITH RECURSIVE r(position) AS (SELECT 0 UNION ALL SELECT "
           "position + 1 FROM r) SELECT * FROM r");
-  expect_input_error([&] { report(copy); }, {"'points' is no plain table"});
-  expect_input_error([&] { merge(copy); }, {"'points' is no plain table"});
+  support::expect_input_error([&] { report(copy); }, {"'points' is no plain table"});
+  support::expect_input_error([&] { merge(copy); }, {"'points' is no plain table"});
 }
 
 TEST_F(ResultsFile, MergeRefusesOperationsThatBelongToNoPointOrAreOutOfOrder) {
@@ -152,4 +153,4 @@ TEST_F(ResultsFile, ATriggerThatSomebodyWroteIntoTheFileDoesNotRun) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -13,7 +13,7 @@
 #include <string>
 #include <variant>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -46,18 +46,19 @@ TEST(SimulationPoints, AreWhatSimulateMakesOfTheSameOptions) {
                                     {"repeat", 3}}},
                                   {"axes", {{{"option", "l2"}, {"values", {"cold", "warm"}}}}}});
   SimulationPointRunner runner;
-  SimulationOptions options;
-  options.fidelity = Fidelity::kAnalytic;
-  options.check = CheckMode::kNone;
+  run::SimulationOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
+  options.check = run::CheckMode::kNone;
   options.power_limit_w = 150;
   options.warmup = 2;
   options.repeat = 3;
   double before = 0;
   for (const std::uint64_t position : positions(plan)) {
-    options.conditions.l2.kind = position == 0 ? L2State::Kind::kCold : L2State::Kind::kWarm;
-    const Totals totals =
-        simulate(plan.spec().workloads[0].workload, load_architecture("a100-sxm4-80gb"), options)
-            .totals;
+    options.conditions.l2.kind =
+        position == 0 ? kernels::L2State::Kind::kCold : kernels::L2State::Kind::kWarm;
+    const run::Totals totals = run::simulate(plan.spec().workloads[0].workload,
+                                             config::load_architecture("a100-sxm4-80gb"), options)
+                                   .totals;
     const PointOutcome outcome = runner.run(plan, plan.point(position));
     EXPECT_EQ(figure(outcome, "dense_time_us"), totals.dense->time_us);
     EXPECT_EQ(figure(outcome, "sparse_time_us"), totals.sparse->time_us);
@@ -70,16 +71,18 @@ TEST(SimulationPoints, HaveOptionsThatTheTableKnows) {
   const auto plan_with = [](const std::string& option, const json& value) {
     return [=] { checked({{"options", {{option, value}}}}); };
   };
-  expect_input_error(plan_with("fidelty", "timing"),
-                     {"spec.json: /options: unknown option 'fidelty' (nearest valid: 'fidelity'"});
-  expect_input_error(plan_with("power-limit", -1),
-                     {"spec.json: /options: --power-limit must be a number of watts above 0"});
-  expect_input_error(
+  support::expect_input_error(
+      plan_with("fidelty", "timing"),
+      {"spec.json: /options: unknown option 'fidelty' (nearest valid: 'fidelity'"});
+  support::expect_input_error(
+      plan_with("power-limit", -1),
+      {"spec.json: /options: --power-limit must be a number of watts above 0"});
+  support::expect_input_error(
       [] {
         checked({{"axes", {{{"option", "out"}, {"values", {"x"}}}}}});
       },
       {"spec.json: /axes/0: unknown option 'out'"});
-  expect_input_error(
+  support::expect_input_error(
       [] {
         checked({{"where", "sms > 1000"}});
       },
@@ -87,4 +90,4 @@ TEST(SimulationPoints, HaveOptionsThatTheTableKnows) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -13,8 +13,8 @@ using nlohmann::json;
 class SweepDims : public testing::Test {
  protected:
   void SetUp() override {
-    write_file(directory_.path() / "net.json",
-               R"({"schema": "gemm-workload/0.2", "name": "net", "dims": {"batch": 1, "seq": 8},
+    io::write_file(directory_.path() / "net.json",
+                   R"({"schema": "gemm-workload/0.2", "name": "net", "dims": {"batch": 1, "seq": 8},
                    "ops": [{"name": "x", "m": 16, "n": "batch*seq", "k": 32}]})");
   }
 
@@ -28,14 +28,14 @@ class SweepDims : public testing::Test {
 
   void expect_refused(const json& workloads, const json& axes,
                       std::initializer_list<std::string_view> parts) const {
-    expect_input_error([&] { plan(workloads, axes); }, parts);
+    support::expect_input_error([&] { plan(workloads, axes); }, parts);
   }
 
   static std::int64_t n_of(const SweepPlan& plan, std::uint64_t position) {
     return plan.spec().workloads[plan.point(position).workload].workload.operations.at(0).shape.n;
   }
 
-  TemporaryDirectory directory_;
+  support::TemporaryDirectory directory_;
 };
 
 const json kSmall = json::parse(R"({"m": 16, "n": 16, "k": 16})");
@@ -100,4 +100,4 @@ TEST_F(SweepDims, FaultsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

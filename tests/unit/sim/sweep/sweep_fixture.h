@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/config/text_file.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/plan.h"
 #include "tests/support/temporary_directory.h"
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 
 /// A spec of two GEMMs; `changes` replaces its keys.
 inline nlohmann::json spec_json(const nlohmann::json& changes = nlohmann::json::object()) {
@@ -36,4 +36,4 @@ inline std::vector<std::uint64_t> positions(const SweepPlan& plan) {
   return result;
 }
 
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,7 @@ using nlohmann::json;
 /// time = 1000 / sms, energy = sms * seed, and one failed point.
 class SweepReport : public testing::Test {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   std::filesystem::path file = directory.path() / "r.sqlite";
 
   void SetUp() override {
@@ -135,13 +135,14 @@ TEST_F(SweepReport, HtmlIsOneFileWhoseDataCannotEndTheScript) {
 }
 
 TEST_F(SweepReport, RefusesUnknownFormatsAndFilesWithoutPoints) {
-  expect_input_error([] { parse_sweep_report_format("md"); }, {"markdown"});
-  expect_input_error([] { sweep_report("no.sqlite", SweepReportFormat::kCsv); }, {"no such file"});
+  support::expect_input_error([] { parse_sweep_report_format("md"); }, {"markdown"});
+  support::expect_input_error([] { sweep_report("no.sqlite", SweepReportFormat::kCsv); },
+                              {"no such file"});
   const std::filesystem::path begun = directory.path() / "begun.sqlite";
   SweepStore(begun, make_plan(), {});
-  expect_input_error([&] { sweep_report(begun, SweepReportFormat::kCsv); },
-                     {"has not stored a point yet"});
+  support::expect_input_error([&] { sweep_report(begun, SweepReportFormat::kCsv); },
+                              {"has not stored a point yet"});
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

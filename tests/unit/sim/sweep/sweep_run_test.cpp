@@ -23,7 +23,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -53,7 +53,7 @@ class Actor : public PointRunner {
       std::vector<char> memory(bytes, 1);
       return {point.position, memory[bytes / 2] == 0, "", {}};
     } else if (what == "refuse") {
-      throw InputError("not with me");
+      throw base::InputError("not with me");
     }
     PointOutcome outcome;
     outcome.totals.add({"sparse", "time_us"}, static_cast<std::int64_t>(point.position + 1));
@@ -73,7 +73,7 @@ class Actor : public PointRunner {
 
 class SweepRun : public testing::Test {
  protected:
-  TemporaryDirectory directory;
+  support::TemporaryDirectory directory;
   Actor actor;
   std::atomic<bool> stop{false};
 
@@ -217,19 +217,23 @@ TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
   const SweepPlan plan = make_plan();
   run(plan, "a.sqlite");
   const SweepPlan other = make_plan({{"where", "sms < 100"}});
-  expect_input_error([&] { SweepStore(file("a.sqlite"), other, {}); }, {"another sweep"});
+  support::expect_input_error([&] { SweepStore(file("a.sqlite"), other, {}); }, {"another sweep"});
   SweepStore first(file("a.sqlite"), plan, {});
-  expect_input_error([&] { SweepStore(file("a.sqlite"), plan, {}); },
-                     {"another sweep is writing to this file"});
-  write_file(file("text.sqlite"), "no database at all, but long enough to be looked at by SQLite");
-  expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); }, {"no results of a sweep"});
-  expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); }, {"no directory"});
-  expect_input_error([&] { SweepStore(directory.path(), plan, {}); }, {"cannot be written"});
+  support::expect_input_error([&] { SweepStore(file("a.sqlite"), plan, {}); },
+                              {"another sweep is writing to this file"});
+  io::write_file(file("text.sqlite"),
+                 "no database at all, but long enough to be looked at by SQLite");
+  support::expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); },
+                              {"no results of a sweep"});
+  support::expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); },
+                              {"no directory"});
+  support::expect_input_error([&] { SweepStore(directory.path(), plan, {}); },
+                              {"cannot be written"});
 }
 
 TEST_F(SweepRun, AFileWithoutARowGivesWayToAnotherSweep) {
   const SweepPlan plan = make_plan({{"where", "sms == 'x'"}});
-  expect_input_error([&] { run(plan, "a.sqlite"); }, {"the word 'x' is compared"});
+  support::expect_input_error([&] { run(plan, "a.sqlite"); }, {"the word 'x' is compared"});
   run(make_plan(), "a.sqlite");
   run(make_plan(), "b.sqlite");
   EXPECT_EQ(bytes(file("a.sqlite")), bytes(file("b.sqlite")));
@@ -251,7 +255,7 @@ TEST_F(SweepRun, TheLockIsOnTheFileThatTheNameMeansWhenTheWaitIsOver) {
     while (lock == nullptr) {
       try {
         lock = std::make_unique<FileLock>(file("a.sqlite"));
-      } catch (const InputError&) {  // waited for too long
+      } catch (const base::InputError&) {  // waited for too long
       }
     }
     const int third = ::open(file("a.sqlite").c_str(), O_RDWR | O_CLOEXEC);
@@ -259,7 +263,7 @@ TEST_F(SweepRun, TheLockIsOnTheFileThatTheNameMeansWhenTheWaitIsOver) {
     ::close(third);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // in which it begins to wait
-  write_file(file("in order"), "");
+  io::write_file(file("in order"), "");
   std::filesystem::rename(file("in order"), file("a.sqlite"));
   first.reset();
   second.join();
@@ -271,7 +275,7 @@ TEST_F(SweepRun, AFinishedFileThatAKilledSweepHadBegunToWriteToIsFinishedAgain) 
   run(plan, "a.sqlite");
   const std::string whole = bytes(file("a.sqlite"));
   Database(file("a.sqlite"), Database::Mode::kWrite).execute("PRAGMA journal_mode = WAL");
-  write_file(file("a.sqlite-journal"), "");
+  io::write_file(file("a.sqlite-journal"), "");
   ASSERT_NE(bytes(file("a.sqlite")), whole);
   run(plan, "a.sqlite");
   EXPECT_EQ(bytes(file("a.sqlite")), whole);
@@ -301,7 +305,8 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
   run(plan, "a.sqlite");
   run(make_plan(), "b.sqlite");
   const std::vector<std::filesystem::path> parts = {file("a.sqlite"), file("b.sqlite")};
-  expect_input_error([&] { merge_sweeps(parts, file("m.sqlite"), false); }, {"not of one sweep"});
+  support::expect_input_error([&] { merge_sweeps(parts, file("m.sqlite"), false); },
+                              {"not of one sweep"});
   EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
   {
     SweepStore store(file("c.sqlite"), plan, {});
@@ -358,4 +363,4 @@ TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

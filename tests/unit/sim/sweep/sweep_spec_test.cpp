@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace sptc::sim {
+namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
@@ -24,7 +24,7 @@ json values_of(json axis) {
 }
 
 void expect_refused(const json& changes, std::string_view part) {
-  expect_input_error([&] { parse(spec_json(changes)); }, {part});
+  support::expect_input_error([&] { parse(spec_json(changes)); }, {part});
 }
 
 void expect_axis_refused(const json& axis, std::string_view part) {
@@ -124,7 +124,8 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"sample", {{"points", 0}}}}, "/sample/points");
   expect_refused({{"store", "nothing"}}, "/store");
   expect_refused({{"limits", {{"timeout_s", -1}}}}, "/limits/timeout_s");
-  expect_input_error([] { parse_sweep_spec("{\"schema\": ", "spec.json"); }, {"spec.json", "line"});
+  support::expect_input_error([] { parse_sweep_spec("{\"schema\": ", "spec.json"); },
+                              {"spec.json", "line"});
 }
 
 TEST(SweepSpec, MutationsEndInASentence) {
@@ -133,7 +134,7 @@ TEST(SweepSpec, MutationsEndInASentence) {
                                       {"limits", {{"timeout_s", 5}}},
                                       {"options", {{"check", "none"}}}})
                                .dump();
-  const Mutator mutator(text, 20260101);
+  const fuzz::Mutator mutator(text, 20260101);
   constexpr std::uint64_t kAtLeast = 100;  // on any machine
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   int refused = 0;
@@ -141,7 +142,7 @@ TEST(SweepSpec, MutationsEndInASentence) {
        ++i) {
     try {
       SweepPlan(parse_sweep_spec(mutator.mutation(i), "spec.json"), "1");
-    } catch (const InputError& error) {
+    } catch (const base::InputError& error) {
       ++refused;
       EXPECT_FALSE(std::string(error.what()).empty());
     }
@@ -150,4 +151,4 @@ TEST(SweepSpec, MutationsEndInASentence) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::sweep

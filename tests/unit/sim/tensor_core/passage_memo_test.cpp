@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 namespace {
 
 constexpr std::uint64_t kDemand = 3;
@@ -86,4 +86,4 @@ TEST(PassageMemo, StartsAnewWhenThereIsTooMuchToRemember) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

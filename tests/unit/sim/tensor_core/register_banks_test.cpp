@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sptc::sim {
+namespace sptc::tensor_core {
 namespace {
 
 TensorCoreSpec banks(int count, double bytes_per_cycle, int reuse) {
@@ -15,8 +15,8 @@ TensorCoreSpec banks(int count, double bytes_per_cycle, int reuse) {
 }
 
 // m16n8k16 of f16 into f32: A in four registers, B in two, C in four.
-WarpInstruction mma(int a, int b, int c) {
-  WarpInstruction instruction;
+isa::WarpInstruction mma(int a, int b, int c) {
+  isa::WarpInstruction instruction;
   instruction.a = {a, 4};
   instruction.b = {b, 2};
   instruction.c = {c, 4};
@@ -35,11 +35,11 @@ TEST(RegisterBanks, BlockTheNextInstructionUntilTheBusiestBankIsFree) {
 
 TEST(RegisterBanks, AnInstructionThatReadsOneBankOnlyLeavesTheOtherFree) {
   RegisterBanks file(banks(2, kOneRegister, 0));
-  WarpInstruction even;
+  isa::WarpInstruction even;
   even.a = {4, 1};
   file.read(0, file.demand(0, even));
   file.read(0, file.demand(0, even));
-  WarpInstruction odd;
+  isa::WarpInstruction odd;
   odd.a = {5, 1};
   EXPECT_EQ(file.ready_at(0, file.demand(0, odd)), 0);
   EXPECT_EQ(file.ready_at(0, file.demand(0, even)), 2);
@@ -63,4 +63,4 @@ TEST(RegisterBanks, KeepNoMoreRegistersThanThereIsRoomFor) {
 }
 
 }  // namespace
-}  // namespace sptc::sim
+}  // namespace sptc::tensor_core

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/batched/f64_gemm.h"
+
+#include "models/base/error.h"
+#include "models/batched/parallel.h"
+#include "models/mma/f64_dot.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "models/batched/f64_gemm.cpp"
+#include <hwy/foreach_target.h>
+// Highway's dispatch wants its own headers after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+HWY_BEFORE_NAMESPACE();
+namespace sptc::batched::HWY_NAMESPACE {
+
+using Bits = base::Matrix<std::uint64_t>;
+
+#if HWY_TARGET == HWY_SCALAR || !HWY_NATIVE_FMA
+
+// Without a fused multiply-add: the plain chain.
+void run_f64_rows(const Bits& a, const Bits& b_columns, Bits& d, std::size_t row_begin,
+                  std::size_t row_end) {
+  for (std::size_t i = row_begin; i < row_end; ++i) {
+    for (std::size_t j = 0; j < d.cols(); ++j) {
+      d(i, j) = mma::f64_dot(a.row(i), b_columns.row(j), d(i, j));
+    }
+  }
+}
+
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+using DoubleTag = hn::ScalableTag<double>;
+using DoubleVector = hn::Vec<DoubleTag>;
+constexpr std::size_t kLanes = hn::MaxLanes(DoubleTag());
+constexpr std::size_t kVectors = 2;
+constexpr std::size_t kColumns = kVectors * kLanes;
+constexpr std::size_t kRows = 4;
+constexpr std::size_t kBlockDepth = 256;
+
+/// kRows rows of a block: the accumulators stay in registers from `begin` to the end of the block.
+HWY_NOINLINE void run_chains(const std::uint64_t* const* a, const double* panel, std::size_t depth,
+                             double* const* sums) {
+  const DoubleTag dd;
+  DoubleVector s00 = hn::LoadU(dd, sums[0]), s01 = hn::LoadU(dd, sums[0] + kLanes);
+  DoubleVector s10 = hn::LoadU(dd, sums[1]), s11 = hn::LoadU(dd, sums[1] + kLanes);
+  DoubleVector s20 = hn::LoadU(dd, sums[2]), s21 = hn::LoadU(dd, sums[2] + kLanes);
+  DoubleVector s30 = hn::LoadU(dd, sums[3]), s31 = hn::LoadU(dd, sums[3] + kLanes);
+  const hn::RebindToUnsigned<DoubleTag> du;
+  const auto element = [&](std::size_t r, std::size_t k)
+                           HWY_ATTR { return hn::BitCast(dd, hn::Set(du, a[r][k])); };
+  for (std::size_t k = 0; k < depth; ++k) {
+    const DoubleVector b0 = hn::Load(dd, panel + k * kColumns);
+    const DoubleVector b1 = hn::Load(dd, panel + k * kColumns + kLanes);
+    const DoubleVector a0 = element(0, k);
+    s00 = hn::MulAdd(a0, b0, s00);
+    s01 = hn::MulAdd(a0, b1, s01);
+    const DoubleVector a1 = element(1, k);
+    s10 = hn::MulAdd(a1, b0, s10);
+    s11 = hn::MulAdd(a1, b1, s11);
+    const DoubleVector a2 = element(2, k);
+    s20 = hn::MulAdd(a2, b0, s20);
+    s21 = hn::MulAdd(a2, b1, s21);
+    const DoubleVector a3 = element(3, k);
+    s30 = hn::MulAdd(a3, b0, s30);
+    s31 = hn::MulAdd(a3, b1, s31);
+  }
+  hn::StoreU(s00, dd, sums[0]);
+  hn::StoreU(s01, dd, sums[0] + kLanes);
+  hn::StoreU(s10, dd, sums[1]);
+  hn::StoreU(s11, dd, sums[1] + kLanes);
+  hn::StoreU(s20, dd, sums[2]);
+  hn::StoreU(s21, dd, sums[2] + kLanes);
+  hn::StoreU(s30, dd, sums[3]);
+  hn::StoreU(s31, dd, sums[3] + kLanes);
+}
+
+void run_f64_rows(const Bits& a, const Bits& b_columns, Bits& d, std::size_t row_begin,
+                  std::size_t row_end) {
+  struct Workspace {
+    alignas(64) double panel[kBlockDepth * kColumns];
+    alignas(64) double sums[kRows][kColumns];
+  };
+  const auto work = std::make_unique<Workspace>();
+  for (std::size_t begin = 0; begin < a.cols(); begin += kBlockDepth) {
+    const std::size_t depth = std::min(kBlockDepth, a.cols() - begin);
+    for (std::size_t column = 0; column < d.cols(); column += kColumns) {
+      const std::size_t columns = std::min(kColumns, d.cols() - column);
+      for (std::size_t j = 0; j < columns; ++j) {
+        const std::uint64_t* source = b_columns.row(column + j).data() + begin;
+        for (std::size_t k = 0; k < depth; ++k) {
+          std::memcpy(&work->panel[k * kColumns + j], source + k, sizeof(double));
+        }
+      }
+      for (std::size_t row = row_begin; row < row_end; row += kRows) {
+        const std::uint64_t* rows[kRows];
+        double* sums[kRows];
+        const std::size_t count = std::min(kRows, row_end - row);
+        for (std::size_t r = 0; r < kRows; ++r) {
+          rows[r] = a.row(row + std::min(r, count - 1)).data() + begin;
+          sums[r] = work->sums[r];
+          if (r < count) {
+            std::memcpy(sums[r], d.row(row + r).data() + column, columns * sizeof(double));
+          }
+        }
+        run_chains(rows, work->panel, depth, sums);
+        for (std::size_t r = 0; r < count; ++r) {
+          std::memcpy(d.row(row + r).data() + column, sums[r], columns * sizeof(double));
+        }
+      }
+    }
+  }
+}
+
+#endif  // HWY_TARGET
+
+}  // namespace sptc::batched::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sptc::batched {
+
+HWY_EXPORT(run_f64_rows);
+
+base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a,
+                                     const base::Matrix<std::uint64_t>& b_columns,
+                                     const base::Matrix<std::uint64_t>* c, int threads) {
+  if (a.cols() != b_columns.cols()) {
+    throw base::InputError("GEMM operand B holds columns of " + std::to_string(b_columns.cols()) +
+                           " elements, but A has k = " + std::to_string(a.cols()));
+  }
+  if (threads < 1) {
+    throw base::InputError("GEMM options: threads " + std::to_string(threads) +
+                           " must be at least 1");
+  }
+  if (c != nullptr && (c->rows() != a.rows() || c->cols() != b_columns.rows())) {
+    throw base::InputError("GEMM operand C does not have the extents of D");
+  }
+  base::Matrix<std::uint64_t> d =
+      c != nullptr ? *c : base::Matrix<std::uint64_t>(a.rows(), b_columns.rows());
+  for_row_ranges(a.rows(), threads, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(run_f64_rows)(a, b_columns, d, begin, end);
+  });
+  constexpr std::uint64_t kInfinity = 0x7FF0000000000000U;
+  constexpr std::uint64_t kMagnitude = 0x7FFFFFFFFFFFFFFFU;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    if ((d.data()[i] & kMagnitude) > kInfinity) {
+      d.data()[i] = kMagnitude;  // the canonical NaN
+    }
+  }
+  return d;
+}
+
+}  // namespace sptc::batched
+#endif

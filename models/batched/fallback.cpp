@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/batched/fallback.h"
+
+#include "models/mma/dot_step.h"
+#include "models/sparsity/pattern.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sptc::batched {
+
+using numerics::Word;
+
+SelectionTable::SelectionTable(numerics::DataType type) {
+  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
+  kept = static_cast<std::size_t>(pattern.kept);
+  group = static_cast<std::size_t>(pattern.group);
+  for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
+    for (std::size_t slot = 0; slot < kept; ++slot) {
+      position[nibble][slot] = static_cast<std::uint8_t>(
+          sparsity::selected_position(nibble, static_cast<int>(slot), pattern));
+    }
+  }
+}
+
+Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin,
+              std::size_t end, Word c) {
+  const std::size_t count = end - begin;
+  const auto a = gemm.a->row(row).subspan(begin, count);
+  const auto b = gemm.b_columns->row(column);
+  if (gemm.nibbles == nullptr) {
+    return mma::dense_dot(a, b.subspan(begin, count), c, *gemm.instruction, *gemm.rules);
+  }
+  const SelectionTable table(gemm.instruction->a_type);
+  const auto nibbles = gemm.nibbles->row(row);
+  thread_local std::vector<Word> selected;
+  selected.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t t = begin + i;
+    selected[i] = b[table.logical(t, nibbles[t / table.kept])];
+  }
+  return mma::dense_dot(a, selected, c, *gemm.instruction, *gemm.rules);
+}
+
+void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
+  for (std::size_t i = row_begin; i < row_end; ++i) {
+    for (std::size_t j = 0; j < gemm.state->cols(); ++j) {
+      Word& state = (*gemm.state)(i, j);
+      state = slow_dot(gemm, i, j, gemm.depth_begin, gemm.depth_end, state);
+    }
+  }
+}
+
+bool has_repeated_index(const GemmSlice& gemm) {
+  const SelectionTable table(gemm.instruction->a_type);
+  std::uint32_t repeating = 0;  // a bit for each nibble
+  for (std::uint32_t nibble = 0; nibble < 16; ++nibble) {
+    const std::uint8_t* position = table.position[nibble];
+    for (std::size_t slot = 1; slot < table.kept; ++slot) {
+      if (std::find(position, position + slot, position[slot]) != position + slot) {
+        repeating |= 1U << nibble;
+      }
+    }
+  }
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < gemm.nibbles->size(); ++i) {
+    found |= repeating >> (gemm.nibbles->data()[i] & 15U);
+  }
+  return (found & 1U) != 0;
+}
+
+}  // namespace sptc::batched

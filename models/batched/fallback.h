@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/batched/float_gemm.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sptc::batched {
+
+/// Position in a group of B that slot `slot` of a nibble selects, for all sixteen nibbles.
+struct SelectionTable {
+  explicit SelectionTable(numerics::DataType type);
+
+  /// The logical k that element `t` of a compressed row meets.
+  std::size_t logical(std::size_t t, std::uint8_t nibble) const {
+    return t / kept * group + position[nibble & 15U][t % kept];
+  }
+
+  std::size_t kept = 0;
+  std::size_t group = 0;
+  std::uint8_t position[16][8] = {};
+};
+
+/// Elements [begin, end) of the dot product of row `row` and column `column`, in the plain
+/// arithmetic of dot_step: what the vector kernels leave out. `c` and the result are words of the
+/// output format.
+numerics::Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column,
+                        std::size_t begin, std::size_t end, numerics::Word c);
+
+/// Rows [row_begin, row_end) of D likewise.
+void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);
+
+/// Whether two slots of a group of a sparse A select the same element: then A has no dense form.
+bool has_repeated_index(const GemmSlice& gemm);
+
+}  // namespace sptc::batched

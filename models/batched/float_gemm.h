@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/numerics/codec.h"
+#include "models/sparsity/compress.h"
+
+#include <cstddef>
+
+namespace sptc::batched {
+
+/// One GEMM of floating-point operands with every choice made. The result replaces `state`; while
+/// the GEMM runs, an accumulator is a float, also where the output is f16 (widened exactly).
+struct GemmSlice {
+  const mma::MmaInstruction* instruction = nullptr;
+  const mma::StepRules* rules = nullptr;
+  const base::Matrix<numerics::Word>* a = nullptr;      ///< [m, depth], depth in elements as stored
+  const base::Matrix<std::uint8_t>* nibbles = nullptr;  ///< [m, groups] where A is 2:4 sparse
+  const base::Matrix<numerics::Word>* b_columns = nullptr;  ///< [n, k]
+  base::Matrix<numerics::Word>* state = nullptr;            ///< [m, n] in: C, out: D, as f32 words
+  std::size_t depth_begin = 0;                              ///< elements of A as stored
+  std::size_t depth_end = 0;
+};
+
+/// Whether the vector kernels know this arithmetic. Everything else is for slow_dot.
+bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRules& rules);
+
+/// Rows [row_begin, row_end) of the GEMM, on the best vector instructions of this machine.
+void run_float_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);
+
+}  // namespace sptc::batched

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/batched/gemm.h"
+
+#include "models/base/error.h"
+#include "models/batched/fallback.h"
+#include "models/batched/float_gemm.h"
+#include "models/batched/half.h"
+#include "models/batched/integer_gemm.h"
+#include "models/batched/parallel.h"
+#include "models/mma/dot_step.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace sptc::batched {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+struct Extents {
+  std::size_t m = 0;
+  std::size_t n = 0;
+  std::size_t depth = 0;  // elements of A as stored
+};
+
+std::string size_of(std::size_t rows, std::size_t cols) {
+  return "[" + std::to_string(rows) + ", " + std::to_string(cols) + "]";
+}
+
+Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperands& operands,
+                        const EngineOptions& options) {
+  if (instruction.sparse ? operands.compressed_a == nullptr : operands.a == nullptr) {
+    throw base::InputError(
+        std::string("GEMM operand A is missing: ") + instruction.ptx_name() +
+        (instruction.sparse ? " takes a compressed matrix" : " takes a dense matrix"));
+  }
+  if (operands.b_columns == nullptr) {
+    throw base::InputError("GEMM operand B is missing");
+  }
+  if (options.threads < 1 || options.split_k < 1) {
+    throw base::InputError("GEMM options: threads " + std::to_string(options.threads) +
+                           " and split_k " + std::to_string(options.split_k) +
+                           " must be at least 1");
+  }
+  Extents extents;
+  std::size_t k = 0;
+  if (instruction.sparse) {
+    const sparsity::CompressedMatrix& a = *operands.compressed_a;
+    if (a.type != instruction.a_type) {
+      throw base::InputError(
+          "GEMM operand A is compressed as " + std::string(numerics::name(a.type)) + ", but " +
+          instruction.ptx_name() + " takes " + std::string(numerics::name(instruction.a_type)));
+    }
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(a.type);
+    const auto groups = a.nibbles.cols();
+    if (a.nibbles.rows() != a.rows() ||
+        a.compressed_k() != groups * static_cast<std::size_t>(pattern.kept) ||
+        a.logical_k != groups * static_cast<std::size_t>(pattern.group)) {
+      throw base::InputError("GEMM operand A: values " + size_of(a.rows(), a.compressed_k()) +
+                             " and metadata " + size_of(a.nibbles.rows(), groups) +
+                             " do not belong together");
+    }
+    extents = {a.rows(), 0, a.compressed_k()};
+    k = a.logical_k;
+  } else {
+    extents = {operands.a->rows(), 0, operands.a->cols()};
+    k = operands.a->cols();
+  }
+  extents.n = operands.b_columns->rows();
+  if (operands.b_columns->cols() != k) {
+    throw base::InputError("GEMM operand B holds columns of " +
+                           std::to_string(operands.b_columns->cols()) +
+                           " elements, but A has k = " + std::to_string(k));
+  }
+  if (operands.c != nullptr &&
+      (operands.c->rows() != extents.m || operands.c->cols() != extents.n)) {
+    throw base::InputError("GEMM operand C is " + size_of(operands.c->rows(), operands.c->cols()) +
+                           ", but D is " + size_of(extents.m, extents.n));
+  }
+  return extents;
+}
+
+/// One slice of K; `state` holds its accumulators.
+void run_slice(const GemmSlice& gemm, int threads) {
+  const mma::MmaInstruction& instruction = *gemm.instruction;
+  const mma::StepRules& rules = *gemm.rules;
+  const auto share_rows = [&](auto run) {
+    for_row_ranges(gemm.state->rows(), threads,
+                   [&](std::size_t begin, std::size_t end) { run(gemm, begin, end); });
+  };
+  if (has_integer_kernel(instruction, rules)) {
+    share_rows(run_integer_gemm);
+    return;
+  }
+  if (!has_float_kernel(instruction, rules)) {
+    share_rows(run_plain);
+    return;
+  }
+  const auto convert_state = [&](auto convert) {
+    for (std::size_t i = 0; i < gemm.state->size(); ++i) {
+      gemm.state->data()[i] = convert(gemm.state->data()[i]);
+    }
+  };
+  const bool half = rules.output == DataType::kF16 && gemm.depth_begin < gemm.depth_end;
+  if (half) {
+    convert_state(widen_half);
+  }
+  share_rows(run_float_gemm);
+  if (half) {
+    convert_state(narrow_half);
+  }
+}
+
+/// The sum of two accumulators of split-K: rounded to nearest even, integers wrap.
+Word add_accumulators(Word a, Word b, DataType type) {
+  if (type == DataType::kS32) {
+    return a + b;
+  }
+  // The exact sum of two floats may need more than a double's 53 bits, but rounding it to 53 first
+  // is harmless: 53 >= 2 * 24 + 2.
+  return numerics::from_double(numerics::to_double(a, type) + numerics::to_double(b, type), type);
+}
+
+}  // namespace
+
+base::Matrix<Word> gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+                        const GemmOperands& operands, const EngineOptions& options) {
+  const Extents extents = checked_extents(instruction, operands, options);
+  base::Matrix<Word> result =
+      operands.c != nullptr ? *operands.c : base::Matrix<base::Word>(extents.m, extents.n);
+
+  GemmSlice slice;
+  slice.instruction = &instruction;
+  slice.rules = &rules;
+  slice.a = instruction.sparse ? &operands.compressed_a->values : operands.a;
+  slice.nibbles = instruction.sparse ? &operands.compressed_a->nibbles : nullptr;
+  slice.b_columns = operands.b_columns;
+  slice.state = &result;
+
+  const auto instruction_depth = static_cast<std::size_t>(instruction.compressed_k());
+  const std::size_t instructions = (extents.depth + instruction_depth - 1) / instruction_depth;
+  const auto slices = static_cast<std::size_t>(options.split_k);
+  const std::size_t slice_depth =
+      std::max<std::size_t>((instructions + slices - 1) / slices, 1) * instruction_depth;
+  slice.depth_end = std::min(slice_depth, extents.depth);
+  run_slice(slice, options.threads);
+  for (std::size_t begin = slice_depth; begin < extents.depth; begin += slice_depth) {
+    base::Matrix<Word> partial(extents.m, extents.n);
+    slice.state = &partial;
+    slice.depth_begin = begin;
+    slice.depth_end = std::min(begin + slice_depth, extents.depth);
+    run_slice(slice, options.threads);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result.data()[i] = add_accumulators(result.data()[i], partial.data()[i], rules.output);
+    }
+  }
+  return result;
+}
+
+}  // namespace sptc::batched

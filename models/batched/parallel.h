@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace sptc::batched {
+
+/// Calls body(begin, end) for consecutive ranges that together are [0, rows), each on a thread of
+/// its own, or on this one where no more can be started. Results must not depend on the split.
+/// Rethrows the first exception.
+template <typename Body>
+void for_row_ranges(std::size_t rows, int threads, Body body) {
+  const auto count = std::min(static_cast<std::size_t>(threads), std::max<std::size_t>(rows, 1));
+  if (count == 1) {
+    body(std::size_t{0}, rows);
+    return;
+  }
+  // Whole pairs of rows: kernels take two at once.
+  const std::size_t share = ((rows + count - 1) / count + 1) / 2 * 2;
+  std::vector<std::exception_ptr> errors(count);
+  std::vector<std::jthread> workers;
+  workers.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = std::min(i * share, rows);
+    const std::size_t end = std::min(begin + share, rows);
+    const auto work = [&body, &error = errors[i], begin, end] {
+      try {
+        body(begin, end);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    };
+    try {
+      workers.emplace_back(work);
+    } catch (const std::system_error&) {
+      work();
+    }
+  }
+  workers.clear();  // joins
+  for (const std::exception_ptr& error : errors) {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  }
+}
+
+}  // namespace sptc::batched

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/step_rules.h"
+#include "sim/compare/capture/capture.h"
+#include "sim/compare/capture/capture_times.h"
+#include "sim/compare/kernel/kernel_crosscheck.h"
+#include "sim/compare/vectors/verify.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::compare::capture {
+
+/// Words of one instruction.
+struct BitsRow {
+  std::string instruction;  ///< PTX names of the results, " + " between them
+  std::string evidence;
+  /// Metadata without a meaning in the PTX ISA: differences are findings, not errors.
+  bool undefined = false;
+  std::size_t sets = 0;
+  std::size_t cases = 0;
+  std::size_t elements = 0;
+  std::size_t mismatches = 0;
+  std::string first_set = {};  ///< of the first mismatch
+  std::optional<vectors::Mismatch> first = std::nullopt;
+  std::vector<kernel::Explanation> explanations = {};  ///< of the set of the first mismatch
+};
+
+/// A whole GEMM of the capture that was computed anew.
+struct CheckedKernel {
+  std::string file;
+  kernel::KernelCase kernel;
+  kernel::KernelDiagnosis diagnosis;
+};
+
+/// A capture against the simulator.
+struct CaptureCrosscheck {
+  Capture capture;
+  std::string architecture;
+  std::vector<BitsRow> bits;                   ///< by instruction, those with a meaning first
+  std::vector<std::string> unknown_sets;       ///< not compared: nobody knows their arithmetic
+  std::vector<std::string> metadata_problems;  ///< registers that do not say what the indices do
+  std::vector<CheckedKernel> kernels;
+  CaptureTimes times;
+
+  /// Wrong words that count: of defined sets, kernels, checks that the capture holds, and metadata.
+  std::size_t mismatches() const;
+};
+
+/// Computes every array set and kernel of `capture` in `profile`, and compares its times.
+/// `threads` of the host for kernels. Throws InputError for a set or kernel that cannot be read.
+CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
+                                     const TimeSimulation& simulation, int threads);
+
+std::string capture_text(const CaptureCrosscheck& result);
+std::string capture_json(const CaptureCrosscheck& result);
+
+}  // namespace sptc::compare::capture

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/capture/gemm_simulation.h"
+
+#include "models/base/error.h"
+#include "models/mma/catalogue.h"
+#include "sim/config/energy.h"
+#include "sim/io/text_file.h"
+#include "sim/run/data_source.h"
+#include "sim/run/energy.h"
+#include "sim/run/gemm_launcher.h"
+#include "sim/run/separate_process.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace sptc::compare::capture {
+namespace {
+
+using Json = nlohmann::json;
+
+/// `figures` at another clock of the SMs.
+run::VariantResult at_clock(run::VariantResult figures, double clock_mhz) {
+  figures.timing.time_us = run::seconds_at(figures, clock_mhz) * 1e6;
+  figures.timing.clock_mhz = clock_mhz;
+  return figures;
+}
+
+/// Runs in the separate process.
+class Simulator {
+ public:
+  Simulator(const config::Architecture& architecture, const Capture& capture,
+            run::Fidelity fidelity)
+      : gpu_(architecture.gpu), launcher_(gpu_, launch_options_), capture_(capture) {
+    launch_options_.fidelity = fidelity;
+    launch_options_.check = run::CheckMode::kNone;
+    try {
+      read_power(architecture);
+    } catch (const base::InputError& error) {
+      no_power_ = error.what();
+    }
+  }
+
+  Json time(const CaptureGemmRow& row) {
+    const run::VariantResult figures = figures_of(row);
+    return {{"time_us",
+             at_clock(figures, row.clock_mhz.value_or(figures.timing.clock_mhz)).timing.time_us}};
+  }
+
+  Json power(const PowerRow& row) {
+    const run::VariantResult boost = figures_of(row);
+    Json json;
+    double clock = boost.timing.clock_mhz;
+    if (power_) {
+      run::VariantResult limited = boost;
+      energise(row, limited, true);
+      clock = limited.timing.clock_mhz;
+      json["clock_mhz"] = clock;
+    }
+    run::VariantResult there = at_clock(boost, row.clock_mhz.value_or(clock));
+    json["time_us"] = there.timing.time_us;
+    if (power_) {
+      energise(row, there, false);
+      json["power_w"] = there.energy->power_w;
+    } else {
+      json["reason"] = no_power_;
+    }
+    return json;
+  }
+
+ private:
+  void read_power(const config::Architecture& architecture) {
+    const std::vector<std::string> names = config::energy_names();
+    if (std::find(names.begin(), names.end(), gpu_.name) == names.end()) {
+      throw base::InputError("'" + gpu_.name + "' has no energy file");
+    }
+    energy::PowerSpec spec =
+        config::power_spec(config::load_energy(gpu_.name).config, architecture.gpu);
+    spec.power_limit_w = capture_.power_limit_w.value_or(spec.power_limit_w);
+    spec.static_power.board_idle_w = capture_.idle_w.value_or(spec.static_power.board_idle_w);
+    config::check_static_power(spec);
+    power_ = std::move(spec);
+  }
+
+  static workload::Operation operation_of(const CapturedGemm& row) {
+    const auto type = workload::parse_operand_type(row.dtype);
+    if (!type) {
+      throw base::InputError(workload::unknown_operand_type(row.dtype));
+    }
+    workload::Operation op;
+    op.name = row.name;
+    op.shape = {row.m, row.n, row.k};
+    op.dtype = *type;
+    op.prunable = row.sparse;
+    return op;
+  }
+
+  run::VariantResult figures_of(const CapturedGemm& row, double clock_mhz = 0) {
+    const workload::Operation op = operation_of(row);
+    const auto key = row.library == "own" ? std::tuple(true, op.dtype, row.sparse)
+                                          : std::tuple(false, numerics::DataType::kF16, false);
+    auto found = kernels_.find(key);
+    if (found == kernels_.end()) {
+      auto kernels = std::make_unique<Kernels>(launch_options_);
+      if (row.library == "own") {
+        kernels->options.kernel = own_kernel(op.dtype, row.sparse);
+      }
+      kernels->runner.emplace(gpu_, kernels->options,
+                              [this](const auto&... launch) { return launcher_(launch...); });
+      found = kernels_.emplace(key, std::move(kernels)).first;
+    }
+    return found->second->runner->time(op, row.sparse, clock_mhz);
+  }
+
+  void energise(const PowerRow& row, run::VariantResult& figures, bool limited) {
+    const workload::Operation op = operation_of(row);
+    const run::GeneratedData data(workload::parse_data_kind(row.data), 0);
+    run::RunOptions options;
+    options.clock_limited = limited;
+    run::add_energy(
+        op, row.sparse, *power_, run::SwitchingSource(data).of(op, row.sparse), options,
+        [&](double mhz) { return figures_of(row, mhz); }, figures);
+  }
+
+  struct Kernels {
+    explicit Kernels(run::RunOptions common) : options(std::move(common)) {}
+    run::RunOptions options;
+    std::optional<run::KernelRunner> runner;
+  };
+
+  gpu::GpuSpec gpu_;
+  run::RunOptions launch_options_;
+  run::GemmLauncher launcher_;
+  const Capture& capture_;
+  std::optional<energy::PowerSpec> power_;
+  std::string no_power_;
+  std::map<std::tuple<bool, numerics::DataType, bool>, std::unique_ptr<Kernels>> kernels_;
+};
+
+std::string simulate(const config::Architecture& architecture, const Capture& capture,
+                     run::Fidelity fidelity) {
+  Simulator simulator(architecture, capture, fidelity);
+  const auto or_reason = [](auto figures) -> Json {
+    try {
+      return figures();
+    } catch (const base::InputError& error) {
+      return {{"reason", io::printable(error.what())}};
+    }
+  };
+  Json result{{"times", Json::array()}, {"powers", Json::array()}};
+  for (const CaptureGemmRow& row : capture.gemm) {
+    result["times"].push_back(or_reason([&] { return simulator.time(row); }));
+  }
+  for (const PowerRow& row : capture.power) {
+    result["powers"].push_back(or_reason([&] { return simulator.power(row); }));
+  }
+  return result.dump();
+}
+
+std::optional<double> figure(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found == json.end() ? std::nullopt : std::optional(found->get<double>());
+}
+
+}  // namespace
+
+kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
+  constexpr std::int64_t kTile = 128;
+  constexpr int kStepsPerStage = 2;
+  kernels::KernelOverrides own;
+  own.cta_tile =
+      base::GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
+  own.stages = sparse ? 3 : 4;
+  return own;
+}
+
+GemmSimulation simulate_gemms(const config::Architecture& architecture, const Capture& capture,
+                              run::Fidelity fidelity) {
+  run::SeparateProcess process([&] { return simulate(architecture, capture, fidelity); });
+  const Json json = Json::parse(process.result());
+  GemmSimulation result;
+  for (const Json& row : json["times"]) {
+    result.times.push_back({figure(row, "time_us"), row.value("reason", "")});
+  }
+  for (const Json& row : json["powers"]) {
+    result.powers.push_back({figure(row, "time_us"), figure(row, "power_w"),
+                             figure(row, "clock_mhz"), row.value("reason", "")});
+  }
+  return result;
+}
+
+}  // namespace sptc::compare::capture

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/compare/capture/capture.h"
+#include "sim/config/architecture.h"
+#include "sim/run/run_options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::compare::capture {
+
+/// Simulated time of one row of gemm.json, at the clock that the row was measured at, else at the
+/// boost clock.
+struct GemmTime {
+  std::optional<double> time_us;
+  std::string reason = {};  ///< why there is none
+};
+
+/// What the simulator says about one row of power.json.
+struct PowerFigures {
+  // At the clock that the row was measured at; without one, at the clock below.
+  std::optional<double> time_us, power_w;
+  /// The highest clock that the power limit of the capture allows, else that of the energy file.
+  std::optional<double> clock_mhz;
+  std::string reason = {};  ///< why there are none, or no power and clock
+};
+
+struct GemmSimulation {
+  std::vector<GemmTime> times;       ///< of every row of gemm.json
+  std::vector<PowerFigures> powers;  ///< of every row of power.json
+};
+
+/// Tiles, stages and registers of the own GEMM kernels of the kit
+/// (tests/hardware/cuda/gemm_tile.h).
+kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse);
+
+/// Simulates the GEMMs of `capture` on `architecture`: with tile and stages of the own kernels
+/// where they ran, else with the kernel that the library of the architecture takes. The board idles
+/// as in the capture. Works in a process of its own, because SystemC elaborates once per process
+/// and a capture needs the SM of the microbenchmarks too: call it before threads are started.
+GemmSimulation simulate_gemms(const config::Architecture& architecture, const Capture& capture,
+                              run::Fidelity fidelity);
+
+}  // namespace sptc::compare::capture

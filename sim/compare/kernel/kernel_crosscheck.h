@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/compare/kernel/kernel_file.h"
+#include "sim/compare/kernel/kernel_model.h"
+#include "sim/compare/kernel/word_comparison.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::compare::kernel {
+
+/// Why D differs.
+struct Explanation {
+  std::string cause;           ///< one word: of Alternative or LocalFault; two of them with "+"
+  std::string text;            ///< in words
+  std::size_t mismatches = 0;  ///< that remain over all of D; 0: it fits bit for bit
+};
+
+/// The first element of D, row by row, that differs.
+struct FirstMismatch {
+  std::size_t row = 0;
+  std::size_t column = 0;
+  std::string observed;  ///< hexadecimal
+  std::string computed;
+  std::optional<std::uint64_t> ulps;  ///< nothing: NaN or infinity is involved
+};
+
+/// Metadata to which PTX gives no meaning: equal indices, or of tf32 what names no half. D is then
+/// what a plain multiplexer selects.
+struct InvalidMetadata {
+  std::size_t nibbles = 0;  ///< how many are invalid
+  std::size_t of = 0;       ///< of how many
+  std::size_t row = 0;      ///< of the first one, row by row
+  std::size_t group = 0;
+  std::uint8_t nibble = 0;
+};
+
+/// What came of comparing D of a kernel with what it is said to be.
+struct KernelDiagnosis {
+  WordComparison comparison;
+  std::optional<InvalidMetadata> invalid_metadata;  ///< nothing: all of it is valid
+  std::optional<FirstMismatch> first;
+  std::vector<Explanation> fitting;    ///< bit for bit, likeliest first; this data tells no more
+  std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
+  std::size_t tried = 0;               ///< alternatives, alone and in pairs
+
+  bool bit_exact() const { return comparison.mismatches == 0; }
+};
+
+/// Computes D as `declared` says, compares every word, and where words differ looks for the change
+/// of the model (alone, then in pairs), or the fault of one place, that explains all of them.
+/// `threads` of the host. Throws InputError where the operands cannot be read as declared.
+KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
+                                  const mma::Target& target, int threads);
+
+std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
+std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
+
+}  // namespace sptc::compare::kernel

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/compare/kernel/kernel_model.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sptc::compare::kernel {
+
+/// One GEMM of a user's kernel: what it read, what it returned, and what it is said to be.
+struct KernelCase {
+  std::string file;
+  std::string name;
+  mma::Target target;
+  KernelData data;
+  KernelModel declared;
+};
+
+/// Reads a kernel file (schema "sptcsim-kernel/0.1") and the tensors that it names, relative to it:
+///
+///   {"schema": "sptcsim-kernel/0.1", "name": "spmm", "architecture": "A100",
+///    "instruction": "mma.sp.m16n8k32.f32.f16.f16.f32",
+///    "a": {"file": "a.npy"}, "metadata": {"file": "e.npy", "layout": "reordered"},
+///    "b": {"file": "b.npy", "order": "column"}, "d": {"file": "d.npy", "type": "f16"},
+///    "k_order": {"split_k": 2, "reduction": "parallel", "c": "epilogue"}}
+///
+/// Elements are taken as raw bits of the type they stand for. Instead of `instruction`: `types`
+/// {a, b, accumulator} and `sparse`, for the deepest instruction of the architecture. A dense A
+/// under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws InputError.
+KernelCase read_kernel_file(const std::filesystem::path& path);
+
+/// The same from text; files are looked for in `directory`.
+KernelCase parse_kernel_file(std::string_view text, const std::string& file,
+                             const std::filesystem::path& directory);
+
+}  // namespace sptc::compare::kernel

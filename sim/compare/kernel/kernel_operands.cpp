@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of a kernel, taken for matrices as a model of the kernel says.
+#include "models/base/error.h"
+#include "models/sparsity/compress.h"
+#include "models/sparsity/metadata.h"
+#include "models/sparsity/metadata_register.h"
+#include "models/sparsity/prune.h"
+#include "sim/compare/kernel/kernel_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace sptc::compare::kernel {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+using sparsity::Pattern;
+
+/// The same bytes as elements of `bytes` each, little-endian.
+vectors::BitArray resized_elements(const vectors::BitArray& array, int bytes) {
+  const auto from = static_cast<std::size_t>(array.element_bytes);
+  const auto to = static_cast<std::size_t>(bytes);
+  const std::size_t total = array.bits.size() * from;
+  if (total % to != 0) {
+    throw base::InputError("metadata does not hold whole elements of " + std::to_string(bytes) +
+                           " bytes");
+  }
+  vectors::BitArray result = vectors::make_bit_array({1, total / to}, bytes);
+  for (std::size_t byte = 0; byte < total; ++byte) {
+    const std::uint64_t value = array.bits[byte / from] >> (8 * (byte % from)) & 0xFF;
+    result.bits[byte / to] |= value << (8 * (byte % to));
+  }
+  return result;
+}
+
+/// Exchanges neighbouring fields of `width` bits in an element.
+std::uint64_t exchange(std::uint64_t bits, int width) {
+  std::uint64_t result = 0;
+  for (int at = 0; at < 64; at += 2 * width) {
+    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    result |= (bits >> at & mask) << (at + width) | (bits >> (at + width) & mask) << at;
+  }
+  return result;
+}
+
+int scramble_width(Scramble scramble) {
+  switch (scramble) {
+    case Scramble::kSwappedIndices:
+      return 2;
+    case Scramble::kSwappedNibbles:
+      return 4;
+    case Scramble::kSwappedBytes:
+      return 8;
+    case Scramble::kSwappedHalves:
+      return 16;
+    case Scramble::kNone:
+    case Scramble::kIgnored:
+      break;
+  }
+  return 0;
+}
+
+base::Matrix<std::uint8_t> nibbles_of_indices(const vectors::BitArray& indices,
+                                              const Pattern& pattern, const KernelData& data) {
+  const auto kept = static_cast<std::size_t>(pattern.kept);
+  const std::size_t stored = data.a.cols;
+  base::Matrix<std::uint8_t> nibbles(data.m, stored / kept);
+  const auto group_size = static_cast<std::size_t>(pattern.group);
+  for (std::size_t row = 0; row < data.m; ++row) {
+    for (std::size_t group = 0; group < nibbles.cols(); ++group) {
+      unsigned nibble = 0;
+      for (int choice = 0; choice < pattern.choices(); ++choice) {
+        const std::size_t t = group * kept + static_cast<std::size_t>(choice * pattern.run);
+        const std::uint64_t index = indices.bits[row * stored + t];
+        if (index / group_size != group) {
+          throw base::InputError("metadata index " + std::to_string(index) + " of row " +
+                                 std::to_string(row) + " is outside its group");
+        }
+        const auto position =
+            static_cast<unsigned>(index % group_size) / static_cast<unsigned>(pattern.run);
+        nibble |=
+            pattern.candidates() == 2 ? (position == 0 ? 0x4U : 0xEU) : position << (2 * choice);
+      }
+      nibbles(row, group) = static_cast<std::uint8_t>(nibble);
+    }
+  }
+  return nibbles;
+}
+
+base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelModel& model) {
+  const DataType type = model.instruction.a_type;
+  const Pattern pattern = sparsity::hardware_pattern(type);
+  const std::size_t groups = data.a.cols / static_cast<std::size_t>(pattern.kept);
+  if (model.reading.scramble == Scramble::kIgnored) {
+    return {data.m, groups, sparsity::kEmptyGroupNibble};
+  }
+  const vectors::MetadataInput& stored = *data.metadata;
+  if (stored.layout == vectors::MetadataLayout::kIndices) {
+    base::Matrix<std::uint8_t> nibbles = nibbles_of_indices(stored.array, pattern, data);
+    const int width = scramble_width(model.reading.scramble);
+    if (width > 2) {
+      throw base::InputError("indices are not packed");
+    }
+    for (std::size_t i = 0; width == 2 && i < nibbles.size(); ++i) {
+      nibbles.data()[i] = static_cast<std::uint8_t>(exchange(nibbles.data()[i], 2) & 0xF);
+    }
+    return nibbles;
+  }
+  const bool lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
+  const int bytes = lanes ? 4 : sparsity::metadata_element_bits(type) / 8;
+  vectors::MetadataInput input{resized_elements(stored.array, bytes), model.reading.layout,
+                               model.reading.selector};
+  if (const int width = scramble_width(model.reading.scramble); width > 0) {
+    if (width * 2 > bytes * 8) {
+      throw base::InputError("elements of metadata are too small to be scrambled so");
+    }
+    for (std::uint64_t& element : input.array.bits) {
+      element = exchange(element, width) & (bytes == 4 ? 0xFFFFFFFFU : 0xFFFFU);
+    }
+  }
+  return vectors::metadata_nibbles(input, model.instruction, {1, data.m, data.a.cols}, 0,
+                                   "metadata");
+}
+
+base::Matrix<Word> dense_a(const KernelData& data, const Reading& reading) {
+  base::Matrix<Word> a(data.a.rows, data.a.cols);
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    for (std::size_t t = 0; t < a.cols(); ++t) {
+      a(i, t) = data.a.at(i, t, reading.a_column_major);
+    }
+  }
+  return a;
+}
+
+/// The `kept` elements of smallest magnitude of each group.
+base::Matrix<Word> smallest_of_groups(const base::Matrix<Word>& dense, DataType type,
+                                      const Pattern& pattern) {
+  const base::Matrix<Word> largest = sparsity::prune_by_magnitude(dense, type, pattern);
+  base::Matrix<Word> result(dense.rows(), dense.cols());
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    result.data()[i] = largest.data()[i] == 0 ? dense.data()[i] : 0;
+  }
+  return result;
+}
+
+base::Matrix<Word> pruned(const base::Matrix<Word>& dense, DataType type, Pruning pruning) {
+  const Pattern pattern = sparsity::hardware_pattern(type);
+  switch (pruning) {
+    case Pruning::kMagnitude:
+      return sparsity::prune_by_magnitude(dense, type, pattern);
+    case Pruning::kSmallest:
+      return smallest_of_groups(dense, type, pattern);
+    case Pruning::kAlongM:
+      return sparsity::prune_by_magnitude(dense.transposed(), type, pattern).transposed();
+    case Pruning::kHalved: {
+      if (pattern.kept / pattern.run < 2) {
+        throw base::InputError("one of a group cannot be halved");
+      }
+      Pattern halved = pattern;
+      halved.kept /= 2;
+      return sparsity::prune_by_magnitude(dense, type, halved);
+    }
+    case Pruning::kGiven:
+    case Pruning::kNone:
+      break;
+  }
+  return dense;
+}
+
+template <typename T>
+base::Matrix<T> rows_of(const base::Matrix<T>& matrix, const std::vector<std::size_t>& rows) {
+  base::Matrix<T> result(rows.size(), matrix.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::copy(matrix.row(rows[i]).begin(), matrix.row(rows[i]).end(), result.row(i).begin());
+  }
+  return result;
+}
+
+/// A as the instruction takes it.
+void arrange_a(const KernelData& data, const KernelModel& model, const Selection& selection,
+               KernelOperands& operands) {
+  const DataType type = model.instruction.a_type;
+  const bool sparse = model.instruction.sparse;
+  if (data.is_compressed()) {
+    operands.nibbles = rows_of(read_nibbles(data, model), selection.rows);
+    operands.a = base::Matrix<base::Word>(selection.rows.size(), data.a.cols);
+    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+      for (std::size_t t = 0; t < data.a.cols; ++t) {
+        operands.a(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+      }
+    }
+    if (!sparse) {
+      operands.a = sparsity::decompress(
+          {type, sparsity::hardware_pattern(type), data.k, operands.a, operands.nibbles});
+    }
+    return;
+  }
+  const Pruning pruning = model.reading.pruning;
+  if (pruning == Pruning::kAlongM) {  // groups are whole only in the whole matrix
+    operands.a = rows_of(pruned(dense_a(data, model.reading), type, pruning), selection.rows);
+  } else {
+    base::Matrix<Word> rows(selection.rows.size(), data.k);
+    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+      for (std::size_t t = 0; t < data.k; ++t) {
+        rows(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
+      }
+    }
+    operands.a = pruned(rows, type, pruning);
+  }
+  if (sparse) {
+    sparsity::CompressedMatrix compressed = sparsity::compress(operands.a, type);
+    operands.a = std::move(compressed.values);
+    operands.nibbles = std::move(compressed.nibbles);
+  }
+}
+
+}  // namespace
+
+Selection Selection::all(const KernelData& data) {
+  Selection selection{std::vector<std::size_t>(data.m), std::vector<std::size_t>(data.n)};
+  std::iota(selection.rows.begin(), selection.rows.end(), std::size_t{0});
+  std::iota(selection.columns.begin(), selection.columns.end(), std::size_t{0});
+  return selection;
+}
+
+KernelOperands arrange(const KernelData& data, const KernelModel& model,
+                       const Selection& selection) {
+  KernelOperands operands;
+  arrange_a(data, model, selection, operands);
+  operands.b_columns = base::Matrix<base::Word>(selection.columns.size(), data.k);
+  for (std::size_t j = 0; j < selection.columns.size(); ++j) {
+    for (std::size_t t = 0; t < data.k; ++t) {
+      operands.b_columns(j, t) = data.b.at(t, selection.columns[j], model.reading.b_column_major);
+    }
+  }
+  const auto gather = [&](const StoredMatrix& from, bool column_major) {
+    base::Matrix<Word> result(selection.rows.size(), selection.columns.size());
+    for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+      for (std::size_t j = 0; j < selection.columns.size(); ++j) {
+        result(i, j) = from.at(selection.rows[i], selection.columns[j], column_major);
+      }
+    }
+    return result;
+  };
+  if (data.c) {
+    operands.c = gather(*data.c, model.reading.c_column_major);
+  }
+  operands.d = gather(data.d, model.reading.d_column_major);
+  return operands;
+}
+
+}  // namespace sptc::compare::kernel

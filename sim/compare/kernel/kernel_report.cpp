@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/kernel/kernel_crosscheck.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace sptc::compare::kernel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string order_text(const KernelModel& model) {
+  const KOrder& order = model.order;
+  std::string text = order.slices == 1 ? std::string("one accumulator over K")
+                                       : fmt::format("{} {}slices of K, reduction {}", order.slices,
+                                                     order.interleaved ? "interleaved " : "",
+                                                     name(order.reduction));
+  return text + (order.c_in_epilogue ? ", C in the epilogue" : "");
+}
+
+std::string bucket_name(const UlpBucket& bucket) {
+  return bucket.from == bucket.to ? fmt::format("{}", bucket.from)
+                                  : fmt::format("{}..{}", bucket.from, bucket.to);
+}
+
+std::string histogram_text(const WordComparison& comparison) {
+  std::string text = fmt::format("{:>24}  {:>10}  {:>6}\n", "ulps", "elements", "share");
+  const auto line = [&](const std::string& label, std::size_t elements) {
+    text += fmt::format(
+        "{:>24}  {:>10}  {:>5.1f}%\n", label, elements,
+        100.0 * static_cast<double>(elements) / static_cast<double>(comparison.elements));
+  };
+  for (const UlpBucket& bucket : comparison.histogram) {
+    if (bucket.elements > 0) {
+      line(bucket_name(bucket), bucket.elements);
+    }
+  }
+  if (comparison.special > 0) {
+    line("NaN or infinity", comparison.special);
+  }
+  return text;
+}
+
+Json json_of(const Explanation& explanation) {
+  return {{"cause", explanation.cause},
+          {"text", explanation.text},
+          {"mismatches", explanation.mismatches}};
+}
+
+}  // namespace
+
+std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
+  const KernelData& data = kernel.data;
+  const WordComparison& comparison = diagnosis.comparison;
+  std::string text = fmt::format(
+      "{}: D[{}, {}] {}, k {}, {} on {} ({}), {}\n", kernel.name, data.m, data.n,
+      numerics::name(data.d_type), data.k, kernel.declared.instruction.ptx_name(),
+      kernel.target.name, mma::name(kernel.declared.rules.evidence), order_text(kernel.declared));
+  if (diagnosis.invalid_metadata) {
+    const InvalidMetadata& invalid = *diagnosis.invalid_metadata;
+    text += fmt::format(
+        "invalid metadata: {} of {} nibbles, the first {:#06b} of row {}, group {}: PTX leaves "
+        "such a D undefined\n",
+        invalid.nibbles, invalid.of, invalid.nibble, invalid.row, invalid.group);
+  }
+  if (diagnosis.bit_exact()) {
+    return text + fmt::format("bit-exact: {} of {} elements equal\n", comparison.elements,
+                              comparison.elements);
+  }
+  text += fmt::format("not bit-exact: {} of {} elements differ\n", comparison.mismatches,
+                      comparison.elements);
+  text += histogram_text(comparison);
+  const FirstMismatch& first = *diagnosis.first;
+  text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column,
+                      first.observed, first.computed,
+                      first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
+  for (std::size_t i = 0; i < diagnosis.fitting.size(); ++i) {
+    const Explanation& fitting = diagnosis.fitting[i];
+    text += fmt::format(
+        "{} [{}]: {}\n",
+        i == 0 ? "likeliest cause, explains every element bit for bit" : "this data fits as well",
+        fitting.cause, fitting.text);
+  }
+  if (diagnosis.fitting.empty()) {
+    text += fmt::format("no cause found: none of {} alternatives explains every element\n",
+                        diagnosis.tried);
+  }
+  if (diagnosis.nearest) {
+    const Explanation& nearest = *diagnosis.nearest;
+    text += fmt::format("nearest, NOT an explanation [{}]: {}; leaves {} of {} elements wrong\n",
+                        nearest.cause, nearest.text, nearest.mismatches, comparison.elements);
+  }
+  return text;
+}
+
+std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
+  const KernelData& data = kernel.data;
+  const WordComparison& comparison = diagnosis.comparison;
+  Json histogram = Json::array();
+  for (const UlpBucket& bucket : comparison.histogram) {
+    histogram.push_back(
+        {{"ulps_from", bucket.from}, {"ulps_to", bucket.to}, {"elements", bucket.elements}});
+  }
+  Json fitting = Json::array();
+  for (const Explanation& explanation : diagnosis.fitting) {
+    fitting.push_back(json_of(explanation));
+  }
+  Json first = nullptr;
+  if (diagnosis.first) {
+    first = {{"row", diagnosis.first->row},
+             {"column", diagnosis.first->column},
+             {"observed", diagnosis.first->observed},
+             {"computed", diagnosis.first->computed},
+             {"ulps", diagnosis.first->ulps ? Json(*diagnosis.first->ulps) : Json(nullptr)}};
+  }
+  Json invalid = nullptr;
+  if (diagnosis.invalid_metadata) {
+    invalid = {{"nibbles", diagnosis.invalid_metadata->nibbles},
+               {"of", diagnosis.invalid_metadata->of},
+               {"row", diagnosis.invalid_metadata->row},
+               {"group", diagnosis.invalid_metadata->group},
+               {"nibble", fmt::format("{:#06b}", diagnosis.invalid_metadata->nibble)}};
+  }
+  const Json root{{"schema", "sptcsim-crosscheck-kernel/0.1"},
+                  {"name", kernel.name},
+                  {"arch", kernel.target.name},
+                  {"instruction", kernel.declared.instruction.ptx_name()},
+                  {"evidence", mma::name(kernel.declared.rules.evidence)},
+                  {"m", data.m},
+                  {"n", data.n},
+                  {"k", data.k},
+                  {"d_type", numerics::name(data.d_type)},
+                  {"bit_exact", diagnosis.bit_exact()},
+                  {"elements", comparison.elements},
+                  {"mismatches", comparison.mismatches},
+                  {"special", comparison.special},
+                  {"invalid_metadata", invalid},
+                  {"histogram", histogram},
+                  {"first", first},
+                  {"alternatives_tried", diagnosis.tried},
+                  {"fitting", fitting},
+                  {"nearest", diagnosis.nearest ? json_of(*diagnosis.nearest) : Json(nullptr)}};
+  return root.dump(2) + "\n";
+}
+
+}  // namespace sptc::compare::kernel

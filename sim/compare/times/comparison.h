@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/compare/times/measurements.h"
+#include "sim/compare/times/prediction.h"
+
+namespace sptc::compare::times {
+
+/// One measurement beside its simulation.
+struct Comparison {
+  Measurement measured;
+  Prediction simulated;
+
+  /// Signed: (simulated - measured) / measured.
+  double error() const { return simulated.time_us / measured.time_us - 1; }
+};
+
+}  // namespace sptc::compare::times

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/times/measurements.h"
+
+#include "models/base/error.h"
+#include "models/sparsity/pattern.h"
+#include "sim/io/csv.h"
+#include "sim/io/text_file.h"
+#include "sim/run/run_options.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+
+namespace sptc::compare::times {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = 256U << 20;
+// No launch ends within a nanosecond, and errors relative to less would not be finite.
+constexpr double kMinTimeUs = 1e-3;
+constexpr double kMaxTimeUs = 1e9;
+constexpr double kMinWatts = 1;
+constexpr double kMaxWatts = 1e5;
+constexpr double kMinMhz = 1;
+constexpr double kMaxMhz = 1e5;
+
+enum Column {
+  kM,
+  kN,
+  kK,
+  kTime,
+  kDtype,
+  kSparsity,
+  kDDtype,
+  kL2,
+  kLaunch,
+  kAlgorithm,
+  kWarmup,
+  kRepeat,
+  kOperands,
+  kClock,
+  kPowerLimit,
+  kPower,
+  kBatch,
+  kSource,
+  kColumns
+};
+constexpr std::array<std::string_view, kColumns> kColumnNames = {
+    "m",        "n",       "k",        "time_us_median", "dtype",
+    "sparsity", "d_dtype", "l2",       "launch",         "algorithm",
+    "warmup",   "repeat",  "operands", "clock_mhz",      "power_limit_w",
+    "power_w",  "batch",   "source"};
+constexpr std::array kRequired{kM, kN, kK, kTime};
+
+[[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
+  throw base::InputError(fmt::format("{}:{}: {}", file, line, problem));
+}
+
+/// Which field of a record each column is in.
+using Layout = std::array<std::optional<std::size_t>, kColumns>;
+
+Layout read_header(const io::CsvRecord& header, const std::string& file,
+                   std::vector<std::string>* ignored) {
+  Layout layout;
+  for (std::size_t i = 0; i < header.fields.size(); ++i) {
+    const std::string& name = header.fields[i];
+    const auto known = std::find(kColumnNames.begin(), kColumnNames.end(), name);
+    if (known == kColumnNames.end()) {
+      if (ignored != nullptr) {
+        ignored->push_back(io::printable(name));
+      }
+      continue;
+    }
+    auto& field = layout[static_cast<std::size_t>(known - kColumnNames.begin())];
+    if (field) {
+      fail(file, header.line, fmt::format("the column '{}' stands twice", name));
+    }
+    field = i;
+  }
+  for (const Column column : kRequired) {
+    if (!layout[column]) {
+      fail(file, header.line,
+           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median",
+                       kColumnNames[column],
+                       io::printable(fmt::format("{}", fmt::join(header.fields, ",")))));
+    }
+  }
+  return layout;
+}
+
+/// One record with its columns by name.
+class Row {
+ public:
+  Row(const io::CsvRecord& record, const Layout& layout, const std::string& file)
+      : record_(record), layout_(layout), file_(file) {}
+
+  std::int64_t line() const { return record_.line; }
+  std::string_view field(Column column) const {
+    return layout_[column] ? std::string_view(record_.fields[*layout_[column]]) : "";
+  }
+  bool says(Column column) const { return !field(column).empty(); }
+
+  [[noreturn]] void fail(std::string_view problem) const { fail(file_, record_.line, problem); }
+
+  template <typename Number>
+  Number number(Column column, Number least, Number most) const {
+    const std::string_view text = field(column);
+    Number value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // Not a number is in no range.
+    if (error != std::errc() || end != text.data() + text.size() ||
+        !(value >= least && value <= most)) {
+      fail(fmt::format("{} must be {} from {} to {}, not '{}'", kColumnNames[column],
+                       std::is_integral_v<Number> ? "an integer" : "a number", least, most,
+                       io::printable(text)));
+    }
+    return value;
+  }
+
+  /// What `parse` makes of the field; its InputError names the line.
+  template <typename Parse>
+  auto parsed(Column column, Parse parse) const {
+    const std::string text = io::printable(field(column));
+    try {
+      return parse(kColumnNames[column], text);
+    } catch (const base::InputError& error) {
+      fail(error.what());
+    }
+  }
+
+ private:
+  const io::CsvRecord& record_;
+  const Layout& layout_;
+  const std::string& file_;
+};
+
+void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
+  if (row.says(kDtype)) {
+    const auto type = workload::parse_operand_type(row.field(kDtype));
+    if (!type) {
+      row.fail(workload::unknown_operand_type(row.field(kDtype)));
+    }
+    launch.dtype = *type;
+  }
+  // As in a workload; 1:1 is how SCALE-Sim writes it.
+  if (!row.says(kSparsity) && sparse) {
+    launch.pattern = {sparsity::hardware_pattern(launch.dtype)};
+  } else if (row.says(kSparsity) && row.field(kSparsity) != "dense" &&
+             row.field(kSparsity) != "1:1") {
+    launch.pattern = row.parsed(kSparsity, [](std::string_view what, std::string_view text) {
+      try {
+        return sparsity::parse_weight_pattern(text);
+      } catch (const base::InputError& error) {
+        throw base::InputError(
+            fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
+      }
+    });
+  }
+  if (row.says(kDDtype)) {
+    launch.d_dtype = row.parsed(kDDtype, run::parse_d_dtype);
+  }
+  if (numerics::info(launch.dtype).is_float() && !numerics::info(launch.type_of_d()).is_float()) {
+    row.fail(fmt::format("d_dtype is '{}', but products of {} are no integers",
+                         numerics::name(launch.type_of_d()), numerics::name(launch.dtype)));
+  }
+}
+
+void read_conditions(const Row& row, MeasuredLaunch& launch) {
+  if (row.says(kL2)) {
+    launch.conditions.l2 = row.parsed(kL2, kernels::parse_l2_state);
+  }
+  if (row.says(kLaunch)) {
+    launch.conditions.launch = row.parsed(kLaunch, kernels::parse_launch_mode);
+  }
+  if (row.says(kAlgorithm)) {
+    launch.conditions.algorithm = row.parsed(kAlgorithm, kernels::parse_algorithm);
+  }
+  if (row.says(kWarmup) != row.says(kRepeat)) {
+    row.fail("warmup and repeat are given together or not at all");
+  }
+  if (row.says(kWarmup)) {
+    launch.repetition = kernels::Repetition{row.number<int>(kWarmup, 0, run::kMostLaunches),
+                                            row.number<int>(kRepeat, 1, run::kMostLaunches)};
+  }
+  if (row.says(kOperands)) {
+    launch.operands = row.parsed(kOperands, [](std::string_view what, std::string_view text) {
+      try {
+        return workload::parse_data_kind(text);
+      } catch (const base::InputError& error) {
+        throw base::InputError(fmt::format("{}: {}", what, error.what()));
+      }
+    });
+  }
+  if (row.says(kClock)) {
+    launch.clock_mhz = row.number(kClock, kMinMhz, kMaxMhz);
+  }
+  if (row.says(kPowerLimit)) {
+    launch.power_limit_w = row.number(kPowerLimit, kMinWatts, kMaxWatts);
+  }
+}
+
+Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
+  if (row.says(kBatch) && row.field(kBatch) != "1") {
+    row.fail(fmt::format("batch is '{}', but single GEMMs are scored",
+                         io::printable(row.field(kBatch))));
+  }
+  Measurement result;
+  result.launch = defaults.launch;
+  const auto extent = [&](Column column) {
+    return row.number<std::int64_t>(column, 1, workload::kMaxExtent);
+  };
+  result.launch.shape = {extent(kM), extent(kN), extent(kK)};
+  result.time_us = row.number(kTime, kMinTimeUs, kMaxTimeUs);
+  read_types(row, defaults.sparse, result.launch);
+  read_conditions(row, result.launch);
+  if (row.says(kPower)) {
+    result.power_w = row.number(kPower, kMinWatts, kMaxWatts);
+  }
+  result.source = row.field(kSource);
+  result.line = row.line();
+  return result;
+}
+
+}  // namespace
+
+numerics::DataType MeasuredLaunch::type_of_d() const {
+  return d_dtype.value_or(numerics::info(dtype).is_float() ? dtype
+                                                           : numerics::accumulator_type(dtype));
+}
+
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
+                                            const MeasurementDefaults& defaults,
+                                            std::vector<std::string>* ignored) {
+  const std::vector<io::CsvRecord> records = io::parse_csv(text, file);
+  constexpr std::string_view kNothing =
+      "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
+  if (records.empty()) {
+    throw base::InputError(fmt::format(kNothing, file));
+  }
+  const Layout layout = read_header(records.front(), file, ignored);
+  if (records.size() < 2) {
+    throw base::InputError(fmt::format(kNothing, file));
+  }
+  std::vector<Measurement> rows;
+  rows.reserve(records.size() - 1);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    if (records[i].fields.size() != records.front().fields.size()) {
+      fail(file, records[i].line,
+           fmt::format("{} fields, but the header has {}", records[i].fields.size(),
+                       records.front().fields.size()));
+    }
+    rows.push_back(read_row({records[i], layout, file}, defaults));
+  }
+  return rows;
+}
+
+std::vector<Measurement> read_measurements(const std::filesystem::path& path,
+                                           const MeasurementDefaults& defaults,
+                                           std::vector<std::string>* ignored) {
+  return parse_measurements(io::read_text_file(path, kMaxBytes), io::printable(path.string()),
+                            defaults, ignored);
+}
+
+}  // namespace sptc::compare::times

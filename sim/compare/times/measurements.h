@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+#include "models/numerics/data_type.h"
+#include "models/sparsity/weight_pattern.h"
+#include "sim/kernels/launch_conditions.h"
+#include "sim/workload/operands.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace sptc::compare::times {
+
+/// A launch that was measured: what it computes, and under which conditions.
+struct MeasuredLaunch {
+  base::GemmShape shape;
+  numerics::DataType dtype = numerics::DataType::kF16;
+  std::optional<sparsity::WeightPattern> pattern;  ///< of A; nothing: dense
+  std::optional<numerics::DataType> d_dtype;       ///< nothing: as GemmProblem says
+  kernels::LaunchConditions conditions;
+  std::optional<kernels::Repetition> repetition;
+  workload::DataKind operands = workload::DataKind::kRandom;
+  std::optional<double> clock_mhz;      ///< at which the SMs were held
+  std::optional<double> power_limit_w;  ///< of the board
+
+  /// "dense", "2:4", "64:2:8".
+  std::string sparsity() const { return pattern ? pattern->name() : "dense"; }
+  numerics::DataType type_of_d() const;
+  /// All that tells it from other launches.
+  auto key() const {
+    return std::tuple(shape.m, shape.n, shape.k, dtype, sparsity(), d_dtype, conditions, repetition,
+                      operands, clock_mhz, power_limit_w);
+  }
+};
+
+/// One row of a file of measured GEMM times.
+struct Measurement {
+  MeasuredLaunch launch;
+  double time_us = 0;
+  std::optional<double> power_w;  ///< mean of the board
+  std::string source;             ///< as the file says; may be empty
+  std::int64_t line = 0;          ///< of the file
+};
+
+/// What holds of a row that does not say otherwise.
+struct MeasurementDefaults {
+  MeasuredLaunch launch;  ///< but its shape and pattern
+  bool sparse = false;    ///< the hardware's pattern for the type of the row
+};
+
+/// Reads CSV whose header names the columns. `m`, `n`, `k` and `time_us_median` must be among them.
+/// `dtype`, `sparsity` (dense, 2:4, ...), `d_dtype`, `l2` (cold, warm, rotate:N), `launch` (stream,
+/// graph, eager), `algorithm` (heuristic, best), `warmup` and `repeat`, `operands` (random, zeros,
+/// ...), `clock_mhz`, `power_limit_w`, `power_w`, `batch` (1) and `source` may be; an empty field
+/// says nothing. The names of other columns are added to `ignored`, if there is one. Throws
+/// InputError "file:line: ...".
+std::vector<Measurement> read_measurements(const std::filesystem::path& path,
+                                           const MeasurementDefaults& defaults = {},
+                                           std::vector<std::string>* ignored = nullptr);
+
+/// The same from text; `file` is for messages.
+std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
+                                            const MeasurementDefaults& defaults = {},
+                                            std::vector<std::string>* ignored = nullptr);
+
+}  // namespace sptc::compare::times

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sptc::io {
+
+/// Where in which file a JSON value stands: the file and an RFC 6901 pointer.
+struct JsonPlace {
+  std::string file;
+  std::string pointer;
+
+  JsonPlace operator/(std::string_view key) const;
+  JsonPlace operator/(std::size_t index) const;
+
+  /// Throws InputError "file: pointer: problem".
+  [[noreturn]] void fail(std::string_view problem) const;
+};
+
+/// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than
+/// 32 are refused too. Throws InputError with line and column, or with the pointer of the repeated
+/// key.
+nlohmann::json parse_json(std::string_view text, const std::string& file);
+
+/// A value as it appears in an error message: scalars as JSON, shortened; containers as "an
+/// object", "an array".
+std::string describe(const nlohmann::json& value);
+
+/// One object of a strictly read file. Every accessor throws InputError that names the place, the
+/// value found and what is allowed. The JSON value must outlive the reader.
+class JsonObject {
+ public:
+  JsonObject(const nlohmann::json& value, JsonPlace place);
+
+  const JsonPlace& place() const { return place_; }
+  const nlohmann::json& value() const { return value_; }
+
+  /// Refuses keys that are not in `keys`, with the nearest that is.
+  void allow_only(std::span<const std::string_view> keys) const;
+
+  bool has(std::string_view key) const { return value_.contains(key); }
+  const nlohmann::json& require(std::string_view key) const;
+
+  std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max) const;
+  std::int64_t integer_or(std::string_view key, std::int64_t absent, std::int64_t min,
+                          std::int64_t max) const;
+  bool boolean_or(std::string_view key, bool absent) const;
+  /// Not empty.
+  std::string text(std::string_view key) const;
+  std::string text_or(std::string_view key, std::string_view absent) const;
+  JsonObject object(std::string_view key) const;
+  /// Not empty.
+  const nlohmann::json& array(std::string_view key) const;
+
+ private:
+  const nlohmann::json& value_;
+  JsonPlace place_;
+};
+
+/// `value` as an integer of [min, max]; throws InputError at `place`.
+std::int64_t to_integer(const nlohmann::json& value, const JsonPlace& place, std::int64_t min,
+                        std::int64_t max);
+
+}  // namespace sptc::io

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/memory_guard.h"
+
+#include "models/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+namespace sptc::io {
+namespace {
+
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+std::optional<std::uint64_t> mem_available() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  std::string rest;
+  std::uint64_t kibibytes = 0;
+  while (meminfo >> key >> kibibytes && std::getline(meminfo, rest)) {
+    if (key == "MemAvailable:") {
+      return kibibytes * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The limit of a container with control groups version 2; "max" is no number and reads as
+/// unlimited.
+std::uint64_t control_group_limit() {
+  std::ifstream file("/sys/fs/cgroup/memory.max");
+  std::uint64_t bytes = 0;
+  return file >> bytes ? bytes : kUnlimited;
+}
+
+std::uint64_t physical_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes)
+             : kUnlimited;
+}
+
+}  // namespace
+
+std::uint64_t available_memory() {
+  const std::optional<std::uint64_t> available = mem_available();
+  return std::min(available ? *available : physical_memory(), control_group_limit());
+}
+
+void require_memory(std::uint64_t bytes, std::string_view what) {
+  const std::uint64_t available = available_memory();
+  if (bytes > available) {
+    constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+    throw base::InputError(fmt::format(
+        "{}: needs {:.1f} GiB of memory, but this machine has {:.1f} GiB available", what,
+        static_cast<double>(bytes) / kGibibyte, static_cast<double>(available) / kGibibyte));
+  }
+}
+
+}  // namespace sptc::io

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .npy format: NumPy Enhancement Proposal 1 and numpy.lib.format (versions 1.0, 2.0, 3.0).
+#include "models/base/error.h"
+#include "sim/io/tensor_file.h"
+#include "sim/io/tensor_layout.h"
+#include "sim/io/text_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <istream>
+
+namespace sptc::io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::uint64_t kPreambleBytes = 8;  // magic, major, minor version
+constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
+constexpr std::size_t kMaxAxes = 32;  // as in NumPy 1
+
+/// The Python dictionary literal of a header: three known keys with a string, a boolean and a tuple
+/// of integers.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  struct Header {
+    std::optional<std::string> descr;
+    std::optional<bool> fortran_order;
+    std::optional<std::vector<std::int64_t>> shape;
+  };
+
+  Header parse() {
+    Header header;
+    expect('{');
+    while (!accept('}')) {
+      read_item(header);
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (at_ != text_.size() || !header.descr || !header.fortran_order || !header.shape) {
+      fail();
+    }
+    return header;
+  }
+
+ private:
+  void read_item(Header& header) {
+    const std::string key = read_string();
+    expect(':');
+    if (key == "descr" && !header.descr) {
+      header.descr = read_string();
+    } else if (key == "fortran_order" && !header.fortran_order) {
+      header.fortran_order = read_boolean();
+    } else if (key == "shape" && !header.shape) {
+      header.shape = read_tuple();
+    } else {
+      fail();
+    }
+  }
+
+  std::string read_string() {
+    skip_space();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    if (quote != '\'' && quote != '"') {
+      fail();
+    }
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) {
+      fail();
+    }
+    std::string result(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return result;
+  }
+
+  bool read_boolean() {
+    skip_space();
+    for (const bool value : {false, true}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    fail();
+  }
+
+  std::vector<std::int64_t> read_tuple() {
+    std::vector<std::int64_t> result;
+    expect('(');
+    while (!accept(')')) {
+      skip_space();
+      std::int64_t extent = 0;
+      const char* const begin = text_.data() + at_;
+      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
+      if (error != std::errc() || extent < 0 || result.size() == kMaxAxes) {
+        fail();
+      }
+      at_ += static_cast<std::size_t>(end - begin);
+      result.push_back(extent);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return result;
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) {
+      ++at_;
+    }
+  }
+
+  bool accept(char wanted) {
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == wanted) {
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+
+  void expect(char wanted) {
+    if (!accept(wanted)) {
+      fail();
+    }
+  }
+
+  [[noreturn]] void fail() const {
+    throw base::InputError(fmt::format(
+        "{}: npy header '{}' is wrong at character {}: it must be a dictionary of descr (a "
+        "string), fortran_order (True or False) and shape (a tuple of at most {} extents)",
+        file_, printable(text_), at_ + 1, kMaxAxes));
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t at_ = 0;
+};
+
+/// "<f4" -> F32. Big-endian and structured arrays are refused.
+const ElementType& element_type(std::string_view descr, const std::string& file) {
+  for (const ElementType& type : element_types()) {
+    const bool little = descr.starts_with('<') || (type.bytes == 1 && descr.starts_with('|'));
+    if (!type.npy.empty() && little && descr.substr(1) == type.npy) {
+      return type;
+    }
+  }
+  std::vector<std::string> allowed;
+  for (const ElementType& type : element_types()) {
+    if (!type.npy.empty()) {
+      allowed.push_back((type.bytes == 1 ? "|" : "<") + std::string(type.npy));
+    }
+  }
+  throw base::InputError(fmt::format("{}: npy descr '{}' is not supported (allowed: {})", file,
+                                     printable(descr), fmt::join(allowed, ", ")));
+}
+
+/// Column-major elements in row-major order.
+std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes,
+                                    const std::vector<std::int64_t>& shape,
+                                    std::size_t element_bytes) {
+  std::vector<std::byte> result(bytes.size());
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::vector<std::int64_t> stride(shape.size(), 1);
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+    stride[axis] = stride[axis - 1] * shape[axis - 1];
+  }
+  std::int64_t source = 0;
+  for (std::size_t target = 0; target < bytes.size(); target += element_bytes) {
+    std::memcpy(result.data() + target,
+                bytes.data() + static_cast<std::size_t>(source) * element_bytes, element_bytes);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      source += stride[axis];
+      if (++index[axis] < shape[axis]) {
+        break;
+      }
+      source -= stride[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+/// Reads magic, version and header; leaves the stream at the data. `used` counts the bytes taken.
+std::string read_header_text(std::istream& stream, std::uint64_t size, const std::string& file,
+                             std::uint64_t& used) {
+  if (size < kPreambleBytes) {
+    throw base::InputError(fmt::format("{}: {} bytes are too few for an npy file", file, size));
+  }
+  const std::vector<std::byte> preamble = read_bytes(stream, kPreambleBytes, file);
+  const int major = std::to_integer<int>(preamble[6]);
+  const int minor = std::to_integer<int>(preamble[7]);
+  if (std::memcmp(preamble.data(), kMagic.data(), kMagic.size()) != 0) {
+    throw base::InputError(file + ": does not start with the npy magic bytes");
+  }
+  if (major < 1 || major > 3 || minor != 0) {
+    throw base::InputError(fmt::format(
+        "{}: npy version {}.{} is not supported (allowed: 1.0, 2.0, 3.0)", file, major, minor));
+  }
+  const std::uint64_t length_bytes = major == 1 ? 2 : 4;
+  used = kPreambleBytes + length_bytes;
+  if (size < used) {
+    throw base::InputError(file + ": ends inside the npy header");
+  }
+  const std::uint64_t header_bytes = little_endian(read_bytes(stream, length_bytes, file));
+  if (header_bytes > std::min(kMaxHeaderBytes, size - used)) {
+    throw base::InputError(fmt::format(
+        "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
+        header_bytes, size - used, kMaxHeaderBytes));
+  }
+  used += header_bytes;
+  const std::vector<std::byte> text = read_bytes(stream, header_bytes, file);
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const std::string& file) {
+  std::uint64_t used = 0;
+  const std::string text = read_header_text(stream, size, file, used);
+  const HeaderParser::Header header = HeaderParser(text, file).parse();
+  const ElementType& type = element_type(*header.descr, file);
+  const std::optional<std::int64_t> bytes = packed_bytes(*header.shape, type.bytes);
+  if (!bytes || static_cast<std::uint64_t>(*bytes) != size - used) {
+    throw base::InputError(
+        fmt::format("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file,
+                    fmt::join(*header.shape, ", "), *header.descr,
+                    bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used));
+  }
+  Tensor tensor{std::filesystem::path(file).stem().string(), std::string(type.name), *header.shape,
+                read_bytes(stream, size - used, file)};
+  if (*header.fortran_order) {
+    tensor.bytes = to_row_major(tensor.bytes, tensor.shape, static_cast<std::size_t>(type.bytes));
+  }
+  TensorFile result;
+  result.file_ = file;
+  result.tensors_.push_back(std::move(tensor));
+  return result;
+}
+
+void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix,
+               numerics::DataType type) {
+  const Tensor tensor = make_tensor("", matrix, type);
+  const ElementType& stored =
+      *find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}, {}), }}",
+                  stored.bytes == 1 ? "|" : "<", stored.npy, matrix.rows(), matrix.cols());
+  // Magic, version, length and header together are a multiple of 64 bytes and end with a line
+  // break.
+  constexpr std::size_t kAlignment = 64;
+  constexpr std::size_t kBefore = kPreambleBytes + 2;
+  const std::size_t padded =
+      (kBefore + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore;
+  header.resize(padded - 1, ' ');
+  header += '\n';
+  std::string bytes(kMagic);
+  bytes += {'\x01', '\x00', static_cast<char>(padded & 0xFF), static_cast<char>(padded >> 8)};
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  write_file(path, bytes);
+}
+
+}  // namespace sptc::io

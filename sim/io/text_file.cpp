@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/text_file.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/io/file_use.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <system_error>
+#include <unistd.h>
+
+namespace sptc::io {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const std::string shown = printable(path.string());
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw base::InputError(shown + ": no such file");
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw base::InputError(shown + ": not a regular file");
+  }
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) {
+    throw base::InputError(shown + ": cannot be opened for reading");
+  }
+  announce_input(path);
+  const auto size = static_cast<std::uint64_t>(stream.tellg());
+  if (size > max_bytes) {
+    throw base::InputError(
+        fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind", shown, size,
+                    max_bytes));
+  }
+  std::string bytes(size, '\0');
+  stream.seekg(0);
+  stream.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (static_cast<std::uint64_t>(stream.gcount()) != size) {
+    throw base::InputError(shown + ": cannot be read to its end");
+  }
+  return bytes;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 120;
+  return escaped(base::shortened(text, kMaxBytes));
+}
+
+std::filesystem::path behind_link(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  std::filesystem::path target = path;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    if (links == kMaxLinks) {
+      throw base::InputError(printable(path.string()) + ": this link leads back to itself");
+    }
+    target = target.parent_path() / std::filesystem::read_symlink(target);
+  }
+  return target;
+}
+
+void put_in_place(const std::filesystem::path& written, const std::filesystem::path& target) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const auto status = std::filesystem::status(target, error);
+  if (std::filesystem::exists(status)) {
+    std::filesystem::permissions(written, status.permissions() & perms::all, error);
+  }
+  std::filesystem::rename(written, target, error);
+  if (error) {
+    const std::string reason = error.message();
+    std::filesystem::remove(written, error);
+    throw base::InputError(printable(target.string()) + ": cannot be written: " + reason);
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path target = behind_link(path);
+  const std::filesystem::path beside = target.string() + fmt::format(".{}.tmp", ::getpid());
+  std::error_code error;
+  {
+    std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (!stream) {
+      std::filesystem::remove(beside, error);
+      throw base::InputError(printable(path.string()) + ": cannot be written");
+    }
+  }
+  put_in_place(beside, target);
+}
+
+}  // namespace sptc::io

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sptc::io {
+
+/// The bytes of a regular file of at most `max_bytes`. Throws InputError where there is no such
+/// file, it cannot be read, or it is larger.
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes);
+
+/// `text` in a form that is safe to print in an error message: one line, control characters
+/// escaped, shortened in the middle where it is long.
+std::string printable(std::string_view text);
+
+/// The file to which `path` leads where it is a symbolic link, also one that is not there yet, else
+/// `path`: what is renamed to a link would take its place. Throws InputError for a loop of links.
+std::filesystem::path behind_link(const std::filesystem::path& path);
+
+/// Renames the file `written` to `target`, with the permissions of the file that it replaces.
+/// Throws InputError, and removes `written`, where that is not possible.
+void put_in_place(const std::filesystem::path& written, const std::filesystem::path& target);
+
+/// Writes `bytes` beside `path` and renames, so that no reader sees a partly written file; a link
+/// stays one. Throws InputError where the place cannot be written.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace sptc::io

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_candidates.h"
+
+#include "sim/kernels/issue_stretch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::kernels {
+namespace {
+
+/// Everything that fitted_kernel() and issue_stretch() look at.
+struct CandidatesOf {
+  numerics::DataType dtype;
+  bool sparse;
+  std::optional<sparsity::Pattern> pattern;
+  int vector_rows;
+  std::optional<int> stages;
+  sm::SmSpec sm;
+  std::string instruction_set, numerics;
+  std::vector<TileShape> tiles;
+  int cluster_ctas;
+  int swizzle;
+  std::int64_t k;       ///< of the problem
+  std::int64_t long_k;  ///< from which on there are as many k-tiles as stages, or more
+
+  bool are(const GemmProblem& problem, std::optional<int> asked_stages,
+           const KernelTarget& target) const {
+    return dtype == problem.dtype && sparse == problem.sparse && pattern == problem.pattern &&
+           vector_rows == problem.vector_rows && stages == asked_stages &&
+           instruction_set == target.instruction_set && numerics == target.numerics &&
+           sm == target.sm && tiles == target.library.tiles_for(sparse) &&
+           cluster_ctas == target.library.cluster_ctas &&
+           swizzle == target.library.swizzle_for(sparse) &&
+           std::min(k, long_k) == std::min(problem.shape.k, long_k);
+  }
+};
+
+std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> stages,
+                                 const KernelTarget& target) {
+  KernelOverrides overrides;
+  overrides.stages = stages;
+  std::vector<KernelCandidate> candidates;
+  std::optional<double> stretch;  // all of mma.sync are made of one instruction
+  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
+    KernelCandidate candidate;
+    candidate.kernel = fitted_kernel(problem, tile, overrides, target, candidate.misfit);
+    if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {
+      if (!stretch) {
+        stretch = issue_stretch(*candidate.kernel, target.sm.tensor_core, target.numerics);
+      }
+      candidate.kernel->issue_stretch = *stretch;
+    }
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+std::int64_t long_k(const std::vector<KernelCandidate>& candidates) {
+  std::int64_t deepest = 1;
+  for (const KernelCandidate& candidate : candidates) {
+    deepest = std::max(deepest, candidate.kernel ? candidate.kernel->cta_tile.k : 1);
+  }
+  return kMostStages * deepest;
+}
+
+}  // namespace
+
+const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
+                                                      std::optional<int> stages,
+                                                      const KernelTarget& target) {
+  using Kept = std::pair<CandidatesOf, std::vector<KernelCandidate>>;
+  constexpr std::size_t kMostKept = 16;  // dense and sparse weights of a few types, a few short K
+  thread_local std::vector<Kept> kept;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& known) {
+    return known.first.are(problem, stages, target);
+  });
+  if (found != kept.end()) {
+    return found->second;
+  }
+  std::vector<KernelCandidate> candidates = fit(problem, stages, target);
+  if (kept.size() == kMostKept) {
+    kept.erase(kept.begin());
+  }
+  CandidatesOf question{problem.dtype,
+                        problem.sparse,
+                        problem.pattern,
+                        problem.vector_rows,
+                        stages,
+                        target.sm,
+                        std::string(target.instruction_set),
+                        std::string(target.numerics),
+                        target.library.tiles_for(problem.sparse),
+                        target.library.cluster_ctas,
+                        target.library.swizzle_for(problem.sparse),
+                        problem.shape.k,
+                        long_k(candidates)};
+  kept.emplace_back(std::move(question), std::move(candidates));
+  return kept.back().second;
+}
+
+}  // namespace sptc::kernels

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_choice.h"
+
+#include "models/base/error.h"
+#include "sim/kernels/issue_stretch.h"
+#include "sim/kernels/kernel_candidates.h"
+#include "sim/kernels/kernel_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sptc::kernels {
+namespace {
+
+// Slices of K that libraries try.
+constexpr std::array<int, 10> kSplits{1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
+// A slice shorter than this is not worth a CTA.
+constexpr std::int64_t kShortestSlice = 256;
+
+int rows(const TileShape& tile) {
+  return tile.cta_m * tile.cta_group;
+}
+
+int columns(const TileShape& tile) {
+  return tile.cta_n;
+}
+
+/// The smallest extent among the candidates that covers `extent`, or the largest of all.
+int covering_extent(std::int64_t extent, int (*side)(const TileShape&),
+                    const std::vector<TileShape>& tiles) {
+  int covering = 0;
+  for (const TileShape& candidate : tiles) {
+    const int size = side(candidate);
+    const bool better = covering < extent ? size > covering : size >= extent && size < covering;
+    covering = better ? size : covering;
+  }
+  return covering;
+}
+
+bool worth_trying(const GemmKernel& kernel, int split) {
+  return split == 1 || kernel.problem.shape.k / split >= kShortestSlice;
+}
+
+/// The kernels of the library for `problem` that fit the SM, and `reason` why the last one that
+/// does not.
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
+                                        const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values,
+                                        std::string& reason) {
+  const std::vector<KernelCandidate>& candidates =
+      kernel_candidates(problem, overrides.stages, target);
+  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
+  // A tile twice as high or wide as one that covers the GEMM would only add padding.
+  const int least_m = covering_extent(problem.shape.m, rows, tiles);
+  const int least_n = covering_extent(problem.shape.n, columns, tiles);
+  std::vector<GemmKernel> fitting;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TileShape& tile = tiles[i];
+    if (tile.bits != 0 && tile.bits != numerics::storage_bits(problem.dtype)) {
+      continue;
+    }
+    if (rows(tile) >= 2 * least_m || columns(tile) >= 2 * least_n) {
+      continue;
+    }
+    if (values && tile.family != mma::MmaFamily::kMma && target.sm.has(tile.family)) {
+      continue;
+    }
+    if (!candidates[i].kernel) {
+      reason = candidates[i].misfit;
+      continue;
+    }
+    GemmKernel& kernel = fitting.emplace_back(*candidates[i].kernel);
+    kernel.problem = problem;
+    kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  }
+  return fitting;
+}
+
+/// What the user asks for of how the chosen kernel cuts the GEMM.
+void check_cut(const KernelOverrides& overrides, bool values) {
+  if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > kMaxStages)) {
+    throw base::InputError("stages " + std::to_string(*overrides.stages) + " is not in 1.." +
+                           std::to_string(kMaxStages));
+  }
+  if (overrides.split_k && (*overrides.split_k < 1 || *overrides.split_k > kMaxSplitK)) {
+    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
+                           std::to_string(kMaxSplitK));
+  }
+  const bool stream_k = overrides.decomposition == Decomposition::kStreamK;
+  const int slices = overrides.split_k.value_or(1);
+  if (stream_k && slices > 1) {
+    throw base::InputError("a stream-K kernel cuts K by itself: leave split-k " +
+                           std::to_string(slices) + " out");
+  }
+  if (values && (stream_k || slices > 1)) {
+    throw base::InputError(
+        std::string(
+            "the simulated data path carries the values of kernels that do not cut K: use ") +
+        (stream_k ? "stream-K" : "split-k") + " with --fidelity timing or analytic");
+  }
+}
+
+/// Throws where there are not as many k-tiles, `most`, as slices of K are asked for.
+void check_slices(const KernelOverrides& overrides, const GemmProblem& problem, std::int64_t most) {
+  if (overrides.split_k.value_or(1) > most) {
+    const base::GemmShape& shape = problem.shape;
+    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
+                           std::to_string(most) + ": a slice of K has a k-tile at least, and " +
+                           std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                           std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
+                           " has no more");
+  }
+}
+
+/// The kernel of the library that has these rows and columns, and `fits`, if one has: of several,
+/// whose instructions run on one SM or a pair, the fastest one.
+template <typename Fits>
+std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
+                                         const KernelOverrides& overrides,
+                                         const KernelTarget& target, bool values,
+                                         const Fits& fits) {
+  std::string reason;
+  std::optional<GemmKernel> best;
+  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
+    if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
+        overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
+      continue;
+    }
+    const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
+    const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
+    const bool asked = kernel && (kernel->executed.family == overrides.family ||
+                                  !overrides.family || !target.sm.has(*overrides.family));
+    if (asked && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
+        (!best || closed_form_us(*kernel, target) < closed_form_us(*best, target))) {
+      best = kernel;
+    }
+  }
+  return best;
+}
+
+/// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.
+GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& overrides,
+                           const KernelTarget& target, bool values) {
+  const auto known = library_kernel(
+      problem, overrides, target, values,
+      [&](const GemmKernel& kernel) { return kernel.cta_tile == *overrides.cta_tile; });
+  return known ? *known : forced_kernel(problem, overrides, target);
+}
+
+/// The same where the tile stands for a pair of kernels: its k may be that of the other one. An
+/// asynchronous kernel has one depth, which fills the swizzle of a copy; those of mma.sync take
+/// any depth that their instruction divides, and the sparse one is as deep as asked if it can.
+GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& overrides,
+                          const KernelTarget& target, bool values) {
+  const mma::MmaInstruction instruction = kernel_instruction(problem, target);
+  const std::int64_t asked = overrides.cta_tile->k;
+  const sparsity::Pattern pattern = instruction.sparse_pattern();
+  const auto paired =
+      library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
+        const std::int64_t k = kernel.cta_tile.k;
+        const bool is_other = problem.sparse ? kernel.compressed_k(k) == asked
+                                             : k * pattern.group == asked * pattern.kept;
+        return kernel.executed.is_asynchronous() && (k == asked || is_other);
+      });
+  if (paired) {
+    return *paired;
+  }
+  KernelOverrides deeper = overrides;
+  if (problem.sparse && asked % shortest_depth(instruction) != 0) {
+    deeper.cta_tile->k = asked * pattern.group / pattern.kept;
+  }
+  const bool divides = deeper.cta_tile->k % shortest_depth(instruction) == 0;
+  return kernel_as_asked(problem, divides ? deeper : overrides, target, values);
+}
+
+/// The kernel that `overrides` names by its tile.
+GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                        const KernelTarget& target, bool values) {
+  GemmKernel kernel = overrides.tile_of_pair ? kernel_of_pair(problem, overrides, target, values)
+                                             : kernel_as_asked(problem, overrides, target, values);
+  check_slices(overrides, problem, kernel.all_k_tiles());
+  kernel.cut_k(overrides.split_k.value_or(1));
+  kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
+  kernel.issue_stretch = issue_stretch(kernel, target.sm.tensor_core, target.numerics);
+  return overrides.stages ? kernel : with_all_stages(kernel, target);
+}
+
+}  // namespace
+
+double closed_form_us(const GemmKernel& kernel, const KernelTarget& target, double enough_us) {
+  const KernelEstimate form = estimate(kernel, target);
+  const double us = form.time_us(1);
+  if (target.counted_dram_us == nullptr || us >= enough_us) {
+    return us;
+  }
+  return std::max(us, target.counted_dram_us(kernel, target) + form.outside_us());
+}
+
+GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                         const KernelTarget& target, bool values) {
+  check_cut(overrides, values);
+  if (overrides.cta_tile) {
+    return named_kernel(problem, overrides, target, values);
+  }
+  const bool whole_k = overrides.decomposition.has_value() && !overrides.split_k;
+  std::string reason;
+  std::optional<GemmKernel> best;
+  double best_us = std::numeric_limits<double>::infinity();
+  std::int64_t most_slices = 0;
+  const int most_split_k = target.library.most_split_k_for(problem.sparse);
+  for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
+    most_slices = std::max(most_slices, kernel.all_k_tiles());
+    for (const int split : kSplits) {
+      const int slices = overrides.split_k.value_or(split);
+      if (((values || whole_k) && slices > 1) || slices > kernel.all_k_tiles() ||
+          !(overrides.split_k || (split <= most_split_k && worth_trying(kernel, split)))) {
+        continue;
+      }
+      kernel.cut_k(slices);
+      const GemmKernel tried = overrides.stages ? kernel : with_all_stages(kernel, target);
+      // Libraries weigh their kernels at a fixed clock.
+      const double time_us = closed_form_us(tried, target, best_us);
+      if (!best || time_us < best_us) {
+        best = tried;
+        best_us = time_us;
+      }
+    }
+  }
+  if (!best && most_slices > 0) {
+    check_slices(overrides, problem, most_slices);
+  }
+  if (!best && reason.empty()) {
+    // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose
+    // kernels run on every generation.
+    const std::int64_t depth = shortest_depth(kernel_instruction(problem, target));
+    KernelOverrides of_registers = overrides;
+    of_registers.cta_tile = base::GemmShape{64, 64, depth};
+    return choose_kernel(problem, of_registers, target, values);
+  }
+  if (!best) {
+    throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
+                           " fits this SM: the last one " + reason);
+  }
+  return *best;
+}
+
+}  // namespace sptc::kernels

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_estimate.h"
+
+#include "sim/kernels/form_constants.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/l2_residency.h"
+#include "sim/kernels/traffic_counts.h"
+#include "sim/kernels/work_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace sptc::kernels {
+namespace {
+
+double bytes_of(const GemmBytes& traffic, isa::Operand operand, std::int64_t rows, std::int64_t k) {
+  return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
+}
+
+/// Of the operands, bytes that DRAM delivers: each once, and again what a later wave of CTAs needs
+/// and the L2 has lost.
+struct DeliveredBytes {
+  double a, b, again;  ///< a: with metadata
+  double resident;     ///< of a and b: in the L2 already
+  double written;      ///< share of D that DRAM takes: the rest is written where it was
+
+  double all() const { return a + b + again - resident; }
+};
+
+DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
+  const GemmBytes traffic(kernel);
+  const base::GemmShape& shape = kernel.problem.shape;
+  double a = bytes_of(traffic, isa::Operand::kA, shape.m, shape.k);
+  if (kernel.instruction.sparse) {
+    a += bytes_of(traffic, isa::Operand::kMetadata, shape.m, shape.k);
+  }
+  const double b =
+      bytes_of(traffic, isa::Operand::kB, shape.n, shape.k) * kernel.problem.distinct_b +
+      traffic.other_columns_bytes();
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  // A wave works on a patch of D, as square as it can be.
+  const double concurrent =
+      static_cast<double>(std::min(kernel.ctas(), target.sms) * kernel.ctas_per_sm) /
+      kernel.split_k;
+  const double area = concurrent * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
+  const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
+  const double patch_m = std::min(m, area / patch_n);
+  const double kept =
+      kForm.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
+  double again = 0;
+  if (patch_m < m && patch_n < n) {
+    again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
+                     b * (m / patch_m - 1) * std::max(0.0, 1 - kept / b));
+  }
+  const auto batch = static_cast<double>(kernel.problem.batch);
+  const ResidentOperands resident = resident_operands(kernel, target.memory);
+  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b),
+          1 - resident.d};
+}
+
+/// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
+double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
+                  const memory::MemorySpec& memory) {
+  return delivered.all() +
+         delivered.written * static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
+         static_cast<double>(reduction_bytes(kernel, memory).spilled);
+}
+
+/// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
+/// one, whose SMs want them too: work for both.
+double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel, int partitions) {
+  if (partitions == 1) {
+    return 0;
+  }
+  const auto wanted = [](std::int64_t readers) {
+    return 1 - std::pow(0.5, static_cast<double>(readers));
+  };
+  return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
+         delivered.again;
+}
+
+double dram_bytes_per_us(const KernelTarget& target) {
+  return target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) * target.boost_clock_mhz;
+}
+
+/// Whether a CTA multiplies alone on its SM, with one k-tile under way: two stages.
+bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
+  const bool lone = kernel.ctas_per_sm == 1 || kernel.ctas() <= target.sms;
+  return lone && !kernel.staged_in_registers() && !kernel.copies_ahead();
+}
+
+/// What part of `dram_us` SMs wait for that are in step: they ask for their next k-tiles at the
+/// same time, and have those when DRAM has delivered them all. SMs of two partitions of the L2,
+/// with latencies of their own, and producer warps do not stay in step.
+double dram_waited(const DeliveredBytes& delivered, const GemmKernel& kernel,
+                   const KernelTarget& target, double dram_us) {
+  if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1 ||
+      dram_us <= 0) {
+    return 0;
+  }
+  const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
+                                          static_cast<double>(target.sms * kernel.ctas_per_sm));
+  const auto in_step = [&](std::int64_t readers) {
+    return static_cast<double>(readers) * rounds <= kForm.readers_in_step;
+  };
+  const double missing = 1 - delivered.resident / (delivered.a + delivered.b);
+  const double waited = missing * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
+                                   (in_step(kernel.tiles_m()) ? delivered.b : 0));
+  return std::min(1.0, waited / dram_bytes_per_us(target) / dram_us);
+}
+
+/// Bytes that the warps of a CTA read from shared memory: each its rows of A and columns of B.
+double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
+  const std::int64_t k = kernel.k_tiles() * kernel.cta_tile.k;
+  if (kernel.executed.is_asynchronous()) {
+    // B once for the four warps of a warpgroup, and in parts for CTAs that share instructions.
+    const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
+    return static_cast<double>(groups) *
+           (bytes_of(traffic, isa::Operand::kA, kernel.executed.shape.m, k) +
+            bytes_of(traffic, isa::Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
+  }
+  // As loads fill registers: of m8n8k4 two lanes hold each element. Of metadata what is used of
+  // them, with which the form was fitted.
+  double bytes =
+      static_cast<double>(operand_fragment_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  if (kernel.instruction.sparse) {
+    bytes += bytes_of(traffic, isa::Operand::kMetadata, kernel.warp_tile.m, k) * kernel.warps();
+  }
+  return bytes;
+}
+
+/// CTAs of the busiest SM.
+double most_ctas(const GemmKernel& kernel, const KernelTarget& target) {
+  const auto ctas = static_cast<double>(kernel.ctas());
+  if (kernel.stream_k()) {
+    // As much work for every SM, and at least two k-tiles for each that has any.
+    const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
+    return std::max(ctas / static_cast<double>(target.sms), ctas / std::max(1.0, stretches));
+  }
+  return static_cast<double>(base::ceil_div(kernel.ctas(), target.sms));
+}
+
+/// Copied by a CTA within the edges, with the deepest slice of K.
+double copied_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
+  const base::GemmShape& shape = kernel.problem.shape;
+  const std::int64_t k = std::min(shape.k, kernel.k_tiles() * kernel.cta_tile.k);
+  const std::int64_t rows = std::min(kernel.cta_tile.m, shape.m);
+  double bytes = bytes_of(traffic, isa::Operand::kA, rows, k) +
+                 bytes_of(traffic, isa::Operand::kB, std::min(kernel.cta_tile.n, shape.n), k) /
+                     kernel.cta_group;
+  if (kernel.instruction.sparse) {
+    bytes += bytes_of(traffic, isa::Operand::kMetadata, rows, k);
+  }
+  return bytes;
+}
+
+/// Of a CTA with the deepest slice of K, at the peak rate.
+double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
+  const double macs_per_cycle =
+      target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype),
+                               kernel.instruction.accumulator == numerics::DataType::kF32);
+  return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) /
+         macs_per_cycle * kernel.issue_stretch * kernel.deepest_slice();
+}
+
+/// The same of the shared memory, to which the mean CTA copies.
+double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
+                                   const GemmBytes& traffic) {
+  const double copied =
+      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  // Tiles on their way to registers pass the L1, whose banks are those of the shared memory. What
+  // TMA writes holds nobody up.
+  const double written = kernel.executed.is_asynchronous() ? 0
+                         : kernel.staged_in_registers()    ? 2 * copied
+                                                           : copied;
+  return (fragment_bytes_of_cta(kernel, traffic) + written) /
+         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+}
+
+/// Cycles in which the busiest SM, which runs `most` CTAs, multiplies at the peak rate.
+double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, double most) {
+  const double of_cta = tensor_cycles_of_cta(kernel, target);
+  if (kernel.stream_k()) {
+    return most * of_cta;
+  }
+  // A warpgroup by itself keeps the tensor cores busy as long as others follow it, and one thread
+  // issues the instructions of tensor memory.
+  const auto rate = [&](double together) {
+    const double warps = together * kernel.warps();
+    return !kernel.tensor_memory() && warps < kForm.enough_warps ? kForm.lone_warps : 1.0;
+  };
+  const double rest = std::fmod(most, kernel.ctas_per_sm);
+  const double full = kernel.executed.is_asynchronous() ? 1.0 : rate(kernel.ctas_per_sm);
+  return ((most - rest) / full + rest / rate(rest)) * of_cta;
+}
+
+/// Time of resources that work side by side: their sum at 1, the longest of them at infinity.
+double power_mean(std::initializer_list<double> times, double exponent) {
+  const double longest = std::max(times);
+  double sum = 0;
+  for (const double time : times) {
+    sum += std::pow(time / longest, exponent);
+  }
+  return longest * std::pow(sum, 1 / exponent);
+}
+
+/// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run, at a clock
+/// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
+double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
+  const double data_path =
+      power_mean({times.tensor_us, times.shared_memory_us}, kForm.data_path_overlap) * of_sm;
+  const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
+  const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
+                        times.serial.dram * times.dram_us * ratio) *
+                           of_sm +
+                       times.serial.data_path * data_path;
+  return power_mean({power_mean({data_path, from_l2}, kForm.l2_overlap), waits},
+                    kForm.latency_overlap);
+}
+
+/// Rounds of CTAs on the busiest SM, which runs `most`.
+double rounds_of(const GemmKernel& kernel, double most) {
+  const double rounds = most / kernel.ctas_per_sm;
+  return kernel.stream_k() ? rounds : std::ceil(rounds);
+}
+
+/// The second kernel of split-K.
+void add_reduction(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
+  const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
+  times.launch_us += target.library.reduction_launch_us;
+  times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
+                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
+}
+
+/// Cycles for which a k-tile is waited for, as many as are under way at once, and what comes one
+/// behind the other where it is waited for by itself. The busiest SM runs `most` CTAs.
+double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, double most,
+                      KernelEstimate& times) {
+  double cycles = target.memory.dram_latency_cycles() + kForm.barrier_cycles;
+  if (waits_for_each(kernel, target)) {
+    cycles = target.memory.dram_latency_cycles() + kForm.one_by_one_cycles;
+    times.serial.sm_port = 1;
+    // The next k-tile is asked for before the first k-step and waited for before the last one; by a
+    // producer warp when a stage is free, which it is when the k-tile in the other one has come.
+    times.serial.data_path = kernel.persistent() ? 0 : 1.0 / kernel.k_steps_per_tile();
+  }
+  if (kernel.stages == 1 && !kernel.staged_in_registers()) {
+    // Nothing is under way while a k-tile is multiplied: only other CTAs of the SM fill that time.
+    const double side_by_side = std::clamp<double>(most, 1, kernel.ctas_per_sm);
+    times.serial.sm_port = times.serial.data_path = 1 / side_by_side;
+  }
+  return cycles;
+}
+
+/// Stream-K: partial sums are stored, a flag is read, then the sums: once for each CTA.
+void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, KernelEstimate& times) {
+  const memory::MemorySpec& memory = target.memory;
+  const double cycles_per_us = target.boost_clock_mhz;
+  const auto all = static_cast<double>(WorkSchedule::partial_sum_bytes(kernel, target.sms));
+  if (all == 0) {
+    return;  // whole rounds of tiles
+  }
+  times.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
+  // As of split-K, the L2 keeps what it can until it is read.
+  const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
+  times.dram_us += lost / dram_bytes_per_us(target);
+  const auto sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes);
+  times.fill_us += (2 * sums / memory.sm_port_bytes_per_cycle + 2 * memory.l2_near_latency_cycles) /
+                   cycles_per_us;
+}
+
+/// What the CTAs of the last round store together and the L2 cannot keep is waited for. The rest
+/// of D DRAM takes beside the main loops: of this launch, or of the next one, which is like it.
+void add_stores(const GemmKernel& kernel, const KernelTarget& target, double stored,
+                KernelEstimate& times) {
+  const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
+  const double last = stored * std::min(1.0, resident / static_cast<double>(kernel.ctas()));
+  times.store_us = std::max(0.0, last - target.memory.dirty_bytes()) / dram_bytes_per_us(target);
+  times.dram_us = std::max(0.0, times.dram_us - times.store_us);
+}
+
+/// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
+double epilogue_cycles(const GemmKernel& kernel, const KernelTarget& target) {
+  const double element_bytes =
+      kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
+  return 2 * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * element_bytes /
+         static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
+}
+
+/// The last CTAs of the busiest SM, which runs `most`, have the L2 with fewer SMs.
+void set_last_round(const GemmKernel& kernel, const KernelTarget& target, double most,
+                    KernelEstimate& times) {
+  const double before = (std::ceil(most / kernel.ctas_per_sm) - 1) * kernel.ctas_per_sm;
+  if (before > 0 && !kernel.stream_k()) {
+    times.last_share = 1 - before / most;
+    times.last_of_grid =
+        1 - before * static_cast<double>(target.sms) / static_cast<double>(kernel.ctas());
+  }
+}
+
+}  // namespace
+
+double KernelEstimate::beside_dram_us(double ratio) const {
+  double in_sms =
+      last_share < 1 ? main_loops_us(*this, 1 - last_share, 1 - last_of_grid, ratio) : 0;
+  in_sms += last_share > 0 ? main_loops_us(*this, last_share, last_of_grid, ratio) : 0;
+  return in_sms / ratio;
+}
+
+double KernelEstimate::time_us(double ratio) const {
+  // DRAM works on while CTAs wait for their first tiles and last results. Latencies are cycles.
+  const double in_dram = (1 - serial.dram) * dram_us;
+  return power_mean({beside_dram_us(ratio), in_dram}, kForm.dram_overlap) + store_us +
+         fill_us / ratio + outside_us();
+}
+
+KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
+  const DeliveredBytes delivered = delivered_bytes(kernel, target);
+  const GemmBytes traffic(kernel);
+  const memory::MemorySpec& memory = target.memory;
+  const double cycles_per_us = target.boost_clock_mhz;
+  const double most = most_ctas(kernel, target);
+
+  KernelEstimate result;
+  const double of_k_tile = wait_of_k_tile(kernel, target, most, result);
+  result.tensor_us = tensor_cycles(kernel, target, most) / cycles_per_us;
+  const double copied = copied_bytes_of_cta(kernel, traffic);
+  result.shared_memory_us =
+      most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
+  const auto stored = static_cast<double>(stored_bytes(kernel));
+  const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
+  const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +
+                         crossing_bytes(delivered, kernel, memory.l2_partitions);
+  result.l2_us = over_l2 / memory.l2_bytes_per_cycle / cycles_per_us;
+  result.sm_port_us = most * std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
+                      memory.sm_port_bytes_per_cycle / cycles_per_us;
+  result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
+  const double rounds = rounds_of(kernel, most);
+  // The first k-tiles, as many as are under way at once, come with the fill.
+  const double under_way = std::max(1, kernel.stages - 1);
+  const auto k_tiles = static_cast<double>(kernel.k_tiles());
+  const double waited_for = kernel.persistent() ? rounds * k_tiles - under_way
+                                                : rounds * std::max(0.0, k_tiles - under_way);
+  result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
+  const double store =
+      static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle;
+  // A CTA that is alone on its SM has nobody who multiplies meanwhile.
+  const double epilogues = kernel.ctas_per_sm == 1 ? rounds : 1;
+  result.fill_us = (memory.dram_latency_cycles() * kForm.first_fill + store +
+                    epilogues * epilogue_cycles(kernel, target)) /
+                   cycles_per_us;
+  if (kernel.stream_k()) {
+    add_partial_sums(kernel, target, result);
+  }
+  result.launch_us = target.library.launch_us;
+  if (kernel.split_k > 1) {
+    add_reduction(kernel, target, result);
+  }
+  add_stores(kernel, target, delivered.written * stored, result);
+  result.serial.dram = dram_waited(delivered, kernel, target, result.dram_us);
+  set_last_round(kernel, target, most, result);
+  return result;
+}
+
+}  // namespace sptc::kernels

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/mma/instruction.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sptc::kernels {
+
+/// Rows of D of the asynchronous instructions of kernels: of wgmma 64, of tcgen05.mma the 128 of
+/// the tensor memory (PTX ISA).
+constexpr int asynchronous_rows(mma::MmaFamily family) {
+  return family == mma::MmaFamily::kTcgen05 ? 128 : 64;
+}
+
+/// Tiles of a kernel [elements of D], and what it is made of.
+struct TileShape {
+  int cta_m = 0, cta_n = 0;
+  int warp_m = 0, warp_n = 0;
+  mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
+  int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
+  int bits = 0;                                  ///< of the types that it is for; 0: all
+
+  bool operator==(const TileShape&) const = default;
+};
+
+/// What stands for the GEMM library of a GPU and for the host that launches its kernels.
+struct KernelLibrarySpec {
+  // Time that is not spent in the SMs.
+  double launch_us = 0;            ///< from the end of a kernel to the first block of the next one
+  double stream_us = 0;            ///< what a launch into a stream takes longer than one of a graph
+  double sparse_stream_us = 0;     ///< the same of a 2:4 kernel, whose library does more
+  double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
+
+  /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.
+  int cluster_ctas = 1;
+
+  /// What the library chooses from, for dense weights and, where that is something else, for 2:4
+  /// ones, and into how many slices of K it cuts them at most.
+  std::vector<TileShape> tiles;
+  std::vector<TileShape> sparse_tiles;
+  int most_split_k = 16;
+  int sparse_most_split_k = 16;
+  /// Columns of tiles that CTAs go through together, row after row: 1 is column after column.
+  int swizzle = 8;
+  int sparse_swizzle = 8;
+
+  const std::vector<TileShape>& tiles_for(bool sparse) const {
+    return sparse && !sparse_tiles.empty() ? sparse_tiles : tiles;
+  }
+  int most_split_k_for(bool sparse) const { return sparse ? sparse_most_split_k : most_split_k; }
+  int swizzle_for(bool sparse) const { return sparse ? sparse_swizzle : swizzle; }
+  double stream_us_for(bool sparse) const { return sparse ? sparse_stream_us : stream_us; }
+};
+
+}  // namespace sptc::kernels

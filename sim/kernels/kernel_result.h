@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+#include "models/base/units.h"
+#include "models/mma/instruction.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace sptc::kernels {
+
+/// The kernel that ran, in CUTLASS terms.
+struct KernelResult {
+  base::GemmShape cta_tile;  ///< k is logical
+  base::GemmShape warp_tile;
+  mma::MmaInstruction instruction{};
+  int metadata_registers = 0;  ///< that one instruction reads; 0: dense
+  int stages = 0;
+  int split_k = 1;
+  bool stream_k = false;
+  bool persistent = false;
+  int cluster_ctas = 1;              ///< 1: no clusters
+  std::int64_t output_tiles = 0;     ///< batch included, slices of K not
+  std::int64_t ctas = 0;             ///< that are launched, batch included
+  std::int64_t ctas_per_sm = 0;      ///< resident at once
+  std::string_view occupancy_limit;  ///< registers, shared memory, warps or CTAs
+  base::Bytes carve_out;             ///< of an SM's memory, for shared memory
+  std::int64_t waves = 0;            ///< ceil(ctas / (SMs * ctas_per_sm))
+};
+
+/// How the cycles were obtained.
+struct SamplingResult {
+  std::int64_t sms_simulated = 0;
+  bool extrapolated = false;  ///< main loop or CTA rounds multiplied after a period was detected
+  std::int64_t cycles_simulated = 0;  ///< of the run that was extrapolated; in turn, of the longest
+};
+
+}  // namespace sptc::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/kernels/kernel_library_spec.h"
+#include "sim/memory/memory_spec.h"
+#include "sim/sm/sm_spec.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace sptc::kernels {
+
+class GemmKernel;
+
+/// The GPU that a kernel is chosen for.
+struct KernelTarget {
+  const sm::SmSpec& sm;
+  const memory::MemorySpec& memory;
+  const KernelLibrarySpec& library;
+  std::int64_t sms;
+  double boost_clock_mhz;
+  std::string_view instruction_set;  ///< whose matrix instructions it has: "ampere"
+  std::string_view numerics;         ///< row set of models/mma/step_rules
+  /// Time [us] that DRAM needs for the bytes that are counted of a kernel, tile by tile, or null.
+  /// The closed forms see less of what is read again.
+  double (*counted_dram_us)(const GemmKernel& kernel, const KernelTarget& target) = nullptr;
+};
+
+}  // namespace sptc::kernels

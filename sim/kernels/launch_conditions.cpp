@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/launch_conditions.h"
+
+#include "models/base/error.h"
+#include "models/base/text.h"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+
+namespace sptc::kernels {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> kLaunchModes{"stream", "graph", "eager"};
+constexpr std::array<std::string_view, 2> kAlgorithms{"heuristic", "best"};
+constexpr std::array<std::string_view, 3> kL2States{"cold", "warm", "rotate:N"};
+constexpr std::string_view kRotate = "rotate:";
+constexpr int kMostWeights = 1024;
+
+template <typename Enum, std::size_t kCount>
+Enum parse(std::string_view what, std::string_view word,
+           const std::array<std::string_view, kCount>& names) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (names[i] == word) {
+      return static_cast<Enum>(i);
+    }
+  }
+  throw base::InputError("unknown " + std::string(what) + " " + base::unknown_name(word, names));
+}
+
+}  // namespace
+
+std::string L2State::name() const {
+  switch (kind) {
+    case Kind::kCold:
+      return "cold";
+    case Kind::kWarm:
+      return "warm";
+    case Kind::kRotate:
+      return std::string(kRotate) + std::to_string(weights);
+  }
+  return "";
+}
+
+std::string_view name(LaunchMode mode) {
+  return kLaunchModes[static_cast<std::size_t>(mode)];
+}
+
+std::string_view name(Algorithm algorithm) {
+  return kAlgorithms[static_cast<std::size_t>(algorithm)];
+}
+
+L2State parse_l2_state(std::string_view what, std::string_view word) {
+  if (word.starts_with(kRotate)) {
+    const std::string_view digits = word.substr(kRotate.size());
+    int weights = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), weights);
+    if (error != std::errc() || end != digits.data() + digits.size() || weights < 1 ||
+        weights > kMostWeights) {
+      throw base::InputError(std::string(what) + ": '" + std::string(digits) +
+                             "' weights cannot take turns; rotate:N has an N from 1 to " +
+                             std::to_string(kMostWeights));
+    }
+    return {L2State::Kind::kRotate, weights};
+  }
+  if (word == "cold") {
+    return {L2State::Kind::kCold, 1};
+  }
+  if (word == "warm") {
+    return {L2State::Kind::kWarm, 1};
+  }
+  throw base::InputError("unknown " + std::string(what) + " " +
+                         base::unknown_name(word, kL2States));
+}
+
+LaunchMode parse_launch_mode(std::string_view what, std::string_view word) {
+  return parse<LaunchMode>(what, word, kLaunchModes);
+}
+
+Algorithm parse_algorithm(std::string_view what, std::string_view word) {
+  return parse<Algorithm>(what, word, kAlgorithms);
+}
+
+}  // namespace sptc::kernels

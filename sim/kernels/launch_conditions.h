@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sptc::kernels {
+
+/// What the L2 holds of the operands when a launch begins.
+struct L2State {
+  enum class Kind {
+    kCold,    ///< nothing
+    kWarm,    ///< what the same launch left behind, over and over on the same buffers
+    kRotate,  ///< `weights` weights A take turns; B and D are one buffer each
+  };
+  Kind kind = Kind::kCold;
+  int weights = 1;  ///< kRotate
+
+  auto operator<=>(const L2State&) const = default;
+  /// "cold", "warm" or "rotate:6".
+  std::string name() const;
+};
+
+/// How launches follow each other on the host.
+enum class LaunchMode {
+  kStream,  ///< one call each, back to back
+  kGraph,   ///< replays of a CUDA graph
+  kEager,   ///< the host waits for each
+};
+
+/// Which of its kernels the library runs.
+enum class Algorithm {
+  kHeuristic,  ///< the one that its heuristic takes for the fastest
+  kBest,       ///< the fastest of all, as a user finds who times them
+};
+
+/// Under which conditions a launch runs, or was measured.
+struct LaunchConditions {
+  L2State l2;
+  LaunchMode launch = LaunchMode::kStream;
+  Algorithm algorithm = Algorithm::kHeuristic;
+  double clock_mhz = 0;  ///< of the SMs; 0: that of the run
+
+  auto operator<=>(const LaunchConditions&) const = default;
+};
+
+/// Launches before those that count, and those: the board starts idle. Without it the same launch
+/// repeats for ever, and the clock is that of the steady state.
+struct Repetition {
+  int warmup = 0;
+  int repeat = 1;
+
+  auto operator<=>(const Repetition&) const = default;
+};
+
+std::string_view name(LaunchMode mode);
+std::string_view name(Algorithm algorithm);
+
+/// "cold", "warm" or "rotate:N" with N from 1 to 1024. Throws InputError, which begins with `what`,
+/// as the others do.
+L2State parse_l2_state(std::string_view what, std::string_view word);
+LaunchMode parse_launch_mode(std::string_view what, std::string_view word);
+Algorithm parse_algorithm(std::string_view what, std::string_view word);
+
+}  // namespace sptc::kernels

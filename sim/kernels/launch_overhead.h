@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/kernel_estimate.h"
+#include "sim/kernels/kernel_library_spec.h"
+
+namespace sptc::kernels {
+
+/// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
+/// split-K for the second kernel too.
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
+                          const KernelLibrarySpec& library);
+
+}  // namespace sptc::kernels

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/warp_program.h"
+
+#include "sim/isa/add_instruction.h"
+#include "sim/kernels/gemm_traffic.h"
+#include "sim/kernels/register_allocation.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sptc::kernels {
+namespace {
+
+// ld.global and st.global move 16 bytes per lane.
+constexpr std::int64_t kBytesPerInstruction = 16 * 32;
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const GemmKernel& kernel) : kernel_(kernel), registers_(kernel) {}
+
+  isa::WarpProgram build(std::int64_t k_tiles) {
+    if (kernel_.executed.is_asynchronous()) {
+      return build_warpgroup_program(k_tiles);
+    }
+    isa::WarpProgram program;
+    program.iterations = k_tiles;
+    program.registers_per_thread = registers_.count();
+    add_first_tiles(program.prologue);
+    add_loads(program.prologue, 0, 0, false);
+    const int steps = kernel_.k_steps_per_tile();
+    for (int step = 0; step < steps; ++step) {
+      const bool crosses_tile = step + 1 == steps;
+      if (step == 0) {
+        add_requests(program.loop);
+      }
+      if (crosses_tile) {
+        add_stage_change(program.loop);
+      }
+      add_loads(program.loop, step + 1, (step + 1) % 2, crosses_tile);
+      add_mmas(program.loop, step % 2);
+    }
+    add_stores(program.epilogue);
+    add_shared_tiles(program);
+    return program;
+  }
+
+ private:
+  // Warp-specialised, as CUTLASS's sm90 kernels are (sm90_mma_tma_gmma_ss_warpspecialized.hpp): a
+  // producer warp copies with TMA for its CTA, also into the next output tile; the warpgroups
+  // multiply straight from shared memory. A stage is free for the next copy when the wgmma group
+  // that reads it is done: one group stays under way while the next k-tile is waited for.
+  isa::WarpProgram build_warpgroup_program(std::int64_t k_tiles) const {
+    isa::WarpProgram program;
+    program.iterations = k_tiles;
+    program.registers_per_thread = registers_.accumulator_count();
+    program.producer = std::make_shared<const isa::WarpProgram>(producer_program(k_tiles));
+    isa::add(program.loop, isa::Opcode::kWaitTile);
+    for (int step = 0; step < kernel_.k_steps_per_tile(); ++step) {
+      isa::add(program.loop, isa::Opcode::kWgmma).d = registers_.accumulators();
+    }
+    isa::add(program.loop, isa::Opcode::kWgmmaCommit);
+    // A single stage has to be empty before it is filled again.
+    add_drain(program.loop, kernel_.stages > 1 ? 1 : 0);
+    add_drain(program.epilogue, 0);
+    add_stores(program.epilogue);
+    program.persistent = kernel_.persistent();
+    add_shared_tiles(program);
+    return program;
+  }
+
+  /// Waits until at most `groups` groups are under way and frees the k-tiles of those before.
+  static void add_drain(std::vector<isa::WarpInstruction>& code, std::uint8_t groups) {
+    isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = groups;
+    isa::add(code, isa::Opcode::kFreeTiles).pending_groups = groups;
+  }
+
+  isa::WarpProgram producer_program(std::int64_t k_tiles) const {
+    isa::WarpProgram program;
+    program.iterations = k_tiles;
+    program.persistent = true;
+    isa::add(program.loop, isa::Opcode::kWaitStage).stages = kernel_.stages;
+    add_bulk_copies(program.loop);
+    return program;
+  }
+
+  /// Of which a k-tile has a tile.
+  std::span<const isa::Operand> operands() const {
+    static constexpr std::array kSparse{isa::Operand::kA, isa::Operand::kMetadata,
+                                        isa::Operand::kB};
+    static constexpr std::array kDense{isa::Operand::kA, isa::Operand::kB};
+    return kernel_.instruction.sparse ? std::span<const isa::Operand>(kSparse) : kDense;
+  }
+
+  void add_bulk_copies(std::vector<isa::WarpInstruction>& code) const {
+    for (const isa::Operand operand : operands()) {
+      isa::WarpInstruction& copy = isa::add(code, isa::Opcode::kCopy);
+      copy.operand = operand;
+      copy.first_warp_only = copy.bulk = true;
+    }
+    isa::add(code, isa::Opcode::kCommitCopies);
+  }
+
+  /// k-tiles that are under way or waiting while one is multiplied.
+  int tiles_ahead() const { return std::max(1, kernel_.stages - 1); }
+
+  void add_first_tiles(std::vector<isa::WarpInstruction>& code) const {
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, isa::Opcode::kLoadGlobal, 0);
+      add_staging(code, isa::Opcode::kStoreShared, 0);
+      isa::add(code, isa::Opcode::kBarrier);
+      return;
+    }
+    for (int tile = 0; tile < tiles_ahead(); ++tile) {
+      add_copies(code, tile);
+      isa::add(code, isa::Opcode::kCommitCopies);
+    }
+    add_wait(code);
+    isa::add(code, isa::Opcode::kBarrier);
+  }
+
+  /// Asks for a k-tile while the current one is multiplied: to the registers that the last one
+  /// left, or to the stage that was left at the last barrier.
+  void add_requests(std::vector<isa::WarpInstruction>& code) const {
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, isa::Opcode::kLoadGlobal, 1);
+    } else if (kernel_.stages > 1) {
+      add_copies(code, tiles_ahead());
+      isa::add(code, isa::Opcode::kCommitCopies);
+    }
+  }
+
+  // The stage of the next tile must have arrived, for all warps, and the fragments of this one are
+  // read, so that its stage may be overwritten: one barrier per k-tile.
+  void add_stage_change(std::vector<isa::WarpInstruction>& code) const {
+    if (kernel_.stages == 1) {
+      isa::add(code, isa::Opcode::kBarrier);  // there is no other stage to write
+    }
+    if (kernel_.staged_in_registers()) {
+      add_staging(code, isa::Opcode::kStoreShared, 1);
+    } else {
+      if (kernel_.stages == 1) {
+        add_copies(code, tiles_ahead());
+        isa::add(code, isa::Opcode::kCommitCopies);
+      }
+      add_wait(code);
+    }
+    isa::add(code, isa::Opcode::kBarrier);
+  }
+
+  void add_wait(std::vector<isa::WarpInstruction>& code) const {
+    isa::add(code, isa::Opcode::kWaitCopies).copy_groups = tiles_ahead() - 1;
+  }
+
+  /// The warp's part of the operand tiles of the k-tile `ahead` of the current one.
+  void add_copies(std::vector<isa::WarpInstruction>& code, int ahead) const {
+    const std::int64_t bytes_per_instruction = std::int64_t{kernel_.async_copy_bytes} * 32;
+    for (const isa::Operand operand : operands()) {
+      isa::WarpInstruction& copy = isa::add(code, isa::Opcode::kCopy);
+      copy.operand = operand;
+      copy.tiles_ahead = ahead;
+      copy.issue_slots = static_cast<int>(std::max<std::int64_t>(
+          1,
+          base::ceil_div(kernel_.stage_bytes(operand), kernel_.warps() * bytes_per_instruction)));
+    }
+  }
+
+  /// The same on its way through registers: kLoadGlobal fills them, kStoreShared empties them, into
+  /// rows that are permuted so that no bank is met twice.
+  void add_staging(std::vector<isa::WarpInstruction>& code, isa::Opcode opcode, int ahead) const {
+    for (const isa::Operand operand : operands()) {
+      const isa::RegisterRange registers = registers_.staged(operand);
+      isa::WarpInstruction& move = isa::add(code, opcode);
+      (opcode == isa::Opcode::kLoadGlobal ? move.d : move.a) = registers;
+      move.operand = operand;
+      move.tiles_ahead = ahead;
+      move.issue_slots = registers.count / RegisterAllocation::kStagedPerInstruction;
+    }
+  }
+
+  static void add_load(std::vector<isa::WarpInstruction>& code, isa::Operand operand,
+                       isa::FragmentPosition where, isa::RegisterRange destination,
+                       bool skip_in_last) {
+    isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadMatrix);
+    load.operand = operand;
+    load.where = where;
+    load.d = destination;
+    load.tiles_ahead = skip_in_last ? 1 : 0;
+  }
+
+  /// ldmatrix.x4 fills four registers: those of fragment `next` and of as many after it as they
+  /// hold, at most `end`. `next` becomes the first one left.
+  template <typename RegistersOf>
+  static isa::RegisterRange joined(int end, int& next, RegistersOf registers_of) {
+    constexpr int kRegistersPerLoad = 4;
+    isa::RegisterRange destination = registers_of(next++);
+    while (next < end && destination.count + registers_of(next).count <= kRegistersPerLoad) {
+      destination.count += registers_of(next++).count;
+    }
+    return destination;
+  }
+
+  void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
+                 bool skip_in_last) const {
+    const int rows = kernel_.fragments_m();
+    for (int row = 0; row < rows;) {
+      const int first = row;
+      const isa::RegisterRange destination =
+          joined(rows, row, [&](int fragment) { return registers_.a(buffer, fragment); });
+      add_load(code, isa::Operand::kA, {first, 0, k_step}, destination, skip_in_last);
+    }
+    if (kernel_.instruction.sparse) {
+      for (int row = 0; row < kernel_.fragments_m();
+           row += registers_.rows_per_metadata_register()) {
+        add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row),
+                 skip_in_last);
+      }
+    }
+    const int columns = kernel_.fragments_n();
+    for (int col = 0; col < columns;) {
+      const int first = col;
+      const isa::RegisterRange destination =
+          joined(columns, col, [&](int fragment) { return registers_.b(buffer, fragment); });
+      add_load(code, isa::Operand::kB, {0, first, k_step}, destination, skip_in_last);
+    }
+  }
+
+  // Serpentine over the columns, so that neighbours share a fragment of A or of B.
+  void add_mmas(std::vector<isa::WarpInstruction>& code, int buffer) const {
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      for (int i = 0; i < kernel_.fragments_n(); ++i) {
+        const int col = row % 2 == 0 ? i : kernel_.fragments_n() - 1 - i;
+        isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
+        mma.where = {row, col, 0};
+        mma.a = registers_.a(buffer, row);
+        mma.b = registers_.b(buffer, col);
+        mma.c = registers_.accumulator(row, col);
+        mma.d = mma.c;
+        mma.metadata = registers_.metadata(buffer, row);
+        mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
+      }
+    }
+  }
+
+  void add_accumulator_reads(std::vector<isa::WarpInstruction>& code, int row) const {
+    for (int col = 0; col < kernel_.fragments_n(); ++col) {
+      isa::WarpInstruction& store = isa::add(code, isa::Opcode::kStoreAccumulator);
+      store.where = {row, col, 0};
+      store.c = registers_.accumulator(row, col);
+    }
+  }
+
+  /// Through shared memory and back: registers that hold `bytes` of each warp.
+  static void add_round_trip(std::vector<isa::WarpInstruction>& code, isa::RegisterRange registers,
+                             bool with_barriers) {
+    const auto add_move = [&](isa::Opcode opcode) -> WarpInstruction& {
+      if (with_barriers) {
+        isa::add(code, isa::Opcode::kBarrier);
+      }
+      isa::WarpInstruction& move = isa::add(code, opcode);
+      move.operand = isa::Operand::kPartialSum;
+      move.issue_slots = static_cast<int>(base::ceil_div(registers.bytes(), kBytesPerInstruction));
+      return move;
+    };
+    add_move(isa::Opcode::kStoreShared).a = registers;
+    add_move(isa::Opcode::kLoadMatrix).d = registers;
+  }
+
+  /// Registers with a fragment row of the warp's accumulators, `bits` of each.
+  isa::RegisterRange row_of_accumulators(int row, int bits) const {
+    isa::RegisterRange registers = registers_.accumulator(row, 0);
+    registers.count = std::max(1, registers.count * kernel_.fragments_n() * bits / 32);
+    return registers;
+  }
+
+  // Accumulators become rows of D on their way through shared memory: as mma.sync leaves them,
+  // eight rows of each warp at a time between barriers (CUTLASS, epilogue/threadblock/epilogue.h),
+  // from where the warps store them; of warpgroups in the type of D, from where TMA stores them
+  // (epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp).
+  void add_stores(std::vector<isa::WarpInstruction>& code) const {
+    const bool asynchronous = kernel_.executed.is_asynchronous();
+    const int times = asynchronous ? 1 : std::max(1, kernel_.instruction.shape.m / 8);
+    const int bits = asynchronous ? stored_bits(kernel_) : 32 / times;
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      add_accumulator_reads(code, row);
+      const isa::RegisterRange registers = row_of_accumulators(row, bits);
+      for (int i = 0; i < times; ++i) {
+        add_round_trip(code, registers, !asynchronous);
+      }
+      isa::WarpInstruction& rows = isa::add(code, isa::Opcode::kStoreGlobal);
+      rows.c = registers;
+      rows.where.row = row;
+      const std::int64_t bytes =
+          kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
+      rows.issue_slots = static_cast<int>(base::ceil_div(bytes, kBytesPerInstruction));
+    }
+  }
+
+  /// Stream-K: partial sums go to a workspace; who finishes the tile sees a flag, reads and adds
+  /// them. They pass the L1, whose banks are those of the shared memory.
+  void add_shared_tiles(isa::WarpProgram& program) const {
+    if (!kernel_.stream_k()) {
+      return;
+    }
+    std::vector<isa::WarpInstruction>& partial = program.partial_epilogue;
+    std::vector<isa::WarpInstruction>& fix_up = program.fix_up;
+    if (kernel_.executed.is_asynchronous()) {
+      add_drain(partial, 0);
+      add_drain(fix_up, 0);
+    }
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      add_accumulator_reads(partial, row);
+      add_partial_sums(partial, isa::Opcode::kStoreGlobal, row);
+    }
+    add_partial_sums(partial, isa::Opcode::kStoreGlobal, GemmTraffic::kFlag);
+    add_partial_sums(fix_up, isa::Opcode::kCopy, GemmTraffic::kFlag);
+    isa::add(fix_up, isa::Opcode::kCommitCopies);
+    isa::add(fix_up, isa::Opcode::kWaitCopies).copy_groups = 0;
+    for (int row = 0; row < kernel_.fragments_m(); ++row) {
+      add_partial_sums(fix_up, isa::Opcode::kCopy, row);
+    }
+    isa::add(fix_up, isa::Opcode::kCommitCopies);
+    isa::add(fix_up, isa::Opcode::kWaitCopies).copy_groups = 0;
+  }
+
+  void add_partial_sums(std::vector<isa::WarpInstruction>& code, isa::Opcode opcode,
+                        int row) const {
+    isa::WarpInstruction& move = isa::add(code, opcode);
+    move.operand = isa::Operand::kPartialSum;
+    move.where.row = row;
+    const std::int64_t bytes =
+        kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
+    // What is read is added, register by register.
+    const std::int64_t additions = opcode == isa::Opcode::kCopy ? bytes / isa::kRegisterBytes : 0;
+    const std::int64_t slots = base::ceil_div(bytes, kBytesPerInstruction) + additions;
+    move.issue_slots = row == GemmTraffic::kFlag ? 1 : static_cast<int>(slots);
+  }
+
+  const GemmKernel& kernel_;
+  RegisterAllocation registers_;
+};
+
+}  // namespace
+
+isa::WarpProgram gemm_warp_program(const GemmKernel& kernel, std::int64_t k_tiles) {
+  return ProgramBuilder(kernel).build(k_tiles);
+}
+
+}  // namespace sptc::kernels

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/launch_list.h"
+
+#include "models/base/error.h"
+#include "models/base/shape.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sptc::workload {
+namespace {
+
+constexpr std::string_view kNoTensorCoreType = "type that no simulated tensor core kernel takes";
+
+void require_extent(const std::string& place, const char* what, std::int64_t value,
+                    std::int64_t least) {
+  if (value < least || value > kMaxExtent) {
+    throw base::InputError(
+        fmt::format("{}: {} must be from {} to {}, not {}", place, what, least, kMaxExtent, value));
+  }
+}
+
+bool is_weight_to_prune(const RecordedLaunch& launch) {
+  const Operation& op = launch.op;
+  return launch.weight && (op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
+                                   : asp_eligible(op.shape.m, op.shape.k));
+}
+
+/// Says the most frequent reason.
+[[noreturn]] void fail_without_launch(const Recording& recording, const std::string& name) {
+  const std::string& format = recording.account.format;
+  std::map<std::string, std::int64_t> reasons;
+  for (const NotTaken& launch : recording.workload.not_taken) {
+    reasons[launch.reason] += launch.reason.starts_with(kAnotherStep) ? 0 : launch.count;
+  }
+  const auto most =
+      std::max_element(reasons.begin(), reasons.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == reasons.end()) {
+    throw base::InputError(name + ": no GEMM was found in this " + format);
+  }
+  throw base::InputError(
+      fmt::format("{}: no launch of this {} can be simulated; the most frequent reason: {}", name,
+                  format, most->first));
+}
+
+/// Launches that a library runs in different ways are not equal.
+std::string chosen_kernel(const Recorded& recorded) {
+  return recorded.steers()
+             ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n, recorded.tile.k,
+                           recorded.stages, recorded.split_k, recorded.epilogue)
+             : "";
+}
+
+}  // namespace
+
+std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor < 1 || factor > kMaxExtent / product) {
+      return 0;
+    }
+    product *= factor;
+  }
+  return product;
+}
+
+bool lower_convolution(const ConvGeometry& conv, Operation& op) {
+  for (const std::int64_t extent :
+       {conv.n, conv.c, conv.h, conv.w, conv.k, conv.r, conv.s, conv.stride[0], conv.stride[1],
+        conv.dilation[0], conv.dilation[1], conv.groups}) {
+    if (extent < 1 || extent > kMaxExtent) {
+      return false;
+    }
+  }
+  ConvGeometry whole = conv;
+  for (const std::size_t axis : {std::size_t{0}, std::size_t{1}}) {
+    const std::int64_t pad = conv.pad[axis];
+    const std::int64_t extent = axis == 0 ? conv.h : conv.w;
+    const std::int64_t filter = axis == 0 ? conv.r : conv.s;
+    if (pad < 0 || pad > kMaxExtent) {
+      return false;
+    }
+    const std::int64_t room = extent + 2 * pad - conv.dilation[axis] * (filter - 1) - 1;
+    if (room < 0) {
+      return false;
+    }
+    (axis == 0 ? whole.p : whole.q) = room / conv.stride[axis] + 1;
+  }
+  if (conv.c % conv.groups != 0 || conv.k % conv.groups != 0) {
+    return false;
+  }
+  op.shape = {conv.k / conv.groups, extent_product({conv.n, whole.p, whole.q}),
+              extent_product({conv.r, conv.s, conv.c / conv.groups})};
+  op.batch = conv.groups;
+  op.conv = whole;
+  return op.shape.n > 0 && op.shape.k > 0;
+}
+
+void LaunchList::add(RecordedLaunch launch, const std::string& place) {
+  Operation& op = launch.op;
+  op.name = op.name.empty() ? "unnamed" : op.name;
+  // Of a launch that is not taken a recording may not say the shape.
+  const std::int64_t least = launch.reason.empty() ? 1 : 0;
+  require_extent(place, "m", op.shape.m, least);
+  require_extent(place, "n", op.shape.n, least);
+  require_extent(place, "k", op.shape.k, least);
+  require_extent(place, "the batch", op.batch, 1);
+  require_extent(place, "the number of launches", op.count, 1);
+  if (!(op.recorded.time_us >= 0 && op.recorded.time_us <= kMaxRecordedUs)) {
+    throw base::InputError(fmt::format("{}: a launch of {} us is longer than the {} allowed", place,
+                                       op.recorded.time_us, kMaxRecordedUs));
+  }
+  if (launch.reason.empty()) {
+    const auto type = parse_operand_type(launch.dtype);
+    if (!type) {
+      launch.reason = kNoTensorCoreType;
+    } else {
+      op.dtype = *type;
+    }
+  }
+  const Key key(
+      op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, launch.weight,
+      op.recorded.d_dtype + (op.recorded.sparse ? " 2:4" : "") + chosen_kernel(op.recorded) +
+          (op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s)
+                   : ""),
+      launch.reason);
+  const auto [found, is_new] = places_.emplace(key, launches_.size());
+  if (is_new) {
+    launches_.push_back({launch, 0, 0});
+    launches_.back().launch.op.count = 0;
+  }
+  Sum& sum = launches_[found->second];
+  sum.launch.op.count += op.count;
+  require_extent(place, "the number of launches", sum.launch.op.count, 1);
+  if (op.recorded.time_us > 0) {
+    sum.time_us += op.recorded.time_us * static_cast<double>(op.count);
+    sum.timed += op.count;
+  }
+}
+
+void LaunchList::move_to(Recording& recording, const std::string& name) && {
+  std::int64_t macs = 0;
+  for (Sum& sum : launches_) {
+    Operation& op = sum.launch.op;
+    op.recorded.time_us = sum.timed > 0 ? sum.time_us / static_cast<double>(sum.timed) : 0;
+    if (!sum.launch.reason.empty()) {
+      recording.workload.not_taken.push_back({op.name, op.shape, op.batch, sum.launch.dtype,
+                                              op.count, op.recorded.time_us, sum.launch.reason});
+      continue;
+    }
+    op.prunable = is_weight_to_prune(sum.launch);
+    const auto total = add_macs(macs, op);
+    if (!total) {
+      throw base::InputError(name +
+                             ": m*n*k*batch*count, summed over the launches, exceeds 64 bits");
+    }
+    macs = *total;
+    recording.workload.operations.push_back(std::move(op));
+  }
+  if (recording.workload.operations.empty()) {
+    fail_without_launch(recording, name);
+  }
+}
+
+}  // namespace sptc::workload

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/recording.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sptc::workload {
+
+/// How the reason of a launch begins that another part of the recording stands for.
+inline constexpr const char* kAnotherStep = "of another step";
+
+/// One or more equal launches as a reader finds them.
+struct RecordedLaunch {
+  Operation op;  ///< but its type; `recorded.time_us` is of one launch
+  /// One of ours, or as recorded: launches of a type that no kernel takes are not taken.
+  std::string dtype;
+  bool weight = false;  ///< A is a weight
+  std::string reason;   ///< why it is not taken; empty: it is
+};
+
+/// Gathers launches, equal ones as one with their number and mean time, in order of appearance.
+class LaunchList {
+ public:
+  /// Throws InputError "`place`: ..." for extents that no GEMM has.
+  void add(RecordedLaunch launch, const std::string& place);
+  bool empty() const { return launches_.empty(); }
+
+  /// Puts what was gathered into `recording`. Throws InputError with `name` where nothing was
+  /// taken.
+  void move_to(Recording& recording, const std::string& name) &&;
+
+ private:
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::string, bool, std::string, std::string>;
+  struct Sum {
+    RecordedLaunch launch;
+    double time_us = 0;
+    std::int64_t timed = 0;  ///< launches with a time
+  };
+  std::map<Key, std::size_t> places_;
+  std::vector<Sum> launches_;
+};
+
+/// The convolution as an implicit GEMM in `op`; false where the geometry gives no output, or an
+/// extent is beyond BLAS.
+bool lower_convolution(const ConvGeometry& conv, Operation& op);
+
+/// The product where all factors are positive and it is at most kMaxExtent, else 0.
+std::int64_t extent_product(std::initializer_list<std::int64_t> factors);
+
+}  // namespace sptc::workload

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the rules of shape inference have in common.
+#pragma once
+
+#include "sim/workload/onnx_shapes.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sptc::workload {
+
+/// The first output of a node from its inputs.
+using OnnxRule = OnnxValue (*)(const OnnxNode&, const std::vector<OnnxValue>&);
+using OnnxRules = std::unordered_map<std::string_view, OnnxRule>;
+
+/// The rules of operators that arrange elements anew: Reshape, Concat, Slice, ..
+void add_arrangement_rules(OnnxRules& rules);
+
+namespace onnx_rule {
+
+using Inputs = std::vector<OnnxValue>;
+using Dims = OnnxDims;
+
+inline constexpr std::size_t kMaxIntegers = 4096;
+inline constexpr std::size_t kMaxRank = 16;
+
+inline std::int64_t size(const Dims& dims) {
+  return static_cast<std::int64_t>(dims.size());
+}
+
+inline const OnnxValue& at(const Inputs& inputs, std::size_t index) {
+  static const OnnxValue kNone;
+  return index < inputs.size() ? inputs[index] : kNone;
+}
+
+/// An axis counted from the front; nothing where there is no such axis.
+inline std::optional<std::size_t> axis_of(std::int64_t axis, std::int64_t rank) {
+  axis += axis < 0 ? rank : 0;
+  return axis < 0 || axis >= rank ? std::nullopt : std::optional(static_cast<std::size_t>(axis));
+}
+
+/// Integers of an input or, in older opsets, an attribute.
+inline std::optional<Dims> parameter(const OnnxNode& node, const Inputs& inputs, std::size_t index,
+                                     const char* attribute) {
+  if (at(inputs, index).integers) {
+    return at(inputs, index).integers;
+  }
+  const auto found = node.attributes.find(attribute);
+  return found == node.attributes.end() ? std::nullopt : std::optional(found->second.integers);
+}
+
+/// `like` with other extents, of at most kMaxRank axes, and without its integers.
+OnnxValue with_dims(const OnnxValue& like, const std::optional<Dims>& dims);
+
+}  // namespace onnx_rule
+}  // namespace sptc::workload

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/recording.h"
+
+#include "models/base/error.h"
+#include "sim/config/board_names.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/open_dims.h"
+#include "sim/workload/readers.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string_view>
+
+namespace sptc::workload {
+namespace {
+
+constexpr std::size_t kMaxWorkloadBytes = 16 << 20;
+
+/// What tells one format from another.
+struct Head {
+  std::string_view text;
+  std::vector<std::string> keys;  ///< of a JSON object
+
+  bool has(std::string_view key) const {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
+  /// Whether the first line names the columns m, n and k.
+  bool names_columns() const {
+    std::string line = "," + std::string(text.substr(0, text.find_first_of("\r\n"))) + ",";
+    std::transform(line.begin(), line.end(), line.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return line.find(",m,") != std::string::npos;
+  }
+};
+
+void read_own_json(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_json(input.rest(kMaxWorkloadBytes), input.path(), options.dims);
+}
+
+void read_own_csv(InputStream& input, const ImportOptions& options, Recording& recording) {
+  recording.workload =
+      parse_workload_csv(input.rest(kMaxWorkloadBytes), input.path(), options.convention);
+}
+
+/// Chrome's trace as a bare array of events.
+bool is_bare_trace(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '[' &&
+         text.find("\"ph\"") != std::string_view::npos;
+}
+
+struct Format {
+  std::string_view name;  ///< empty: a workload of our own
+  bool (*recognises)(const Head& head);
+  void (*read)(InputStream& input, const ImportOptions& options, Recording& recording);
+  bool has_dims = false;  ///< leaves dimensions open
+};
+
+/// In the order in which they are tried.
+constexpr Format kFormats[] = {
+    {"", [](const Head& head) { return head.has("schema") && head.has("ops"); }, read_own_json,
+     true},
+    {"PyTorch profile",
+     [](const Head& head) {
+       return head.has("traceEvents") || head.has("deviceProperties") ||
+              head.has("schemaVersion") || is_bare_trace(head.text);
+     },
+     read_kineto},
+    {"PyTorch execution trace",
+     [](const Head& head) { return head.has("schema") && head.has("nodes"); },
+     read_execution_trace},
+    {"export of Nsight Systems",
+     [](const Head& head) { return head.text.starts_with("SQLite format 3"); }, read_nsys},
+    {"profile of CUTLASS", [](const Head& head) { return is_cutlass_profile(head.text); },
+     read_cutlass_profile},
+    {"ONNX model", [](const Head& head) { return is_onnx(head.text); }, read_onnx, true},
+    {"log of a BLAS library", [](const Head& head) { return is_blas_log(head.text); },
+     read_blas_log},
+    {"trace of SASS instructions", [](const Head& head) { return is_sass_trace(head.text); },
+     read_sass_trace},
+    {"topology of SCALE-Sim", [](const Head& head) { return is_scale_sim(head.text); },
+     read_scale_sim},
+    {"model configuration of Hugging Face", [](const Head& head) { return head.has("model_type"); },
+     read_transformer_config, true},
+};
+
+bool is_json(const Head& head) {
+  const std::size_t first = head.text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (head.text[first] == '{' || head.text[first] == '[');
+}
+
+/// What no format recognises may still be a workload of our own with a fault, which its reader
+/// names.
+const Format& own_format(const Head& head, const InputStream& input) {
+  static constexpr Format kJson{"", nullptr, read_own_json, true};
+  static constexpr Format kCsv{"", nullptr, read_own_csv};
+  const std::string extension = input.path().extension().string();
+  if (is_json(head)) {
+    if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
+      throw base::InputError(fmt::format(
+          "{}: this JSON is neither a workload nor a recording that is read here: its keys are {}",
+          input.name(),
+          io::printable(fmt::format(
+              "{}", fmt::join(head.keys.begin(),
+                              head.keys.begin() + static_cast<std::ptrdiff_t>(
+                                                      std::min<std::size_t>(8, head.keys.size())),
+                              ", ")))));
+    }
+    return kJson;
+  }
+  if (extension == ".json") {
+    return kJson;
+  }
+  if (extension == ".csv" || head.names_columns()) {
+    return kCsv;
+  }
+  throw base::InputError(
+      input.name() +
+      ": neither a workload nor a recording that is read here (see traces/README.md)");
+}
+
+const Format& format_of(const Head& head, const InputStream& input) {
+  for (const Format& format : kFormats) {
+    if (format.recognises(head)) {
+      return format;
+    }
+  }
+  return own_format(head, input);
+}
+
+}  // namespace
+
+bool is_recording(const InputStream& input) {
+  const Head head{input.head(), top_level_keys(input.head())};
+  return is_json(head) ||
+         std::any_of(std::begin(kFormats), std::end(kFormats),
+                     [&](const Format& format) { return format.recognises(head); });
+}
+
+Recording read_recording(InputStream& input, const ImportOptions& options) {
+  const Head head{input.head(), top_level_keys(input.head())};
+  const Format& format = format_of(head, input);
+  if (!format.has_dims && !options.dims.empty()) {
+    OpenDims(options.dims, input.name()).refuse_unused();
+  }
+  if (format.read != read_onnx && !options.inputs.empty()) {
+    throw base::InputError(
+        fmt::format("--input: only an ONNX model has inputs, and {} is none", input.name()));
+  }
+  if (format.read != read_own_csv && options.convention != Convention::kWeightFirst) {
+    throw base::InputError(fmt::format(
+        "--convention: only a CSV of m, n, k leaves it open, and {} is none", input.name()));
+  }
+  Recording recording;
+  recording.account.format = format.name;
+  if (!format.name.empty()) {
+    recording.workload.file = input.path();
+    recording.workload.name = input.path().stem().string();
+    recording.workload.source = fmt::format("{}: {}", input.name(), format.name);
+  }
+  format.read(input, options, recording);
+  if (!input.choice().empty()) {
+    recording.workload.notes.insert(recording.workload.notes.begin(), input.choice());
+  }
+  if (!recording.account.gpu.empty()) {
+    const std::string board = config::board_name(recording.account.gpu);
+    recording.account.arch = board == recording.account.gpu ? "" : board;
+  }
+  return recording;
+}
+
+std::vector<Recording> read_recordings(const std::filesystem::path& path, const DimLists& lists,
+                                       const ImportOptions& options) {
+  const std::vector<NamedDims> all = combinations(lists);
+  if (path == "-" && all.size() > 1) {
+    throw base::InputError(
+        "--dim: standard input is read once, so each dimension has one value; name a file instead");
+  }
+  std::vector<Recording> recordings;
+  for (const NamedDims& dims : all) {
+    ImportOptions here = options;
+    here.dims = dims;
+    recordings.push_back(read_recording(path, here));
+  }
+  return recordings;
+}
+
+Recording read_recording(const std::filesystem::path& path, const ImportOptions& options) {
+  InputStream input(path);
+  return read_recording(input, options);
+}
+
+}  // namespace sptc::workload

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/shape.h"
+#include "models/numerics/data_type.h"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sptc::workload {
+
+/// Geometry of a 2-D convolution, NHWC activations and KRSC weights.
+struct ConvGeometry {
+  std::int64_t n = 0, c = 0, h = 0, w = 0;  ///< input; c counts the channels of all groups
+  std::int64_t k = 0, r = 0, s = 0;         ///< filters of all groups, and their extent
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> pad{0, 0};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  std::int64_t groups = 1;
+  std::int64_t p = 0, q = 0;  ///< output
+};
+
+enum class Activation { kNone, kRelu };
+
+/// Where the real values of an operation are, as names in the tensor file of the network. The 2:4
+/// variant has weights and bias of its own: they were fine-tuned with the mask fixed.
+struct LayerTensors {
+  std::string weight;  ///< [m, k]
+  std::string bias;    ///< [m]; empty: none
+  std::string
+      sparse_weight;  ///< [m, k], legal for the pattern of the type; empty: this layer stays dense
+  std::string sparse_bias;
+};
+
+/// What the GPU does after one launch before the next: operations between the GEMMs that wait for
+/// DRAM, as a declared approximation. Enters power and the totals' own line, never a time of GEMMs.
+struct Rest {
+  std::int64_t ns = 0;
+  std::int64_t bytes = 0;  ///< that pass through DRAM in that time
+
+  bool any() const { return ns > 0; }
+};
+
+/// What a recording says of a launch beside what it computes.
+struct Recorded {
+  double time_us = 0;  ///< measured, mean of the launches; 0: not recorded
+  std::string kernel;  ///< name of the kernel; tile, stages and split-K where only they are known
+  std::string d_dtype;
+  bool sparse = false;  ///< the weight was 2:4
+  // What a library chose, as far as its log says it; the launch is simulated with it.
+  base::GemmShape tile{};  ///< of a CTA; k 0: not recorded
+  int stages = 0;
+  int split_k = 0;
+  std::string epilogue{};
+
+  bool steers() const { return tile.k > 0 || split_k > 1; }
+};
+
+/// The values of a weight that stand in the file of a model.
+class WeightValues {
+ public:
+  virtual ~WeightValues() = default;
+  /// Row `row` of A [m, k] of entry `batch`.
+  virtual std::vector<float> row(std::int64_t batch, std::int64_t row) const = 0;
+  /// The largest magnitude of all.
+  virtual float largest() const = 0;
+  /// Whether they are integers of a quantized model.
+  virtual bool integral() const = 0;
+};
+
+/// Launches of a recording that are not simulated, and why. Extents that it does not say are 0.
+struct NotTaken {
+  std::string name;
+  base::GemmShape shape;
+  std::int64_t batch = 1;
+  std::string dtype;  ///< as recorded
+  std::int64_t count = 1;
+  double time_us = 0;  ///< measured, mean of the launches; 0: not recorded
+  std::string reason;
+};
+
+/// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
+/// = A[m,k] B[k,n]. A is the weight.
+struct Operation {
+  std::string name;
+  base::GemmShape shape;
+  std::int64_t batch = 1;
+  std::int64_t count = 1;
+  numerics::DataType dtype = numerics::DataType::kF16;
+  bool prunable = false;  ///< A is a weight whose shape allows N:M pruning
+  std::optional<ConvGeometry> conv;
+  std::optional<LayerTensors> tensors;
+  Activation activation = Activation::kNone;
+  bool b_is_zero = false;  ///< B of generated operands is zeros, whatever the others are
+  /// Operations of one group alternate faster than the clock is regulated (--limit-over group).
+  std::string group;
+  Rest rest;
+  Recorded recorded;
+  std::shared_ptr<const WeightValues> weight;  ///< none: values of A are generated
+
+  /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
+  double distinct_b() const;
+  /// Multiply-accumulates of all launches, zeros included.
+  std::int64_t total_macs() const { return count * batch * shape.macs(); }
+};
+
+/// Real values for a chain of layers: the output of each operation, after bias and activation, is
+/// the input of the next. The last layer's rows are class scores.
+struct NetworkData {
+  std::filesystem::path file;  ///< safetensors
+  std::string input;           ///< [samples, features]; for a convolution [samples, h, w, c]
+  std::string labels;          ///< [samples]
+  std::int64_t classes = 0;    ///< rows of the last output that count
+};
+
+/// Values of named dimensions, such as batch and seq.
+using NamedDims = std::map<std::string, std::int64_t>;
+
+struct Workload {
+  std::string name;
+  std::filesystem::path file;
+  std::vector<Operation> operations;
+  std::optional<NetworkData> network;
+  NamedDims dims;                   ///< on which the extents depend, and their values
+  std::string source;               ///< of a recording: its format and file
+  std::vector<NotTaken> not_taken;  ///< of a recording
+  std::vector<std::string> notes;   ///< on how the file was read, one sentence each
+};
+
+/// The name of `workload` and the dimensions that it was read with, but for those in `without`:
+/// "BERT-Large (batch=8, seq=384)".
+std::string title(const Workload& workload, const std::set<std::string>& without = {});
+
+/// Reads a workload file: `.json` (schema gemm-workload/0.1 or 0.2) or `.csv`
+/// (`m,n,k[,...]`), as traces/README.md describes them. `dims` replaces the defaults of its
+/// dimensions. Convolutions are lowered to implicit GEMM: m = k/groups, n = n*p*q, k =
+/// r*s*c/groups, batch = groups. Throws InputError.
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims = {});
+
+}  // namespace sptc::workload

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/base/error.h"
+#include "models/base/text.h"
+#include "sim/io/file_use.h"
+#include "sim/io/json_reader.h"
+#include "sim/io/text_file.h"
+#include "sim/workload/open_dims.h"
+#include "sim/workload/workload_dims.h"
+#include "sim/workload/workload_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <system_error>
+
+namespace sptc::workload {
+namespace {
+
+using nlohmann::json;
+using numerics::DataType;
+
+constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloadSchema};
+
+// Keys that only inform a human reader are allowed and not looked at.
+constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",     "default_dtype",
+                                         "network",         "phase",     "notes",   "convention",
+                                         "hyperparameters", "sources",   "totals",  "checks",
+                                         "source",          "not_taken", "account", "dims"};
+constexpr std::string_view kOpKeys[] = {"name",
+                                        "kind",
+                                        "m",
+                                        "n",
+                                        "k",
+                                        "batch",
+                                        "count",
+                                        "dtype",
+                                        "conv",
+                                        "trans_a",
+                                        "trans_b",
+                                        "prunable_2_4",
+                                        "weight_operand",
+                                        "tensors",
+                                        "activation",
+                                        "b",
+                                        "group",
+                                        "rest_ns",
+                                        "rest_bytes",
+                                        "a_role",
+                                        "b_role",
+                                        "layout",
+                                        "why_not_prunable",
+                                        "note",
+                                        "recorded"};
+constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
+                                              "tile",    "stages", "split_k", "epilogue"};
+constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
+                                              "dtype", "count", "time_us", "reason"};
+constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
+                                          "R",      "S", "stride", "pad",    "dilation",
+                                          "groups", "P", "Q",      "layout", "weight_layout"};
+constexpr std::string_view kTensorKeys[] = {"weight", "bias", "sparse_weight", "sparse_bias"};
+constexpr std::string_view kNetworkKeys[] = {"file", "input", "labels", "classes"};
+
+void require_word(const io::JsonObject& object, std::string_view key, std::string_view only) {
+  if (object.has(key) && object.text(key) != only) {
+    (object.place() / key)
+        .fail(fmt::format("must be \"{}\", not {}", only, io::describe(object.require(key))));
+  }
+}
+
+DataType read_type(const io::JsonObject& object, std::string_view key, DataType absent) {
+  if (!object.has(key)) {
+    return absent;
+  }
+  const std::string name = object.text(key);
+  const std::optional<DataType> type = parse_operand_type(name);
+  if (!type) {
+    (object.place() / key).fail(unknown_operand_type(name));
+  }
+  return *type;
+}
+
+std::array<std::int64_t, 2> read_pair(const io::JsonObject& object, std::string_view key,
+                                      std::int64_t absent, std::int64_t min) {
+  if (!object.has(key)) {
+    return {absent, absent};
+  }
+  const json& pair = object.array(key);
+  const io::JsonPlace place = object.place() / key;
+  if (pair.size() != 2) {
+    place.fail(fmt::format("must have 2 elements (height, width), not {}", pair.size()));
+  }
+  return {io::to_integer(pair[0], place / 0, min, kMaxExtent),
+          io::to_integer(pair[1], place / 1, min, kMaxExtent)};
+}
+
+/// Output extent along one axis, checked against what the file says.
+std::int64_t output_extent(const io::JsonObject& object, std::string_view key, std::int64_t extent,
+                           std::int64_t filter, std::size_t axis, const ConvGeometry& conv) {
+  // All terms are below 2^31, so the one product is below 2^62 and the sums fit.
+  const std::int64_t room = extent + 2 * conv.pad[axis] - conv.dilation[axis] * (filter - 1) - 1;
+  if (room < 0) {
+    object.place().fail(fmt::format(
+        "the dilated filter does not fit the padded input, so there is no output extent {}", key));
+  }
+  const std::int64_t output = room / conv.stride[axis] + 1;
+  const std::int64_t stated = object.integer_or(key, output, 1, kMaxExtent);
+  if (stated != output) {
+    (object.place() / key)
+        .fail(fmt::format("{} stated, but the geometry gives {}", stated, output));
+  }
+  return output;
+}
+
+ConvGeometry read_geometry(const io::JsonObject& object) {
+  object.allow_only(kConvKeys);
+  require_word(object, "layout", "NHWC");
+  require_word(object, "weight_layout", "KRSC");
+  const auto extent = [&](std::string_view key) { return object.integer(key, 1, kMaxExtent); };
+  ConvGeometry conv;
+  conv.n = extent("N");
+  conv.c = extent("C");
+  conv.h = extent("H");
+  conv.w = extent("W");
+  conv.k = extent("K");
+  conv.r = extent("R");
+  conv.s = extent("S");
+  conv.stride = read_pair(object, "stride", 1, 1);
+  conv.pad = read_pair(object, "pad", 0, 0);
+  conv.dilation = read_pair(object, "dilation", 1, 1);
+  conv.groups = object.integer_or("groups", 1, 1, kMaxExtent);
+  if (conv.c % conv.groups != 0 || conv.k % conv.groups != 0) {
+    (object.place() / "groups")
+        .fail(fmt::format("{} does not divide both C={} and K={}", conv.groups, conv.c, conv.k));
+  }
+  conv.p = output_extent(object, "P", conv.h, conv.r, 0, conv);
+  conv.q = output_extent(object, "Q", conv.w, conv.s, 1, conv);
+  return conv;
+}
+
+/// What the geometry gives; a product beyond `kMaxExtent` is refused.
+std::int64_t lowered_extent(const io::JsonObject& op, std::string_view key,
+                            std::initializer_list<std::int64_t> factors) {
+  std::optional<std::int64_t> product = 1;
+  for (const std::int64_t factor : factors) {
+    product = product ? base::checked_multiply(*product, factor) : std::nullopt;
+  }
+  if (!product || *product > kMaxExtent) {
+    (op.place() / "conv").fail(fmt::format("the implicit GEMM has {} above {}", key, kMaxExtent));
+  }
+  const std::int64_t stated = op.integer_or(key, *product, 1, kMaxExtent);
+  if (stated != *product) {
+    (op.place() / key)
+        .fail(fmt::format("{} stated, but the convolution geometry gives {}", stated, *product));
+  }
+  return *product;
+}
+
+void read_convolution(const io::JsonObject& object, Operation& op) {
+  const ConvGeometry conv = read_geometry(object.object("conv"));
+  op.shape.m = lowered_extent(object, "m", {conv.k / conv.groups});
+  op.shape.n = lowered_extent(object, "n", {conv.n, conv.p, conv.q});
+  op.shape.k = lowered_extent(object, "k", {conv.r, conv.s, conv.c / conv.groups});
+  op.batch = lowered_extent(object, "batch", {conv.groups});
+  op.conv = conv;
+}
+
+void read_shape(const io::JsonObject& object, Operation& op) {
+  const std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
+  constexpr std::string_view kKinds[] = {"gemm", "conv2d"};
+  if (kind == "conv2d") {
+    read_convolution(object, op);
+  } else if (kind != "gemm") {
+    (object.place() / "kind")
+        .fail("unknown kind " + base::unknown_name(io::printable(kind), kKinds));
+  } else if (object.has("conv")) {
+    (object.place() / "conv").fail("only an operation of kind \"conv2d\" has a convolution");
+  } else {
+    op.shape.m = object.integer("m", 1, kMaxExtent);
+    op.shape.n = object.integer("n", 1, kMaxExtent);
+    op.shape.k = object.integer("k", 1, kMaxExtent);
+    op.batch = object.integer_or("batch", 1, 1, kMaxExtent);
+  }
+  op.count = object.integer_or("count", 1, 1, kMaxExtent);
+}
+
+/// What only power looks at.
+void read_surroundings(const io::JsonObject& object, Operation& op) {
+  require_word(object, "b", kZeroB);
+  op.b_is_zero = object.has("b");
+  op.group = object.text_or("group", "");
+  op.rest.ns = object.integer_or("rest_ns", 0, 0, kMaxRest);
+  op.rest.bytes = object.integer_or("rest_bytes", 0, 0, kMaxRest);
+  if (!is_possible(op.rest)) {
+    (object.place() / "rest_bytes").fail(std::string(kImpossibleRest));
+  }
+}
+
+/// Whether A is a weight, and one that 2:4 pruning takes: stated, or ASP's rule where the file does
+/// not say.
+bool read_prunable(const io::JsonObject& object, const Operation& op) {
+  const bool has_weight =
+      !object.has("weight_operand") || !object.require("weight_operand").is_null();
+  if (has_weight) {
+    require_word(object, "weight_operand", "A");
+  }
+  const bool eligible = op.conv ? asp_eligible(op.conv->k, op.conv->c / op.conv->groups)
+                                : asp_eligible(op.shape.m, op.shape.k);
+  const bool prunable = object.boolean_or("prunable_2_4", has_weight && eligible);
+  if (prunable && !has_weight) {
+    (object.place() / "prunable_2_4").fail("true, but weight_operand is null: A is no weight");
+  }
+  return prunable;
+}
+
+LayerTensors read_tensors(const io::JsonObject& object) {
+  object.allow_only(kTensorKeys);
+  LayerTensors tensors;
+  tensors.weight = object.text("weight");
+  tensors.bias = object.text_or("bias", "");
+  tensors.sparse_weight = object.text_or("sparse_weight", "");
+  tensors.sparse_bias = object.text_or("sparse_bias", "");
+  if (tensors.sparse_weight.empty() && !tensors.sparse_bias.empty()) {
+    (object.place() / "sparse_bias").fail("needs sparse_weight beside it");
+  }
+  return tensors;
+}
+
+Activation read_activation(const io::JsonObject& object) {
+  constexpr std::string_view kActivations[] = {"none", "relu"};
+  const std::string name = object.text_or("activation", "none");
+  if (name == "relu") {
+    return Activation::kRelu;
+  }
+  if (name != "none") {
+    (object.place() / "activation")
+        .fail("unknown activation " + base::unknown_name(io::printable(name), kActivations));
+  }
+  return Activation::kNone;
+}
+
+double read_time(const io::JsonObject& object) {
+  if (!object.has("time_us")) {
+    return 0;
+  }
+  const json& value = object.require("time_us");
+  if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= kMaxRecordedUs)) {
+    (object.place() / "time_us")
+        .fail(fmt::format("must be a number above 0, at most {}, not {}", kMaxRecordedUs,
+                          io::describe(value)));
+  }
+  return value.get<double>();
+}
+
+Recorded read_recorded(const io::JsonObject& object) {
+  object.allow_only(kRecordedKeys);
+  Recorded recorded{read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
+                    object.boolean_or("sparse", false)};
+  if (object.has("tile")) {
+    const json& tile = object.array("tile");
+    const io::JsonPlace place = object.place() / "tile";
+    if (tile.size() != 3) {
+      place.fail(fmt::format("must have 3 elements (m, n, k), not {}", tile.size()));
+    }
+    const auto extent = [&](std::size_t i) {
+      return io::to_integer(tile[i], place / i, 1, kMostTileExtent);
+    };
+    recorded.tile = {extent(0), extent(1), extent(2)};
+  }
+  recorded.stages = static_cast<int>(object.integer_or("stages", 0, 0, kMostRecorded));
+  recorded.split_k = static_cast<int>(object.integer_or("split_k", 0, 0, kMostRecorded));
+  recorded.epilogue = object.text_or("epilogue", "");
+  return recorded;
+}
+
+NotTaken read_not_taken(const io::JsonObject& object) {
+  object.allow_only(kNotTakenKeys);
+  const auto extent = [&](std::string_view key) {
+    return object.integer_or(key, 0, 0, kMaxExtent);
+  };
+  NotTaken launch;
+  launch.name = object.text("name");
+  launch.shape = {extent("m"), extent("n"), extent("k")};
+  launch.batch = object.integer_or("batch", 1, 1, kMaxExtent);
+  launch.dtype = object.text_or("dtype", "");
+  launch.count = object.integer_or("count", 1, 1, kMaxExtent);
+  launch.time_us = read_time(object);
+  launch.reason = object.text("reason");
+  return launch;
+}
+
+Operation read_operation(const io::JsonObject& object, DataType default_type) {
+  object.allow_only(kOpKeys);
+  Operation op;
+  op.name = object.text("name");
+  op.dtype = read_type(object, "dtype", default_type);
+  read_shape(object, op);
+  read_surroundings(object, op);
+  // Transposition is a matter of storage; the operands here are always logical matrices.
+  object.boolean_or("trans_a", false);
+  object.boolean_or("trans_b", false);
+  op.prunable = read_prunable(object, op);
+  op.activation = read_activation(object);
+  if (object.has("tensors")) {
+    op.tensors = read_tensors(object.object("tensors"));
+  }
+  if (object.has("recorded")) {
+    op.recorded = read_recorded(object.object("recorded"));
+  }
+  return op;
+}
+
+/// `relative` inside the directory of `workload`. Links are resolved, so that none leads outside
+/// either.
+std::filesystem::path confined_path(const std::filesystem::path& workload,
+                                    const std::string& relative, const io::JsonPlace& place) {
+  const std::filesystem::path directory =
+      workload.has_parent_path() ? workload.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::weakly_canonical(directory, error);
+  const std::filesystem::path file =
+      error ? std::filesystem::path() : std::filesystem::weakly_canonical(root / relative, error);
+  const std::filesystem::path inside = error ? file : file.lexically_relative(root);
+  if (relative.find('\0') != std::string::npos || error || inside.empty() || inside == "." ||
+      *inside.begin() == "..") {
+    place.fail(fmt::format("'{}' is not a file inside the directory of the workload",
+                           io::printable(relative)));
+  }
+  return directory / inside;
+}
+
+NetworkData read_network(const io::JsonObject& object, const std::filesystem::path& workload) {
+  object.allow_only(kNetworkKeys);
+  NetworkData network;
+  network.file = confined_path(workload, object.text("file"), object.place() / "file");
+  io::announce_input(network.file);  // whether or not this run looks at its values
+  network.input = object.text("input");
+  network.labels = object.text("labels");
+  network.classes = object.integer("classes", 1, kMaxExtent);
+  return network;
+}
+
+/// Real values are all or nothing: a chain of layers has no gaps.
+void check_network(const io::JsonObject& root, const Workload& workload) {
+  for (std::size_t i = 0; i < workload.operations.size(); ++i) {
+    const Operation& op = workload.operations[i];
+    const io::JsonPlace place = root.place() / "ops" / i;
+    if (workload.network && !op.tensors) {
+      place.fail("the key 'tensors' is missing, but the file has a 'network'");
+    }
+    if (workload.network && op.count != 1) {
+      (place / "count").fail(fmt::format("must be 1 in a file with a 'network', not {}", op.count));
+    }
+    if (!workload.network && (op.tensors || op.activation != Activation::kNone)) {
+      place.fail("'tensors' and 'activation' need a 'network' at top level");
+    }
+  }
+}
+
+/// Whether the schema is one in which extents may be expressions.
+bool has_dims(const io::JsonObject& root) {
+  const std::string schema = root.text("schema");
+  if (schema == kSchemas[1]) {
+    return true;
+  }
+  if (schema != kSchemas[0]) {
+    (root.place() / "schema")
+        .fail("unknown schema " + base::unknown_name(io::printable(schema), kSchemas));
+  }
+  if (root.has("dims")) {
+    (root.place() / "dims").fail(fmt::format("needs the schema \"{}\"", kSchemas[1]));
+  }
+  return false;
+}
+
+}  // namespace
+
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
+                             const NamedDims& dims) {
+  const std::string shown = io::printable(file.string());
+  json document = io::parse_json(text, shown);
+  const io::JsonObject root(document, {shown, ""});
+  root.allow_only(kTopKeys);
+  Workload workload;
+  if (has_dims(root)) {
+    workload.dims = resolve_dims(document, dims, shown);
+  } else {
+    OpenDims(dims, shown).refuse_unused();
+  }
+  workload.file = file;
+  workload.name = root.text_or("name", file.stem().string());
+  const DataType type = read_type(root, "default_dtype", DataType::kF16);
+  const json& ops = root.array("ops");
+  std::int64_t macs = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const io::JsonPlace place = root.place() / "ops" / i;
+    workload.operations.push_back(read_operation(io::JsonObject(ops[i], place), type));
+    const std::optional<std::int64_t> sum = add_macs(macs, workload.operations.back());
+    if (!sum) {
+      place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");
+    }
+    macs = *sum;
+  }
+  if (root.has("network")) {
+    workload.network = read_network(root.object("network"), file);
+  }
+  check_network(root, workload);
+  workload.source = root.text_or("source", "");
+  if (root.has("not_taken")) {
+    const json& launches = root.array("not_taken");
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      workload.not_taken.push_back(
+          read_not_taken(io::JsonObject(launches[i], root.place() / "not_taken" / i)));
+    }
+  }
+  return workload;
+}
+
+}  // namespace sptc::workload

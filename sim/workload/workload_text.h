@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sptc::workload {
+
+/// A workload from the text of a `.json` file; `file` is for messages, and a network's tensor file
+/// is looked for in its directory. `dims` replaces the defaults of its dimensions. Throws
+/// InputError.
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
+                             const NamedDims& dims = {});
+
+/// What M of a file in CSV counts.
+enum class Convention {
+  kWeightFirst,  ///< output features: A[m,k] is the weight
+  kTokensFirst,  ///< tokens, as in PyTorch: m and n are swapped
+};
+/// "weight-first" or "tokens-first". Throws InputError.
+Convention parse_convention(std::string_view name);
+
+/// The same from the text of a `.csv` file.
+Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file,
+                            Convention convention = Convention::kWeightFirst);
+
+/// The schema of workloads that are written.
+inline constexpr std::string_view kWorkloadSchema = "gemm-workload/0.2";
+
+/// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
+inline constexpr std::int64_t kMaxExtent = 2147483647;
+
+/// Largest extent of a tile, and largest number of stages or slices of K, that a recording may
+/// state.
+inline constexpr std::int64_t kMostTileExtent = 4096;
+inline constexpr std::int64_t kMostRecorded = 65536;
+
+/// Longest time of a launch that a recording may state: eleven days.
+inline constexpr double kMaxRecordedUs = 1e12;
+
+/// Largest rest_ns and rest_bytes: what a double counts exactly.
+inline constexpr std::int64_t kMaxRest = std::int64_t{1} << 53;
+/// What the column or key "b" says where B is zeros.
+inline constexpr std::string_view kZeroB = "zeros";
+/// Bytes take time.
+constexpr bool is_possible(const Rest& rest) {
+  return rest.bytes == 0 || rest.ns > 0;
+}
+inline constexpr std::string_view kImpossibleRest = "rest_bytes without rest_ns: bytes take time";
+
+/// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
+/// for that case.
+std::optional<numerics::DataType> parse_operand_type(std::string_view name);
+/// The same for the names that other programs have, too: fp16, half, bfloat16, int8, fp8 (e4m3), ..
+std::optional<numerics::DataType> parse_usual_type(std::string_view name);
+/// The names that parse_operand_type knows.
+std::span<const std::string_view> kernel_operand_types();
+std::string unknown_operand_type(std::string_view name);
+
+/// The sum of all multiply-accumulates so far, `total`, and those of `op`; nothing where it does
+/// not fit 64 bits.
+std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op);
+
+/// Whether NVIDIA's ASP would prune a weight of these extents: filters a multiple of 8, channels of
+/// 16 (apex/contrib/sparsity/asp.py).
+bool asp_eligible(std::int64_t output_features, std::int64_t input_channels);
+
+}  // namespace sptc::workload

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/workload/recording.h"
+
+#include <string>
+
+namespace sptc::workload {
+
+/// `recording` as gemm-workload JSON, which parse_workload_json() reads back. Throws InputError for
+/// a network with real values, whose tensors stand in a file of its own.
+std::string workload_json(const Recording& recording);
+
+/// What was taken, what was not and why, for a reader; of a workload of our own the notes alone.
+std::string account_text(const Recording& recording);
+
+/// Throws InputError where something was not taken.
+void require_all_taken(const Recording& recording);
+
+}  // namespace sptc::workload

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/batched/gemm.h"
+
+#include "models/base/error.h"
+#include "models/mma/dot_step.h"
+#include "models/sparsity/compress.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+namespace sptc::batched {
+namespace {
+
+using numerics::DataType;
+using numerics::Word;
+
+Word f16(double value) {
+  return numerics::from_double(value, DataType::kF16);
+}
+Word f32(double value) {
+  return numerics::from_double(value, DataType::kF32);
+}
+
+class GemmTest : public testing::Test {
+ protected:
+  base::Matrix<Word> run(const EngineOptions& options = {}) const {
+    return gemm(instruction, rules, {&a, nullptr, &b, nullptr}, options);
+  }
+
+  mma::MmaInstruction instruction = mma::gemm_instruction(DataType::kF16, false);
+  mma::StepRules rules = mma::step_rules("ampere", instruction);
+  base::Matrix<Word> a{2, 64, f16(1.0)};
+  base::Matrix<Word> b{3, 64, f16(2.0)};
+};
+
+TEST_F(GemmTest, MultipliesSmallIntegersExactly) {
+  const base::Matrix<Word> d = run();
+  ASSERT_EQ(d.rows(), 2U);
+  ASSERT_EQ(d.cols(), 3U);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    EXPECT_EQ(d.data()[i], f32(128.0));
+  }
+}
+
+TEST_F(GemmTest, StartsFromC) {
+  const base::Matrix<Word> c(2, 3, f32(-128.0));
+  const base::Matrix<Word> d = gemm(instruction, rules, {&a, nullptr, &b, &c});
+  EXPECT_EQ(d(1, 2), 0U);
+}
+
+TEST_F(GemmTest, WithoutKGivesCAsItIs) {
+  a = base::Matrix<base::Word>(2, 0);
+  b = base::Matrix<base::Word>(3, 0);
+  const base::Matrix<Word> c(2, 3, 0x7F812345U);
+  EXPECT_EQ(gemm(instruction, rules, {&a, nullptr, &b, &c}), c);
+}
+
+TEST_F(GemmTest, AnInfinityInOneColumnStaysInThatColumn) {
+  b(1, 40) = f16(INFINITY);
+  const base::Matrix<Word> d = run();
+  EXPECT_EQ(d(0, 0), f32(128.0));
+  EXPECT_EQ(d(0, 1), f32(INFINITY));
+  EXPECT_EQ(d(0, 2), f32(128.0));
+}
+
+TEST_F(GemmTest, ThreadsDoNotChangeTheResult) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a.data()[i] = f16(std::sin(static_cast<double>(i)));
+  }
+  EXPECT_EQ(run({5, 1}), run({1, 1}));
+}
+
+// 1 + 64 * 2^-25 in f32: each small term is lost beside 1, but not beside the others.
+TEST_F(GemmTest, SplitKAddsTheAccumulatorsOfTheSlices) {
+  a = base::Matrix<base::Word>(1, 64, f16(std::ldexp(1.0, -13)));
+  b = base::Matrix<base::Word>(1, 64, f16(std::ldexp(1.0, -13)));
+  a(0, 0) = f16(1.0);
+  b(0, 0) = f16(1.0);
+  const double small = std::ldexp(1.0, -26);
+  EXPECT_EQ(run()(0, 0), f32(1.0));
+  EXPECT_EQ(run({1, 2})(0, 0), f32(1.0 + 32 * small));
+  EXPECT_EQ(run({1, 4})(0, 0), f32(1.0 + 48 * small));
+  EXPECT_EQ(run({1, 100})(0, 0), run({1, 4})(0, 0));  // no slice is less than an instruction deep
+}
+
+TEST_F(GemmTest, RefusesWhatDoesNotFitTogether) {
+  const auto message = [&](const std::function<void()>& call) -> std::string {
+    try {
+      call();
+    } catch (const base::InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([&] {
+              run({0, 1});
+            }),
+            "GEMM options: threads 0 and split_k 1 must be at least 1");
+  EXPECT_EQ(message([&] {
+              gemm(instruction, rules, {&a, nullptr, nullptr, nullptr});
+            }),
+            "GEMM operand B is missing");
+  const base::Matrix<Word> c(3, 2);
+  EXPECT_EQ(message([&] {
+              gemm(instruction, rules, {&a, nullptr, &b, &c});
+            }),
+            "GEMM operand C is [3, 2], but D is [2, 3]");
+  b = base::Matrix<base::Word>(3, 63);
+  EXPECT_EQ(message([&] { run(); }),
+            "GEMM operand B holds columns of 63 elements, but A has k = 64");
+  instruction.sparse = true;
+  EXPECT_NE(message([&] { run(); }).find("takes a compressed matrix"), std::string::npos);
+}
+
+TEST(SparseGemm, EqualsTheDenseGemmWhereEverySumIsExact) {
+  const mma::MmaInstruction sparse = mma::gemm_instruction(DataType::kF16, true);
+  const mma::MmaInstruction dense = mma::gemm_instruction(DataType::kF16, false);
+  base::Matrix<Word> a(5, 64);
+  base::Matrix<Word> b(7, 64);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a.data()[i] = i % 4 == i / 64 % 4 || i % 4 == 2 ? f16(static_cast<double>(i % 7) - 3) : 0;
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b.data()[i] = f16(static_cast<double>(i % 5) - 2);
+  }
+  const sparsity::CompressedMatrix compressed = sparsity::compress(a, DataType::kF16);
+  EXPECT_EQ(gemm(sparse, mma::step_rules("ampere", sparse), {nullptr, &compressed, &b, nullptr}),
+            gemm(dense, mma::step_rules("ampere", dense), {&a, nullptr, &b, nullptr}));
+}
+
+}  // namespace
+}  // namespace sptc::batched

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/times/launch_simulation.h"
+
+#include "models/base/error.h"
+#include "sim/config/energy.h"
+#include "sim/run/gemm_launcher.h"
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sptc::compare::times {
+namespace {
+
+class LaunchSimulations : public testing::Test {
+ protected:
+  LaunchSimulations() {
+    options.fidelity = run::Fidelity::kAnalytic;
+    options.power = config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100.gpu);
+    options.clock_limited = true;
+    launch.shape = {8192, 8192, 8192};
+  }
+
+  Prediction simulated() const { return LaunchSimulation(a100, options)(launch); }
+
+  /// What `run` makes of the same launch.
+  run::VariantResult of_run(bool sparse, workload::DataKind kind) {
+    workload::Operation op;
+    op.shape = launch.shape;
+    op.dtype = launch.dtype;
+    run::GemmLauncher launcher(a100.gpu, options);
+    run::KernelRunner kernels(a100.gpu, options,
+                              [&](const auto&... problem) { return launcher(problem...); });
+    run::VariantResult figures = kernels.time(op, sparse);
+    const run::GeneratedData data(kind, 0);
+    run::SwitchingSource switching(data);
+    run::add_energy(
+        op, sparse, *options.power, switching.of(op, sparse), options,
+        [&](double mhz) { return kernels.time(op, sparse, mhz); }, figures);
+    return figures;
+  }
+
+  const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
+  run::RunOptions options;
+  MeasuredLaunch launch;
+};
+
+TEST_F(LaunchSimulations, HaveTimeClockAndWattsOfARunUnderThePowerLimit) {
+  const Prediction prediction = simulated();
+  const run::VariantResult figures = of_run(false, workload::DataKind::kRandom);
+  EXPECT_TRUE(figures.energy->limited);
+  EXPECT_EQ(prediction.time_us, figures.timing.time_us);
+  EXPECT_EQ(prediction.launch_us, figures.timing.launch_us);
+  EXPECT_EQ(prediction.clock_mhz, figures.timing.clock_mhz);
+  EXPECT_EQ(prediction.power_w, figures.energy->power_w);
+  EXPECT_EQ(prediction.energy_uj, figures.energy->total_uj);
+  EXPECT_EQ(prediction.cta_tile, figures.kernel.cta_tile);
+}
+
+TEST_F(LaunchSimulations, TakeTypeSparsityAndOperandsFromTheirRow) {
+  launch.dtype = numerics::DataType::kS8;
+  launch.pattern = sparsity::parse_weight_pattern("2:4");
+  launch.operands = workload::DataKind::kRelu;
+  const Prediction prediction = simulated();
+  const run::VariantResult figures = of_run(true, workload::DataKind::kRelu);
+  EXPECT_EQ(prediction.time_us, figures.timing.time_us);
+  EXPECT_EQ(prediction.power_w, figures.energy->power_w);
+}
+
+TEST_F(LaunchSimulations, OfOneObjectDoNotDependOnThoseBefore) {
+  const Prediction alone = simulated();
+  LaunchSimulation simulation(a100, options);
+  MeasuredLaunch other = launch;
+  other.pattern = sparsity::parse_weight_pattern("1:4");
+  other.power_limit_w = 200;
+  other.operands = workload::DataKind::kZeros;
+  simulation(other);
+  other.clock_mhz = 900;
+  EXPECT_EQ(simulation(other).clock_mhz, 900);
+  const Prediction after = simulation(launch);
+  EXPECT_EQ(after.time_us, alone.time_us);
+  EXPECT_EQ(after.power_w, alone.power_w);
+}
+
+TEST_F(LaunchSimulations, AreSlowerUnderALowerLimitOfTheirRow) {
+  const Prediction usual = simulated();
+  launch.power_limit_w = 250;
+  const Prediction limited = simulated();
+  EXPECT_GT(limited.time_us, 1.1 * usual.time_us);
+  // A step of 15 MHz is some 2.5 % of the power.
+  EXPECT_LE(limited.power_w.value(), 250);
+  EXPECT_GT(limited.power_w.value(), 243);
+}
+
+TEST_F(LaunchSimulations, RunAtTheClockOfTheirRowWhateverTheLimit) {
+  launch.clock_mhz = 1410;
+  launch.power_limit_w = 250;
+  const Prediction prediction = simulated();
+  EXPECT_EQ(prediction.clock_mhz, 1410);
+  EXPECT_GT(prediction.power_w.value(), 300);
+}
+
+TEST_F(LaunchSimulations, WithoutEnergiesHaveNoWatts) {
+  options.power.reset();
+  options.clock_limited = false;
+  launch.power_limit_w = 100;
+  const Prediction prediction = simulated();
+  EXPECT_FALSE(prediction.power_w.has_value());
+  EXPECT_FALSE(prediction.energy_uj.has_value());
+  EXPECT_EQ(prediction.clock_mhz, a100.gpu.boost_clock_mhz);
+}
+
+TEST_F(LaunchSimulations, OfEventsAreRefusedByTheirLineBeforeAnyIsSimulated) {
+  options.fidelity = run::Fidelity::kTiming;
+  std::vector<Measurement> rows(2);
+  rows[0].launch = rows[1].launch = launch;
+  rows[0].line = 2;
+  rows[1].line = 3;
+  rows[1].launch.dtype = numerics::DataType::kE4m3;
+  int heard = 0;
+  support::expect_input_error(
+      [&] {
+        simulate_launches(rows, "f.csv", a100, options, 1,
+                          [&](std::size_t, std::size_t) { ++heard; });
+      },
+      {"f.csv:3: "});
+  EXPECT_EQ(heard, 0);
+}
+
+TEST_F(LaunchSimulations, OfOneShapeAreRefusedByTheirLine) {
+  std::vector<Measurement> rows(2);
+  rows[0].launch = launch;
+  rows[1].line = 7;
+  rows[1].launch.shape = {2147483647, 2147483647, 2147483647};
+  support::expect_input_error([&] { simulate_launches(rows, "f.csv", a100, options, 1); },
+                              {"f.csv:7: ", "do not fit 64 bits"});
+}
+
+}  // namespace
+}  // namespace sptc::compare::times

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets that cannot be read or understood are errors.
+#include "sim/compare/vectors/vector_set.h"
+
+#include "sim/compare/vectors/verify.h"
+#include "sim/io/text_file.h"
+#include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+namespace sptc::compare::vectors {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGolden = fs::path(SPTC_SOURCE_DIR) / "tests/golden/numerics";
+
+/// A copy of one set that a test may spoil.
+class VectorSetFile : public testing::Test {
+ protected:
+  const support::TemporaryDirectory temporary;
+  const fs::path directory = (temporary.path() / "set");
+  const std::string stem = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+
+  void SetUp() override {
+    fs::create_directories(directory);
+    for (const auto& entry : fs::directory_iterator(kGolden / "RTXBlackwell")) {
+      if (entry.path().filename().string().starts_with(stem)) {
+        fs::copy(entry.path(), directory);
+      }
+    }
+  }
+
+  fs::path array(const std::string& name) const { return directory / (stem + "." + name + ".npy"); }
+
+  /// Replaces text in the json.
+  void edit(const std::string& from, const std::string& to) const {
+    const fs::path file = directory / (stem + ".json");
+    std::string text = io::read_text_file(file, 1 << 20);
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    io::write_file(file, text.replace(at, from.size(), to));
+  }
+
+  void expect_refused(std::initializer_list<std::string_view> parts) const {
+    support::expect_input_error([&] { verify(directory, mma::Profile::kHardware); }, parts);
+  }
+};
+
+TEST_F(VectorSetFile, IsReadWithItsCategories) {
+  const VectorSet set = read_vector_set(directory / (stem + ".json"), directory);
+  EXPECT_EQ(set.file, stem + ".json");
+  EXPECT_EQ(set.family, "mma");
+  ASSERT_EQ(set.outputs.size(), 1U);
+  EXPECT_EQ(set.outputs[0].target.name, "sm_120");
+  EXPECT_EQ(set.category(0), "finite_uniform_bits");
+  EXPECT_EQ(verify(directory, mma::Profile::kMmaSim).mismatches(), 0U);
+}
+
+TEST_F(VectorSetFile, WithoutAnArrayIsRefused) {
+  fs::remove(array("B"));
+  expect_refused({"B.npy is missing"});
+}
+
+TEST_F(VectorSetFile, WithoutAResultIsRefused) {
+  fs::remove(array("D"));
+  expect_refused({"D.npy is missing"});
+}
+
+TEST_F(VectorSetFile, WithAnUnknownArrayIsRefused) {
+  fs::copy(array("D"), array("E"));
+  expect_refused({"'E' is not understood"});
+}
+
+TEST_F(VectorSetFile, WithoutAJsonIsRefused) {
+  fs::remove(directory / (stem + ".json"));
+  expect_refused({".json is missing"});
+}
+
+TEST_F(VectorSetFile, OfAnUnknownArchitectureIsRefused) {
+  edit("RTX Blackwell", "RTX Blackwel");
+  expect_refused({"/arch", "nearest valid: 'RTX Blackwell'"});
+}
+
+TEST_F(VectorSetFile, OfAnInstructionThatTheTargetLacksIsRefused) {
+  edit("RTX Blackwell", "Ampere");
+  expect_refused({"sm_80 has no", "m16n8k32"});
+}
+
+TEST_F(VectorSetFile, WhoseJsonContradictsItselfIsRefused) {
+  edit("\"k\": 32", "\"k\": 16");
+  expect_refused({"not those of the qualifier"});
+}
+
+TEST_F(VectorSetFile, OfAnUnknownFamilyIsRefused) {
+  edit("\"mma\"", "\"mna\"");
+  expect_refused({"/family", "nearest valid: 'mma'"});
+}
+
+TEST_F(VectorSetFile, WithArraysOfTheWrongShapeIsRefused) {
+  write_bit_array(array("C"), make_bit_array({12, 8, 4}, 4));
+  expect_refused({"C must be"});
+}
+
+TEST_F(VectorSetFile, WithAnotherNumberOfCasesIsRefused) {
+  edit("\"cases\": 12", "\"cases\": 13");
+  expect_refused({"D must be [13"});
+}
+
+TEST_F(VectorSetFile, WithAShortMaskIsRefused) {
+  write_bit_array(array("contested"), make_bit_array({12, 7}, 1));
+  expect_refused({"contested must hold 8 bytes per case"});
+}
+
+TEST_F(VectorSetFile, WhoseMaskLeavesNothingToCompareIsRefused) {
+  BitArray mask = make_bit_array({12, 8}, 1);
+  std::fill(mask.bits.begin(), mask.bits.end(), 0xFF);
+  write_bit_array(array("contested"), mask);
+  expect_refused({"nothing is compared", "all 768 words are contested", "--profile mma-sim"});
+  EXPECT_EQ(verify(directory, mma::Profile::kMmaSim).sets.front().elements, 768U);
+  mask.bits[5] = 0xEF;  // one word of case 0
+  write_bit_array(array("contested"), mask);
+  const VerifyResult result = verify(directory, mma::Profile::kHardware);
+  EXPECT_EQ(result.sets.front().elements, 1U);
+  EXPECT_EQ(result.sets.front().contested, 767U);
+}
+
+TEST_F(VectorSetFile, WhoseJsonNamesOtherExtentsThanItsArraysIsRefused) {
+  edit("\"m\": 8", "\"m\": 0");
+  expect_refused({"/m", "0"});
+  edit("\"m\": 0", "\"m\": 16");
+  expect_refused({"/m", "16", "8 rows of A"});
+  edit("\"m\": 16", "\"m\": 8");
+  edit("\"n\": 8", "\"n\": -3");
+  expect_refused({"/n", "-3"});
+  edit("\"n\": -3", "\"n\": 7");
+  expect_refused({"/n", "7", "8 columns of B"});
+}
+
+TEST_F(VectorSetFile, WhoseJsonNamesOtherTypesThanItsInstructionIsRefused) {
+  edit("\"c\": \"f32\"", "\"c\": \"f16\"");
+  expect_refused({"not those of the qualifier"});
+  edit("\"c\": \"f16\"", "\"c\": \"f32\"");
+  edit("\"d\": \"f32\"", "\"d\": \"s8\"");
+  expect_refused({"not those of the qualifier"});
+}
+
+TEST_F(VectorSetFile, ThatIsCutShortIsRefused) {
+  fs::resize_file(array("A"), 200);
+  expect_refused({"A.npy"});
+}
+
+TEST(FindVectorSets, RefusesDirectoriesWithoutSets) {
+  const support::TemporaryDirectory temporary;
+  support::expect_input_error([&] { find_vector_sets((temporary.path() / "none")); },
+                              {"no such directory"});
+  fs::create_directories((temporary.path() / "empty"));
+  io::write_file((temporary.path() / "empty") / "README.md", "x");
+  io::write_file((temporary.path() / "empty") / "probes.json", "{}");
+  support::expect_input_error([&] { find_vector_sets((temporary.path() / "empty")); },
+                              {"holds no array set"});
+}
+
+}  // namespace
+}  // namespace sptc::compare::vectors

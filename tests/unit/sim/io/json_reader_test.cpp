@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/json_reader.h"
+
+#include "tests/support/expect_input_error.h"
+
+#include <chrono>
+#include <string>
+
+namespace sptc::io {
+namespace {
+
+void expect_refused(const std::string& text, std::initializer_list<std::string_view> parts) {
+  support::expect_input_error([&] { parse_json(text, "f.json"); }, parts);
+}
+
+TEST(JsonReader, NamesLineAndColumnOfASyntaxError) {
+  expect_refused("{\n  \"a\": 1,\n  \"b\": }\n", {"f.json: line 3, column 8", "not valid JSON"});
+}
+
+TEST(JsonReader, RefusesAKeyThatStandsTwiceInOneObject) {
+  expect_refused(R"({"a": [0, {"m": 1, "m": 2}]})", {"f.json: /a/1/m", "twice"});
+}
+
+TEST(JsonReader, AllowsOneKeyInTwoObjects) {
+  EXPECT_EQ(parse_json(R"([{"m": 1}, {"m": 2}, {"o": {"m": 3}}])", "f.json").size(), 3u);
+}
+
+TEST(JsonReader, RefusesANestingBomb) {
+  expect_refused(std::string(1'000'000, '['), {"nested deeper than 32"});
+}
+
+TEST(JsonReader, TakesTimeInProportionToALongArray) {
+  const auto seconds = [](int elements) {
+    std::string text = "[0";
+    for (int i = 0; i < elements; ++i) {
+      text += R"(,{"m":1})";
+    }
+    text += "]";
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(parse_json(text, "f.json").size(), static_cast<std::size_t>(elements) + 1);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  // Ten times is proportional, a hundred times is quadratic.
+  EXPECT_LT(seconds(300'000), 40 * seconds(30'000));
+}
+
+TEST(JsonReader, RefusesNanInfinityAndNumbersBeyondDouble) {
+  expect_refused("[NaN]", {"not valid JSON"});
+  expect_refused("[-Infinity]", {"not valid JSON"});
+  expect_refused("[1e999]", {"not valid JSON"});
+}
+
+TEST(JsonReader, RefusesTextThatIsNotUtf8) {
+  expect_refused("[\"\xFF\"]", {"not valid JSON"});
+}
+
+TEST(JsonReader, RefusesAnEmptyFile) {
+  expect_refused("", {"line 1, column 1"});
+}
+
+TEST(JsonReader, KeepsHostileTextOnOneShortLine) {
+  const std::string message = support::input_error_of(
+      [] { parse_json("[\"" + std::string(5000, 'x') + "\n\"]", "f.json"); });
+  EXPECT_LT(message.size(), 400u);
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+TEST(JsonReader, EscapesPointersAsRfc6901Says) {
+  EXPECT_EQ((JsonPlace{"f", ""} / "a/b~c" / 2).pointer, "/a~1b~0c/2");
+}
+
+TEST(JsonObject, RefusesIntegersOutsideTheirRangeAndOtherTypes) {
+  const auto document = parse_json(
+      R"({"z": 0, "n": -1, "h": 18446744073709551615, "d": 1.5, "s": "4", "b": true})", "f.json");
+  const JsonObject object(document, {"f.json", ""});
+  for (const char* key : {"z", "n", "h", "d", "s", "b"}) {
+    support::expect_input_error([&] { object.integer(key, 1, 100); },
+                                {std::string("f.json: /") + key, "integer from 1 to 100", "not"});
+  }
+  support::expect_input_error([&] { object.integer("absent", 1, 100); }, {"'absent' is missing"});
+}
+
+TEST(JsonObject, NamesTheNearestKeyForAnUnknownOne) {
+  const auto document = parse_json(R"({"coutn": 1})", "f.json");
+  constexpr std::string_view kKeys[] = {"name", "count"};
+  support::expect_input_error(
+      [&] {
+        JsonObject(document, {"f.json", ""}).allow_only(kKeys);
+      },
+      {"'coutn'", "nearest valid: 'count'", "allowed: name, count"});
+}
+
+}  // namespace
+}  // namespace sptc::io

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of ONNX models as operand values.
+#include "sim/workload/onnx_weight.h"
+
+#include "sim/workload/recording.h"
+#include "tests/support/onnx_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace sptc::workload {
+namespace {
+
+constexpr std::int64_t kFloat = 1, kInt8 = 3, kFloat16 = 10;
+
+template <typename Element>
+std::string raw_of(const std::vector<Element>& values) {
+  std::string raw(values.size() * sizeof(Element), '\0');
+  std::memcpy(raw.data(), values.data(), raw.size());
+  return onnx::bytes(9, raw);
+}
+
+std::string weight(const std::string& name, std::int64_t type,
+                   std::initializer_list<std::int64_t> dims, const std::string& raw) {
+  return onnx::bytes(5, onnx::tensor(name, type, dims, raw));
+}
+
+Recording read(const std::string& graph) {
+  InputStream input(onnx::model(graph), "x");
+  return read_recording(input);
+}
+
+Operation first_of(const std::string& graph) {
+  return read(graph).workload.operations.at(0);
+}
+
+/// 0, 1, 2, ..
+std::vector<float> counting(int size) {
+  std::vector<float> values;
+  for (int i = 0; i < size; ++i) {
+    values.push_back(static_cast<float>(i));
+  }
+  return values;
+}
+
+using Row = std::vector<float>;
+const std::string kX = onnx::input("x", kFloat, {5, 4});
+
+TEST(OnnxWeight, ARightFactorIsTransposed) {  // w[k=4, n=3]
+  const Operation op = first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(12))) +
+                                onnx::node("MatMul", {"x", "w"}, "y"));
+  ASSERT_TRUE(op.weight);
+  EXPECT_EQ(op.shape, (base::GemmShape{3, 5, 4}));
+  EXPECT_EQ(op.weight->row(0, 1), (Row{1, 4, 7, 10}));
+  EXPECT_EQ(op.weight->largest(), 11);
+  EXPECT_FALSE(op.weight->integral());
+}
+
+TEST(OnnxWeight, AGemmWithTransBIsNot) {
+  const Operation op = first_of(kX + weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
+                                onnx::node("Gemm", {"x", "w"}, "y", onnx::integer("transB", 1)));
+  ASSERT_TRUE(op.weight);
+  EXPECT_EQ(op.weight->row(0, 1), (Row{4, 5, 6, 7}));
+}
+
+TEST(OnnxWeight, ALeftFactorIsAsItStands) {
+  const Operation op = first_of(onnx::input("x", kFloat, {4, 5}) +
+                                weight("w", kFloat, {3, 4}, raw_of(counting(12))) +
+                                onnx::node("MatMul", {"w", "x"}, "y"));
+  ASSERT_TRUE(op.weight);
+  EXPECT_EQ(op.weight->row(0, 2), (Row{8, 9, 10, 11}));
+}
+
+TEST(OnnxWeight, TransposesAndQuantizedWeightsAreFollowed) {
+  const std::vector<std::int8_t> values{1, -2, 3, -4, 5, -6, 7, -8};  // [n=2, k=4]
+  const Operation op =
+      first_of(kX + weight("q", kInt8, {2, 4}, raw_of(values)) +
+               weight("s", kFloat, {}, raw_of(std::vector<float>{0.5F})) +
+               onnx::node("DequantizeLinear", {"q", "s"}, "w") +
+               onnx::node("Transpose", {"w"}, "wt") + onnx::node("MatMul", {"x", "wt"}, "y"));
+  ASSERT_TRUE(op.weight);
+  EXPECT_EQ(op.weight->row(0, 1), (Row{5, -6, 7, -8}));
+  EXPECT_TRUE(op.weight->integral());
+}
+
+TEST(OnnxWeight, FiltersAreOrderedByTapThenChannel) {  // [k=4, c=2, r=1, s=2], two groups
+  const Operation op = first_of(
+      onnx::input("x", kFloat16, {1, 4, 3, 3}) +
+      weight("w", kFloat16, {4, 2, 1, 2},
+             raw_of(std::vector<std::uint16_t>{0x3C00, 0x4000, 0x4200, 0x4400,  // 1 2 3 4
+                                               0, 0, 0, 0, 0x4500, 0, 0, 0, 0, 0, 0, 0xC000})) +
+      onnx::node("Conv", {"x", "w"}, "y", onnx::integer("group", 2)));
+  ASSERT_TRUE(op.weight);
+  EXPECT_EQ(op.batch, 2);
+  EXPECT_EQ(op.weight->row(0, 0), (Row{1, 3, 2, 4}));
+  EXPECT_EQ(op.weight->row(1, 0), (Row{5, 0, 0, 0}));
+  EXPECT_EQ(op.weight->row(1, 1), (Row{0, 0, 0, -2}));
+}
+
+TEST(OnnxWeight, WhatTheFileDoesNotHoldHasNoValues) {
+  const std::string matmul = onnx::node("MatMul", {"x", "w"}, "y");
+  EXPECT_FALSE(first_of(kX + onnx::weight("w", kFloat, {4, 3}) + matmul).weight);
+  EXPECT_FALSE(first_of(kX + weight("w", kFloat, {4, 3}, raw_of(counting(11))) + matmul).weight)
+      << "an element is missing";
+  EXPECT_FALSE(first_of(kX + weight("v", kFloat, {3, 4}, raw_of(counting(12))) +
+                        onnx::shape("s", {4, 3}) + onnx::node("Reshape", {"v", "s"}, "w") + matmul)
+                   .weight)
+      << "arranged anew";
+}
+
+std::string sixteen_rows(const Row& pattern) {
+  Row values;
+  for (int i = 0; i < 16 * 16 / 4; ++i) {
+    values.insert(values.end(), pattern.begin(), pattern.end());
+  }
+  return onnx::input("x", kFloat16, {5, 16}) + weight("w", kFloat, {16, 16}, raw_of(values)) +
+         onnx::node("Gemm", {"x", "w"}, "y", onnx::integer("transB", 1));
+}
+
+bool has_note(const Recording& recording, const std::string& part) {
+  for (const std::string& note : recording.account.notes) {
+    if (note.find(part) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(OnnxWeight, WhatIsTwoOfFourAlreadyIsSaid) {
+  const Recording sparse = read(sixteen_rows({0, 1, 2, 0}));
+  EXPECT_TRUE(is_two_of_four(sparse.workload.operations.at(0)));
+  EXPECT_TRUE(has_note(sparse, "values of A are the weights of the model in 1 of 1 operations"));
+  EXPECT_TRUE(has_note(sparse, "2:4 already: 1 of them, the first 'y'"));
+  const Recording dense = read(sixteen_rows({0, 1, 2, 3}));
+  EXPECT_FALSE(is_two_of_four(dense.workload.operations.at(0)));
+  EXPECT_FALSE(has_note(dense, "2:4 already"));
+}
+
+TEST(OnnxWeight, WhatIsTwoOfFourAlreadyIsPrunedWhateverTheRuleOfAspSays) {
+  const auto four_rows = [](const Row& values) {
+    Row all;
+    for (int i = 0; i < 4; ++i) {
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return first_of(kX + weight("w", kFloat, {4, 4}, raw_of(all)) +
+                    onnx::node("Gemm", {"x", "w"}, "y", onnx::integer("transB", 1)));
+  };
+  EXPECT_TRUE(four_rows({1, 0, 0, 2}).prunable);
+  EXPECT_FALSE(four_rows({1, 3, 0, 2}).prunable);
+}
+
+}  // namespace
+}  // namespace sptc::workload
