@@ -16,8 +16,10 @@ import sys
 import tempfile
 
 LAYERS = {
-    "models": ["base", "numerics", "sparsity", "mma", "engine", "reference", "energy", "roofline"],
-    "sim": ["base", "isa", "tensor_core", "sm", "memory", "gemm", "sampling", "gpu", "microbench", "config", "trace", "import", "verify", "run", "crosscheck", "validate", "report", "sweep", "cli", "python"],
+    "models": ["base", "numerics", "sparsity", "mma", "batched", "reference", "energy", "roofline"],
+    "sim": ["base", "io", "isa", "tensor_core", "sm", "memory", "kernels", "sampling", "gpu", "microbench", "config",
+            "workload", "run", "compare/vectors", "compare/kernel", "compare/times", "compare/capture", "report", "sweep",
+            "cli", "python"],
 }
 
 IMPURE = re.compile(
@@ -35,9 +37,11 @@ def without_comments(text):
 
 
 def folder_of(path):
-    """('sim', 'gpu') of 'sim/gpu/gpu_spec.h'; None outside the layered trees."""
-    parts = path.split("/")
-    return (parts[0], parts[1]) if len(parts) >= 3 and parts[0] in LAYERS else None
+    """('sim', 'gpu') of 'sim/gpu/gpu_spec.h', ('sim', 'compare/times') of 'sim/compare/times/accuracy.h'; None outside
+    the layered trees."""
+    tree, _, rest = path.partition("/")
+    folder, _, _ = rest.rpartition("/")
+    return (tree, folder) if folder and tree in LAYERS else None
 
 
 def check_include(source, quoted, system):
@@ -109,6 +113,9 @@ SELF_TEST = [
     ("models/base/format.cpp", "#include <fmt/format.h>\n", None),
     ("sim/tensor_core/good.cpp", '#include "models/mma/dot.h"\n#include "sim/isa/i.h"\n#include <systemc>\n', None),
     ("sim/tensor_core/up.h", '#include "sim/isa/i.h"\n  #  include "sim/sm/sm_spec.h"\n', 2),
+    ("sim/compare/times/good.h", '#include "sim/compare/vectors/verify.h"\n#include "sim/run/run.h"\n', None),
+    ("sim/compare/vectors/up.h", '#include "sim/compare/times/accuracy.h"\n', 1),
+    ("sim/compare/loose.h", "#pragma once\n", 1),
     ("sim/gpu/forbidden.h", '#include "sim/run/runner.h"\n', 1),
     ("sim/base/relative.cpp", '#include "clock.h"\n', 1),
     ("sim/base/tests.cpp", '#include "tests/support/a.h"\n', 1),

@@ -129,7 +129,7 @@ base::Matrix<Word> gemm(const mma::MmaInstruction& instruction, const mma::StepR
                         const GemmOperands& operands, const EngineOptions& options) {
   const Extents extents = checked_extents(instruction, operands, options);
   base::Matrix<Word> result =
-      operands.c != nullptr ? *operands.c : base::Matrix<base::Word>(extents.m, extents.n);
+      operands.c != nullptr ? *operands.c : base::Matrix<Word>(extents.m, extents.n);
 
   GemmSlice slice;
   slice.instruction = &instruction;

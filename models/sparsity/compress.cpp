@@ -162,7 +162,7 @@ CompressedMatrix compress(const base::Matrix<Word>& dense, DataType type) {
   CompressedMatrix result{.type = type,
                           .pattern = pattern,
                           .logical_k = dense.cols(),
-                          .values = base::Matrix<base::Word>(dense.rows(), groups * kept),
+                          .values = base::Matrix<Word>(dense.rows(), groups * kept),
                           .nibbles = base::Matrix<std::uint8_t>(dense.rows(), groups)};
   for (std::size_t row = 0; row < dense.rows(); ++row) {
     for (std::size_t group = 0; group < groups; ++group) {

@@ -26,10 +26,10 @@ struct Arguments {
 workload::Workload one_gemm(const Arguments& arguments) {
   workload::Operation op;
   op.name = "gemm";
-  op.shape = {run::parse_positive("M", arguments.m, kMaxExtent),
-              run::parse_positive("N", arguments.n, kMaxExtent),
-              run::parse_positive("K", arguments.k, kMaxExtent)};
-  op.batch = run::parse_positive("--batch", arguments.batch, kMaxExtent);
+  op.shape = {run::parse_positive("M", arguments.m, workload::kMaxExtent),
+              run::parse_positive("N", arguments.n, workload::kMaxExtent),
+              run::parse_positive("K", arguments.k, workload::kMaxExtent)};
+  op.batch = run::parse_positive("--batch", arguments.batch, workload::kMaxExtent);
   // A is a weight, and what K lacks of a whole group is padded with zeros.
   op.prunable = true;
   workload::Workload workload;

@@ -12,10 +12,13 @@
 #include <utility>
 #include <vector>
 
+namespace sptc::io {
+class JsonObject;
+}  // namespace sptc::io
+
 namespace sptc::config {
 
 struct ArchitectureField;
-class io::JsonObject;
 
 /// One number of an architecture file and why we believe it.
 struct Parameter {

@@ -3,7 +3,7 @@
 
 #include "models/mma/register_map.h"
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/sm/warpgroup_unit.h"
+#include "sim/sm/warpgroup_operands.h"
 
 #include <algorithm>
 #include <optional>
@@ -85,7 +85,7 @@ std::int64_t multiplied_bytes(const GemmKernel& kernel) {
     return 0;
   }
   return kernel.issued_macs() / kernel.executed.macs() *
-         sm::WarpgroupUnit::operand_bytes(kernel.executed, false, kernel.cta_group).count();
+         sm::warpgroup_operand_bytes(kernel.executed, false, kernel.cta_group).count();
 }
 
 std::int64_t copied_bytes(const GemmKernel& kernel) {

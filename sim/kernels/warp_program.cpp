@@ -256,7 +256,7 @@ class ProgramBuilder {
   /// Through shared memory and back: registers that hold `bytes` of each warp.
   static void add_round_trip(std::vector<isa::WarpInstruction>& code, isa::RegisterRange registers,
                              bool with_barriers) {
-    const auto add_move = [&](isa::Opcode opcode) -> WarpInstruction& {
+    const auto add_move = [&](isa::Opcode opcode) -> isa::WarpInstruction& {
       if (with_barriers) {
         isa::add(code, isa::Opcode::kBarrier);
       }

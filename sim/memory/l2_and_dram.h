@@ -2,10 +2,11 @@
 #pragma once
 
 #include "sim/base/cache_tags.h"
+#include "sim/isa/warp_instruction.h"
 #include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "sim/memory/l2_contents.h"
 #include "sim/memory/memory_bytes.h"
 #include "sim/memory/memory_spec.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -207,7 +207,7 @@ void append_energy(std::string& out, const run::Totals& totals) {
            cell(sparse, uj(sparse, i)));
     }
   }
-  const auto row = [&](const char* what, double EnergyResult::*member, const char* format) {
+  const auto row = [&](const char* what, double run::EnergyResult::*member, const char* format) {
     const auto text = [&](const run::EnergyResult* energy) {
       return energy == nullptr ? std::string("-")
                                : fmt::format(fmt::runtime(format), energy->*member);

@@ -168,7 +168,7 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
     std::copy(row.begin(), row.end(), a.row(i).begin());
   }
   kernels::GemmOperands operands;
-  operands.b_columns = base::Matrix<base::Word>(selection.columns.size(), depth);
+  operands.b_columns = base::Matrix<Word>(selection.columns.size(), depth);
   for (std::size_t j = 0; j < selection.columns.size(); ++j) {
     const std::vector<Word> column = data.b_column(op, selection.batch, selection.columns[j]);
     std::copy(column.begin(), column.end(), operands.b_columns.row(j).begin());
@@ -375,7 +375,7 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
           kept_of(op, data, weights, execution, selection.batch, row);
       const std::size_t depth = kept.values.size();
       kernels::GemmOperands operands{
-          base::Matrix<base::Word>(1, depth), {}, base::Matrix<base::Word>(columns.size(), depth)};
+          base::Matrix<Word>(1, depth), {}, base::Matrix<Word>(columns.size(), depth)};
       std::copy(kept.values.begin(), kept.values.end(), operands.a.row(0).begin());
       for (std::size_t j = 0; j < columns.size(); ++j) {
         for (std::size_t i = 0; i < depth; ++i) {

@@ -151,7 +151,7 @@ kernels::GemmOperands operands_of(const workload::NetworkData& network,
                                   std::int64_t group) {
   kernels::GemmOperands operands;
   const base::Matrix<float> columns = layer_input(input, op, group);
-  operands.b_columns = base::Matrix<base::Word>(columns.rows(), columns.cols());
+  operands.b_columns = base::Matrix<Word>(columns.rows(), columns.cols());
   std::transform(columns.data(), columns.data() + columns.size(), operands.b_columns.data(),
                  [&](float value) { return numerics::from_double(value, op.dtype); });
   operands.a = group_of(all, op, group);
@@ -162,7 +162,7 @@ kernels::GemmOperands operands_of(const workload::NetworkData& network,
       throw base::InputError(fmt::format(
           "{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what()));
     }
-    operands.a = base::Matrix<base::Word>();
+    operands.a = base::Matrix<Word>();
   }
   return operands;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sm/cta_unit.h"
+#include "sim/sm/cta_record.h"
 
 #include <cstdint>
 #include <vector>

@@ -2,6 +2,7 @@
 #include "sim/sampling/memory_share.h"
 
 #include "sim/memory/owning_partition.h"
+#include "sim/sm/memory_request.h"
 
 #include <algorithm>
 #include <limits>

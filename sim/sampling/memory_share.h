@@ -4,11 +4,15 @@
 #include "sim/kernels/share_of_cta.h"
 #include "sim/memory/memory_spec.h"
 #include "sim/memory/transfer_limits.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
+
+namespace sptc::sm {
+struct RequestInfo;
+}  // namespace sptc::sm
 
 namespace sptc::sampling {
 

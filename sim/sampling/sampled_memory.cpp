@@ -2,6 +2,7 @@
 #include "sim/sampling/sampled_memory.h"
 
 #include "models/base/error.h"
+#include "sim/sm/memory_request.h"
 
 #include <utility>
 

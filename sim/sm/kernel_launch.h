@@ -6,7 +6,7 @@
 #include "models/mma/register_map.h"
 #include "models/mma/stages.h"
 #include "sim/isa/warp_instruction.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <cstdint>
 #include <span>

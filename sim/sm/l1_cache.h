@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/base/cache_tags.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 #include "sim/sm/sm_spec.h"
 
 #include <optional>

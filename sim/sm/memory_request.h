@@ -2,25 +2,13 @@
 #pragma once
 
 #include "sim/isa/warp_instruction.h"
+#include "sim/sm/memory_range.h"
 
 #include <tlm>
 
 #include <cstdint>
 
 namespace sptc::sm {
-
-/// Bytes of global memory, consecutive.
-struct MemoryRange {
-  std::uint64_t address = 0;
-  std::int64_t bytes = 0;
-  /// CTAs that the L2 reads it for at once: TMA multicast, each CTA of a cluster asks for its part
-  /// and all of them get it.
-  int readers = 1;
-};
-
-/// What takes longest of a transaction: the way through an idle memory, or until one of its parts
-/// has moved the last byte.
-enum class MemoryLevel : std::uint8_t { kLatency, kSmPort, kL2, kDram };
 
 /// What a transaction of an SM is for, beside its address: an ignorable extension of the generic
 /// payload. A memory model that stands for the share of one SM needs it, one of all SMs for partial

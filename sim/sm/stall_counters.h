@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <algorithm>
 #include <array>

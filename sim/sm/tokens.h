@@ -3,7 +3,7 @@
 
 #include "sim/base/payload.h"
 #include "sim/sm/kernel_launch.h"
-#include "sim/sm/memory_request.h"
+#include "sim/sm/memory_range.h"
 
 #include <array>
 #include <cstdint>

@@ -2,15 +2,12 @@
 #include "sim/sm/warpgroup_unit.h"
 
 #include "models/base/shape.h"
+#include "sim/sm/warpgroup_operands.h"
 
 #include <algorithm>
 
 namespace sptc::sm {
 namespace {
-
-std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
-  return elements * numerics::storage_bits(type) / 8;
-}
 
 /// As many cycles as the stages of mma.sync without its selector have, for want of a measurement.
 int pipeline_cycles(const tensor_core::TensorCoreSpec& core) {
@@ -36,21 +33,11 @@ WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const base::Cl
 
 std::int64_t WarpgroupUnit::multiply_cycles(const mma::MmaInstruction& instruction,
                                             const SmSpec& spec) {
-  const std::int64_t bytes = storage_bytes(
-      std::int64_t{instruction.shape.m} * instruction.shape.n * instruction.compressed_k(),
-      instruction.a_type);
+  const std::int64_t bytes =
+      std::int64_t{instruction.macs()} * numerics::storage_bits(instruction.a_type) / 8;
   const tensor_core::TensorCoreSpec& core = spec.tensor_core;
   return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} *
                                    core.units(instruction.accumulator) * core.dot_width_bytes);
-}
-
-base::Bytes WarpgroupUnit::operand_bytes(const mma::MmaInstruction& instruction,
-                                         bool a_in_registers, int cta_group) {
-  const mma::MmaShape& shape = instruction.shape;
-  const std::int64_t a =
-      storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
-  const std::int64_t b = storage_bytes(std::int64_t{shape.n} * shape.k, instruction.b_type);
-  return base::Bytes(b / cta_group + (a_in_registers ? 0 : a));
 }
 
 void WarpgroupUnit::on_event() {
@@ -93,8 +80,8 @@ void WarpgroupUnit::begin_next() {
   waiting_.pop_front();
   const mma::MmaInstruction& instruction = warps[0].kernel->mma_context->instruction;
   const std::int64_t cycles = multiply_cycles(instruction, spec_);
-  const base::Bytes bytes =
-      operand_bytes(instruction, warps[0].instruction->a.count > 0, warps[0].kernel->cta_group);
+  const base::Bytes bytes = warpgroup_operand_bytes(instruction, warps[0].instruction->a.count > 0,
+                                                    warps[0].kernel->cta_group);
   const std::int64_t operands_there = shared_memory_.claim(bytes);
   const std::int64_t begin = std::max(now(), multiplied_);
   const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.async_mma_interval_cycles());

@@ -49,10 +49,6 @@ class WarpgroupUnit : public base::Module {
 
   /// Cycles that the arithmetic of `instruction` takes on the tensor cores of `spec`.
   static std::int64_t multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec);
-  /// Bytes that `instruction` reads from the shared memory of one SM. Of a `cta_group` of two SMs
-  /// each reads its part of B for both.
-  static base::Bytes operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
-                                   int cta_group = 1);
 
  protected:
   void on_event() override;

@@ -176,7 +176,7 @@ void ResultTable::prepare() {
       names.push_back(column.name);
     }
   }
-  for (const std::string& name : columns_of(database_, layout_.table)) {
+  for (const std::string& name : sweep::columns_of(database_, layout_.table)) {
     if (!layout_.is_fixed(name)) {
       names.push_back(name);
     }

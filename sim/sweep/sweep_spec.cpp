@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 3> kReservedPrefixes = {"dense_", "sparse
 
 class SpecReader {
  public:
-  SpecReader(const workload::json& document, const std::filesystem::path& file)
+  SpecReader(const json& document, const std::filesystem::path& file)
       : root_(document, {io::printable(file.string()), ""}) {
     spec_.file = file;
     spec_.document = document;
@@ -89,7 +89,7 @@ class SpecReader {
     for (SweepAxis& axis : spec_.axes) {
       if (axis.kind == SweepAxis::Kind::kDim) {
         lists.emplace_back(axis.target, std::vector<std::int64_t>{});
-        for (const workload::json& value : axis.values) {
+        for (const json& value : axis.values) {
           lists.back().second.push_back(io::to_integer(value, axis.place, 1, workload::kMaxExtent));
         }
       }
@@ -119,14 +119,13 @@ class SpecReader {
 
   void read_architectures() {
     SweepAxis axis{SweepAxis::Kind::kArch, "arch", "", {}, root_.place() / "arch"};
-    const workload::json single =
-        root_.has("arch") ? root_.require("arch") : workload::json("a100-sxm4-80gb");
+    const json single = root_.has("arch") ? root_.require("arch") : json("a100-sxm4-80gb");
     const bool several = single.is_array();
-    const workload::json& array = several ? root_.array("arch") : workload::json::array({single});
+    const json& array = several ? root_.array("arch") : json::array({single});
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace place = several ? axis.place / i : axis.place;
       if (!array[i].is_string()) {
-        place.fail("must be the name or path of an architecture, not " + run::describe(array[i]));
+        place.fail("must be the name or path of an architecture, not " + io::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
       const std::string file = config::is_path(word) ? resolved(word) : word;
@@ -156,7 +155,7 @@ class SpecReader {
     for (const auto& [key, value] : options.value().items()) {
       if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
         (options.place() / key)
-            .fail("must be a number, a word or true or false, not " + run::describe(value));
+            .fail("must be a number, a word or true or false, not " + io::describe(value));
       }
       spec_.options[key] = run::option_text(value);
     }
@@ -166,7 +165,7 @@ class SpecReader {
     if (!root_.has("axes")) {
       return;
     }
-    const workload::json& array = root_.array("axes");
+    const json& array = root_.array("axes");
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace place = root_.place() / "axes" / i;
       const io::JsonObject object(array[i], place);
@@ -177,7 +176,7 @@ class SpecReader {
       constexpr std::array<std::string_view, 1> kKeys = {"zip"};
       object.allow_only(kKeys);
       std::vector<SweepAxis> zipped;
-      const workload::json& inner = object.array("zip");
+      const json& inner = object.array("zip");
       for (std::size_t j = 0; j < inner.size(); ++j) {
         zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j)));
         if (zipped[j].values.size() != zipped[0].values.size()) {
@@ -278,14 +277,14 @@ class SpecReader {
       for (const SweepArchitecture& architecture : spec_.architectures) {
         if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
           axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
-                                      run::describe(axis.values.front()), architecture.name));
+                                      io::describe(axis.values.front()), architecture.name));
         }
       }
     }
     for (const SweepArchitecture& architecture : spec_.architectures) {
       config::VariedArchitecture varied(
           config::to_architecture(architecture.document, axis.place.file));
-      for (const workload::json& value : axis.values) {
+      for (const json& value : axis.values) {
         const std::pair number(axis.target, value.is_number() ? value.get<double>() : 0);
         if (!value.is_number() || varied.with({&number, 1}, "a sweep") == nullptr) {
           check_parameter(axis, architecture, value);
@@ -296,8 +295,8 @@ class SpecReader {
 
   /// Refuses what no combination with other values can make valid.
   static void check_parameter(const SweepAxis& axis, const SweepArchitecture& architecture,
-                              const workload::json& value) {
-    workload::json document = architecture.document;
+                              const json& value) {
+    json document = architecture.document;
     config::set_parameter(document, axis.target, value, "a sweep");
     try {
       config::to_architecture(document, axis.place.file);
@@ -305,7 +304,7 @@ class SpecReader {
       const std::string_view message = error.what();
       if (message.find(axis.target + "/value: ") != std::string_view::npos ||
           message.find(axis.target + ": ") != std::string_view::npos) {
-        axis.place.fail(fmt::format("the value {} is refused: {}", run::describe(value),
+        axis.place.fail(fmt::format("the value {} is refused: {}", io::describe(value),
                                     message.substr(0, message.find('\n'))));
       }
     }
@@ -334,12 +333,12 @@ class SpecReader {
       return;
     }
     const io::JsonPlace place = root_.place() / "where";
-    const workload::json& where = root_.require("where");
-    const workload::json array = where.is_array() ? where : workload::json::array({where});
+    const json& where = root_.require("where");
+    const json array = where.is_array() ? where : json::array({where});
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace here = where.is_array() ? place / i : place;
       if (!array[i].is_string()) {
-        here.fail("must be a condition, such as \"sms <= 108\", not " + run::describe(array[i]));
+        here.fail("must be a condition, such as \"sms <= 108\", not " + io::describe(array[i]));
       }
       spec_.conditions.push_back(array[i].get<std::string>());
       spec_.condition_places.push_back(here);
@@ -357,7 +356,7 @@ class SpecReader {
     const std::string store = root_.text_or("store", "operations");
     if (store != "operations" && store != "totals") {
       (root_.place() / "store")
-          .fail("must be \"operations\" or \"totals\", not " + run::describe(store));
+          .fail("must be \"operations\" or \"totals\", not " + io::describe(store));
     }
     spec_.store_operations = store == "operations";
     if (root_.has("limits")) {
@@ -365,10 +364,10 @@ class SpecReader {
       const io::JsonObject limits = root_.object("limits");
       limits.allow_only(kKeys);
       if (limits.has("timeout_s")) {
-        const workload::json& value = limits.require("timeout_s");
+        const json& value = limits.require("timeout_s");
         if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
           (limits.place() / "timeout_s")
-              .fail("must be a number of seconds above 0, not " + run::describe(value));
+              .fail("must be a number of seconds above 0, not " + io::describe(value));
         }
         spec_.timeout_s = value.get<double>();
       }
@@ -387,7 +386,7 @@ class SpecReader {
 }  // namespace
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file) {
-  const workload::json document = io::parse_json(text, io::printable(file.string()));
+  const json document = io::parse_json(text, io::printable(file.string()));
   return SpecReader(document, file).read();
 }
 

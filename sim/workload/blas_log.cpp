@@ -78,7 +78,7 @@ class CublasCall {
     call.b_type = word("Btype").empty() ? of_name : word("Btype");
     call.d_type = word("Ctype").empty() ? of_name : word("Ctype");
     call.compute = word("computeType");
-    call.transpose_b = !word("transb").empty() && sweep::word("transb") != "CUBLAS_OP_N";
+    call.transpose_b = !word("transb").empty() && word("transb") != "CUBLAS_OP_N";
     return call;
   }
 

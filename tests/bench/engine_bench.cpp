@@ -24,6 +24,8 @@ void eigen_dgemm_native(const double* a, const double* b, double* c, long n);
 namespace {
 
 using namespace sptc;
+using base::Matrix;
+using base::RandomStream;
 using numerics::DataType;
 using numerics::Word;
 

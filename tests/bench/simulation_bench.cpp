@@ -16,8 +16,12 @@
 
 namespace {
 
-using namespace sptc;       // NOLINT(google-build-using-namespace): a program of its own
-using namespace sptc::sim;  // NOLINT(google-build-using-namespace)
+// A program of its own.
+using namespace sptc;  // NOLINT(google-build-using-namespace)
+using config::load_architecture;
+using namespace sptc::gpu;       // NOLINT(google-build-using-namespace)
+using namespace sptc::kernels;   // NOLINT(google-build-using-namespace)
+using namespace sptc::workload;  // NOLINT(google-build-using-namespace)
 
 // SystemC elaborates once per process, so all benchmarks share one simulator.
 GemmSimulator& simulator() {

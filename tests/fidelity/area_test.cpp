@@ -24,7 +24,7 @@ TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrde
   // Elements without wiring, control and the integer formats: below what the die shows, with every
   // number at the high end of its range too.
   const config::LoadedEnergy loaded = config::load_energy("a100-sxm4-80gb");
-  const auto at = [&](double EnergyParameter::*end) {
+  const auto at = [&](double config::EnergyParameter::*end) {
     return tensor_core_area(shape, loaded.area_at(end)).total_um2() /
            (shape.dot_units * shape.products_per_unit);
   };

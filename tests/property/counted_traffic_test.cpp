@@ -32,7 +32,7 @@ void expect_all_is_read_once(const std::string& name, kernels::Decomposition dec
     const gpu::GemmRun run = simulator.run(problem, overrides, nullptr);
     const kernels::GemmKernel kernel =
         kernels::choose_kernel(problem, overrides, gpu.kernel_target(), false);
-    EXPECT_EQ(run.traffic.l2_and_dram.dram_read, compulsory_bytes(kernel))
+    EXPECT_EQ(run.traffic.l2_and_dram.dram_read, support::compulsory_bytes(kernel))
         << name << " " << problem.shape.m << "x" << problem.shape.n << "x" << problem.shape.k;
     EXPECT_LE(run.traffic.l2_and_dram.dram_read, run.traffic.l2_and_dram.l2_read);
   }

@@ -198,7 +198,7 @@ TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestCloc
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(energy_names()),
+INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(config::energy_names()),
                          [](const auto& file) {
                            std::string name = file.param;
                            for (char& letter : name) {

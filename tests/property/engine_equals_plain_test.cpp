@@ -36,7 +36,7 @@ void equals_plain(const EngineCase& which) {
   const RandomGemm gemm(which, m, n, k, any_style(), any_style(), any_style(),
                         *rc::gen::arbitrary<std::uint64_t>());
   const base::Matrix<Word> result =
-      gemm(which.instruction, which.rules, gemm.operands(), {*rc::gen::inRange(1, 4), 1});
+      batched::gemm(which.instruction, which.rules, gemm.operands(), {*rc::gen::inRange(1, 4), 1});
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       const Word expected = gemm.expected(i, j);
@@ -61,7 +61,8 @@ TEST_P(EngineTarget, EqualsThePlainImplementationOnEachStyleOfWords) {
         const auto words = static_cast<WordStyle>(style);
         const RandomGemm gemm(which, 3, 67, 261, words, words, c_style,
                               static_cast<std::uint64_t>(style));
-        const base::Matrix<Word> result = gemm(which.instruction, which.rules, gemm.operands());
+        const base::Matrix<Word> result =
+            batched::gemm(which.instruction, which.rules, gemm.operands());
         for (std::size_t i = 0; i < 3; ++i) {
           for (std::size_t j = 0; j < 67; ++j) {
             ASSERT_EQ(result(i, j), gemm.expected(i, j))
@@ -82,7 +83,8 @@ TEST_P(EngineTarget, IntegersEqualThePlainImplementationAcrossPanelsAndBlocks) {
     }
     const RandomGemm gemm(which, kRows, kColumns, kDepth, WordStyle::kAnyBits, WordStyle::kAnyBits,
                           WordStyle::kAnyBits, 5);
-    const base::Matrix<Word> result = gemm(which.instruction, which.rules, gemm.operands());
+    const base::Matrix<Word> result =
+        batched::gemm(which.instruction, which.rules, gemm.operands());
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = i % 16; j < kColumns; j += 16) {
         ASSERT_EQ(result(i, j), gemm.expected(i, j)) << which.name << " at " << i << ", " << j;

@@ -33,7 +33,7 @@ std::uint64_t compare_one(const std::vector<EngineCase>& cases, std::uint64_t in
   const auto step = static_cast<std::uint64_t>(which.rules.products_per_step);
   const std::size_t k = 1 + draw.below(5, 3 * step);
   const RandomGemm gemm(which, m, n, k, style(0), style(1), style(2), index);
-  const auto result = gemm(which.instruction, which.rules, gemm.operands());
+  const auto result = batched::gemm(which.instruction, which.rules, gemm.operands());
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       if (result(i, j) != gemm.expected(i, j)) {

@@ -293,8 +293,8 @@ TEST(ProducerWarp, HidesThePrologueOfEveryOutputTileButTheFirst) {
   const auto write_cycles = static_cast<double>(tiles.kernel.shared_memory_per_cta.count()) *
                             (tiles.kernel.stages - 1) / tiles.kernel.stages /
                             static_cast<double>(spec.sm.shared_memory_bytes_per_cycle().count());
-  EXPECT_GT(saved, memory::kLatency);
-  EXPECT_LT(saved, memory::kLatency + write_cycles + 50);
+  EXPECT_GT(saved, kLatency);
+  EXPECT_LT(saved, kLatency + write_cycles + 50);
 }
 
 TEST(ProducerWarp, MeetsTheOthersAtTwoBarriersAKTileWhichStagesHide) {

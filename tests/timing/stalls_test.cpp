@@ -56,11 +56,11 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
         const std::int64_t cores = kSms * spec.sm.sub_partitions;
         EXPECT_EQ(run.stalls.total(), run.cycles * cores) << what;
         const double macs_per_cycle = spec.sm.macs_per_cycle(16, true) / spec.sm.sub_partitions;
-        EXPECT_EQ(static_cast<double>(run.stalls[StallReason::kMma]),
+        EXPECT_EQ(static_cast<double>(run.stalls[sm::StallReason::kMma]),
                   static_cast<double>(grid.kernel.issued_macs()) / macs_per_cycle)
             << what;
-        EXPECT_GT(run.stalls[StallReason::kEnds], 0) << what;
-        EXPECT_GT(run.stalls[StallReason::kNoCta], 0) << what;
+        EXPECT_GT(run.stalls[sm::StallReason::kEnds], 0) << what;
+        EXPECT_GT(run.stalls[sm::StallReason::kNoCta], 0) << what;
       }
     }
   }

@@ -70,7 +70,7 @@ struct Fixture {
                                       mma::WordKind::kNarrow, base::RandomStream(3))),
         harness("gpu", one_sub_partition()) {
     // The accumulator starts at zero.
-    operands.c = base::Matrix<base::Word>(mma::kRows, mma::kCols);
+    operands.c = base::Matrix<Word>(mma::kRows, mma::kCols);
   }
 
   base::Matrix<Word> run() {

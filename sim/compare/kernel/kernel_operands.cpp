@@ -188,7 +188,7 @@ void arrange_a(const KernelData& data, const KernelModel& model, const Selection
   const bool sparse = model.instruction.sparse;
   if (data.is_compressed()) {
     operands.nibbles = rows_of(read_nibbles(data, model), selection.rows);
-    operands.a = base::Matrix<base::Word>(selection.rows.size(), data.a.cols);
+    operands.a = base::Matrix<Word>(selection.rows.size(), data.a.cols);
     for (std::size_t i = 0; i < selection.rows.size(); ++i) {
       for (std::size_t t = 0; t < data.a.cols; ++t) {
         operands.a(i, t) = data.a.at(selection.rows[i], t, model.reading.a_column_major);
@@ -232,7 +232,7 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model,
                        const Selection& selection) {
   KernelOperands operands;
   arrange_a(data, model, selection, operands);
-  operands.b_columns = base::Matrix<base::Word>(selection.columns.size(), data.k);
+  operands.b_columns = base::Matrix<Word>(selection.columns.size(), data.k);
   for (std::size_t j = 0; j < selection.columns.size(); ++j) {
     for (std::size_t t = 0; t < data.k; ++t) {
       operands.b_columns(j, t) = data.b.at(t, selection.columns[j], model.reading.b_column_major);

@@ -127,9 +127,9 @@ class Search {
                     const base::Matrix<std::uint8_t>& nibbles,
                     const std::vector<std::size_t>& columns) const {
     for (const std::size_t count : {std::min(kProbed, columns.size()), columns.size()}) {
-      KernelOperands part{a, nibbles, base::Matrix<base::Word>(count, data_.k), {}, {}};
+      KernelOperands part{a, nibbles, base::Matrix<Word>(count, data_.k), {}, {}};
       if (!operands_.c.empty()) {
-        part.c = base::Matrix<base::Word>(1, count);
+        part.c = base::Matrix<Word>(1, count);
       }
       for (std::size_t j = 0; j < count; ++j) {
         const auto from = operands_.b_columns.row(columns[j]);
@@ -151,14 +151,14 @@ class Search {
   bool explains_column(std::size_t column, const base::Matrix<Word>& b_column,
                        const std::vector<std::size_t>& rows) const {
     for (const std::size_t count : {std::min(kProbed, rows.size()), rows.size()}) {
-      KernelOperands part{base::Matrix<base::Word>(count, operands_.a.cols()),
+      KernelOperands part{base::Matrix<Word>(count, operands_.a.cols()),
                           base::Matrix<std::uint8_t>(operands_.nibbles.empty() ? 0 : count,
                                                      operands_.nibbles.cols()),
                           b_column,
                           {},
                           {}};
       if (!operands_.c.empty()) {
-        part.c = base::Matrix<base::Word>(count, 1);
+        part.c = base::Matrix<Word>(count, 1);
       }
       for (std::size_t i = 0; i < count; ++i) {
         std::ranges::copy(operands_.a.row(rows[i]), part.a.row(i).begin());

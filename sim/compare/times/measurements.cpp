@@ -105,7 +105,9 @@ class Row {
   }
   bool says(Column column) const { return !field(column).empty(); }
 
-  [[noreturn]] void fail(std::string_view problem) const { fail(file_, record_.line, problem); }
+  [[noreturn]] void fail(std::string_view problem) const {
+    times::fail(file_, record_.line, problem);
+  }
 
   template <typename Number>
   Number number(Column column, Number least, Number most) const {

@@ -52,8 +52,8 @@ TEST_F(GemmTest, StartsFromC) {
 }
 
 TEST_F(GemmTest, WithoutKGivesCAsItIs) {
-  a = base::Matrix<base::Word>(2, 0);
-  b = base::Matrix<base::Word>(3, 0);
+  a = base::Matrix<Word>(2, 0);
+  b = base::Matrix<Word>(3, 0);
   const base::Matrix<Word> c(2, 3, 0x7F812345U);
   EXPECT_EQ(gemm(instruction, rules, {&a, nullptr, &b, &c}), c);
 }
@@ -75,8 +75,8 @@ TEST_F(GemmTest, ThreadsDoNotChangeTheResult) {
 
 // 1 + 64 * 2^-25 in f32: each small term is lost beside 1, but not beside the others.
 TEST_F(GemmTest, SplitKAddsTheAccumulatorsOfTheSlices) {
-  a = base::Matrix<base::Word>(1, 64, f16(std::ldexp(1.0, -13)));
-  b = base::Matrix<base::Word>(1, 64, f16(std::ldexp(1.0, -13)));
+  a = base::Matrix<Word>(1, 64, f16(std::ldexp(1.0, -13)));
+  b = base::Matrix<Word>(1, 64, f16(std::ldexp(1.0, -13)));
   a(0, 0) = f16(1.0);
   b(0, 0) = f16(1.0);
   const double small = std::ldexp(1.0, -26);
@@ -108,7 +108,7 @@ TEST_F(GemmTest, RefusesWhatDoesNotFitTogether) {
               gemm(instruction, rules, {&a, nullptr, &b, &c});
             }),
             "GEMM operand C is [3, 2], but D is [2, 3]");
-  b = base::Matrix<base::Word>(3, 63);
+  b = base::Matrix<Word>(3, 63);
   EXPECT_EQ(message([&] { run(); }),
             "GEMM operand B holds columns of 63 elements, but A has k = 64");
   instruction.sparse = true;

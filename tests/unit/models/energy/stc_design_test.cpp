@@ -39,7 +39,7 @@ TEST(StcDesign, IsBoundByTheSlowestLevel) {
 
 TEST(StcDesign, PadsWhatDoesNotFillTheTiles) {
   const StcResult result = evaluate(small_design(), {5, 9, 5}, {2, 4});
-  EXPECT_EQ(result.padded, (GemmShape{8, 16, 8}));
+  EXPECT_EQ(result.padded, (base::GemmShape{8, 16, 8}));
 }
 
 TEST(StcDesign, WeightsComeOncePerPanelWhereTheyDoNotStay) {

@@ -67,7 +67,7 @@ TEST(Catalogue, LetsNRunInTheStepsOfTheInstruction) {
   EXPECT_NO_THROW(find_instruction(hopper, instruction));
   for (const int n : {0, 4, 12, 264}) {
     instruction.shape.n = n;
-    EXPECT_THROW(find_instruction(hopper, instruction), InputError) << n;
+    EXPECT_THROW(find_instruction(hopper, instruction), base::InputError) << n;
   }
 }
 

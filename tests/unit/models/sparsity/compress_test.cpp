@@ -133,7 +133,7 @@ CompressedMatrix one_group(std::uint8_t nibble, const Pattern& pattern, DataType
   CompressedMatrix matrix{.type = type,
                           .pattern = pattern,
                           .logical_k = static_cast<std::size_t>(pattern.group),
-                          .values = base::Matrix<base::Word>(1, kept),
+                          .values = base::Matrix<Word>(1, kept),
                           .nibbles = nibbles({{nibble}})};
   for (std::size_t i = 0; i < kept; ++i) {
     matrix.values(0, i) = static_cast<Word>(i + 1);

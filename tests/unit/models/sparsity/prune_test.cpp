@@ -86,7 +86,7 @@ TEST(PruneByMagnitude, RefusesADepthThatIsNoMultipleOfTheGroup) {
 TEST(PruneByMagnitude, RefusesPatternsThatAreNone) {
   for (const Pattern pattern : {Pattern{0, 4, 1}, Pattern{5, 4, 1}, Pattern{2, 4, 0},
                                 Pattern{3, 8, 2}, Pattern{2, 5, 2}, Pattern{-2, -4, 1}}) {
-    EXPECT_THROW(prune_by_magnitude(Matrix<Word>(1, 40), kF16, pattern), InputError)
+    EXPECT_THROW(prune_by_magnitude(base::Matrix<Word>(1, 40), kF16, pattern), base::InputError)
         << pattern.name();
   }
 }

@@ -62,7 +62,7 @@ TEST_F(AnalyticGemm, AnswersMoveAsPhysicsSays) {
 TEST_F(AnalyticGemm, RunsNoKernelThatDramBoundsWhereAnotherOneIsFaster) {
   struct Design {
     const char* arch;
-    double MemorySpec::*rate;
+    double memory::MemorySpec::*rate;
     double times;
     base::GemmShape shape;
     bool sparse;

@@ -138,8 +138,9 @@ TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEach
   const double port = gpu.memory.sm_port_bytes_per_cycle;
   EXPECT_DOUBLE_EQ(budget(cluster, traffic).sm_port, 4 * 1600 / port);
   gpu.kernels.cluster_ctas = 1;
-  EXPECT_DOUBLE_EQ(budget(kernel_with({GemmShape{128, 256, 64}, {}, {}}, problem), traffic).sm_port,
-                   4 * 1000 / port);
+  EXPECT_DOUBLE_EQ(
+      budget(kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem), traffic).sm_port,
+      4 * 1000 / port);
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
     EXPECT_EQ(run.kernel.stream_k, how == kernels::Decomposition::kStreamK);
     return static_cast<double>(run.cycles);
   };
-  using enum Decomposition;
+  using enum kernels::Decomposition;
   // 110 tiles on 108 SMs: two rounds, or one and a fiftieth and what the partial sums cost.
   const double two_rounds = cycles(11, 10, kDataParallel);
   const double streamed = cycles(11, 10, kStreamK);

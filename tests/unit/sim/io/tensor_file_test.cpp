@@ -338,7 +338,7 @@ TEST(TensorWriters, RoundTripEveryTypeBitForBit) {
 
 TEST(TensorWriters, LeaveNothingBehindWhereTheyCannotWrite) {
   support::expect_input_error(
-      [] { write_npy("/no/such/place/x.npy", base::Matrix<base::Word>(1, 1), DataType::kF16); },
+      [] { write_npy("/no/such/place/x.npy", base::Matrix<Word>(1, 1), DataType::kF16); },
       {"/no/such/place/x.npy: cannot be written"});
 }
 

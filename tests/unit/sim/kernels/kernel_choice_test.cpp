@@ -283,7 +283,8 @@ TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
     for (const bool sparse : {false, true}) {
       const GemmKernel kernel =
           choose_kernel(problem(4096, 1024, 8192, sparse), overrides, gpu.kernel_target(), false);
-      EXPECT_EQ(kernel.cta_tile, (GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k}))
+      EXPECT_EQ(kernel.cta_tile,
+                (base::GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k}))
           << c.gpu;
       EXPECT_EQ(kernel.executed.family, c.family) << c.gpu;
       // What was chosen is found again by its own tile.
@@ -330,8 +331,8 @@ TEST(ChooseKernel, CountsTheRegistersInWhichATileWaits) {
   // A and B, 8 KiB each, in the registers of 128 threads.
   EXPECT_EQ(staged.registers_per_thread, copied.registers_per_thread + 2 * 16);
   const RegisterAllocation registers(staged);
-  EXPECT_EQ(registers.staged(Operand::kA).base + 16, registers.staged(Operand::kB).base);
-  EXPECT_EQ(registers.staged(Operand::kB).base + 16, registers.count());
+  EXPECT_EQ(registers.staged(isa::Operand::kA).base + 16, registers.staged(isa::Operand::kB).base);
+  EXPECT_EQ(registers.staged(isa::Operand::kB).base + 16, registers.count());
   EXPECT_EQ(registers.staged(Operand::kA).base, RegisterAllocation(copied).count());
 }
 

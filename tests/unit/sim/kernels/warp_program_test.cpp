@@ -28,7 +28,8 @@ TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
     for (const isa::WarpInstruction& instruction : gemm_warp_program(kernel, 1).loop) {
       macs += instruction.opcode == isa::Opcode::kMma ? kernel.instruction.macs() : 0;
       loaded += instruction.opcode == isa::Opcode::kLoadMatrix ? instruction.d.count : 0;
-      EXPECT_TRUE(instruction.d.count <= 4 || instruction.opcode == Opcode::kLoadGlobal) << name;
+      EXPECT_TRUE(instruction.d.count <= 4 || instruction.opcode == isa::Opcode::kLoadGlobal)
+          << name;
     }
     EXPECT_EQ(macs, kernel.warp_tile.m * kernel.warp_tile.n * kernel.cta_tile.k) << name;
     const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
@@ -126,7 +127,7 @@ struct StreamCheck {
   void execute(const isa::WarpInstruction& instruction) {
     const auto& [a_operand, row, step] = contents.at(instruction.a.base);
     const auto& [b_operand, col, b_step] = contents.at(instruction.b.base);
-    EXPECT_EQ(a_operand, Operand::kA);
+    EXPECT_EQ(a_operand, isa::Operand::kA);
     EXPECT_EQ(b_operand, Operand::kB);
     EXPECT_EQ(step, b_step);
     EXPECT_EQ(row, instruction.where.row);
@@ -254,10 +255,10 @@ TEST(WarpProgram, CopiesAsynchronouslyOrThroughRegistersAsTheArchitectureFileSay
            {isa::Opcode::kCopy, isa::Opcode::kCommitCopies, isa::Opcode::kWaitCopies}) {
         EXPECT_EQ(opcodes.contains(opcode), async) << name;
       }
-      EXPECT_EQ(opcodes.contains(Opcode::kLoadGlobal), !async) << name;
-      EXPECT_EQ(opcodes.contains(Opcode::kStoreShared), !async) << name;
+      EXPECT_EQ(opcodes.contains(isa::Opcode::kLoadGlobal), !async) << name;
+      EXPECT_EQ(opcodes.contains(isa::Opcode::kStoreShared), !async) << name;
     }
-    EXPECT_EQ(load_architecture(name).gpu.sm.async_copy_bytes, is_ampere ? 16 : 0) << name;
+    EXPECT_EQ(config::load_architecture(name).gpu.sm.async_copy_bytes, is_ampere ? 16 : 0) << name;
   }
 }
 

@@ -272,11 +272,13 @@ TEST(CtaGroups, CopyEachTileOfBOnceAndMayLieBeyondTheEdge) {
                                    bytes.row_bytes(operand, shape.k));
       };
       // B for each pair of rows of tiles, A for each column.
-      EXPECT_EQ(read_by_l2(kernel, Operand::kB), whole(Operand::kB) * static_cast<double>(groups));
-      EXPECT_EQ(read_by_l2(kernel, Operand::kA), whole(Operand::kA) * 5);
+      EXPECT_EQ(read_by_l2(kernel, isa::Operand::kB),
+                whole(isa::Operand::kB) * static_cast<double>(groups));
+      EXPECT_EQ(read_by_l2(kernel, isa::Operand::kA), whole(isa::Operand::kA) * 5);
       const double metadata = sparse ? read_by_l2(kernel, isa::Operand::kMetadata) : 0;
-      EXPECT_EQ(read_by_l2(kernel, Operand::kA) + read_by_l2(kernel, Operand::kB) + metadata,
-                static_cast<double>(copied_bytes(kernel)));
+      EXPECT_EQ(
+          read_by_l2(kernel, isa::Operand::kA) + read_by_l2(kernel, isa::Operand::kB) + metadata,
+          static_cast<double>(copied_bytes(kernel)));
       const GemmTraffic traffic(kernel);
       for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kB}) {
         EXPECT_EQ(static_cast<double>(traffic.requested_bytes(operand, 0, kernel.ctas())),

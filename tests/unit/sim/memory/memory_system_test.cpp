@@ -86,7 +86,7 @@ TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   const base::Clock clock(gpu.boost_clock_mhz);
   microbench::MemoryBench bench(clock, gpu.memory, gpu.sms);
-  using enum BandwidthOperation;
+  using enum microbench::BandwidthOperation;
   // gpu-l2-cache, A100-80GB: footprint [1024 bytes] and GB/s.
   struct Row {
     std::int64_t kib;
@@ -107,7 +107,7 @@ TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
   const double dram =
       gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz * 1e-3;
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 1024 * kMiB), dram, 0.05 * dram);
-  EXPECT_NEAR(bench.bandwidth_gb_per_s(microbench::kCopy, 1024 * kMiB), dram, 0.10 * dram);
+  EXPECT_NEAR(bench.bandwidth_gb_per_s(kCopy, 1024 * kMiB), dram, 0.10 * dram);
   support::expect_input_error([&] { bench.bandwidth_gb_per_s(kRead, 100); },
                               {"footprint", "not 100"});
 }
@@ -351,13 +351,14 @@ TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
     return memory.counters().dram_read - before;
   };
   memory.reset(1410, {.resident_a = 1, .resident_b = 0.25});
-  EXPECT_EQ(from_dram(Operand::kA, 0, kMiB), 0);
-  EXPECT_NEAR(static_cast<double>(from_dram(Operand::kB, kMiB, kMiB)), 0.75 * kMiB, 0.02 * kMiB);
-  EXPECT_EQ(from_dram(Operand::kB, kMiB, kMiB), 0);
+  EXPECT_EQ(from_dram(isa::Operand::kA, 0, kMiB), 0);
+  EXPECT_NEAR(static_cast<double>(from_dram(isa::Operand::kB, kMiB, kMiB)), 0.75 * kMiB,
+              0.02 * kMiB);
+  EXPECT_EQ(from_dram(isa::Operand::kB, kMiB, kMiB), 0);
   // What has been replaced since is left no more.
   const std::int64_t capacity = spec.l2_capacity.count();
   from_dram(isa::Operand::kB, 2 * kMiB, 3 * capacity);
-  EXPECT_EQ(from_dram(Operand::kA, 0, kMiB), kMiB);
+  EXPECT_EQ(from_dram(isa::Operand::kA, 0, kMiB), kMiB);
 }
 
 TEST(L2AndDram, AWriteWaitsSoonerWhereTheLaunchBeforeHasLeftDirtyBytes) {

@@ -86,7 +86,7 @@ TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   EXPECT_EQ(options.repeat, 10);
   EXPECT_EQ(options.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_FALSE(options.extrapolate);
-  EXPECT_EQ(*options.kernel.cta_tile, (GemmShape{128, 64, 32}));
+  EXPECT_EQ(*options.kernel.cta_tile, (base::GemmShape{128, 64, 32}));
   EXPECT_TRUE(options.kernel.tile_of_pair);
   EXPECT_EQ(options.conditions.l2.weights, 4);
   EXPECT_EQ(options.pattern->name(), "1:4");

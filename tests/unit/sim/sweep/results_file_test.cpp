@@ -58,8 +58,8 @@ class ResultsFile : public testing::Test {
   void expect_refused(const std::string& sql, const std::string& problem) const {
     const std::filesystem::path copy = damaged(sql);
     const std::string sentence = copy.string() + ": damaged results of a sweep: " + problem;
-    EXPECT_EQ(input_error_of([&] { report(copy); }), sentence) << sql;
-    EXPECT_EQ(input_error_of([&] { merge(copy); }), sentence) << sql;
+    EXPECT_EQ(support::input_error_of([&] { report(copy); }), sentence) << sql;
+    EXPECT_EQ(support::input_error_of([&] { merge(copy); }), sentence) << sql;
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 2)
         << "a merge that was refused leaves no file";
   }

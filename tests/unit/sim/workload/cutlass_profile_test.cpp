@@ -37,7 +37,7 @@ TEST(CutlassProfile, OfEachProblemTheFastestKernelIsTaken) {
   ASSERT_EQ(recording.workload.operations.size(), 2);
   EXPECT_EQ(recording.workload.operations[0].recorded.kernel, "fast");
   EXPECT_EQ(recording.workload.operations[0].recorded.time_us, 250);
-  EXPECT_EQ(recording.workload.operations[0].shape, (GemmShape{512, 256, 128}));
+  EXPECT_EQ(recording.workload.operations[0].shape, (base::GemmShape{512, 256, 128}));
   EXPECT_EQ(recording.workload.operations[0].recorded.d_dtype, "f32");
   EXPECT_FALSE(recording.workload.operations[0].recorded.sparse);
   EXPECT_TRUE(recording.workload.operations[1].recorded.sparse);
@@ -61,7 +61,7 @@ TEST(CutlassProfile, ConvolutionsHaveTheirOwnColumns) {
       "pad_w,stride_h,stride_w,Activation,Filter,Output,Runtime\n"
       "1,CUTLASS,conv2d,x,passed,success,fprop,2,8,8,16,32,3,3,1,1,2,2,f16:nhwc,f16:nhwc,f16:nhwc,"
       "0.5\n");
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{32, 2 * 4 * 4, 144}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{32, 2 * 4 * 4, 144}));
 }
 
 TEST(CutlassProfile, FaultsAreNamedByLine) {

@@ -24,8 +24,8 @@ TEST(KernelName, CutlassSaysTypesTileStagesAndTransposes) {
   EXPECT_EQ(kernel.a_type, "bf16");
   EXPECT_EQ(kernel.d_type, "bf16");
   EXPECT_EQ(kernel.accumulator, "f32");
-  EXPECT_EQ(kernel.tile, (GemmShape{128, 64, 64}));
-  EXPECT_EQ(kernel.mma, (GemmShape{16, 8, 16}));
+  EXPECT_EQ(kernel.tile, (base::GemmShape{128, 64, 64}));
+  EXPECT_EQ(kernel.mma, (base::GemmShape{16, 8, 16}));
   EXPECT_EQ(kernel.stages, 6);
   EXPECT_EQ(kernel.transposes, "tn");
   EXPECT_FALSE(kernel.sparse);
@@ -41,8 +41,8 @@ TEST(KernelName, S1688WithoutATypeIsTf32) {
 TEST(KernelName, SpgemmIsSparse) {
   const KernelName kernel = decoded("cutlass_tensorop_s16832spgemm_f16_256x128_64x3_nt_align8");
   EXPECT_TRUE(kernel.sparse);
-  EXPECT_EQ(kernel.mma, (GemmShape{16, 8, 32}));
-  EXPECT_EQ(kernel.tile, (GemmShape{256, 128, 64}));
+  EXPECT_EQ(kernel.mma, (base::GemmShape{16, 8, 32}));
+  EXPECT_EQ(kernel.tile, (base::GemmShape{256, 128, 64}));
 }
 
 TEST(KernelName, SgemmAndSimtRunOnNoTensorCore) {
@@ -52,7 +52,7 @@ TEST(KernelName, SgemmAndSimtRunOnNoTensorCore) {
     EXPECT_EQ(kernel.unit, KernelName::Unit::kSimt) << name;
     EXPECT_EQ(kernel.a_type, "f32") << name;
   }
-  EXPECT_EQ(decoded("volta_sgemm_128x64_tn").tile, (GemmShape{128, 64, 0}));
+  EXPECT_EQ(decoded("volta_sgemm_128x64_tn").tile, (base::GemmShape{128, 64, 0}));
 }
 
 TEST(KernelName, AmpereNamesOfCublas) {
@@ -60,7 +60,7 @@ TEST(KernelName, AmpereNamesOfCublas) {
   EXPECT_EQ(kernel.library, "cublas");
   EXPECT_EQ(kernel.generation, "ampere");
   EXPECT_EQ(kernel.a_type, "f16");
-  EXPECT_EQ(kernel.tile, (GemmShape{128, 128, 64}));
+  EXPECT_EQ(kernel.tile, (base::GemmShape{128, 128, 64}));
   EXPECT_EQ(kernel.stages, 3);
 }
 
@@ -69,7 +69,7 @@ TEST(KernelName, NvjetSaysTypesTileClusterAndSplitK) {
   EXPECT_EQ(kernel.library, "nvjet");
   EXPECT_EQ(kernel.a_type, "f16");
   EXPECT_EQ(kernel.d_type, "f32");
-  EXPECT_EQ(kernel.tile, (GemmShape{64, 8, 64}));
+  EXPECT_EQ(kernel.tile, (base::GemmShape{64, 8, 64}));
   EXPECT_EQ(kernel.stages, 16);
   EXPECT_EQ(kernel.cluster_m, 4);
   EXPECT_EQ(kernel.cluster_n, 1);
@@ -77,7 +77,7 @@ TEST(KernelName, NvjetSaysTypesTileClusterAndSplitK) {
   EXPECT_EQ(kernel.transposes, "TNN");
   const KernelName newer = decoded("nvjet_sm121_hsh_mma_128x208x64_2_32x104x64_tmaAB_bz_NNNN");
   EXPECT_EQ(newer.generation, "sm121");
-  EXPECT_EQ(newer.tile, (GemmShape{128, 208, 64}));
+  EXPECT_EQ(newer.tile, (base::GemmShape{128, 208, 64}));
   EXPECT_EQ(newer.stages, 2);
 }
 
@@ -88,14 +88,14 @@ TEST(KernelName, XmmaSaysConvolutionsAndSparsity) {
   EXPECT_EQ(conv.operation, "fprop");
   EXPECT_EQ(conv.a_type, "tf32");
   EXPECT_EQ(conv.d_type, "f32");
-  EXPECT_EQ(conv.tile, (GemmShape{128, 128, 16}));
+  EXPECT_EQ(conv.tile, (base::GemmShape{128, 128, 16}));
   EXPECT_EQ(conv.stages, 4);
   const KernelName sparse = decoded(
       "sm80_xmma_sparse_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_"
       "sptensor16x8x32_execute_kernel_cusparselt");
   EXPECT_TRUE(sparse.sparse);
   EXPECT_EQ(sparse.a_type, "f16");
-  EXPECT_EQ(sparse.mma, (GemmShape{16, 8, 32}));
+  EXPECT_EQ(sparse.mma, (base::GemmShape{16, 8, 32}));
 }
 
 TEST(KernelName, GemvAndHelpersAreNoGemm) {

@@ -68,7 +68,7 @@ TEST(Kineto, LeafOperationsAreTakenWithTheTimeOfTheirKernels) {
   ASSERT_EQ(recording.workload.operations.size(), 1);
   const Operation& taken = recording.workload.operations[0];
   EXPECT_EQ(taken.name, "aten::addmm");
-  EXPECT_EQ(taken.shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(taken.dtype, numerics::DataType::kF16);
   EXPECT_EQ(taken.count, 1);
   EXPECT_TRUE(taken.prunable);
@@ -126,7 +126,7 @@ TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
             Left(1, 0));
   EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes"],
             Left(1, 8));
-  EXPECT_EQ(recording.workload.not_taken[0].shape, (GemmShape{16, 8, 32}));
+  EXPECT_EQ(recording.workload.not_taken[0].shape, (base::GemmShape{16, 8, 32}));
   EXPECT_EQ(recording.workload.not_taken[0].dtype, "f32");
   EXPECT_EQ(recording.account.kernels_us, 30);
 }
@@ -146,7 +146,7 @@ TEST(Kineto, BatchesOfBmmAreOneLaunchWithoutWeight) {
   const Recording recording =
       read(profile(op("aten::bmm", 1, 1, 1, mm("[12, 16, 32], [12, 32, 64]", "", "c10::Half"))));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(taken.batch, 12);
   EXPECT_FALSE(taken.prunable);
 }
@@ -158,7 +158,7 @@ TEST(Kineto, ConvolutionsWithStridesAreLowered) {
       R"(, "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False"])";
   const Recording recording = read(profile(op("aten::cudnn_convolution", 1, 1, 1, dims + values)));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{32, 2 * 5 * 6, 144}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{32, 2 * 5 * 6, 144}));
   EXPECT_EQ(taken.conv->stride, (std::array<std::int64_t, 2>{2, 2}));
   EXPECT_EQ(taken.conv->pad, (std::array<std::int64_t, 2>{1, 1}));
   support::expect_input_error([&] { read(profile(op("aten::cudnn_convolution", 1, 1, 1, dims))); },
@@ -171,7 +171,7 @@ TEST(Kineto, ConvolutionsOfVideosAreGemms) {
       [32, 16, 3, 1, 2], [], [], [], []], "Input type": ["c10::Half"],
       "Concrete Inputs": ["", "", "[1, 0, 0]", "[2, 1, 1]", "[1, 1, 1]", "1"])")));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{32, 4 * 10 * 11, 16 * 3 * 2}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{32, 4 * 10 * 11, 16 * 3 * 2}));
   EXPECT_FALSE(taken.conv);
 }
 
@@ -180,7 +180,7 @@ TEST(Kineto, SparseOperationsOfCusparseltSayTheirShape) {
                                               R"("Input Dims": [[36864], [128, 256]],
       "Input type": ["c10::Half", "c10::Half"])")));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{512, 256, 128}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{512, 256, 128}));
   EXPECT_TRUE(taken.recorded.sparse);
   EXPECT_TRUE(taken.prunable);
 }
@@ -231,7 +231,7 @@ TEST(ExecutionTrace, BothLayoutsAreRead) {
 })x";
   const Recording first = read(old);
   EXPECT_EQ(first.account.format, "PyTorch execution trace");
-  EXPECT_EQ(first.workload.operations.at(0).shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(first.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(first.workload.operations.at(0).dtype, numerics::DataType::kF16);
 
   const std::string newer = R"x({"schema": "1.1.1-chakra.0.0.4", "nodes": [
@@ -245,7 +245,7 @@ TEST(ExecutionTrace, BothLayoutsAreRead) {
   }]
   })x";
   const Recording second = read(newer);
-  EXPECT_EQ(second.workload.operations.at(0).shape, (GemmShape{64, 32 * 112 * 112, 147}));
+  EXPECT_EQ(second.workload.operations.at(0).shape, (base::GemmShape{64, 32 * 112 * 112, 147}));
   EXPECT_EQ(second.workload.operations.at(0).dtype, numerics::DataType::kTf32);
 }
 

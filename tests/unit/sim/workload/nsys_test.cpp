@@ -19,7 +19,7 @@ TEST(Nsys, RangesSayShapesAndKernelsTypesAndTimes) {
   const Recording recording = read(support::nsys_file(true));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.name, "aten::addmm");
-  EXPECT_EQ(taken.shape, (GemmShape{512, 141, 2048}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{512, 141, 2048}));
   EXPECT_EQ(taken.dtype, numerics::DataType::kBf16);
   EXPECT_DOUBLE_EQ(taken.recorded.time_us, 5);
   EXPECT_EQ(recording.account.arch, "h100-sxm5-80gb");

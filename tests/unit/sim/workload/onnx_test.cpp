@@ -25,7 +25,7 @@ TEST(Onnx, MatMulWithAWeightIsTransposedAndFoldsItsBatches) {
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(recording.account.format, "ONNX model");
   EXPECT_EQ(taken.name, "y");
-  EXPECT_EQ(taken.shape, (GemmShape{64, 32, 32}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 32, 32}));
   EXPECT_EQ(taken.batch, 1);
   EXPECT_EQ(taken.dtype, numerics::DataType::kF16);
   EXPECT_TRUE(taken.prunable);
@@ -36,7 +36,7 @@ TEST(Onnx, MatMulOfActivationsKeepsItsBatchesAndHasNoWeight) {
       read(input("a", kFloat, {2, 4, 16, 32}) + input("b", kFloat, {2, 4, 32, 64}) +
            node("MatMul", {"a", "b"}, "y"));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(taken.batch, 8);
   EXPECT_EQ(taken.dtype, numerics::DataType::kTf32);
   EXPECT_FALSE(taken.prunable);
@@ -45,7 +45,7 @@ TEST(Onnx, MatMulOfActivationsKeepsItsBatchesAndHasNoWeight) {
 TEST(Onnx, AWeightInFrontIsAAsItStands) {
   const Recording recording = read(input("b", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) +
                                    node("MatMul", {"w", "b"}, "y"));
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(recording.workload.operations.at(0).prunable);
 }
 
@@ -53,7 +53,7 @@ TEST(Onnx, GemmReadsItsTransposes) {
   const Recording recording =
       read(input("a", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) +
            node("Gemm", {"a", "w"}, "y", integer("transA", 1) + integer("transB", 1)));
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
 }
 
 TEST(Onnx, ConvolutionsKeepTheirGeometryAndGroups) {
@@ -62,13 +62,13 @@ TEST(Onnx, ConvolutionsKeepTheirGeometryAndGroups) {
            node("Conv", {"x", "w"}, "y",
                 ints("strides", {2, 2}) + ints("pads", {1, 1, 1, 1}) + integer("group", 2)));
   const Operation& taken = recording.workload.operations.at(0);
-  EXPECT_EQ(taken.shape, (GemmShape{16, 2 * 5 * 5, 72}));
+  EXPECT_EQ(taken.shape, (base::GemmShape{16, 2 * 5 * 5, 72}));
   EXPECT_EQ(taken.batch, 2);
   EXPECT_EQ(taken.conv->stride, (std::array<std::int64_t, 2>{2, 2}));
   const Recording uneven =
       read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {32, 16, 2, 2}) +
            node("Conv", {"x", "w"}, "y", ints("pads", {0, 0, 1, 1})));
-  EXPECT_EQ(uneven.workload.operations.at(0).shape, (GemmShape{32, 64, 64}));
+  EXPECT_EQ(uneven.workload.operations.at(0).shape, (base::GemmShape{32, 64, 64}));
   EXPECT_FALSE(uneven.workload.operations.at(0).conv);
 }
 
@@ -77,8 +77,8 @@ TEST(Onnx, TransposedConvolutionsSpreadTheirInput) {
       read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {16, 4, 2, 2}) +
            node("ConvTranspose", {"x", "w"}, "y", ints("strides", {2, 2})) +
            weight("v", kHalf, {8, 4, 1, 1}) + node("Conv", {"y", "v"}, "z"));
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{16, 64, 16}));
-  EXPECT_EQ(recording.workload.operations.at(1).shape, (GemmShape{8, 256, 4}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{16, 64, 16}));
+  EXPECT_EQ(recording.workload.operations.at(1).shape, (base::GemmShape{8, 256, 4}));
 }
 
 TEST(Onnx, ShapesAreFollowedThroughTheGraph) {
@@ -89,7 +89,7 @@ TEST(Onnx, ShapesAreFollowedThroughTheGraph) {
            shape("rest", {-1}) + node("Concat", {"batch", "rest"}, "to", integer("axis", 0)) +
            node("Reshape", {"p", "to"}, "flat") + weight("w", kHalf, {32, 16}) +
            node("MatMul", {"flat", "w"}, "y"));
-  EXPECT_EQ(recording.workload.operations.at(0).shape, (GemmShape{16, 2, 32}));
+  EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{16, 2, 32}));
 }
 
 TEST(Onnx, WeightsMayComeFromConstantNodesAndThroughDequantization) {
@@ -103,14 +103,15 @@ TEST(Onnx, WeightsMayComeFromConstantNodesAndThroughDequantization) {
            node("DequantizeLinear", {"a", "s"}, "da") + node("DequantizeLinear", {"q", "s"}, "dq") +
            node("Transpose", {"dq"}, "w") + node("MatMul", {"da", "w"}, "y"));
   EXPECT_EQ(quantized.workload.operations.at(0).dtype, numerics::DataType::kS8);
-  EXPECT_EQ(quantized.workload.operations.at(0).shape, (GemmShape{64, 16, 32}));
+  EXPECT_EQ(quantized.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(quantized.workload.operations.at(0).prunable);
 }
 
 TEST(Onnx, OpenDimensionsAreNamedAndGiven) {
   const std::string graph = input("a", kHalf, {0, 32}, "batch") + weight("w", kHalf, {32, 64}) +
                             node("MatMul", {"a", "w"}, "y");
-  EXPECT_EQ(read(graph, {{{"batch", 7}}}).workload.operations.at(0).shape, (GemmShape{64, 7, 32}));
+  EXPECT_EQ(read(graph, {{{"batch", 7}}}).workload.operations.at(0).shape,
+            (base::GemmShape{64, 7, 32}));
   EXPECT_EQ(read(graph, {{}, {{"a", {9, 32}}}}).workload.operations.at(0).shape.n, 9);
   support::expect_input_error([&] { read(graph); },
                               {"x: the dimension 'batch' is open", "--dim batch=1"});

@@ -158,7 +158,7 @@ TEST(CrosscheckCapture, SaysWhyATimeIsNotSimulated) {
     EXPECT_EQ(row.reason, "no architecture");
   }
   simulation = made_up_simulation();
-  simulation.microbench = [](const microbench::MicrobenchCase&) -> MicrobenchResult {
+  simulation.microbench = [](const microbench::MicrobenchCase&) -> microbench::MicrobenchResult {
     throw base::InputError("too many warps");
   };
   const CaptureCrosscheck result = capture.check(simulation);

@@ -35,12 +35,12 @@ TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersAreNamed) {
       "time_us_median,k,extra,n,m,source,b\n12.5,64,x,8,128,a model,zeros\n7,32,y,1,16,,\n",
       "f.csv", {}, &ignored);
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].launch.shape, (GemmShape{128, 8, 64}));
+  EXPECT_EQ(rows[0].launch.shape, (base::GemmShape{128, 8, 64}));
   EXPECT_EQ(rows[0].time_us, 12.5);
   EXPECT_EQ(rows[0].source, "a model");
   EXPECT_EQ(rows[0].line, 2);
   EXPECT_EQ(rows[0].launch.operands, workload::DataKind::kRandom);
-  EXPECT_EQ(rows[1].launch.shape, (GemmShape{16, 1, 32}));
+  EXPECT_EQ(rows[1].launch.shape, (base::GemmShape{16, 1, 32}));
   EXPECT_EQ(ignored, (std::vector<std::string>{"extra", "b"}));
 }
 
