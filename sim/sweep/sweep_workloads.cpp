@@ -77,7 +77,7 @@ void add_sources(const json& value, const io::JsonPlace& place, const std::files
   if (!value.is_object()) {
     place.fail(
         "must be the path of a workload, an object {file, dims} or an object {m, n, k}, not " +
-        run::describe(value));
+        io::describe(value));
   }
   const io::JsonObject object(value, place);
   if (!object.has("file")) {
