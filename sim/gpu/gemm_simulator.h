@@ -21,10 +21,13 @@
 #include <string>
 #include <vector>
 
+namespace sptc::tensor_core {
+class PassageLog;
+}  // namespace sptc::tensor_core
+
 namespace sptc::gpu {
 
 class Gpu;
-class tensor_core::PassageLog;
 
 struct GemmRun {
   kernels::KernelResult kernel;

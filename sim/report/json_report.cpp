@@ -14,7 +14,7 @@
 namespace sptc::report {
 namespace {
 
-using comparison::Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 std::string extents(const base::GemmShape& shape) {
   return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
@@ -37,7 +37,7 @@ void visit_check(const run::CheckResult& check, const Visit& visit) {
   visit("check", "undecided", check.undecided);
 }
 
-comparison::Json violation_json(const run::Violation& found) {
+Json violation_json(const run::Violation& found) {
   return {{"batch", found.batch},
           {"row", found.row},
           {"col", found.col},
@@ -89,21 +89,21 @@ void visit_total(const run::VariantTotals& total, const Visit& visit) {
 }
 
 /// Sets what a visit tells in `json`.
-auto setter_of(comparison::Json& json) {
+auto setter_of(Json& json) {
   return [&json](std::string_view group, std::string_view key, auto value) {
-    comparison::Json& object = group.empty() ? json : json[std::string(group)];
+    Json& object = group.empty() ? json : json[std::string(group)];
     object[std::string(key)] = value;
   };
 }
 
 /// What was counted, for whoever wants to multiply it with the table: events, and how much of them
 /// switches (1: as with N(0,1) operands).
-comparison::Json events_json(const run::EnergyResult& energy) {
-  comparison::Json events = comparison::Json::object();
+Json events_json(const run::EnergyResult& energy) {
+  Json events = Json::object();
   for (const energy::EventInfo& row : energy::kEvents) {
     if (const double count = energy.counts->count(row.event); count > 0) {
-      events[std::string(row.name)] = comparison::Json{
-          {"count", count}, {"switching", energy.counts->switched(row.event) / count}};
+      events[std::string(row.name)] =
+          Json{{"count", count}, {"switching", energy.counts->switched(row.event) / count}};
     }
   }
   return events;
@@ -168,8 +168,8 @@ void visit_figures(const run::VariantResult& variant, const Visit& visit) {
   visit_energy(variant.energy, visit);
 }
 
-comparison::Json explanation_json(const run::VariantResult& variant) {
-  comparison::Json json = comparison::Json::object();
+Json explanation_json(const run::VariantResult& variant) {
+  Json json = Json::object();
   for (std::size_t i = 0; variant.explanation.stalls && i < sm::kStallReasons; ++i) {
     json["stalls"].push_back({{"reason", sm::kStallNames[i].json},
                               {"percent", 100 * variant.explanation.stalls->of[i]}});
@@ -185,11 +185,11 @@ comparison::Json explanation_json(const run::VariantResult& variant) {
   return json;
 }
 
-comparison::Json variant_json(const std::optional<run::VariantResult>& variant, bool explained) {
+Json variant_json(const std::optional<run::VariantResult>& variant, bool explained) {
   if (!variant) {
     return nullptr;
   }
-  comparison::Json json = comparison::Json::object();
+  Json json = Json::object();
   visit_figures(*variant, setter_of(json));
   if (explained) {
     json["explanation"] = explanation_json(*variant);
@@ -207,17 +207,17 @@ comparison::Json variant_json(const std::optional<run::VariantResult>& variant, 
   return json;
 }
 
-comparison::Json operation_json(const run::OperationResult& op, bool explained) {
-  comparison::Json json{{"name", op.name},
-                        {"m", op.shape.m},
-                        {"n", op.shape.n},
-                        {"k", op.shape.k},
-                        {"batch", op.batch},
-                        {"count", op.count},
-                        {"dtype", std::string(numerics::name(op.dtype))},
-                        {"prunable", op.prunable},
-                        {"dense", variant_json(op.dense, explained)},
-                        {"sparse", variant_json(op.sparse, explained)}};
+Json operation_json(const run::OperationResult& op, bool explained) {
+  Json json{{"name", op.name},
+            {"m", op.shape.m},
+            {"n", op.shape.n},
+            {"k", op.shape.k},
+            {"batch", op.batch},
+            {"count", op.count},
+            {"dtype", std::string(numerics::name(op.dtype))},
+            {"prunable", op.prunable},
+            {"dense", variant_json(op.dense, explained)},
+            {"sparse", variant_json(op.sparse, explained)}};
   if (op.dense_among_sparse) {
     json["dense_among_sparse"] = variant_json(op.dense_among_sparse, explained);
   }
@@ -240,14 +240,14 @@ comparison::Json operation_json(const run::OperationResult& op, bool explained) 
   return json;
 }
 
-comparison::Json total_json(const std::optional<run::VariantTotals>& total) {
+Json total_json(const std::optional<run::VariantTotals>& total) {
   if (!total) {
     return nullptr;
   }
-  comparison::Json json = comparison::Json::object();
+  Json json = Json::object();
   visit_total(*total, setter_of(json));
   if (total->rest_us > 0) {
-    json["rest"] = comparison::Json{{"time_us", total->rest_us}};
+    json["rest"] = Json{{"time_us", total->rest_us}};
     if (total->energy) {
       json["rest"]["energy_uj"] = total->rest_uj;
     }
@@ -255,8 +255,8 @@ comparison::Json total_json(const std::optional<run::VariantTotals>& total) {
   return json;
 }
 
-comparison::Json power_json(const std::vector<run::OperationResult>& operations, bool sparse) {
-  comparison::Json trace = comparison::Json::array();
+Json power_json(const std::vector<run::OperationResult>& operations, bool sparse) {
+  Json trace = Json::array();
   for (const PowerInterval& interval : power_over_time(operations, sparse)) {
     trace.push_back({{"operation", interval.operation},
                      {"from_us", interval.from_us},
@@ -268,10 +268,10 @@ comparison::Json power_json(const std::vector<run::OperationResult>& operations,
   return trace;
 }
 
-comparison::Json totals_json(const run::Totals& totals) {
-  comparison::Json json{{"scope", "GEMMs only"},
-                        {"dense", total_json(totals.dense)},
-                        {"sparse", total_json(totals.sparse)}};
+Json totals_json(const run::Totals& totals) {
+  Json json{{"scope", "GEMMs only"},
+            {"dense", total_json(totals.dense)},
+            {"sparse", total_json(totals.sparse)}};
   if (totals.speedup) {
     json["speedup"] = *totals.speedup;
   }
@@ -281,8 +281,8 @@ comparison::Json totals_json(const run::Totals& totals) {
   return json;
 }
 
-comparison::Json chain_json(const std::optional<double>& simulated,
-                            const std::optional<double>& float64, std::int64_t disagreements) {
+Json chain_json(const std::optional<double>& simulated, const std::optional<double>& float64,
+                std::int64_t disagreements) {
   if (!simulated || !float64) {
     return nullptr;
   }
@@ -318,16 +318,16 @@ void visit_variant(const run::VariantResult& variant, const FigureVisitor& visit
 }
 
 std::string json_report(const run::RunResult& result) {
-  comparison::Json json{{"schema", "sptcsim-result/0.1"},
-                        {"version", std::string(program_version())},
-                        {"workload", result.workload},
-                        {"arch", result.arch}};
-  comparison::Json& options = json["options"] = comparison::Json::object();
+  Json json{{"schema", "sptcsim-result/0.1"},
+            {"version", std::string(program_version())},
+            {"workload", result.workload},
+            {"arch", result.arch}};
+  Json& options = json["options"] = Json::object();
   for (const auto& [key, value] : result.options) {
     options[key] = value;
   }
   json["seed"] = result.seed;
-  comparison::Json& operations = json["operations"] = comparison::Json::array();
+  Json& operations = json["operations"] = Json::array();
   for (const run::OperationResult& op : result.operations) {
     operations.push_back(operation_json(op, result.explained));
   }
@@ -336,28 +336,28 @@ std::string json_report(const run::RunResult& result) {
     add_inference(result, json);
   }
   if (const MeasuredTotals totals = measured_totals(result.operations); totals.launches > 0) {
-    json["totals"]["measured"] = comparison::Json{{"launches", totals.launches},
-                                                  {"time_us", totals.measured_us},
-                                                  {"simulated_us", totals.simulated_us}};
+    json["totals"]["measured"] = Json{{"launches", totals.launches},
+                                      {"time_us", totals.measured_us},
+                                      {"simulated_us", totals.simulated_us}};
   }
-  if (const comparison::Json dense = power_json(result.operations, false),
+  if (const Json dense = power_json(result.operations, false),
       sparse = power_json(result.operations, true);
       !dense.empty() || !sparse.empty()) {
-    json["power_over_time"] = comparison::Json{{"dense", dense}, {"sparse", sparse}};
+    json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
   }
   if (result.accuracy) {
     const run::AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =
-        comparison::Json{{"samples", accuracy.samples},
-                         {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
-                                              accuracy.dense_disagreements)},
-                         {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
-                                               accuracy.sparse_disagreements)}};
+        Json{{"samples", accuracy.samples},
+             {"dense", chain_json(accuracy.dense_simulated, accuracy.dense_float64,
+                                  accuracy.dense_disagreements)},
+             {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
+                                   accuracy.sparse_disagreements)}};
   }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;
   // Names come from users' files: bytes that are no UTF-8 are replaced rather than refused.
-  return json.dump(1, ' ', false, comparison::Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace sptc::report

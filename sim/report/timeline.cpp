@@ -33,15 +33,15 @@ std::size_t index(tensor_core::LoggedStage::Kind kind) {
 
 constexpr int kTracksOfPartition = 100;  ///< thread numbers: stages first, then warps
 
-using comparison::Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-comparison::Json name_event(const char* what, int thread, const std::string& name) {
+Json name_event(const char* what, int thread, const std::string& name) {
   return {{"name", what}, {"ph", "M"}, {"pid", 0}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 /// A stage takes the next step before it has sent the one before: on its track a step ends where
 /// the next begins.
-void add_stages(const tensor_core::PassageLog& log, comparison::Json& events) {
+void add_stages(const tensor_core::PassageLog& log, Json& events) {
   struct Slice {
     std::int64_t begin, end;
     std::string name;
@@ -76,7 +76,7 @@ void add_stages(const tensor_core::PassageLog& log, comparison::Json& events) {
 }
 
 /// Instructions of a warp overlap: each is an asynchronous slice of its own.
-void add_warps(const tensor_core::PassageLog& log, comparison::Json& events) {
+void add_warps(const tensor_core::PassageLog& log, Json& events) {
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
     const tensor_core::LoggedMma& mma = log.instructions()[i];
     if (mma.done < 0) {
@@ -96,7 +96,7 @@ void add_warps(const tensor_core::PassageLog& log, comparison::Json& events) {
   }
 }
 
-void add_counters(const tensor_core::PassageLog& log, comparison::Json& events) {
+void add_counters(const tensor_core::PassageLog& log, Json& events) {
   std::map<std::pair<int, std::int64_t>, int> changes;
   for (const tensor_core::LoggedMma& mma : log.instructions()) {
     if (mma.done >= 0) {
@@ -182,13 +182,13 @@ void add_rows(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& li
 }  // namespace
 
 std::string timeline_json(const tensor_core::PassageLog& log) {
-  comparison::Json json{{"displayTimeUnit", "ns"},
-                        {"otherData",
-                         {{"program", fmt::format("sptcsim {}", program_version())},
-                          {"instruction", log.name()},
-                          {"unit", "a microsecond is a cycle"}}},
-                        {"traceEvents", comparison::Json::array()}};
-  comparison::Json& events = json["traceEvents"];
+  Json json{{"displayTimeUnit", "ns"},
+            {"otherData",
+             {{"program", fmt::format("sptcsim {}", program_version())},
+              {"instruction", log.name()},
+              {"unit", "a microsecond is a cycle"}}},
+            {"traceEvents", Json::array()}};
+  Json& events = json["traceEvents"];
   events.push_back(name_event("process_name", 0, "SM 0"));
   add_stages(log, events);
   add_warps(log, events);

@@ -12,9 +12,12 @@
 #include <stdexcept>
 #include <string>
 
+namespace sptc::tensor_core {
+class PassageLog;
+}  // namespace sptc::tensor_core
+
 namespace sptc::run {
 
-class tensor_core::PassageLog;
 class SimulationCaches;
 
 /// The end of a simulation that SimulationHooks::cancelled asked for.

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
-namespace sptc::workload {
+namespace sptc::io {
+class JsonObject;
+}  // namespace sptc::io
 
-class io::JsonObject;
+namespace sptc::workload {
 
 /// What a network does beside GEMMs, on the CUDA cores.
 enum class VectorKind {
