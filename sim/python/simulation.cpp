@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
-#include "sim/python/worker.h"
 #include "sim/report/report.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
+#include "sim/run/worker.h"
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_text.h"
 
@@ -93,7 +93,7 @@ SimulationOptions options_of(const nb::dict& given) {
 }
 
 /// Calls `progress` with the lock of the interpreter; nothing where it is None.
-Progress progress_of(const nb::object& progress) {
+run::Progress progress_of(const nb::object& progress) {
   if (progress.is_none()) {
     return {};
   }
@@ -116,7 +116,7 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
   static AnalyticRuns analytic;
   SimulationOptions options = options_of(given);
   options.what_ifs = what_ifs || explain;
-  const Progress progress = progress_of(callback);
+  const run::Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
   if (options.fidelity == run::Fidelity::kAnalytic) {
     run::SimulationHooks hooks;
@@ -129,8 +129,8 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
     result.explained = explain;
     return Run(std::move(result));
   }
-  return Run(run_in_worker(
-      [&](const Progress& report) {
+  return Run(run::run_in_worker(
+      [&](const run::Progress& report) {
         run::SimulationHooks hooks;
         hooks.progress = report;
         run::RunResult result = run::simulate(workload, architecture, options, hooks);
