@@ -35,7 +35,7 @@ launcher=()
 if command -v ccache >/dev/null; then
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
-targets=(test_golden_numerics test_stages_properties test_gemm test_timing_sm test_timing_datapath test_timing_energy sptcsim)
+targets=(test_golden_numerics test_stages_properties test_kernels test_timing_sm test_timing_datapath test_timing_energy sptcsim)
 build_all() { cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" >"$work/build.log" 2>&1; }
 
 # One column per check. Tests that build SystemC modules need a process each, so ctest runs them.
@@ -44,7 +44,7 @@ run_check() {
   case $1 in
     golden) ctest --test-dir "$build/tests/golden" -R 'golden\..*Words' ;;
     property) ctest --test-dir "$build/tests/property" -R '^property\.StagesProperty' ;;
-    unit) ctest --test-dir "$build/tests/unit/sim/gemm" ;;
+    unit) ctest --test-dir "$build/tests/unit/sim/kernels" ;;
     timing) ctest --test-dir "$build/tests/timing" --parallel "$jobs" ;;
     *) (cd "$tree" && "$build/sptcsim" run traces/digits/mlp.json --fidelity datapath --check "$1") ;;
   esac >"$work/$1.log" 2>&1
