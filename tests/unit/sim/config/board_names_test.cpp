@@ -57,7 +57,7 @@ TEST(BoardNames, EachShippedAliasMeansAShippedBoardAndNoOther) {
     EXPECT_EQ(board_name(alias), board);
     EXPECT_TRUE(std::ranges::none_of(names,
                                      [&, &word = alias](const std::string& name) {
-                                       return plain_name(name) == plain_name(word);
+                                       return base::plain_name(name) == base::plain_name(word);
                                      }))
         << alias << " is the name of a board";
   }

@@ -28,7 +28,7 @@ TEST(ChooseKernel, RespectsEveryResourceOfTheSm) {
         EXPECT_GE(kernel.ctas_per_sm, 1);
         EXPECT_LE(kernel.ctas_per_sm * kernel.warps(), sm.max_warps);
         EXPECT_LE(std::int64_t{kernel.ctas_per_sm} * kernel.warps() * 32 *
-                      round_up(kernel.registers_per_thread, 8),
+                      base::round_up(kernel.registers_per_thread, 8),
                   sm.registers);
         EXPECT_LE(kernel.ctas_per_sm * kernel.shared_memory_per_cta.count(),
                   sm.shared_memory.count());
@@ -333,7 +333,7 @@ TEST(ChooseKernel, CountsTheRegistersInWhichATileWaits) {
   const RegisterAllocation registers(staged);
   EXPECT_EQ(registers.staged(isa::Operand::kA).base + 16, registers.staged(isa::Operand::kB).base);
   EXPECT_EQ(registers.staged(isa::Operand::kB).base + 16, registers.count());
-  EXPECT_EQ(registers.staged(Operand::kA).base, RegisterAllocation(copied).count());
+  EXPECT_EQ(registers.staged(isa::Operand::kA).base, RegisterAllocation(copied).count());
 }
 
 TEST(ChooseKernel, HasAtMostTwoStagesWhereTilesPassTheRegisters) {

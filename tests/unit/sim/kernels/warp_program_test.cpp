@@ -128,7 +128,7 @@ struct StreamCheck {
     const auto& [a_operand, row, step] = contents.at(instruction.a.base);
     const auto& [b_operand, col, b_step] = contents.at(instruction.b.base);
     EXPECT_EQ(a_operand, isa::Operand::kA);
-    EXPECT_EQ(b_operand, Operand::kB);
+    EXPECT_EQ(b_operand, isa::Operand::kB);
     EXPECT_EQ(step, b_step);
     EXPECT_EQ(row, instruction.where.row);
     EXPECT_EQ(col, instruction.where.col);
@@ -136,7 +136,7 @@ struct StreamCheck {
     if (kernel.instruction.sparse) {
       const RegisterAllocation registers(kernel.instruction, 1, 1);
       const auto& [e_operand, e_row, e_step] = contents.at(instruction.metadata.base);
-      EXPECT_EQ(e_operand, Operand::kMetadata);
+      EXPECT_EQ(e_operand, isa::Operand::kMetadata);
       EXPECT_EQ(e_step, step);
       EXPECT_EQ(e_row + instruction.selector, row);
       EXPECT_LT(instruction.selector, registers.rows_per_metadata_register());

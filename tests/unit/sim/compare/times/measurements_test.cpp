@@ -60,7 +60,7 @@ TEST(Measurements, EveryConditionOfALaunchIsRead) {
   EXPECT_EQ(launch.type_of_d(), numerics::DataType::kBf16);
   EXPECT_EQ(launch.conditions, (kernels::LaunchConditions{{kernels::L2State::Kind::kRotate, 6},
                                                           kernels::LaunchMode::kGraph,
-                                                          Algorithm::kBest}));
+                                                          kernels::Algorithm::kBest}));
   EXPECT_EQ(launch.repetition, (kernels::Repetition{25, 50}));
   EXPECT_EQ(launch.operands, workload::DataKind::kRelu);
   EXPECT_EQ(launch.clock_mhz, 1200);
