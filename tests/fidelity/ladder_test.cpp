@@ -60,7 +60,7 @@ Compulsory compulsory(const kernels::GemmProblem& problem) {
 
 void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& run,
                       const gpu::GpuSpec& gpu) {
-  const std::string name = describe(problem);
+  const std::string name = timing::describe(problem);
   const auto cycles = static_cast<double>(run.cycles);
   const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, true);
   const double useful = static_cast<double>(problem.shape.macs()) / (problem.sparse ? 2 : 1);
@@ -90,7 +90,7 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
     const double of_form = static_cast<double>(closed.cycles) / closed.clock_mhz;
     const double deviation = of_form / of_events - 1;
     std::printf("%-32s one SM %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n",
-                describe(problem).c_str(), of_events, 100 * deviation,
+                timing::describe(problem).c_str(), of_events, 100 * deviation,
                 static_cast<long long>(sampled.sampling.cycles_simulated));
     const std::int64_t k = problem.shape.k;
     double& most = k >= 256 && k <= 32768 ? worst : worst_short;
@@ -125,7 +125,7 @@ TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
       if (!sparse || shape.k % 4 == 0) {
         const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
         const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
-        EXPECT_TRUE(run.activity) << describe(problem);
+        EXPECT_TRUE(run.activity) << timing::describe(problem);
         expect_conserved(problem, run, gpu);
       }
     }
