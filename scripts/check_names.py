@@ -7,7 +7,8 @@ Types of an unnamed namespace belong to their file alone. Types of tests/ are co
 not with each other.
 
 A file of models/X or sim/X opens namespace sptc::X, or one inside it; a unit test opens that of the folder it tests.
-sim/base and models/base share one namespace. A folder of sim/compare has the namespace sptc::compare::X.
+sim/base and models/base share one namespace. A folder of sim/compare has the namespace sptc::compare::X; the
+installed API (sim/include/sptcsim, sim/api) has the namespace sptcsim.
 
     scripts/check_names.py             # checks models/, sim/ and tests/
     scripts/check_names.py --self-test # checks the checker on made-up files
@@ -22,6 +23,8 @@ import sys
 SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh"}
 # clang-format puts namespaces and what stands in them at the beginning of a line.
 OPENING = re.compile(r"(?:inline )?namespace(?: ([\w:]+))? \{")
+# The installed API has the name of the package.
+API = [["sim", "include", "sptcsim"], ["sim", "api"]]
 CLOSING = re.compile(r"\}  // namespace")
 FORWARD = re.compile(r"(?:class|struct|enum class) \w+;")
 TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum(?: class)?) (?:alignas\(.*?\) )?(\w+)(?: final)?(?: [:{].*)?$")
@@ -55,6 +58,8 @@ def clashes(files):
 def namespace_of(path):
     """'sptc::gpu' of 'sim/gpu/gpu.h' and of 'tests/unit/sim/gpu/gpu_test.cpp'; None outside these trees."""
     folders = path.removeprefix("tests/unit/").split("/")[:-1]
+    if folders in API:
+        return "sptcsim"
     return "::".join(["sptc", *folders[1:]]) if folders[0] in ("models", "sim") and len(folders) > 1 else None
 
 
@@ -101,6 +106,8 @@ PLACES = [
     ("sim/compare/times/a.h", "sptc::compare::times", True),
     ("tests/unit/sim/gpu/a_test.cpp", "sptc::gpu", True),
     ("tests/timing/a_test.cpp", "sptc::timing", True),
+    ("sim/include/sptcsim/a.h", "sptcsim", True),
+    ("sim/api/a.cpp", "sptc::api", False),
     ("sim/gpu/a.h", "sptc::sm", False),
     ("sim/gpu/a.h", "sptc", False),
     ("sim/gpu/a.h", "sptc::gpus", False),

@@ -10,10 +10,10 @@
 
 #include <string_view>
 
-namespace sptc::pages {
+namespace sptc::comparison {
 /// sim/comparison/compare.html.
 std::string_view compare_html();
-}  // namespace sptc::pages
+}  // namespace sptc::comparison
 
 namespace sptc::comparison {
 
@@ -116,7 +116,7 @@ std::string comparison_csv(const BoardComparison& comparison) {
 std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return report::html_page(pages::compare_html(),
+  return report::html_page(compare_html(),
                            json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

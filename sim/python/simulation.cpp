@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "sim/python/bindings.h"
-#include "sim/python/worker.h"
 #include "sim/report/report.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
+#include "sim/run/worker.h"
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_text.h"
 
@@ -158,7 +158,7 @@ SimulationOptions options_of(const nb::dict& given) {
 }
 
 /// Calls `progress` with the lock of the interpreter; nothing where it is None.
-Progress progress_of(const nb::object& progress) {
+run::Progress progress_of(const nb::object& progress) {
   if (progress.is_none()) {
     return {};
   }
@@ -180,7 +180,7 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
               bool explain, bool what_ifs, const nb::object& callback) {
   SimulationOptions options = options_of(given);
   const bool wants_what_ifs = what_ifs || explain;
-  const Progress progress = progress_of(callback);
+  const run::Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
   if (options.fidelity == run::Fidelity::kAnalytic) {
     run::SimulationHooks hooks;
@@ -195,8 +195,8 @@ Run simulated(const Workload& workload, const Architecture& architecture, const 
     return Run(std::move(result), workload, options, wants_what_ifs);
   }
   options.what_ifs = wants_what_ifs;
-  return Run(run_in_worker(
-      [&](const Progress& report) {
+  return Run(run::run_in_worker(
+      [&](const run::Progress& report) {
         run::SimulationHooks hooks;
         hooks.progress = report;
         run::RunResult result = run::simulate(workload, architecture, options, hooks);

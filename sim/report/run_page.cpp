@@ -14,10 +14,10 @@
 #include <optional>
 #include <string_view>
 
-namespace sptc::pages {
+namespace sptc::report {
 /// sim/report/run.html.
 std::string_view run_html();
-}  // namespace sptc::pages
+}  // namespace sptc::report
 
 namespace sptc::report {
 
@@ -125,7 +125,7 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
   for (const run::OperationResult& op : result.operations) {
     json["operations"].push_back(operation_json(op));
   }
-  return html_page(pages::run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return html_page(run_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace sptc::report

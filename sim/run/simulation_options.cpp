@@ -44,7 +44,7 @@ std::string_view name(Variants variants) {
 std::string_view name(CheckMode mode) {
   return kCheckModes[static_cast<std::size_t>(mode)];
 }
-std::string_view name(gpu::GemmSimulator::Sms sms) {
+std::string_view name(sampling::SimulatedSms sms) {
   return kSms[static_cast<std::size_t>(sms)];
 }
 std::string_view name(kernels::Decomposition decomposition) {
@@ -65,8 +65,8 @@ LimitOver parse_limit_over(std::string_view word) {
   return parse<LimitOver>("--limit-over", word, kLimitOver);
 }
 
-gpu::GemmSimulator::Sms parse_sms(std::string_view word) {
-  return parse<gpu::GemmSimulator::Sms>("--sms", word, kSms);
+sampling::SimulatedSms parse_sms(std::string_view word) {
+  return parse<sampling::SimulatedSms>("--sms", word, kSms);
 }
 
 kernels::Decomposition parse_decomposition(std::string_view word) {
@@ -83,7 +83,7 @@ numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
 
 void require_consistent(const SimulationOptions& options) {
   if (options.fidelity == Fidelity::kDatapath &&
-      options.simulated_sms() == gpu::GemmSimulator::Sms::kSampled) {
+      options.simulated_sms() == sampling::SimulatedSms::kSampled) {
     throw base::InputError("--sms sampled has no values: --fidelity datapath simulates all SMs");
   }
   if (options.fidelity == Fidelity::kAnalytic && (options.sms || !options.extrapolate)) {

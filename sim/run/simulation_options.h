@@ -4,6 +4,7 @@
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/gpu/gemm_simulator.h"
+#include "sim/sampling/simulated_sms.h"
 
 #include <cstdint>
 #include <optional>
@@ -72,11 +73,11 @@ struct SimulationOptions {
   std::optional<LimitOver> limit_over;  ///< else kLaunch
   kernels::KernelOverrides kernel;
   kernels::LaunchConditions conditions;
-  std::optional<numerics::DataType> d_dtype;   ///< of D in memory; else as GemmProblem says
-  std::optional<int> warmup, repeat;           ///< both or none; none: endless repetition
-  std::optional<gpu::GemmSimulator::Sms> sms;  ///< else as many as simulate() sees fit
-  bool extrapolate = true;                     ///< only where no values travel
-  bool what_ifs = true;                        ///< what bounds each launch; costs time
+  std::optional<numerics::DataType> d_dtype;  ///< of D in memory; else as GemmProblem says
+  std::optional<int> warmup, repeat;          ///< both or none; none: endless repetition
+  std::optional<sampling::SimulatedSms> sms;  ///< else as many as simulate() sees fit
+  bool extrapolate = true;                    ///< only where no values travel
+  bool what_ifs = true;                       ///< what bounds each launch; costs time
   /// What runs the network: a name of engine_names(), or the path of a file; empty: "gemms".
   std::string engine;
   bool sparsity_auto = false;  ///< which weights gain from 2:4, also of GEMMs only
@@ -85,9 +86,9 @@ struct SimulationOptions {
   int tensor_parallel = 1;
   double link_gb_per_s = 0;
 
-  gpu::GemmSimulator::Sms simulated_sms() const {
-    return sms.value_or(fidelity == Fidelity::kDatapath ? gpu::GemmSimulator::Sms::kAll
-                                                        : gpu::GemmSimulator::Sms::kSampled);
+  sampling::SimulatedSms simulated_sms() const {
+    return sms.value_or(fidelity == Fidelity::kDatapath ? sampling::SimulatedSms::kAll
+                                                        : sampling::SimulatedSms::kSampled);
   }
   bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming; }
   CheckMode check_mode() const {
@@ -99,7 +100,7 @@ struct SimulationOptions {
 std::string_view name(Fidelity fidelity);
 std::string_view name(Variants variants);
 std::string_view name(CheckMode mode);
-std::string_view name(gpu::GemmSimulator::Sms sms);
+std::string_view name(sampling::SimulatedSms sms);
 std::string_view name(kernels::Decomposition decomposition);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
@@ -107,7 +108,7 @@ Fidelity parse_fidelity(std::string_view word);
 Variants parse_variants(std::string_view word);
 CheckMode parse_check_mode(std::string_view word);
 LimitOver parse_limit_over(std::string_view word);
-gpu::GemmSimulator::Sms parse_sms(std::string_view word);
+sampling::SimulatedSms parse_sms(std::string_view word);
 kernels::Decomposition parse_decomposition(std::string_view word);
 
 /// Largest numbers of SimulationOptions::warmup and repeat.

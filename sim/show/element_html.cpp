@@ -4,15 +4,15 @@
 
 #include <string_view>
 
-namespace sptc::pages {
+namespace sptc::show {
 /// sim/show/element.html.
 std::string_view element_page();
-}  // namespace sptc::pages
+}  // namespace sptc::show
 
 namespace sptc::show {
 
 std::string element_html(const ElementView& view) {
-  return report::html_page(pages::element_page(), element_json(view));
+  return report::html_page(element_page(), element_json(view));
 }
 
 }  // namespace sptc::show

@@ -16,10 +16,10 @@
 #include <unordered_map>
 #include <vector>
 
-namespace sptc::pages {
+namespace sptc::sweep {
 /// sim/sweep/report.html.
 std::string_view sweep_page();
-}  // namespace sptc::pages
+}  // namespace sptc::sweep
 
 namespace sptc::sweep {
 
@@ -130,8 +130,7 @@ std::string html_report(const SweepTable& table) {
   for (const Sensitivity& one : sensitivities(table)) {
     data["sensitivities"].push_back(sensitivity_json(one));
   }
-  return report::html_page(pages::sweep_page(),
-                           data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return report::html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace sptc::sweep

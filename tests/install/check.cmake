@@ -17,11 +17,34 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix")
 run("${CMAKE_COMMAND}" -S "${SOURCE}/program" -B "${work}/build" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
     "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_PREFIX_PATH=${work}/prefix")
 run("${CMAKE_COMMAND}" --build "${work}/build")
-run("${work}/build/example")
-message(STATUS "${output}")
+# Away from the installed program and from the source tree, so that configs/ is found as an installation's.
+unset(ENV{SPTCSIM_CONFIG_DIR})
+foreach(component values estimate simulate)
+  run("${work}/build/${component}")
+  message(STATUS "${component}:\n${output}")
+  run("${COMPILER}" -std=c++20 -c -x c++ -fsyntax-only "-I${work}/prefix/include" "-I${work}/prefix/include/sptcsim"
+      "${work}/prefix/include/sptcsim/${component}.h")
+endforeach()
+execute_process(COMMAND ldd "${work}/build/estimate" OUTPUT_VARIABLE linked)
+if(linked MATCHES "systemc")
+  message(FATAL_ERROR "the program that links sptcsim::estimate needs SystemC: ${linked}")
+endif()
+
+# The same by pkg-config.
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  file(GLOB pc_files "${work}/prefix/lib*/pkgconfig/sptcsim-values.pc" "${work}/prefix/lib/*/pkgconfig/sptcsim-values.pc")
+  list(GET pc_files 0 pc_file)
+  cmake_path(GET pc_file PARENT_PATH pc_dir)
+  foreach(component values estimate simulate)
+    run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${pc_dir}:$ENV{PKG_CONFIG_PATH}"
+        sh -c "${COMPILER} -std=c++20 ${FLAGS} ${SOURCE}/program/${component}.cpp -o ${work}/${component}_pc \
+               $(pkg-config --cflags --libs sptcsim-${component}) \
+               && SPTCSIM_CONFIG_DIR=$(pkg-config --variable=configdir sptcsim-${component}) ${work}/${component}_pc")
+  endforeach()
+endif()
 
 # The program finds its own architectures, not those of the source tree or of whoever runs the tests.
-unset(ENV{SPTCSIM_CONFIG_DIR})
 run("${work}/prefix/bin/sptcsim" --version)
 run("${work}/prefix/bin/sptcsim" arch list)
 if(NOT output MATCHES "a100-sxm4-80gb")

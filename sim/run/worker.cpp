@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/python/worker.h"
+#include "sim/run/worker.h"
 
 #include "models/base/error.h"
 #include "sim/run/separate_process.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace sptc::python {
+namespace sptc::run {
 namespace {
 
 constexpr int kPollMilliseconds = 100;
@@ -110,7 +110,7 @@ void follow(int pipe, const Progress& progress, const std::function<void()>& pol
 std::string run_in_worker(const std::function<std::string(const Progress& report)>& work,
                           const Progress& progress, const std::function<void()>& poll) {
   Pipe pipe;
-  run::SeparateProcess process([&]() -> std::string {
+  SeparateProcess process([&]() -> std::string {
     // Ctrl-C is the caller's, who ends this process; handlers of the interpreter must not run here.
     ::signal(SIGINT, SIG_IGN);
     pipe.close(0);
@@ -125,4 +125,4 @@ std::string run_in_worker(const std::function<std::string(const Progress& report
   return process.result();
 }
 
-}  // namespace sptc::python
+}  // namespace sptc::run

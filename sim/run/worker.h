@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace sptc::python {
+namespace sptc::run {
 
 using Progress = std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
 
@@ -16,4 +16,4 @@ using Progress = std::function<void(std::size_t done, std::size_t total, const s
 std::string run_in_worker(const std::function<std::string(const Progress& report)>& work,
                           const Progress& progress, const std::function<void()>& poll);
 
-}  // namespace sptc::python
+}  // namespace sptc::run

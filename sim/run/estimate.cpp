@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/estimate.h"
+
+#include "models/base/error.h"
+#include "sim/config/kernel_library.h"
+#include "sim/gpu/analytic_gemm.h"
+#include "sim/run/run.h"
+#include "sim/run/run_options.h"
+#include "sim/run/simulation_caches.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sptc::run {
+namespace {
+
+/// How the report calls the operands.
+std::string data_name(const SimulationOptions& options, const workload::Workload& workload,
+                      const DataSource* operands) {
+  if (operands != nullptr) {
+    return "file";
+  }
+  if (!options.data.empty()) {
+    return options.data;
+  }
+  return workload.network && options.fidelity == Fidelity::kDatapath ? "network" : "random";
+}
+
+/// The kernels that the engine has on the GPU; empty: those of the architecture.
+std::string library_of_engine(const RunOptions& options, const gpu::GpuSpec& gpu) {
+  if (!options.network_engine || !options.library.empty()) {
+    return "";
+  }
+  const auto& libraries = options.network_engine->libraries;
+  const auto found = libraries.find(gpu.instruction_set);
+  return found == libraries.end() ? "" : found->second;
+}
+
+/// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
+sampling::SimulatedSms usual_sms(const workload::Workload& workload, const RunOptions& options) {
+  constexpr std::size_t kFewLaunches = 8;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, numerics::DataType>>
+      launches;
+  for (const workload::Operation& op : workload.operations) {
+    const base::GemmShape& shape = op.shape;
+    launches.emplace(shape.m, shape.n, shape.k, op.batch, options.dtype.value_or(op.dtype));
+  }
+  if (!options.extrapolate || options.kernel.decomposition == kernels::Decomposition::kStreamK) {
+    return sampling::SimulatedSms::kSampled;  // all SMs would be simulated cycle by cycle
+  }
+  const std::size_t variants = options.variants == Variants::kBoth ? 2 : 1;
+  return variants * launches.size() <= kFewLaunches ? sampling::SimulatedSms::kAll
+                                                    : sampling::SimulatedSms::kSampled;
+}
+
+}  // namespace
+
+SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint64_t seed) {
+  const std::pair key(kind, seed);
+  auto found = generated_.find(key);
+  if (found == generated_.end()) {
+    auto source = make_data_source(kind.empty() ? "random" : kind, seed);
+    const DataSource& values = *source;
+    found = generated_.emplace(key, Generated{std::move(source), SwitchingSource(values)}).first;
+  }
+  return found->second.switching;
+}
+
+RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload& workload,
+                      const config::Architecture& architecture, const SimulationOptions& options,
+                      const SimulationHooks& hooks) {
+  require_consistent(options);
+  if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
+    throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+  }
+  if (hooks.passages != nullptr &&
+      (options.fidelity == Fidelity::kAnalytic || !hooks.waveform.empty())) {
+    throw base::InputError(
+        "--timeline and --konata show a simulation: not with --fidelity analytic, nor with --vcd");
+  }
+  if (hooks.operands != nullptr && !options.data.empty()) {
+    throw base::InputError("--data names operand values, and others are given: give one");
+  }
+  std::unique_ptr<DataSource> named;
+  if (!options.data.empty()) {
+    named = make_data_source(options.data, options.seed);
+  }
+  const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
+  std::optional<config::Architecture> changed;
+  if (!options.numerics.empty() || !options.library.empty()) {
+    changed = with_asked(architecture, options);
+  }
+  SimulationCaches own;
+  SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
+  RunOptions run_options = resolved(options, changed ? *changed : architecture, caches.energies());
+  if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
+    changed = changed ? *changed : architecture;
+    changed->gpu.kernels =
+        config::with_kernels_of(library, changed->gpu.kernels,
+                                "the engine, /libraries/" + architecture.gpu.instruction_set);
+  }
+  const config::Architecture& asked = changed ? *changed : architecture;
+  run_options.data = data_name(options, workload, hooks.operands);
+  if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
+    run_options.sms = usual_sms(workload, run_options);
+  }
+
+  const bool generated =
+      hooks.operands == nullptr &&
+      (named == nullptr || dynamic_cast<const GeneratedData*>(named.get()) != nullptr);
+  SwitchingSource* const switching =
+      generated ? &caches.switching(options.data, options.seed) : nullptr;
+  // What is refused before the first launch leaves no trace of SystemC.
+  const Launcher launcher = launcher_of(asked.gpu, run_options);
+  const auto launch = [&](const auto&... problem) {
+    if (hooks.cancelled && hooks.cancelled()) {
+      throw Cancelled();
+    }
+    return launcher(problem...);
+  };
+  return run_workload(workload, asked, run_options, data, launch, hooks.progress, switching);
+}
+
+void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
+                  const SimulationOptions& options, RunResult& result) {
+  gpu::GpuSpec gpu = architecture.gpu;
+  if (!options.numerics.empty()) {
+    gpu.numerics = options.numerics;
+  }
+  RunOptions asked;
+  static_cast<SimulationOptions&>(asked) = options;
+  const KernelRunner kernels(gpu, asked, {});
+  add_what_ifs(prepared_operations(workload, options), kernels, result.operations);
+}
+
+RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,
+                   SimulationOptions options, const SimulationHooks& hooks) {
+  options.fidelity = Fidelity::kAnalytic;
+  const LauncherMaker closed_form = [](const gpu::GpuSpec& gpu, const RunOptions& chosen) {
+    return [&](const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+               const std::vector<kernels::GemmOperands>* /*operands*/) {
+      return gpu::analytic_gemm(problem, overrides, gpu, chosen.clock_policy);
+    };
+  };
+  return simulate_by(closed_form, workload, architecture, options, hooks);
+}
+
+}  // namespace sptc::run

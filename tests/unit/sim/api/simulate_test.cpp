@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/expect_input_error.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <set>
+#include <sptcsim/simulate.h>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace sptcsim {
+namespace {
+
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// SystemC elaborates once per process; simulate() is called as often as one likes, and leaves
+// nothing behind.
+TEST(ApiSimulate, AThousandDesignsRunInOneProcessInFlatMemory) {
+  const Architecture a100("a100-sxm4-80gb");
+  const Workload workload({{.m = 128, .n = 128, .k = 256}});
+  const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
+  std::int64_t after_a_hundred = 0;
+  std::set<std::int64_t> cycles;
+  for (int i = 0; i < 1000; ++i) {
+    const Architecture design =
+        a100.with({{"/sms", 1 + i % 4}, {"/memory/l2_far_latency_cycles", 300 + i}});
+    cycles.insert(simulate(workload, design, options).gemms.at(0).sparse->cycles);
+    if (i == 100) {
+      after_a_hundred = resident_bytes();
+    }
+  }
+  EXPECT_GT(cycles.size(), 500U) << "the designs differ";
+  EXPECT_LT(resident_bytes() - after_a_hundred, 1 << 20);
+}
+
+TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
+  const Architecture a100("a100-sxm4-80gb");
+  const Workload workload(
+      {{.name = "one", .m = 64, .n = 64, .k = 64}, {.name = "two", .m = 64, .n = 64, .k = 64}});
+  std::vector<std::string> names;
+  Hooks hooks;
+  hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
+    EXPECT_EQ(done, names.size());
+    EXPECT_EQ(total, 2U);
+    names.push_back(next);
+  };
+  simulate(workload, a100, {}, hooks);
+  EXPECT_EQ(names, (std::vector<std::string>{"one", "two", ""}));
+  hooks.poll = [] { throw std::runtime_error("enough"); };
+  EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks),
+               std::runtime_error);
+}
+
+TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
+  const Architecture a100("a100-sxm4-80gb");
+  const Workload workload({{.m = 256, .n = 256, .k = 256}});
+  const std::string alone = simulate(workload, a100).json;
+  std::array<std::string, 4> results;
+  std::vector<std::thread> threads;
+  for (std::string& result : results) {
+    threads.emplace_back([&] { result = simulate(workload, a100).json; });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::string& result : results) {
+    EXPECT_EQ(result, alone);
+  }
+}
+
+TEST(ApiSimulate, WhatTheChildRefusesArrivesHere) {
+  const Architecture a100("a100-sxm4-80gb");
+  const Workload workload({{.m = 64, .n = 64, .k = 64}});
+  sptc::support::expect_input_error(
+      [&] {
+        simulate(workload, a100, {{"data", "/no/such/file.safetensors"}});
+      },
+      {"/no/such/file.safetensors"});
+  sptc::support::expect_input_error(
+      [&] {
+        simulate(workload, a100, {{"tile", "7x7x7"}});
+      },
+      {"7x7x7"});
+}
+
+}  // namespace
+}  // namespace sptcsim
