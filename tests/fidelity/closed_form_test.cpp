@@ -44,7 +44,7 @@ double mean_distance(const char* name, const std::vector<Row>& rows) {
 }
 
 // 3.9 % here.
-TEST(network::ClosedForm, LiesWithinFourAndAHalfPercentOfTheSimulatedA100OnAverage) {
+TEST(ClosedForm, LiesWithinFourAndAHalfPercentOfTheSimulatedA100OnAverage) {
   EXPECT_LE(mean_distance("a100-sxm4-80gb", {{{768, 3072, 768}, false, 0.04},
                                              {{3072, 1500, 768}, false, 0.1},
                                              {{2304, 577, 2304}, false, 0.1},
@@ -61,7 +61,7 @@ TEST(network::ClosedForm, LiesWithinFourAndAHalfPercentOfTheSimulatedA100OnAvera
 }
 
 // 1.8 % here.
-TEST(network::ClosedForm, LiesWithinTwoAndAHalfPercentOfTheSimulatedA40OnAverage) {
+TEST(ClosedForm, LiesWithinTwoAndAHalfPercentOfTheSimulatedA40OnAverage) {
   EXPECT_LE(mean_distance("a40", {{{2304, 577, 2304}, false, 0.02},
                                   {{768, 3072, 768}, false, 0.025},
                                   {{5000, 5000, 5000}, false, 0.02},
@@ -70,7 +70,7 @@ TEST(network::ClosedForm, LiesWithinTwoAndAHalfPercentOfTheSimulatedA40OnAverage
             0.025);
 }
 
-TEST(network::ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
+TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
   for (const base::GemmShape& shape : {base::GemmShape{8192, 8192, 8192},

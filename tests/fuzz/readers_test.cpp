@@ -104,7 +104,7 @@ TEST(FuzzReaders, Measurements) {
   });
 }
 
-TEST(FuzzReaders, config::Architecture) {
+TEST(FuzzReaders, Architecture) {
   const std::string text = io::read_text_file(kSource + "/configs/a100-sxm4-80gb.json", 1 << 20);
   fuzz(text, 5000, [](const std::string& input) { config::parse_architecture(input, "f.json"); });
 }
@@ -130,7 +130,7 @@ TEST(FuzzReaders, KernelFile) {
   });
 }
 
-TEST(FuzzReaders, compare::capture::Capture) {
+TEST(FuzzReaders, Capture) {
   fuzz(R"({"schema": "sptcsim-capture/0.1", "origin": "measured", "source": "s",
     "gpu": {"name": "NVIDIA A100", "target": "sm_80", "sm_count": 108, "architecture": "x"},
     "date": "2026-01-01", "bits": ["bits", "../x"],

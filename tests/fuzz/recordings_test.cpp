@@ -34,8 +34,8 @@ void fuzz(const std::string& seed_text, std::uint64_t inputs,
       workload::parse_workload_json(workload::workload_json(recording), "g");
       workload::account_text(recording);
       for (const workload::Operation& op : recording.workload.operations) {
-        if (op.weight) {
-          op.weight->row(op.batch - 1, op.shape.m - 1);
+        if (op.values) {
+          op.values->row(op.batch - 1, op.shape.m - 1);
         }
       }
       ++accepted;

@@ -97,9 +97,9 @@ TEST(ChooseKernel, TakesPartialSumsOfF16AsTheLibraryDoes) {
     return stored_bytes(kernel);
   };
   constexpr std::int64_t kElements = 4 * 1024 * 64;
-  EXPECT_EQ(compare::kernel::stored(DataType::kF16, ReductionScheme::kComputeType), 4 * kElements);
-  EXPECT_EQ(compare::kernel::stored(DataType::kF16, ReductionScheme::kOutputType), 2 * kElements);
-  EXPECT_EQ(compare::kernel::stored(DataType::kBf16, ReductionScheme::kOutputType), 4 * kElements);
+  EXPECT_EQ(stored(DataType::kF16, ReductionScheme::kComputeType), 4 * kElements);
+  EXPECT_EQ(stored(DataType::kF16, ReductionScheme::kOutputType), 2 * kElements);
+  EXPECT_EQ(stored(DataType::kBf16, ReductionScheme::kOutputType), 4 * kElements);
 }
 
 TEST(ChooseKernel, KeepsRegistersForTheAccumulatorsThatFp8IsPromotedTo) {

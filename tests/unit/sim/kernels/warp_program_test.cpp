@@ -20,7 +20,7 @@ namespace {
 
 using numerics::DataType;
 
-TEST(isa::WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
+TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
   for (const char* name : {"v100-sxm2-16gb", "t4", "a100-sxm4-80gb"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     const GemmKernel kernel = choose_kernel(problem(512, 512, 512), {}, gpu.kernel_target(), false);
@@ -41,7 +41,7 @@ TEST(isa::WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
   }
 }
 
-TEST(isa::WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
+TEST(WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
   gpu::GpuSpec h100 = config::load_architecture("h100-sxm5-80gb").gpu;
   const auto waits = [&](Fp8Accumulation accumulation) {
     h100.kernels.fp8_accumulation = accumulation;
@@ -65,7 +65,7 @@ TEST(isa::WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
   EXPECT_EQ(promoted[0].pending_groups, 0);
 }
 
-TEST(isa::WarpProgram, CopiesBehindTheFirstBarrierAndWaitsBeforeTheLastMultiplications) {
+TEST(WarpProgram, CopiesBehindTheFirstBarrierAndWaitsBeforeTheLastMultiplications) {
   for (const int stages : {2, 3, 4}) {
     const GemmKernel kernel =
         kernel_for(problem(512, 512, 512), {base::GemmShape{128, 128, 32}, stages, {}});
@@ -206,7 +206,7 @@ void expect_complete(const GemmKernel& kernel) {
   EXPECT_EQ(check.rows_stored.size(), static_cast<std::size_t>(kernel.fragments_m()));
 }
 
-TEST(isa::WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
+TEST(WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
   for (const bool sparse : {false, true}) {
     for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
       for (const std::int64_t k : {4, 128, 1000}) {
@@ -216,7 +216,7 @@ TEST(isa::WarpProgram, ExecutesEveryFragmentOfEveryKStepOnceAndInOrder) {
   }
 }
 
-TEST(isa::WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstructionIs) {
+TEST(WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstructionIs) {
   for (const int bytes : {32, 64, 128}) {
     gpu::GpuSpec gpu = a100();
     gpu.sm.tensor_core.mma_k_bytes = bytes;
@@ -228,7 +228,7 @@ TEST(isa::WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstru
   }
 }
 
-TEST(isa::WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
+TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
   for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
     const int k = 2 * mma::gemm_instruction(type, true).shape.k;
     const GemmKernel kernel = kernel_for(problem(300, 300, 512, true, type),
@@ -238,7 +238,7 @@ TEST(isa::WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
   }
 }
 
-TEST(isa::WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy) {
+TEST(WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy) {
   for (const bool sparse : {false, true}) {
     for (const int stages : {1, 2}) {
       for (const std::int64_t k : {4, 128, 1000}) {
@@ -269,7 +269,7 @@ std::set<isa::Opcode> opcodes_of(const gpu::GpuSpec& gpu) {
   return opcodes;
 }
 
-TEST(isa::WarpProgram, CopiesAsynchronouslyOrThroughRegistersAsTheArchitectureFileSaysNeverBoth) {
+TEST(WarpProgram, CopiesAsynchronouslyOrThroughRegistersAsTheArchitectureFileSaysNeverBoth) {
   for (const char* name : {"v100-sxm2-16gb", "t4", "rtx2080ti", "a100-sxm4-80gb", "a40"}) {
     gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     const bool is_ampere = std::string(name).starts_with("a");

@@ -351,7 +351,7 @@ TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
   EXPECT_EQ(std::get<std::string_view>(PointFigures::take(rest)), "dense");
 }
 
-TEST(cli::SweepProgressLine, TellsRateFailuresAndTimeLeft) {
+TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
   SweepProgress progress;
   progress.total = 40;
   progress.reused = 10;

@@ -111,8 +111,8 @@ TEST(OnnxWeight, WhatTheFileDoesNotHoldHasNoValues) {
       << "arranged anew";
 }
 
-std::string sixteen_rows(const fidelity::Row& pattern) {
-  fidelity::Row values;
+std::string sixteen_rows(const Row& pattern) {
+  Row values;
   for (int i = 0; i < 16 * 16 / 4; ++i) {
     values.insert(values.end(), pattern.begin(), pattern.end());
   }
@@ -140,8 +140,8 @@ TEST(OnnxWeight, WhatIsTwoOfFourAlreadyIsSaid) {
 }
 
 TEST(OnnxWeight, WhatIsTwoOfFourAlreadyIsPrunedWhateverTheRuleOfAspSays) {
-  const auto four_rows = [](const fidelity::Row& values) {
-    fidelity::Row all;
+  const auto four_rows = [](const Row& values) {
+    Row all;
     for (int i = 0; i < 4; ++i) {
       all.insert(all.end(), values.begin(), values.end());
     }
