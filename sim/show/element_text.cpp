@@ -108,7 +108,7 @@ std::string bits_text(const BitField& field) {
 
 std::string metadata_text(const ElementView& view) {
   constexpr int kCanonicalWidth = 33;
-  constexpr int kRegisterWidth = 36;
+  constexpr int kRegisterWidth = 35;
   const int element_bits = numerics::storage_bits(view.instruction.a_type) >= 16 ? 16 : 32;
   const MetadataPlaces& first = view.groups.front().places;
   std::string out = fmt::format(

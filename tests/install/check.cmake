@@ -52,7 +52,7 @@ if(NOT output MATCHES "a100-sxm4-80gb")
 endif()
 file(RENAME "${work}/prefix/share/sptcsim/configs/a100-sxm4-80gb.json"
      "${work}/prefix/share/sptcsim/configs/renamed.json")
-run("${work}/prefix/bin/sptcsim" arch list)
+run("${work}/prefix/bin/sptcsim" arch list --names)
 if(NOT output MATCHES "renamed")
   message(FATAL_ERROR "the installed program reads other files than the installed ones: ${output}")
 endif()

@@ -151,7 +151,9 @@ constexpr double kToleranceOfResidence = 0.06;
 /// one that runs alone: 17 % on an A40, 1536 x 2560 x 467 2:4.
 constexpr double kToleranceOfSms = 0.18;
 
-double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu) {
+/// With the fastest kernel: a heuristic that leaves DRAM out may choose a worse one on a wider GPU.
+double time_us(kernels::GemmProblem problem, const gpu::GpuSpec& gpu) {
+  problem.conditions.algorithm = kernels::Algorithm::kBest;
   const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, gpu::ClockPolicy{});
   return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
 }

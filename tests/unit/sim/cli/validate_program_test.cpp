@@ -249,7 +249,7 @@ TEST_F(ValidateProgram, NamesRegisterBanksThatAreTooNarrow) {
 }
 
 TEST_F(ValidateProgram, ComparesDenseAndSparseWithTheTileThatIsAskedFor) {
-  const std::string gemm = "gemm 1024 1024 1024 --check none --fidelity analytic --tile ";
+  const std::string gemm = "gemm 1024 1024 1024 --verbose --check none --fidelity analytic --tile ";
   expect_output(gemm + "128x128x32",
                 "    dense 128x128x32, 4 stages, mma.sync.m16n8k16; "
                 "2:4 128x128x64, 4 stages, mma.sp.sync.m16n8k32\n");

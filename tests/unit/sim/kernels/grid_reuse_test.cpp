@@ -100,8 +100,8 @@ TEST(GridReuse, PartialSumsStayInTheirPartitionInLaterWavesToo) {
 }
 
 TEST(ReductionBytes, WhatTheL2CannotKeepGoesThroughDram) {
-  const GemmProblem small{{512, 512, 4096}, 1, numerics::DataType::kF16, false};
-  const GemmProblem large{{4096, 4096, 4096}, 1, numerics::DataType::kF16, false};
+  const GemmProblem small{{512, 512, 4096}, 1, numerics::DataType::kBf16, false};
+  const GemmProblem large{{4096, 4096, 4096}, 1, numerics::DataType::kBf16, false};
   const auto kernel = [](const GemmProblem& problem, int slices) {
     return choose_kernel(problem, {{{128, 128, 32}}, 3, slices}, a100().kernel_target(), false);
   };
