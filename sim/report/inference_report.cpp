@@ -47,49 +47,6 @@ void row(std::string& out, std::string_view label, const Totals3& totals,
   out += line + "\n";
 }
 
-void append_totals(std::string& out, const run::RunResult& result) {
-  const Totals3 totals = totals_of(*result.inference);
-  out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
-                     fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
-  row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
-  const auto batch = static_cast<double>(result.inference->batch);
-  row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
-      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
-  if (totals[0] != nullptr ? totals[0]->energy_uj.has_value() : false) {
-    row(out, "average power W", totals, [](const auto& t) { return number(*t.power_w); });
-    row(out, "joules per input", totals,
-        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
-  }
-  row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
-  for (const workload::WorkGroup group : kGroups) {
-    const auto us = [&](const run::InferenceTotals& t) {
-      return t.group_us[static_cast<std::size_t>(group)];
-    };
-    const bool any = std::any_of(totals.begin(), totals.end(),
-                                 [&](const auto* t) { return t != nullptr && us(*t) > 0; });
-    if (any) {
-      row(out, fmt::format("of it ms: {}", workload::name(group)), totals, [&](const auto& t) {
-        return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
-      });
-    }
-  }
-  if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
-    row(out, "of it ms: waiting for host", totals, [](const auto& t) {
-      return fmt::format("{} ({:.0f} %)", number(t.waiting_us * 1e-3),
-                         100 * t.waiting_us / t.latency_us);
-    });
-  }
-}
-
-/// What the list of GEMMs alone takes, each by itself at its own clock.
-void append_gemms_only(std::string& out, const run::Totals& totals) {
-  const auto ms = [](const std::optional<run::VariantTotals>& variant) {
-    return variant ? number(variant->time_us * 1e-3) : std::string("-");
-  };
-  out += fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms", ms(totals.dense),
-                     ms(totals.sparse));
-}
-
 void append_kernels(std::string& out, const run::InferenceResult& inference) {
   const auto us = [](const std::optional<run::KernelFigures>& figures) {
     return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
@@ -145,10 +102,48 @@ Json figures_json(const std::optional<run::KernelFigures>& figures) {
 
 }  // namespace
 
-std::string inference_text(const run::RunResult& result) {
+std::string inference_totals_text(const run::RunResult& result) {
   std::string out;
-  append_totals(out, result);
-  append_gemms_only(out, result.totals);
+  const Totals3 totals = totals_of(*result.inference);
+  out += fmt::format("\none inference under engine {}\n  {:<32} {:>14} {:>14} {:>14}\n",
+                     fitted_name(result.inference->engine, 40), "", "dense", "2:4", "fastest mix");
+  row(out, "latency ms", totals, [](const auto& t) { return number(t.latency_us * 1e-3); });
+  const auto batch = static_cast<double>(result.inference->batch);
+  row(out, fmt::format("inputs per second (batch {})", result.inference->batch), totals,
+      [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
+  if (totals[0] != nullptr ? totals[0]->energy_uj.has_value() : false) {
+    row(out, "average power W", totals, [](const auto& t) { return number(*t.power_w); });
+    row(out, "joules per input", totals,
+        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
+  }
+  row(out, "clock MHz", totals, [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
+  for (const workload::WorkGroup group : kGroups) {
+    const auto us = [&](const run::InferenceTotals& t) {
+      return t.group_us[static_cast<std::size_t>(group)];
+    };
+    const bool any = std::any_of(totals.begin(), totals.end(),
+                                 [&](const auto* t) { return t != nullptr && us(*t) > 0; });
+    if (any) {
+      row(out, fmt::format("of it ms: {}", workload::name(group)), totals, [&](const auto& t) {
+        return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
+      });
+    }
+  }
+  if (totals[0] != nullptr && totals[0]->waiting_us > 0) {
+    row(out, "of it ms: waiting for host", totals, [](const auto& t) {
+      return fmt::format("{} ({:.0f} %)", number(t.waiting_us * 1e-3),
+                         100 * t.waiting_us / t.latency_us);
+    });
+  }
+  const auto ms = [](const std::optional<run::VariantTotals>& variant) {
+    return variant ? number(variant->time_us * 1e-3) : std::string("-");
+  };
+  return out + fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms",
+                           ms(result.totals.dense), ms(result.totals.sparse));
+}
+
+std::string inference_text(const run::RunResult& result) {
+  std::string out = inference_totals_text(result);
   append_kernels(out, *result.inference);
   return out;
 }

@@ -9,6 +9,10 @@
 
 namespace sptc::report {
 
+/// A pass of the network: latency, rate, watts, joules and where the time goes. In columns of at
+/// most 100 characters.
+std::string inference_totals_text(const run::RunResult& result);
+
 /// A pass of the network: latency, rate, watts and joules, where the time goes, which weights take
 /// 2:4 and why. In columns of at most 120 characters.
 std::string inference_text(const run::RunResult& result);

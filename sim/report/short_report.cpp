@@ -2,6 +2,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/report/energy_explanation.h"
 #include "sim/report/fitted_name.h"
+#include "sim/report/inference_report.h"
 #include "sim/report/measured.h"
 #include "sim/report/report.h"
 #include "sim/report/scaled.h"
@@ -200,6 +201,9 @@ std::string short_report(const run::RunResult& result, bool color) {
   std::string out = paint.bold(wrapped(verdict.gain, kWidth));
   if (!verdict.extremes.empty()) {
     out += wrapped(verdict.extremes, kWidth);
+  }
+  if (result.inference) {
+    out += inference_totals_text(result);
   }
   out += "\n" + table(paint, result) + energy_lines(paint, result.totals);
   const std::string accuracy = accuracy_text(result);

@@ -25,7 +25,7 @@ std::string clock_words(const run::RunResult& result) {
 
 std::string conditions(const run::RunResult& result) {
   const std::string clock = clock_words(result);
-  return fmt::format("({} on {}{}{})", fitted_name(result.workload, kNameWidth + 20), result.arch,
+  return fmt::format("{} on {}{}{}", fitted_name(result.workload, 2 * kNameWidth + 10), result.arch,
                      clock.empty() ? "" : ", ", clock);
 }
 
@@ -35,17 +35,39 @@ std::string per_watt(const run::Totals& totals) {
              : "";
 }
 
+/// "gains: 1.27x the speed of dense".
+std::string gain_words(double speedup) {
+  constexpr std::string_view kWords[] = {"loses", "is as fast as dense", "gains"};
+  return fmt::format("{}: {:.2f}x the speed of dense",
+                     kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)], speedup);
+}
+
+/// Of whole inferences under an engine; empty where none was asked for or a variant is missing.
+std::string inference_sentence(const run::RunResult& result) {
+  if (!result.inference || !result.inference->dense || !result.inference->sparse) {
+    return "";
+  }
+  const run::InferenceTotals& dense = *result.inference->dense;
+  const run::InferenceTotals& sparse = *result.inference->sparse;
+  return fmt::format("{} {} in one inference under engine {} ({}){}.", pattern_of(result),
+                     gain_words(dense.latency_us / sparse.latency_us), result.inference->engine,
+                     conditions(result),
+                     dense.energy_uj && sparse.energy_uj
+                         ? fmt::format(", {:.2f}x per watt", *dense.energy_uj / *sparse.energy_uj)
+                         : "");
+}
+
 std::string gain_sentence(const run::RunResult& result) {
+  if (std::string inference = inference_sentence(result); !inference.empty()) {
+    return inference;
+  }
   const run::Totals& totals = result.totals;
   if (totals.speedup) {
-    constexpr std::string_view kWords[] = {"loses", "is as fast as dense", "gains"};
-    const double speedup = *totals.speedup;
-    const std::string_view word = kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)];
-    return fmt::format("{} {}: {:.2f}x the speed of dense {}{}.", pattern_of(result), word, speedup,
+    return fmt::format("{} {} ({}){}.", pattern_of(result), gain_words(*totals.speedup),
                        conditions(result), per_watt(totals));
   }
   const auto& only = totals.dense ? totals.dense : totals.sparse;
-  return only ? fmt::format("{} {} {}.",
+  return only ? fmt::format("{} {} ({}).",
                             totals.dense ? "Dense takes" : pattern_of(result) + " takes",
                             scaled_time(only->time_us), conditions(result))
               : "";

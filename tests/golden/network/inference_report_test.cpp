@@ -3,6 +3,7 @@
 #include "sim/report/inference_report.h"
 
 #include "sim/io/text_file.h"
+#include "sim/report/report.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,15 @@ void expect_golden(const std::string& name, const std::string& text) {
     std::ofstream(kDirectory + name) << text;
   }
   EXPECT_EQ(text, io::read_text_file(kDirectory + name, 1 << 20));
+}
+
+TEST(InferenceReport, IsWhatTheShortReportBeginsWith) {
+  const std::string text = report::short_report(result(), false);
+  const std::string verdict = text.substr(0, text.find("\n\n"));
+  for (const char* part : {"1.23x the speed of dense in one inference", "1.44x per watt."}) {
+    EXPECT_NE(verdict.find(part), std::string::npos) << part << " in " << text;
+  }
+  EXPECT_NE(text.find(report::inference_totals_text(result())), std::string::npos) << text;
 }
 
 TEST(InferenceReport, Text) {
