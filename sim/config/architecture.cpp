@@ -285,7 +285,7 @@ void check_instruction_set(const gpu::GpuSpec& gpu, const io::JsonPlace& place, 
   for (const auto& [key, family] :
        {std::pair("wgmma_interval_cycles", mma::MmaFamily::kWgmma),
         std::pair("tcgen05_interval_cycles", mma::MmaFamily::kTcgen05)}) {
-    errors.collect([&] {
+    errors.collect([&, key = key, family = family] {
       if (gpu.sm.has(family) && !has_family(target, family)) {
         (place / key).fail(fmt::format("must be 0: {} has no {}", target.name, mma::name(family)));
       }

@@ -129,8 +129,11 @@ void read_cutlass_profile(InputStream& input, const ImportOptions& /*options*/,
   const std::size_t header = text.rfind('\n', text.find(kHeader));
   const std::vector<io::CsvRecord> records = io::parse_csv(
       std::string_view(text).substr(header == std::string::npos ? 0 : header + 1), input.name());
+  if (records.empty()) {
+    throw base::InputError(io::printable(input.name()) + ": the profile has no table");
+  }
   std::map<std::string, std::size_t> columns;
-  for (std::size_t i = 0; i < records.at(0).fields.size(); ++i) {
+  for (std::size_t i = 0; i < records[0].fields.size(); ++i) {
     columns.emplace(records[0].fields[i], i);
   }
   const auto before = std::count(

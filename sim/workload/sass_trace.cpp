@@ -67,7 +67,7 @@ bool is_register(std::string_view word) {
 std::string_view opcode_of(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size()) {
-    const std::size_t begin = line.find_first_not_of(' ', at);
+    const std::size_t begin = line.find_first_not_of(" \r", at);
     if (begin == std::string_view::npos) {
       break;
     }

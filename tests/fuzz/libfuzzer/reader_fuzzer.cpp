@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     workload::InputStream input(std::string(reinterpret_cast<const char*>(data), size), "f");
     workload::Recording recording;
     recording.account.format = "fuzzed";
+    recording.workload.name = "f";  // which read_recording() takes from the file
     workload::SPTC_FUZZ_READER(input, {{{"batch", 2}, {"seq", 8}}}, recording);
     workload::account_text(recording);
     written = workload::workload_json(recording);

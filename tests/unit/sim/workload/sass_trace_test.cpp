@@ -35,5 +35,13 @@ TEST(SassTrace, TheMixOfMatrixInstructionsIsSaid) {
   expect_mix(support::xz_packed(kTrace));
 }
 
+TEST(SassTrace, LinesMayEndAsOnWindows) {
+  std::string text;
+  for (const char c : kTrace) {
+    text += c == '\n' ? "\r\n" : std::string(1, c);
+  }
+  expect_mix(text);
+}
+
 }  // namespace
 }  // namespace sptc::workload
