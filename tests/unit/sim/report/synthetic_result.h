@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/energy/event.h"
 #include "sim/run/run_result.h"
 
 namespace sptc::report {
@@ -76,6 +77,54 @@ inline run::RunResult synthetic_result() {
   result.accuracy = run::AccuracyResult{899, 0.9466, 0.9466, 0.9422, 0.9433, 0, 1};
   result.notes = {"a note"};
   result.assumed = {"/sm/barrier_latency_cycles = 4 cycles"};
+  return result;
+}
+
+/// `uj` of multiplying and of HBM, 10 uJ of metadata where `sparse`; 2 W of it constant.
+inline run::EnergyResult energy_of(double uj, bool sparse) {
+  run::EnergyResult energy;
+  for (const energy::EventInfo& row : energy::kEvents) {
+    const bool large =
+        row.event == energy::Event::kMultiply || row.event == energy::Event::kHbmAccess;
+    const bool metadata = sparse && row.event == energy::Event::kMetadataRead;
+    energy.parts_uj.emplace_back(row.name, large ? uj : metadata ? 10 : 0);
+  }
+  for (const char* part : {"leakage", "idle_sms", "constant", "board"}) {
+    energy.parts_uj.emplace_back(part, 0);
+  }
+  energy.total_uj = 2 * uj + (sparse ? 10 : 0);
+  energy.power_w = energy.total_uj / 50;
+  energy.pj_per_flop = 1;
+  energy.core_volts = 0.8;
+  energy.counts = energy::EventCounts(numerics::DataType::kF16);
+  energy.counts->add(energy::Event::kMultiply, 100, 0.5);
+  return energy;
+}
+
+/// The synthetic result with the energy of each operation.
+inline run::RunResult result_with_energy() {
+  run::RunResult result = synthetic_result();
+  result.operations[0].dense->energy = energy_of(100, false);
+  result.operations[0].sparse->energy = energy_of(60, true);
+  result.operations[1].dense->energy = energy_of(40, false);
+  return result;
+}
+
+/// The synthetic result with energies: 2 mJ dense, 1 mJ sparse.
+inline run::RunResult with_energy() {
+  run::RunResult result = synthetic_result();
+  run::EnergyResult energy{
+      {{"multiply", 1500}, {"hbm", 500}, {"idle_sms", 0}}, 2000, 200, 250, 0.8, false, false};
+  result.totals.dense->energy = energy;
+  result.operations[0].dense->energy = energy;
+  for (auto& [unused, uj] : energy.parts_uj) {
+    uj /= 2;
+  }
+  energy.total_uj = 1000;
+  energy.limited = true;
+  result.totals.sparse->energy = energy;
+  result.operations[0].sparse->energy = energy;
+  result.totals.performance_per_watt_ratio = 2;
   return result;
 }
 

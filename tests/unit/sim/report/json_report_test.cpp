@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/report.h"
+#include "tests/unit/sim/report/synthetic_result.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace sptc::report {
+namespace {
+
+std::set<std::string> keys(const nlohmann::json& object) {
+  std::set<std::string> result;
+  for (const auto& [key, value] : object.items()) {
+    result.insert(key);
+  }
+  return result;
+}
+
+TEST(JsonReport, HasTheKeysOfTheSchema) {
+  const auto json = nlohmann::json::parse(json_report(synthetic_result()));
+  EXPECT_EQ(keys(json),
+            (std::set<std::string>{"schema", "version", "workload", "arch", "options", "seed",
+                                   "operations", "totals", "accuracy", "notes", "assumed"}));
+  const auto& op = json["operations"][0];
+  EXPECT_EQ(keys(op), (std::set<std::string>{"name", "m", "n", "k", "batch", "count", "dtype",
+                                             "prunable", "dense", "sparse", "speedup"}));
+  EXPECT_EQ(keys(op["dense"]),
+            (std::set<std::string>{"kernel", "cycles", "time_us", "launch_us", "clock_mhz",
+                                   "tflops", "utilization", "padding", "bound_by", "bytes",
+                                   "busy_cycles", "sampling", "check"}));
+  EXPECT_EQ(keys(op["dense"]["kernel"]),
+            (std::set<std::string>{"tile", "warp_tile", "instruction", "stages", "split_k",
+                                   "decomposition", "persistent", "cluster_ctas", "output_tiles",
+                                   "ctas", "ctas_per_sm", "occupancy_limit",
+                                   "shared_memory_carve_out_bytes", "waves"}));
+  EXPECT_EQ(keys(op["dense"]["check"]),
+            (std::set<std::string>{"mode", "elements", "worst_error", "bound", "worst_ratio",
+                                   "mismatches", "undecided"}));
+  EXPECT_EQ(keys(json["totals"]), (std::set<std::string>{"scope", "dense", "sparse", "speedup"}));
+}
+
+TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
+  run::RunResult result = result_with_energy();
+  auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_EQ(json["power_over_time"]["dense"].size(), 2u);
+  EXPECT_EQ(json["power_over_time"]["sparse"][0]["to_us"], 1200);
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("energy_events"));
+  result.explained = true;
+  json = nlohmann::json::parse(json_report(result));
+  const auto& dense = json["operations"][0]["dense"];
+  EXPECT_EQ(dense["energy_events"],
+            (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
+  EXPECT_EQ(dense["core_v"], 0.8);
+  EXPECT_EQ(dense["explanation"]["bound_by"], "tensor");
+  EXPECT_EQ(dense["explanation"]["what_if"][0],
+            (nlohmann::json{{"resource", "tensor"}, {"times", 2}, {"speedup", 1.5}}));
+  EXPECT_FALSE(dense["explanation"].contains("stalls")) << "nothing was simulated";
+  EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"),
+            std::string::npos);
+}
+
+TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
+  run::RunResult result = synthetic_result();
+  gpu::StallShares& stalls = result.operations[0].sparse->explanation.stalls.emplace();
+  stalls[sm::StallReason::kMma] = 0.75;
+  stalls[sm::StallReason::kL2] = 0.25;
+  auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_FALSE(json["operations"][0]["sparse"].contains("explanation"));
+  result.explained = true;
+  json = nlohmann::json::parse(json_report(result));
+  const auto& rows = json["operations"][0]["sparse"]["explanation"]["stalls"];
+  ASSERT_EQ(rows.size(), sm::kStallReasons);
+  EXPECT_EQ(rows[0], (nlohmann::json{{"reason", "mma"}, {"percent", 75}}));
+  EXPECT_EQ(rows[6], (nlohmann::json{{"reason", "l2"}, {"percent", 25}}));
+}
+
+TEST(JsonReport, KeepsTheFigures) {
+  const auto json = nlohmann::json::parse(json_report(synthetic_result()));
+  EXPECT_EQ(json["seed"], 42);
+  const auto& op = json["operations"][0];
+  EXPECT_EQ(op["dense"]["kernel"]["tile"], "128x128x32");
+  EXPECT_EQ(op["dense"]["cycles"], 141000);
+  EXPECT_EQ(op["dense"]["bound_by"], "tensor");
+  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["got"], "0x3f800000");
+  EXPECT_EQ(op["sparse"]["check"]["first_violation"]["col"], 17);
+  EXPECT_EQ(json["totals"]["scope"], "GEMMs only");
+  EXPECT_EQ(json["accuracy"]["sparse"]["disagreements"], 1);
+}
+
+TEST(JsonReport, ShowsActivityWhereItWasCounted) {
+  run::RunResult result = synthetic_result();
+  sm::Activity activity;
+  activity.metadata_bytes = 128;
+  result.operations[0].sparse->traffic.activity = activity;
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_EQ(json["operations"][0]["sparse"]["activity"]["metadata_bytes"], 128);
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("activity"));
+}
+
+TEST(JsonReport, WritesNullForWhatWasNotSimulatedAndOmitsWhatIsUnknown) {
+  run::RunResult result = synthetic_result();
+  result.accuracy.reset();
+  result.totals.dense.reset();
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_TRUE(json["operations"][1]["sparse"].is_null());
+  EXPECT_FALSE(json["operations"][1].contains("speedup"));
+  EXPECT_FALSE(json["operations"][1]["dense"].contains("check"));
+  EXPECT_FALSE(json.contains("accuracy"));
+  EXPECT_TRUE(json["totals"]["dense"].is_null());
+  EXPECT_FALSE(json["operations"][0]["dense"].contains("power_w"));
+}
+
+TEST(JsonReport, StaysValidWithInfiniteErrorsAndInvalidUtf8) {
+  run::RunResult result = synthetic_result();
+  result.operations[0].dense->check->worst_error = std::numeric_limits<double>::infinity();
+  result.operations[0].name = "\xff\xfe";
+  const auto json = nlohmann::json::parse(json_report(result));
+  EXPECT_TRUE(json["operations"][0]["dense"]["check"]["worst_error"].is_null());
+}
+
+TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
+  std::istringstream lines(csv_report(synthetic_result()));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("name,m,n,k,batch,count,dtype,variant,cycles,"));
+  const auto columns = std::count(line.begin(), line.end(), ',');
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,dense,141000,100,"))
+      << line;
+  EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns);
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,sparse,70500,50,")) << line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with(
+      "\"attention scores, \"\"softmax\"\" input of every head\",384,384,64,128,24,f16,dense,"))
+      << line;
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST(VisitTotals, TellsTheNumbersThatTheJsonReportHas) {
+  const run::RunResult result = with_energy();
+  std::map<std::string, double> visited;
+  visit_totals(result.totals, [&](std::string_view variant, std::string_view group,
+                                  std::string_view key, std::variant<std::int64_t, double> number) {
+    std::string path;
+    for (const std::string_view part : {variant, group, key}) {
+      path += part.empty() ? "" : "/" + std::string(part);
+    }
+    visited[path] = std::visit([](auto value) { return static_cast<double>(value); }, number);
+  });
+  std::map<std::string, double> written;
+  const auto flat = nlohmann::json::parse(json_report(result))["totals"].flatten();
+  for (const auto& [path, value] : flat.items()) {
+    if (value.is_number()) {
+      written[path] = value;
+    }
+  }
+  EXPECT_EQ(visited, written);
+  EXPECT_EQ(visited.at("/sparse/energy_uj/multiply"), 750);
+}
+
+TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
+  const nlohmann::json report = nlohmann::json::parse(json_report(with_energy()));
+  const nlohmann::json& dense = report["operations"][0]["dense"];
+  EXPECT_EQ(dense["energy_uj"]["multiply"], 1500);
+  EXPECT_EQ(dense["energy_uj"]["total"], 2000);
+  EXPECT_EQ(dense["power_w"], 200);
+  EXPECT_EQ(dense["peak_power_w"], 250);
+  EXPECT_EQ(dense["gflops_per_w"], 1250);
+  EXPECT_EQ(report["operations"][0]["sparse"]["power_limited"], true);
+  EXPECT_EQ(report["operations"][0]["performance_per_watt_ratio"], 2);
+  EXPECT_FALSE(report["operations"][1]["dense"].contains("energy_uj"));
+  EXPECT_EQ(report["totals"]["performance_per_watt_ratio"], 2);
+  EXPECT_EQ(report["totals"]["sparse"]["energy_uj"]["total"], 1000);
+}
+
+TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
+  const std::string with = csv_report(with_energy());
+  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio\r\n"),
+            std::string::npos);
+  EXPECT_NE(with.find(",2000,200,250,0.8,2\r\n"), std::string::npos) << with;
+  EXPECT_NE(csv_report(synthetic_result()).find(",,,,,\r\n"), std::string::npos);
+}
+
+TEST(CsvReport, HasTheFiguresOfTheJsonReport) {
+  const run::RunResult result = with_energy();
+  const nlohmann::json dense = nlohmann::json::parse(json_report(result))["operations"][0]["dense"];
+  std::istringstream lines(csv_report(result));
+  std::string names, values;
+  std::getline(lines, names);
+  std::getline(lines, values);
+  std::istringstream name_of(names), value_of(values);
+  std::map<std::string, std::string> row;
+  for (std::string name, value; std::getline(name_of, name, ',');) {
+    std::getline(value_of, value, ',');
+    row[name] = value;
+  }
+  for (const char* name : {"cycles", "time_us", "clock_mhz", "tflops", "utilization", "padding",
+                           "power_w", "peak_power_w", "pj_per_flop"}) {
+    EXPECT_EQ(std::stod(row.at(name)), dense.at(name).get<double>()) << name;
+  }
+  for (const char* name : {"elements", "mismatches", "undecided", "worst_error", "bound"}) {
+    EXPECT_EQ(std::stod(row.at(name)), dense.at("check").at(name).get<double>()) << name;
+  }
+  EXPECT_EQ(std::stod(row.at("energy_uj")), dense["energy_uj"]["total"].get<double>());
+  EXPECT_EQ(row.at("bound_by"), dense["bound_by"].get<std::string>());
+  EXPECT_EQ(row.at("check"), dense["check"]["mode"].get<std::string>());
+}
+
+}  // namespace
+}  // namespace sptc::report

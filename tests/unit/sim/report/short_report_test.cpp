@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/energy_explanation.h"
+#include "sim/report/report.h"
+#include "sim/report/scaled.h"
+#include "tests/unit/sim/report/synthetic_result.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+namespace sptc::report {
+namespace {
+
+TEST(ShortReport, LooksLikeThis) {
+  const std::string expected =
+      R"(2:4 gains: 1.33x the speed of dense (synthetic on test-gpu).
+Bound by: tensor (dense), tensor (2:4).
+
+layer                    m x n x k               launches type      dense       2:4   gain  bound by
+ffn.intermediate         4096 x 3072 x 768             24 f16      100 us   50.0 us  2.00x  tensor
+attention scores, "sof.. 384 x 384 x 64            128x24 f16      100 us         -         tensor
+all GEMMs                                              48         4.80 ms   3.60 ms  1.33x
+
+accuracy on 899 samples, layers computed by the simulated tensor cores:
+  dense    simulated  94.66 %   float64  94.66 %   classified differently: 0
+  sparse   simulated  94.22 %   float64  94.33 %   classified differently: 1
+
+Values: 6144 elements compared, 2 mismatches: FAIL (--verbose says where).
+note: a note
+1 assumed numbers entered (--verbose).
+)";
+  EXPECT_EQ(short_report(synthetic_result(), false), expected);
+}
+
+TEST(ShortReport, FitsIn100ColumnsAndListsTheLayersThatTakeLongest) {
+  run::RunResult result = synthetic_result();
+  result.workload = std::string(300, 'w');
+  run::OperationResult& wide = result.operations[0];
+  wide.name = std::string(300, 'n');
+  wide.batch = 128;
+  wide.count = 999;
+  wide.dense->timing.time_us = 987'654'321;
+  wide.sparse->timing.time_us = 12'345'678;
+  for (int i = 0; i < 40; ++i) {
+    result.operations.push_back(result.operations[1]);
+    result.operations.back().name = "small " + std::to_string(i);
+    result.operations.back().dense->timing.time_us = 1 + i;
+  }
+  const std::string text = short_report(result, false);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100u) << line;
+  }
+  EXPECT_NE(text.find("and 30 that take less (--verbose)"), std::string::npos);
+  EXPECT_EQ(text.find("small 10 "), std::string::npos);
+  EXPECT_NE(text.find("small 39 "), std::string::npos);
+}
+
+TEST(ShortReport, SharesOfTheEnergyAddUpToTheTotal) {
+  const run::RunResult result = with_energy();
+  const run::EnergyResult& energy = *result.totals.dense->energy;
+  double sum = 0;
+  for (const EnergyShare& share : energy_shares(energy)) {
+    sum += share.uj;
+  }
+  EXPECT_DOUBLE_EQ(sum, energy.total_uj);
+  EXPECT_NE(short_report(result, false).find("\ntotal, "), std::string::npos);
+}
+
+TEST(ShortReport, ColoursGainsAndLossesWhereAsked) {
+  run::RunResult result = synthetic_result();
+  EXPECT_NE(short_report(result, true).find("\033[32m  2.00x\033[0m"), std::string::npos);
+  result.operations[0].sparse->timing.time_us = 200;
+  EXPECT_NE(short_report(result, true).find("\033[31m  0.50x\033[0m"), std::string::npos);
+  EXPECT_EQ(short_report(result, false).find('\033'), std::string::npos);
+}
+
+TEST(ScaledFigures, HaveThreeDigitsAndAUnitThatFits) {
+  EXPECT_EQ(scaled_time(0), "0.00 us");
+  EXPECT_EQ(scaled_time(0.0123), "12.3 ns");
+  EXPECT_EQ(scaled_time(9.996), "10.0 us");
+  EXPECT_EQ(scaled_time(99.96), "100 us");
+  EXPECT_EQ(scaled_time(999.6), "1.00 ms");
+  EXPECT_EQ(scaled_time(2.5e9), "2500 s");
+  EXPECT_EQ(scaled_energy(447740.7), "448 mJ");
+}
+
+}  // namespace
+}  // namespace sptc::report
