@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
@@ -13,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -98,10 +95,7 @@ std::string text_of(const config::Architecture& architecture) {
 }
 
 int show(const std::string& name, std::string_view format) {
-  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
-  if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
-    throw base::InputError("unknown --format " + base::unknown_name(format, kFormats));
-  }
+  require_format(format, {"text", "json"});
   const config::Architecture architecture = config::load_architecture(name);
   if (format == "json") {
     const nlohmann::json document = config::load_architecture_document(name);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
 #include "sim/comparison/comparison.h"
 #include "sim/config/architecture.h"
-#include "sim/io/text_file.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/dim_lists.h"
@@ -14,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,19 +68,13 @@ std::vector<comparison::ComparedWorkload> workloads_of(const Arguments& argument
 }
 
 int run(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
-  const auto format = std::find(kFormats.begin(), kFormats.end(), arguments.format);
-  if (format == kFormats.end()) {
-    throw base::InputError("unknown format " +
-                           base::unknown_name(io::printable(arguments.format), kFormats));
-  }
+  const std::string& format = arguments.format;
+  require_format(format, {"text", "json", "csv"});
   const auto jobs = static_cast<int>(run::parse_positive("--jobs", arguments.jobs, 1024));
   run::SimulationOptions options = arguments.options.parsed();
   run::require_consistent(options);
   require_writable_text("--out", arguments.out);
-  if (!arguments.html.empty()) {
-    require_writable_text("--html", arguments.html);
-  }
+  require_writable_text("--html", arguments.html);
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
   const std::vector<comparison::ComparedWorkload> workloads = workloads_of(arguments);
   comparison::BoardComparison comparison;
@@ -96,9 +88,9 @@ int run(const Arguments& arguments) {
   if (!arguments.html.empty()) {
     write_result(arguments.html, comparison::comparison_page(comparison, command_line()));
   }
-  write_result(arguments.out, *format == "json"  ? comparison::comparison_json(comparison)
-                              : *format == "csv" ? comparison::comparison_csv(comparison)
-                                                 : comparison::comparison_text(comparison));
+  write_result(arguments.out, format == "json"  ? comparison::comparison_json(comparison)
+                              : format == "csv" ? comparison::comparison_csv(comparison)
+                                                : comparison::comparison_text(comparison));
   return 0;
 }
 

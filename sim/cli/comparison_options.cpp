@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/comparison_options.h"
 
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "models/mma/step_rules.h"
 #include "sim/cli/output.h"
-#include "sim/io/text_file.h"
-
-#include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace sptc::cli {
 
@@ -26,14 +19,9 @@ void ComparisonOptions::add_to(CLI::App& command) {
 }
 
 void ComparisonOptions::require_valid() const {
-  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
   mma::parse_profile(profile);
-  if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
-    throw base::InputError("unknown format " + base::unknown_name(io::printable(format), kFormats));
-  }
-  if (!out.empty()) {
-    require_writable_text("--out", out);
-  }
+  require_format(format, {"text", "json"});
+  require_writable_text("--out", out);
 }
 
 }  // namespace sptc::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
@@ -11,8 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -117,13 +113,8 @@ std::string json_of(const gpu::GpuSpec& spec,
 }
 
 int run(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
-  if (std::find(kFormats.begin(), kFormats.end(), arguments.format) == kFormats.end()) {
-    throw base::InputError("unknown --format " + base::unknown_name(arguments.format, kFormats));
-  }
-  if (!arguments.out.empty()) {
-    require_writable_text("--out", arguments.out);
-  }
+  require_format(arguments.format, {"text", "json", "csv"});
+  require_writable_text("--out", arguments.out);
   const gpu::GpuSpec spec = config::load_architecture(arguments.arch).gpu;
   const std::vector<microbench::MicrobenchCase> cases = cases_of(arguments, spec);
   microbench::Microbench microbench(spec);

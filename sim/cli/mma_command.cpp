@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/step_rules.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/operand_files.h"
 #include "sim/cli/output.h"
 #include "sim/compare/vectors/bit_array.h"
 #include "sim/compare/vectors/diagnosis.h"
 #include "sim/compare/vectors/identify.h"
-#include "sim/compare/vectors/metadata_input.h"
 #include "sim/compare/vectors/mma_batch.h"
 #include "sim/config/board_names.h"
 #include "sim/io/text_file.h"
-#include "sim/run/option_values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace sptc::cli {
 namespace {
@@ -29,10 +24,8 @@ namespace {
 struct Arguments {
   std::string arch;
   std::string instruction;
-  std::string a, b, c, a_scales, b_scales;
-  std::string metadata;
-  std::string layout = "canonical";
-  std::string selector = "0";
+  OperandFiles files;
+  std::string a_scales, b_scales;
   std::string grouping = "H1";
   std::string profile = "hardware";
   std::string out, expect;
@@ -85,50 +78,18 @@ int list(const Arguments& arguments) {
 
 // Operands ----------------------------------------------------------------------------------------
 
-/// A matrix stands for a batch of one.
-compare::vectors::BitArray read_batched(const std::string& file) {
-  compare::vectors::BitArray array = compare::vectors::read_bit_array(file);
-  if (array.shape.size() == 2) {
-    array.shape.insert(array.shape.begin(), 1);
-  }
-  if (array.shape.size() != 3) {
-    throw base::InputError(
-        fmt::format("{}: must have two axes, or three with the case first, not [{}]",
-                    io::printable(file), fmt::join(array.shape, ", ")));
-  }
-  return array;
-}
-
 compare::vectors::MmaOperands read_operands(const Arguments& arguments) {
-  if (arguments.a.empty() || arguments.b.empty()) {
+  if (arguments.files.a.empty() || arguments.files.b.empty()) {
     throw base::InputError("mma: --a and --b are needed");
   }
-  compare::vectors::MmaOperands operands;
-  operands.a = read_batched(arguments.a);
-  operands.b = read_batched(arguments.b);
-  if (!arguments.c.empty()) {
-    operands.c = read_batched(arguments.c);
-  }
+  compare::vectors::MmaOperands operands = arguments.files.read();
   if (!arguments.a_scales.empty()) {
-    operands.a_scales = read_batched(arguments.a_scales);
+    operands.a_scales = read_batch(arguments.a_scales);
   }
   if (!arguments.b_scales.empty()) {
-    operands.b_scales = read_batched(arguments.b_scales);
+    operands.b_scales = read_batch(arguments.b_scales);
   }
   return operands;
-}
-
-std::optional<compare::vectors::MetadataInput> read_metadata(const Arguments& arguments) {
-  if (arguments.metadata.empty()) {
-    return std::nullopt;
-  }
-  compare::vectors::MetadataInput metadata{
-      compare::vectors::read_bit_array(arguments.metadata),
-      compare::vectors::parse_metadata_layout(arguments.layout), 0};
-  if (arguments.selector != "0") {
-    metadata.selector = static_cast<int>(run::parse_positive("--selector", arguments.selector, 3));
-  }
-  return metadata;
 }
 
 // Execution ---------------------------------------------------------------------------------------
@@ -137,7 +98,7 @@ std::optional<compare::vectors::MetadataInput> read_metadata(const Arguments& ar
 int compare(const Arguments& arguments, const compare::vectors::MmaOperands& operands,
             const mma::MmaInstruction& instruction, const mma::StepRules& rules,
             const compare::vectors::BitArray& d) {
-  const compare::vectors::BitArray expected = read_batched(arguments.expect);
+  const compare::vectors::BitArray expected = read_batch(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
     throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
                                        io::printable(arguments.expect), fmt::join(d.shape, ", "),
@@ -189,9 +150,9 @@ int execute_one(const Arguments& arguments) {
         compare::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
                                          compare::vectors::element_bytes(instruction.c_type()));
   }
-  if (const auto metadata = read_metadata(arguments)) {
+  if (const auto metadata = arguments.files.read_metadata()) {
     operands.indices = compare::vectors::element_indices(*metadata, instruction, operands.a.shape,
-                                                         io::printable(arguments.metadata));
+                                                         io::printable(arguments.files.metadata));
   }
   compare::vectors::require_operands(operands, instruction, "mma");
   const compare::vectors::BitArray d = compare::vectors::execute(operands, instruction, rules);
@@ -202,20 +163,15 @@ int execute_one(const Arguments& arguments) {
 }
 
 int identify_one(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
-  const bool is_json = arguments.format == kFormats[1];
-  if (!is_json && arguments.format != kFormats[0]) {
-    throw base::InputError("unknown format " +
-                           base::unknown_name(io::printable(arguments.format), kFormats));
-  }
+  require_format(arguments.format, {"text", "json"});
   if (arguments.expect.empty()) {
     throw base::InputError("mma --identify: --expect names the D whose arithmetic is looked for");
   }
   const compare::vectors::Identification found = compare::vectors::identify(
-      read_operands(arguments), read_metadata(arguments), read_batched(arguments.expect),
+      read_operands(arguments), arguments.files.read_metadata(), read_batch(arguments.expect),
       mma::parse_profile(arguments.profile));
-  write_result(arguments.out, is_json ? compare::vectors::identify_json(found)
-                                      : compare::vectors::identify_text(found));
+  write_result(arguments.out, arguments.format == "json" ? compare::vectors::identify_json(found)
+                                                         : compare::vectors::identify_text(found));
   return found.matches.empty() ? 1 : 0;
 }
 
@@ -236,14 +192,14 @@ void add_operands(CLI::App& command, Arguments& arguments) {
   const auto file = [&](const char* name, std::string& value, const char* description) {
     command.add_option(name, value, description)->type_name("FILE");
   };
-  file("--a", arguments.a, "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]");
-  file("--b", arguments.b, "B [case, K, N]");
-  file("--c", arguments.c, "C [case, M, N] (default: zeros)");
-  file("--metadata", arguments.metadata, "places of the elements of a sparse A");
-  command.add_option("--metadata-layout", arguments.layout, "of --metadata")
+  file("--a", arguments.files.a, "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]");
+  file("--b", arguments.files.b, "B [case, K, N]");
+  file("--c", arguments.files.c, "C [case, M, N] (default: zeros)");
+  file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
+  command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
       ->type_name("canonical|reordered|lanes|indices")
       ->capture_default_str();
-  command.add_option("--selector", arguments.selector, "of lanes: which of a quad count")
+  command.add_option("--selector", arguments.files.selector, "of lanes: which of a quad count")
       ->type_name("0..3")
       ->capture_default_str();
   file("--a-scales", arguments.a_scales, "ue8m0 scales of A [case, M, K/32]");

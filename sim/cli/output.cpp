@@ -2,6 +2,7 @@
 #include "sim/cli/output.h"
 
 #include "models/base/error.h"
+#include "models/base/text.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
@@ -83,6 +84,13 @@ void require_writable(std::string_view option, const std::filesystem::path& path
 void require_writable_text(std::string_view option, const std::filesystem::path& path) {
   if (!is_stream(path)) {
     require_writable(option, path);
+  }
+}
+
+void require_format(std::string_view format, std::initializer_list<std::string_view> formats) {
+  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+    throw base::InputError("unknown format " +
+                           base::unknown_name(io::printable(std::string(format)), formats));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,11 @@ bool is_standard_output(const std::filesystem::path& path);
 /// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
 /// The same for text that write_result() writes: `path` may also be "-" (standard output), a device
-/// or a pipe.
+/// or a pipe. Nothing is required of an empty `path`.
 void require_writable_text(std::string_view option, const std::filesystem::path& path);
+
+/// Throws InputError unless `format`, the value of --format, is one of `formats`.
+void require_format(std::string_view format, std::initializer_list<std::string_view> formats);
 
 /// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path).
 /// Throws InputError.

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/operand_files.h"
 #include "sim/cli/output.h"
 #include "sim/cli/table_options.h"
-#include "sim/compare/vectors/bit_array.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
-#include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 #include "sim/show/element_view.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace sptc::cli {
 namespace {
@@ -27,9 +25,8 @@ namespace {
 struct Arguments {
   std::string instruction;
   std::string arch = "a100-sxm4-80gb";
-  std::string row = "0", col = "0", selector = "0", index = "0";
-  std::string a, b, c, metadata;
-  std::string layout = "canonical";
+  std::string row = "0", col = "0", index = "0";
+  OperandFiles files;
   std::string format = "text";
   std::string out, html;
   TableOptions data;
@@ -38,50 +35,31 @@ struct Arguments {
 constexpr int kMaxExtentOfMma = 256;
 constexpr std::int64_t kMaxCases = 1LL << 40;
 
-int integer(const char* option, const std::string& text, int max) {
-  return static_cast<int>(run::parse_integer(option, text, 0, max));
-}
-
-/// A matrix stands for a batch of one.
-compare::vectors::BitArray read_batched(const std::string& file) {
-  compare::vectors::BitArray array = compare::vectors::read_bit_array(file);
-  if (array.shape.size() == 2) {
-    array.shape.insert(array.shape.begin(), 1);
-  }
-  return array;
+int place(const char* option, const std::string& text) {
+  return static_cast<int>(run::parse_integer(option, text, 0, kMaxExtentOfMma));
 }
 
 show::ShownOperands read_operands(const Arguments& arguments,
                                   const mma::MmaInstruction& instruction) {
   const run::SimulationOptions options = arguments.data.parsed();
-  if (arguments.a.empty() && arguments.b.empty()) {
-    if (!arguments.c.empty() || !arguments.metadata.empty() || arguments.index != "0") {
+  const OperandFiles& files = arguments.files;
+  if (files.a.empty() && files.b.empty()) {
+    if (!files.c.empty() || !files.metadata.empty() || arguments.index != "0") {
       throw base::InputError("show: --c, --metadata and --case need --a and --b");
     }
     return show::generated_operands(instruction, options.data.empty() ? "random" : options.data,
                                     options.seed);
   }
-  if (arguments.a.empty() || arguments.b.empty()) {
+  if (files.a.empty() || files.b.empty()) {
     throw base::InputError("show: --a and --b are given together or not at all");
   }
   if (!options.data.empty()) {
     throw base::InputError("--data and --a/--b both say where the operands come from: give one");
   }
-  compare::vectors::MmaOperands arrays;
-  arrays.a = read_batched(arguments.a);
-  arrays.b = read_batched(arguments.b);
-  if (!arguments.c.empty()) {
-    arrays.c = read_batched(arguments.c);
-  }
-  std::optional<compare::vectors::MetadataInput> metadata;
-  if (!arguments.metadata.empty()) {
-    metadata =
-        compare::vectors::MetadataInput{compare::vectors::read_bit_array(arguments.metadata),
-                                        compare::vectors::parse_metadata_layout(arguments.layout),
-                                        integer("--selector", arguments.selector, 3)};
-    if (metadata->layout == compare::vectors::MetadataLayout::kIndices) {
-      throw base::InputError("show: --metadata-layout indices holds no metadata bits to show");
-    }
+  const compare::vectors::MmaOperands arrays = files.read();
+  const std::optional<compare::vectors::MetadataInput> metadata = files.read_metadata();
+  if (metadata && metadata->layout == compare::vectors::MetadataLayout::kIndices) {
+    throw base::InputError("show: --metadata-layout indices holds no metadata bits to show");
   }
   const auto index = run::parse_integer("--case", arguments.index, 0, kMaxCases);
   return show::file_operands(instruction, arrays, metadata, static_cast<std::size_t>(index));
@@ -101,7 +79,7 @@ std::optional<show::InstructionCycles> cycles_of(const std::string& arch,
 
 /// What shows the same again; nothing where files gave the operands.
 std::string command_of(const Arguments& arguments, const show::ElementView& view) {
-  if (!arguments.a.empty()) {
+  if (!arguments.files.a.empty()) {
     return "";
   }
   const run::SimulationOptions options = arguments.data.parsed();
@@ -113,24 +91,14 @@ std::string command_of(const Arguments& arguments, const show::ElementView& view
 }
 
 int run(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 2> kFormats{"text", "json"};
-  const bool is_json = arguments.format == kFormats[1];
-  if (!is_json && arguments.format != kFormats[0]) {
-    throw base::InputError("unknown format " +
-                           base::unknown_name(io::printable(arguments.format), kFormats));
-  }
-  for (const auto& [option, file] :
-       {std::pair{"--out", &arguments.out}, {"--html", &arguments.html}}) {
-    if (!file->empty()) {
-      require_writable_text(option, *file);
-    }
-  }
+  require_format(arguments.format, {"text", "json"});
+  require_writable_text("--out", arguments.out);
+  require_writable_text("--html", arguments.html);
   const mma::Target& target = config::target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   mma::find_instruction(target, instruction);
-  const show::ElementChoice choice{integer("--row", arguments.row, kMaxExtentOfMma),
-                                   integer("--col", arguments.col, kMaxExtentOfMma),
-                                   integer("--selector", arguments.selector, 3)};
+  const show::ElementChoice choice{place("--row", arguments.row), place("--col", arguments.col),
+                                   arguments.files.parsed_selector()};
   show::ElementView view =
       show::view_element(target, instruction, read_operands(arguments, instruction), choice);
   view.cycles = cycles_of(arguments.arch, instruction);
@@ -139,7 +107,8 @@ int run(const Arguments& arguments) {
     write_result(arguments.html, show::element_html(view));
   }
   if (arguments.html.empty() || !arguments.out.empty()) {
-    write_result(arguments.out, is_json ? show::element_json(view) : show::element_text(view));
+    write_result(arguments.out,
+                 arguments.format == "json" ? show::element_json(view) : show::element_text(view));
   }
   return 0;
 }
@@ -149,11 +118,11 @@ void add_operands(CLI::App& command, Arguments& arguments) {
   const auto file = [&](const char* name, std::string& value, const char* description) {
     command.add_option(name, value, description)->type_name("FILE");
   };
-  file("--a", arguments.a, "A [M, K] as bits, .npy, pruned here; with --metadata [M, K/2]");
-  file("--b", arguments.b, "B [K, N]");
-  file("--c", arguments.c, "C [M, N] (default: zeros)");
-  file("--metadata", arguments.metadata, "places of the elements of a sparse A");
-  command.add_option("--metadata-layout", arguments.layout, "of --metadata")
+  file("--a", arguments.files.a, "A [M, K] as bits, .npy, pruned here; with --metadata [M, K/2]");
+  file("--b", arguments.files.b, "B [K, N]");
+  file("--c", arguments.files.c, "C [M, N] (default: zeros)");
+  file("--metadata", arguments.files.metadata, "places of the elements of a sparse A");
+  command.add_option("--metadata-layout", arguments.files.layout, "of --metadata")
       ->type_name("canonical|reordered|lanes")
       ->capture_default_str();
   command.add_option("--case", arguments.index, "of arrays with three axes: which one")
@@ -183,7 +152,7 @@ void add_show_command(CLI::App& app, Command& chosen) {
       ->type_name("N")
       ->capture_default_str();
   command
-      ->add_option("--selector", arguments->selector,
+      ->add_option("--selector", arguments->files.selector,
                    "of mma.sp: which lanes of a quad hold the metadata")
       ->type_name("0..3")
       ->capture_default_str();

@@ -83,9 +83,7 @@ std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& gi
   }
   for (const auto& [option, path] :
        {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
-    if (!path->empty()) {
-      require_writable_text(option, *path);
-    }
+    require_writable_text(option, *path);
   }
   return tensor_core::PassageLog(given.window.empty() ? tensor_core::LogWindow{}
                                                       : parse_window(given.window));
@@ -105,12 +103,8 @@ int simulate_and_report(const SimulationArguments& given,
   if (given.verbose && format != report::ReportFormat::kText) {
     throw base::InputError("--verbose is of --format text: the others are always whole");
   }
-  if (!given.out.empty()) {
-    require_writable_text("--out", given.out);
-  }
-  if (!given.html.empty()) {
-    require_writable_text("--html", given.html);
-  }
+  require_writable_text("--out", given.out);
+  require_writable_text("--html", given.html);
   if (!given.vcd.empty()) {
     if (options.fidelity == run::Fidelity::kAnalytic) {
       throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");

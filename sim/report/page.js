@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+"use strict";
+// What the pages share: their data, elements, figures, numbers with units, and tables of many rows.
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = id => document.getElementById(id);
+function element(parent, name, text, kind) {
+  const node = document.createElement(name);
+  if (text !== undefined) node.textContent = text;
+  if (kind) node.className = kind;
+  parent.append(node);
+  return node;
+}
+function setAttributes(node, attributes) {
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+// An element of a figure, in a figure or a part of one.
+function draw(parent, name, attributes = {}, text) {
+  const node = setAttributes(document.createElementNS(parent.namespaceURI, name), attributes);
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+function figure(place, width, height, label) {
+  place.innerHTML = "<svg></svg>";
+  return setAttributes(place.firstChild, {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
+}
+// Three digits and the unit that fits them; `first` is the place of the unit of `value`.
+function scaled(value, units, first) {
+  if (value === null) return "n/a";
+  let unit = first;
+  while (Math.abs(value) >= 999.5 && unit + 1 < units.length) { value /= 1000; ++unit; }
+  while (value !== 0 && Math.abs(value) < .9995 && unit > 0) { value *= 1000; --unit; }
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + " " + units[unit];
+}
+const time = us => scaled(us, ["ns", "us", "ms", "s"], 1);
+const energy = uj => scaled(uj, ["nJ", "uJ", "mJ", "J", "kJ"], 1);
+
+// A table in #viewport, #head and #body. Only the rows in view exist. A column has a `name`, a `kind` (the class of its
+// cells) and `falls`: whether the first click on its head sorts downwards. `sort()` sorts `rows` and shows them.
+class LongTable {
+  rows = [];
+  sortBy = null;
+  ascending = true;
+  limit = 0;  // of the rows, on paper
+  constructor(columns, rowElement, sort) {
+    Object.assign(this, {columns, rowElement, sort});
+    byId("viewport").addEventListener("scroll", () => requestAnimationFrame(() => this.showRows()));
+  }
+  showHead() {
+    byId("head").replaceChildren();
+    for (const column of this.columns) {
+      const th = element(byId("head"), "th", column.name, column.kind);
+      th.scope = "col"; th.tabIndex = 0;
+      if (column === this.sortBy) th.setAttribute("aria-sort", this.ascending ? "ascending" : "descending");
+      th.onclick = () => this.choose(column);
+      th.onkeydown = event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(column); } };
+    }
+  }
+  choose(column) {
+    this.ascending = column === this.sortBy ? !this.ascending : !column.falls;
+    this.sortBy = column;
+    this.showHead();
+    this.sortFromTop();
+  }
+  sortFromTop() {
+    byId("viewport").scrollTop = 0;
+    this.sort();
+  }
+  showRows() {
+    const rowHeight = 24, count = this.limit || 44;
+    const first = this.limit ? 0 : Math.max(0, Math.floor(byId("viewport").scrollTop / rowHeight) - 10);
+    const last = Math.min(this.rows.length, first + count), body = byId("body");
+    const space = rows => { element(element(body, "tr"), "td").style.cssText = `height:${rows * rowHeight}px;padding:0;border:0`; };
+    body.replaceChildren();
+    space(first);
+    this.rows.slice(first, last).forEach(row => body.append(this.rowElement(row)));
+    space(this.limit ? 0 : this.rows.length - last);
+  }
+  // Paper shows the first `limit` rows; 0 is the screen.
+  print(limit) {
+    this.limit = limit;
+    this.showHead();
+    this.showRows();
+    const isCut = limit > 0 && this.rows.length > limit;
+    byId("printed").textContent = isCut ? `The first ${limit} of ${this.rows.length} rows. ` : "";
+  }
+}
