@@ -41,7 +41,7 @@ struct KernelBytes {
 
   double all() const { return weights + recent + earlier + written; }
 };
-KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool sparse);
+KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
 
 /// Bits of an element of the tensors between kernels around `kernel`.
 int tensor_bits(const PlannedKernel& kernel, const Network& network);

@@ -40,8 +40,7 @@ class Inference {
       : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
     std::vector<network::PlannedKernel> plan = network::plan_kernels(network);
     for (const network::PlannedKernel& kernel : plan) {
-      pass_bytes_ +=
-          static_cast<double>(kernel.count) * network::bytes_of(kernel, network, false).all();
+      pass_bytes_ += static_cast<double>(kernel.count) * network::bytes_of(kernel, network).all();
     }
     for (network::PlannedKernel& kernel : plan) {
       add(std::move(kernel));
@@ -78,7 +77,7 @@ class Inference {
           before->plan.group == workload::WorkGroup::kNormalisation) {
         break;
       }
-      since += network::bytes_of(before->plan, network_, false).all();
+      since += network::bytes_of(before->plan, network_).all();
     }
     return since;
   }
@@ -127,7 +126,7 @@ class Inference {
   /// What the epilogue of `plan` reads beside its parameters, a residual, passes L2 and DRAM beside
   /// the operands: in the closed form of the launch, which says how much longer that takes.
   void add_residual(const network::PlannedKernel& plan, VariantResult& figures) const {
-    const network::KernelBytes bytes = network::bytes_of(plan, network_, false);
+    const network::KernelBytes bytes = network::bytes_of(plan, network_);
     if (bytes.earlier <= 0) {
       return;
     }
@@ -149,7 +148,7 @@ class Inference {
   }
 
   void add_other(Kernel& kernel) {
-    const network::KernelBytes bytes = network::bytes_of(kernel.plan, network_, false);
+    const network::KernelBytes bytes = network::bytes_of(kernel.plan, network_);
     const network::ResidentTensors resident = network::resident_tensors(
         bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
