@@ -231,13 +231,17 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
   return bytes;
 }
 
+double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network) {
+  double bytes = 0;
+  for (const PlannedKernel& kernel : kernels) {
+    bytes += static_cast<double>(kernel.count) * bytes_of(kernel, network).all();
+  }
+  return bytes;
+}
+
 std::vector<workload::Operation> under_engine(const Network& network,
                                               const std::vector<PlannedKernel>& kernels) {
-  double pass = 0;
-  for (const PlannedKernel& kernel : kernels) {
-    pass += static_cast<double>(kernel.count) * bytes_of(kernel, network).all();
-  }
-  constexpr double kMostWeights = 1024;
+  const double pass = bytes_of_pass(kernels, network);
   std::vector<workload::Operation> operations = network.gemms;
   for (const PlannedKernel& kernel : kernels) {
     for (const std::size_t i : kernel.gemms) {
@@ -245,7 +249,8 @@ std::vector<workload::Operation> under_engine(const Network& network,
       kernels::LaunchConditions conditions;
       conditions.launch = network.engine.launch;
       const double launch = bytes_of(kernel, network).all();
-      const double turns = std::clamp(std::ceil(pass / launch), 1.0, kMostWeights);
+      const double turns = std::clamp(std::ceil(pass / launch), 1.0,
+                                      static_cast<double>(kernels::L2State::kMostWeights));
       conditions.l2 =
           op.weight ? kernels::L2State{kernels::L2State::Kind::kRotate, static_cast<int>(turns)}
                     : kernels::L2State{kernels::L2State::Kind::kWarm, 1};

@@ -43,6 +43,9 @@ struct KernelBytes {
 };
 KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
 
+/// The sum over all launches of a pass.
+double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);
+
 /// Bits of an element of the tensors between kernels around `kernel`.
 int tensor_bits(const PlannedKernel& kernel, const Network& network);
 
