@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/inference.h"
 
-#include "models/base/error.h"
+#include "sim/kernels/launch_overhead.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
 #include "sim/network/launch_queue.h"
@@ -154,7 +154,8 @@ class Inference {
     network::ClosedForm form =
         attention ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
                   : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
-    form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
+    form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.kernels) +
+                            on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
     kernel.dense.us_at = [times = form.times, boost_mhz](double mhz) {
@@ -173,19 +174,6 @@ class Inference {
     }
     const double gpus = options_.tensor_parallel;
     return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
-  }
-
-  /// Of a launch into a stream, beside that of a graph.
-  double launch_extra_us() const {
-    switch (network_.engine.launch) {
-      case kernels::LaunchMode::kGraph:
-        return 0;
-      case kernels::LaunchMode::kStream:
-        return gpu_.kernels.stream_us;
-      case kernels::LaunchMode::kEager:
-        break;
-    }
-    return 2 * gpu_.kernels.stream_us;
   }
 
   static bool faster_sparse(const Kernel& kernel) {
