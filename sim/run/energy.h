@@ -44,6 +44,11 @@ class SwitchingSource {
   std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
 };
 
+/// SwitchingSource::of() with the weights that `options` ask for, as they run on `gpu`.
+const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching);
+
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
 /// shared memory), fragments from shared memory, tiles from the L2, instructions, and one f32

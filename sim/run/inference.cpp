@@ -108,7 +108,8 @@ class Inference {
       return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
     };
     if (options_.power) {
-      variant.work = work_of(op, sparse, *options_.power, switching_.of(op, sparse), figures);
+      variant.work = work_of(op, sparse, *options_.power,
+                             switching_on(gpu_, op, sparse, options_, switching_), figures);
       variant.work->seconds_at = seconds_of(variant);
     }
     return variant;

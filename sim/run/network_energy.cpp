@@ -31,16 +31,6 @@ energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& pow
           op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
 }
 
-const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
-                                      SwitchingSource& switching) {
-  std::optional<WeightsOnHardware> weights;
-  if (sparse && options.pattern) {
-    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
-  }
-  return switching.of(op, sparse, weights);
-}
-
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
 class NetworkEnergies {
  public:
@@ -161,6 +151,16 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 }
 
 }  // namespace
+
+const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching) {
+  std::optional<WeightsOnHardware> weights;
+  if (sparse && options.pattern) {
+    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
+  }
+  return switching.of(op, sparse, weights);
+}
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
                    const RunOptions& options, const gpu::GpuSpec& gpu,
