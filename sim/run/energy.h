@@ -57,6 +57,10 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
                                   const VariantResult& figures, const energy::Switching& switching,
                                   int dot_width_bytes);
 
+/// Bytes between the SMs and the L2, and between the L2 and DRAM, which pass the L2, too.
+void add_outer_memory(double l2_bytes, double dram_bytes, double switching,
+                      energy::EventCounts& counts);
+
 /// Duration in seconds of the launch of `figures` at another clock.
 double seconds_at(const VariantResult& figures, double clock_mhz);
 

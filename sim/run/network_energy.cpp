@@ -22,9 +22,7 @@ using energy::RepeatedWork;
 energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& power) {
   energy::EventCounts counts(op.dtype);
   const auto bytes = static_cast<double>(op.rest.bytes);
-  counts.add(Event::kHbmAccess, bytes);
-  counts.add(Event::kL2Access, 2 * bytes);
-  counts.add(Event::kInterconnect, bytes);
+  add_outer_memory(bytes, bytes, 1, counts);
   counts.add(Event::kRegisterWrite, bytes);
   const double seconds = static_cast<double>(op.rest.ns) * 1e-9;
   return {counts, [seconds](double) { return seconds; },
