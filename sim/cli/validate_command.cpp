@@ -147,7 +147,7 @@ int validate(const Arguments& given) {
                 : compare::times::read_measurements(given.csv, defaults, &ignored);
   const bool events = options.fidelity == run::Fidelity::kTiming;
   if (events && !options.sms && measured.size() <= kMostRowsOnAllSms) {
-    options.sms = gpu::GemmSimulator::Sms::kAll;
+    options.sms = sampling::SimulatedSms::kAll;
   }
   report::ProgressBar bar(given.quiet);
   const std::string file = io::printable(given.csv);

@@ -459,4 +459,10 @@ std::filesystem::path shipped_config_directory() {
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
 }
 
+std::vector<std::filesystem::path> config_directories(std::string_view folder) {
+  const std::filesystem::path own = config_directory() / folder;
+  const std::filesystem::path shipped = shipped_config_directory() / folder;
+  return own == shipped ? std::vector{own} : std::vector{own, shipped};
+}
+
 }  // namespace sptc::config

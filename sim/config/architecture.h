@@ -87,6 +87,9 @@ std::filesystem::path config_directory();
 /// configs/ of the source tree that it was built from.
 std::filesystem::path shipped_config_directory();
 
+/// The directories `folder` of both, the user's own first: it need not repeat what is shipped.
+std::vector<std::filesystem::path> config_directories(std::string_view folder);
+
 /// For code that is not in the program: a Python package has its configurations beside its modules.
 /// Call it before anything is loaded.
 void set_shipped_config_directory(std::filesystem::path directory);

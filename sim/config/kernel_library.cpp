@@ -163,12 +163,11 @@ namespace {
 /// The library called `name`, or `refuse` hears why there is none.
 template <typename Refuse>
 kernels::KernelLibrarySpec load(const std::string& name, const Refuse& refuse) {
-  // A directory of the user's own need not repeat the libraries that are shipped.
   std::vector<std::string> names;
-  for (const std::filesystem::path& directory : {config_directory(), shipped_config_directory()}) {
-    for (const std::string& known : names_in(directory / "libraries")) {
+  for (const std::filesystem::path& directory : config_directories("libraries")) {
+    for (const std::string& known : names_in(directory)) {
       if (known == name) {
-        const std::filesystem::path path = directory / "libraries" / (name + ".json");
+        const std::filesystem::path path = directory / (name + ".json");
         return read_library(read_named_file(name, path), path.string());
       }
       names.push_back(known);

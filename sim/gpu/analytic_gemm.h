@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/gpu/clock_policy.h"
-#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
 
 namespace sptc::gpu {

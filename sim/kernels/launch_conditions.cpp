@@ -16,7 +16,6 @@ constexpr std::array<std::string_view, 3> kLaunchModes{"stream", "graph", "eager
 constexpr std::array<std::string_view, 2> kAlgorithms{"heuristic", "best"};
 constexpr std::array<std::string_view, 3> kL2States{"cold", "warm", "rotate:N"};
 constexpr std::string_view kRotate = "rotate:";
-constexpr int kMostWeights = 1024;
 
 template <typename Enum, std::size_t kCount>
 Enum parse(std::string_view what, std::string_view word,
@@ -58,10 +57,10 @@ L2State parse_l2_state(std::string_view what, std::string_view word) {
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), weights);
     if (error != std::errc() || end != digits.data() + digits.size() || weights < 1 ||
-        weights > kMostWeights) {
+        weights > L2State::kMostWeights) {
       throw base::InputError(std::string(what) + ": '" + std::string(digits) +
                              "' weights cannot take turns; rotate:N has an N from 1 to " +
-                             std::to_string(kMostWeights));
+                             std::to_string(L2State::kMostWeights));
     }
     return {L2State::Kind::kRotate, weights};
   }

@@ -15,6 +15,8 @@ struct L2State {
     kWarm,    ///< what the same launch left behind, over and over on the same buffers
     kRotate,  ///< `weights` weights A take turns; B and D are one buffer each
   };
+  static constexpr int kMostWeights = 1024;
+
   Kind kind = Kind::kCold;
   int weights = 1;  ///< kRotate
 

@@ -3,18 +3,23 @@
 
 namespace sptc::kernels {
 
-double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const KernelLibrarySpec& library) {
-  const double stream_us = library.stream_us_for(kernel.instruction.sparse);
-  switch (kernel.problem.conditions.launch) {
+double launch_call_us(LaunchMode launch, bool sparse, const KernelLibrarySpec& library) {
+  const double stream_us = library.stream_us_for(sparse);
+  switch (launch) {
     case LaunchMode::kGraph:
-      return form.outside_us();
+      return 0;
     case LaunchMode::kStream:
-      return form.outside_us() + stream_us;
+      return stream_us;
     case LaunchMode::kEager:
-      return form.outside_us() + 2 * stream_us;  // there, and back
+      return 2 * stream_us;  // there, and back
   }
   return 0;
+}
+
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
+                          const KernelLibrarySpec& library) {
+  return form.outside_us() +
+         launch_call_us(kernel.problem.conditions.launch, kernel.instruction.sparse, library);
 }
 
 }  // namespace sptc::kernels

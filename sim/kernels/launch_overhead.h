@@ -7,6 +7,9 @@
 
 namespace sptc::kernels {
 
+/// What the host's way of launching adds to each launch, a graph of launches being the least.
+double launch_call_us(LaunchMode launch, bool sparse, const KernelLibrarySpec& library);
+
 /// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
 /// split-K for the second kernel too.
 double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,

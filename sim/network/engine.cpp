@@ -171,13 +171,6 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   return engine;
 }
 
-std::vector<std::filesystem::path> directories() {
-  // A directory of the user's own need not repeat the engines that are shipped.
-  const std::filesystem::path own = config::config_directory() / "engines";
-  const std::filesystem::path shipped = config::shipped_config_directory() / "engines";
-  return own == shipped ? std::vector{own} : std::vector{own, shipped};
-}
-
 }  // namespace
 
 const FusionRule* EngineSpec::rule(FusionRule::Kind kind, workload::VectorKind operation) const {
@@ -196,13 +189,14 @@ EngineSpec parse_engine(std::string_view text, const std::string& file) {
 }
 
 EngineSpec load_engine(const std::string& name_or_path) {
-  const std::filesystem::path path = config::named_path(name_or_path, "engine", directories());
+  const std::filesystem::path path =
+      config::named_path(name_or_path, "engine", config::config_directories("engines"));
   return read_engine(config::read_named_file(name_or_path, path), path.string());
 }
 
 std::vector<std::string> engine_names() {
   std::set<std::string> names;
-  for (const std::filesystem::path& directory : directories()) {
+  for (const std::filesystem::path& directory : config::config_directories("engines")) {
     for (std::string& name : config::names_in(directory)) {
       names.insert(std::move(name));
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/kernel_plan.h"
 
-#include "models/sparsity/pattern.h"
 #include "sim/kernels/gemm_traffic.h"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <initializer_list>
 
 namespace sptc::network {
 namespace {
@@ -135,22 +134,10 @@ double product(std::initializer_list<std::int64_t> factors) {
   return result;
 }
 
-/// Bytes of the weight of `op` with its metadata.
-double weight_bytes(const workload::Operation& op, bool sparse) {
-  const int bits = numerics::storage_bits(op.dtype);
-  const double dense = product({op.shape.m, op.shape.k, op.batch}) * bits / 8;
-  if (!sparse || !op.prunable) {
-    return dense;
-  }
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(op.dtype);
-  const double kept = static_cast<double>(pattern.kept) / pattern.group;
-  constexpr double kIndexBits = 2;
-  return dense * kept * (1 + kIndexBits / bits);
-}
-
-void add_gemm(const workload::Operation& op, int bits, bool sparse, KernelBytes& bytes) {
+void add_gemm(const workload::Operation& op, int bits, KernelBytes& bytes) {
   const int operand_bits = numerics::storage_bits(op.dtype);
-  (op.weight ? bytes.weights : bytes.recent) += weight_bytes(op, sparse);
+  (op.weight ? bytes.weights : bytes.recent) +=
+      product({op.shape.m, op.shape.k, op.batch}) * operand_bits / 8;
   bytes.recent += product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
   bytes.written += product({op.shape.m, op.shape.n, op.batch}) * bits / 8;
 }
@@ -210,7 +197,7 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network) {
   return kernels::output_bits(problem);
 }
 
-KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool sparse) {
+KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
   const int bits = tensor_bits(kernel, network);
   KernelBytes bytes;
   if (kernel.group == workload::WorkGroup::kAttention) {
@@ -218,7 +205,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool s
     return bytes;
   }
   if (!kernel.gemms.empty()) {
-    add_gemm(network.gemms[kernel.gemms.front()], bits, sparse, bytes);
+    add_gemm(network.gemms[kernel.gemms.front()], bits, bytes);
   }
   const bool chain = kernel.gemms.empty();
   for (std::size_t i = 0; i < kernel.vectors.size(); ++i) {
@@ -244,21 +231,26 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool s
   return bytes;
 }
 
+double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network) {
+  double bytes = 0;
+  for (const PlannedKernel& kernel : kernels) {
+    bytes += static_cast<double>(kernel.count) * bytes_of(kernel, network).all();
+  }
+  return bytes;
+}
+
 std::vector<workload::Operation> under_engine(const Network& network,
                                               const std::vector<PlannedKernel>& kernels) {
-  double pass = 0;
-  for (const PlannedKernel& kernel : kernels) {
-    pass += static_cast<double>(kernel.count) * bytes_of(kernel, network, false).all();
-  }
-  constexpr double kMostWeights = 1024;
+  const double pass = bytes_of_pass(kernels, network);
   std::vector<workload::Operation> operations = network.gemms;
   for (const PlannedKernel& kernel : kernels) {
     for (const std::size_t i : kernel.gemms) {
       workload::Operation& op = operations[i];
       kernels::LaunchConditions conditions;
       conditions.launch = network.engine.launch;
-      const double launch = bytes_of(kernel, network, false).all();
-      const double turns = std::clamp(std::ceil(pass / launch), 1.0, kMostWeights);
+      const double launch = bytes_of(kernel, network).all();
+      const double turns = std::clamp(std::ceil(pass / launch), 1.0,
+                                      static_cast<double>(kernels::L2State::kMostWeights));
       conditions.l2 =
           op.weight ? kernels::L2State{kernels::L2State::Kind::kRotate, static_cast<int>(turns)}
                     : kernels::L2State{kernels::L2State::Kind::kWarm, 1};

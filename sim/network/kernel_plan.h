@@ -41,7 +41,10 @@ struct KernelBytes {
 
   double all() const { return weights + recent + earlier + written; }
 };
-KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network, bool sparse);
+KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
+
+/// The sum over all launches of a pass.
+double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);
 
 /// Bits of an element of the tensors between kernels around `kernel`.
 int tensor_bits(const PlannedKernel& kernel, const Network& network);

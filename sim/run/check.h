@@ -6,7 +6,6 @@
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 #include "models/reference/checker.h"
-#include "sim/gpu/gemm_simulator.h"
 #include "sim/run/data_source.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"

@@ -93,18 +93,22 @@ double busy_sms(const VariantResult& figures, int sms) {
 void add_copies(const kernels::MemoryTraffic& traffic, double switching, double live,
                 energy::EventCounts& counts) {
   const auto fragments = static_cast<double>(traffic.shared_memory_read);
-  const auto from_l2 = static_cast<double>(traffic.l2_and_dram.l2());
-  const auto from_hbm = static_cast<double>(traffic.l2_and_dram.dram());
   counts.add(Event::kRegisterWrite, fragments, switching * live);
   counts.add(Event::kSharedMemoryRead, fragments, switching * live);
   counts.add(Event::kSharedMemoryWrite, static_cast<double>(traffic.shared_memory_written),
              switching);
-  counts.add(Event::kInterconnect, from_l2, switching);
-  counts.add(Event::kL2Access, from_l2 + from_hbm, switching);
-  counts.add(Event::kHbmAccess, from_hbm, switching);
+  add_outer_memory(static_cast<double>(traffic.l2_and_dram.l2()),
+                   static_cast<double>(traffic.l2_and_dram.dram()), switching, counts);
 }
 
 }  // namespace
+
+void add_outer_memory(double l2_bytes, double dram_bytes, double switching,
+                      energy::EventCounts& counts) {
+  counts.add(Event::kInterconnect, l2_bytes, switching);
+  counts.add(Event::kL2Access, l2_bytes + dram_bytes, switching);
+  counts.add(Event::kHbmAccess, dram_bytes, switching);
+}
 
 Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType type,
                        bool sparse) {

@@ -44,6 +44,11 @@ class SwitchingSource {
   std::map<std::tuple<std::string, numerics::DataType, std::string>, energy::Switching> cache_;
 };
 
+/// SwitchingSource::of() with the weights that `options` ask for, as they run on `gpu`.
+const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching);
+
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
 /// shared memory), fragments from shared memory, tiles from the L2, instructions, and one f32
@@ -51,6 +56,10 @@ class SwitchingSource {
 energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
                                   const VariantResult& figures, const energy::Switching& switching,
                                   int dot_width_bytes);
+
+/// Bytes between the SMs and the L2, and between the L2 and DRAM, which pass the L2, too.
+void add_outer_memory(double l2_bytes, double dram_bytes, double switching,
+                      energy::EventCounts& counts);
 
 /// Duration in seconds of the launch of `figures` at another clock.
 double seconds_at(const VariantResult& figures, double clock_mhz);

@@ -43,6 +43,22 @@ std::string library_of_engine(const RunOptions& options, const gpu::GpuSpec& gpu
   return found == libraries.end() ? "" : found->second;
 }
 
+/// `architecture` with what `options` ask for of its arithmetic and its kernels; nothing where that
+/// changes nothing.
+std::optional<config::Architecture> changed(const config::Architecture& architecture,
+                                            const RunOptions& options) {
+  std::optional<config::Architecture> result;
+  if (!options.numerics.empty() || !options.library.empty()) {
+    result = with_asked(architecture, options);
+  }
+  if (const auto library = library_of_engine(options, architecture.gpu); !library.empty()) {
+    result = result ? result : architecture;
+    result->gpu.kernels = config::with_kernels_of(
+        library, result->gpu.kernels, "the engine, /libraries/" + architecture.gpu.instruction_set);
+  }
+  return result;
+}
+
 /// SMs that stand for a GPU where nobody says which: all of them cost about a second a launch.
 sampling::SimulatedSms usual_sms(const workload::Workload& workload, const RunOptions& options) {
   constexpr std::size_t kFewLaunches = 8;
@@ -93,20 +109,11 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
     named = make_data_source(options.data, options.seed);
   }
   const DataSource* const data = hooks.operands != nullptr ? hooks.operands : named.get();
-  std::optional<config::Architecture> changed;
-  if (!options.numerics.empty() || !options.library.empty()) {
-    changed = with_asked(architecture, options);
-  }
   SimulationCaches own;
   SimulationCaches& caches = hooks.caches != nullptr ? *hooks.caches : own;
-  RunOptions run_options = resolved(options, changed ? *changed : architecture, caches.energies());
-  if (const auto library = library_of_engine(run_options, architecture.gpu); !library.empty()) {
-    changed = changed ? *changed : architecture;
-    changed->gpu.kernels =
-        config::with_kernels_of(library, changed->gpu.kernels,
-                                "the engine, /libraries/" + architecture.gpu.instruction_set);
-  }
-  const config::Architecture& asked = changed ? *changed : architecture;
+  RunOptions run_options = resolved(options, architecture, caches.energies());
+  const std::optional<config::Architecture> other = changed(architecture, run_options);
+  const config::Architecture& asked = other ? *other : architecture;
   run_options.data = data_name(options, workload, hooks.operands);
   if (run_options.fidelity == Fidelity::kTiming && !run_options.sms) {
     run_options.sms = usual_sms(workload, run_options);
@@ -130,14 +137,12 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
 
 void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result) {
-  gpu::GpuSpec gpu = architecture.gpu;
-  if (!options.numerics.empty()) {
-    gpu.numerics = options.numerics;
-  }
   RunOptions asked;
   static_cast<SimulationOptions&>(asked) = options;
-  const KernelRunner kernels(gpu, asked, {});
-  add_what_ifs(prepared_operations(workload, options), kernels, result.operations);
+  asked.network_engine = asked_engine(options);
+  const std::optional<config::Architecture> other = changed(architecture, asked);
+  const KernelRunner kernels(other ? other->gpu : architecture.gpu, asked, {});
+  add_what_ifs(asked_work(workload, asked).operations, kernels, result.operations);
 }
 
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/inference.h"
 
-#include "models/base/error.h"
+#include "sim/kernels/launch_overhead.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
 #include "sim/network/launch_queue.h"
@@ -20,14 +20,15 @@ namespace {
 /// A kernel in one of its variants: how long, and what happens.
 struct Variant {
   std::function<double(double)> us_at;  ///< at a clock in MHz
+  double simulated_us = 0;              ///< of a GEMM, at the clock of its simulation
   std::optional<energy::Work> work;
 };
 
 struct Kernel {
   network::PlannedKernel plan;
+  network::KernelBytes bytes;
   Variant dense;
   std::optional<Variant> sparse;
-  double boost_us = 0, sparse_boost_us = 0;
 };
 
 enum class Weights { kDense, kSparse, kMix };
@@ -39,10 +40,7 @@ class Inference {
             KernelRunner& runner, SwitchingSource& switching)
       : network_(network), gpu_(gpu), options_(options), runner_(runner), switching_(switching) {
     std::vector<network::PlannedKernel> plan = network::plan_kernels(network);
-    for (const network::PlannedKernel& kernel : plan) {
-      pass_bytes_ +=
-          static_cast<double>(kernel.count) * network::bytes_of(kernel, network, false).all();
-    }
+    pass_bytes_ = network::bytes_of_pass(plan, network);
     for (network::PlannedKernel& kernel : plan) {
       add(std::move(kernel));
     }
@@ -78,13 +76,14 @@ class Inference {
           before->plan.group == workload::WorkGroup::kNormalisation) {
         break;
       }
-      since += network::bytes_of(before->plan, network_, false).all();
+      since += before->bytes.all();
     }
     return since;
   }
 
   void add(network::PlannedKernel plan) {
     Kernel kernel;
+    kernel.bytes = network::bytes_of(plan, network_);
     kernel.plan = std::move(plan);
     if (kernel.plan.group == workload::WorkGroup::kGemm) {
       add_gemm(kernel);
@@ -98,19 +97,19 @@ class Inference {
     return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
   }
 
-  Variant gemm(const network::PlannedKernel& plan, bool sparse, double& boost_us) {
-    const workload::Operation& op = network_.gemms[plan.gemms.front()];
+  Variant gemm(const Kernel& kernel, bool sparse) {
+    const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
     VariantResult figures = runner_.time(op, sparse);
-    add_residual(plan, figures);
-    boost_us = figures.timing.time_us;
-    Variant variant;
+    add_residual(kernel, figures);
     const double cycles = network_.engine.kernel_cycles;
-    boost_us += cycles / figures.timing.clock_mhz;
+    Variant variant;
+    variant.simulated_us = figures.timing.time_us + cycles / figures.timing.clock_mhz;
     variant.us_at = [figures, cycles](double mhz) {
       return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
     };
     if (options_.power) {
-      variant.work = work_of(op, sparse, *options_.power, switching_.of(op, sparse), figures);
+      variant.work = work_of(op, sparse, *options_.power,
+                             switching_on(gpu_, op, sparse, options_, switching_), figures);
       variant.work->seconds_at = seconds_of(variant);
     }
     return variant;
@@ -118,22 +117,22 @@ class Inference {
 
   void add_gemm(Kernel& kernel) {
     const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
-    kernel.dense = gemm(kernel.plan, false, kernel.boost_us);
+    kernel.dense = gemm(kernel, false);
     if (op.prunable && options_.variants != Variants::kDense) {
-      kernel.sparse = gemm(kernel.plan, true, kernel.sparse_boost_us);
+      kernel.sparse = gemm(kernel, true);
     }
   }
 
-  /// What the epilogue of `plan` reads beside its parameters, a residual, passes L2 and DRAM beside
-  /// the operands: in the closed form of the launch, which says how much longer that takes.
-  void add_residual(const network::PlannedKernel& plan, VariantResult& figures) const {
-    const network::KernelBytes bytes = network::bytes_of(plan, network_, false);
+  /// What the epilogue of `kernel` reads beside its parameters, a residual, passes L2 and DRAM
+  /// beside the operands: in the closed form of the launch, which says how much longer that takes.
+  void add_residual(const Kernel& kernel, VariantResult& figures) const {
+    const network::KernelBytes& bytes = kernel.bytes;
     if (bytes.earlier <= 0) {
       return;
     }
     const double mhz = gpu_.boost_clock_mhz;
-    const network::ResidentTensors resident =
-        network::resident_tensors(bytes, bytes_since_residual(plan), pass_bytes_, gpu_.memory);
+    const network::ResidentTensors resident = network::resident_tensors(
+        bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const double from_dram = bytes.earlier * (1 - resident.earlier);
     kernels::KernelEstimate& form = figures.timing.clock_scaling.form;
     const double ratio = figures.timing.clock_mhz / mhz;
@@ -149,17 +148,17 @@ class Inference {
   }
 
   void add_other(Kernel& kernel) {
-    const network::KernelBytes bytes = network::bytes_of(kernel.plan, network_, false);
+    const network::KernelBytes& bytes = kernel.bytes;
     const network::ResidentTensors resident = network::resident_tensors(
         bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
     network::ClosedForm form =
         attention ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
                   : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_);
-    form.times.launch_us += launch_extra_us() + on_links_us(kernel.plan, bytes);
+    form.times.launch_us += kernels::launch_call_us(network_.engine.launch, false, gpu_.kernels) +
+                            on_links_us(kernel.plan, bytes);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
-    kernel.boost_us = form.times.time_us(1);
     kernel.dense.us_at = [times = form.times, boost_mhz](double mhz) {
       return times.time_us(mhz / boost_mhz);
     };
@@ -178,21 +177,8 @@ class Inference {
     return 2 * (gpus - 1) / gpus * bytes.written / (options_.link_gb_per_s * 1e3);
   }
 
-  /// Of a launch into a stream, beside that of a graph.
-  double launch_extra_us() const {
-    switch (network_.engine.launch) {
-      case kernels::LaunchMode::kGraph:
-        return 0;
-      case kernels::LaunchMode::kStream:
-        return gpu_.kernels.stream_us;
-      case kernels::LaunchMode::kEager:
-        break;
-    }
-    return 2 * gpu_.kernels.stream_us;
-  }
-
   static bool faster_sparse(const Kernel& kernel) {
-    return kernel.sparse && kernel.sparse_boost_us < kernel.boost_us;
+    return kernel.sparse && kernel.sparse->simulated_us < kernel.dense.simulated_us;
   }
 
   InferenceKernel described(const Kernel& kernel) const {
@@ -231,7 +217,7 @@ class Inference {
     if (!kernel.sparse) {
       return "2:4 was not simulated";
     }
-    const double gain = kernel.boost_us / kernel.sparse_boost_us;
+    const double gain = kernel.dense.simulated_us / kernel.sparse->simulated_us;
     return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast", gain)
                     : fmt::format("2:4 takes {:.2f} times as long", 1 / gain);
   }

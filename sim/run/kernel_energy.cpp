@@ -36,26 +36,22 @@ void add_products(const network::PlannedKernel& kernel, const network::Network& 
 energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
                             const network::ClosedForm& form, const gpu::GpuSpec& gpu,
                             const energy::PowerSpec& power, SwitchingSource& switching) {
-  const bool first = kernel.gemms.empty();
   const std::size_t beside =
-      first ? std::min(network.vectors[kernel.vectors.front()].after, network.gemms.size() - 1)
-            : kernel.gemms.front();
+      kernel.gemms.empty()
+          ? std::min(network.vectors[kernel.vectors.front()].after, network.gemms.size() - 1)
+          : kernel.gemms.front();
   const workload::Operation& op = network.gemms[beside];
   const energy::Switching& values = switching.of(op, false);
   const double switched = (values.operand_a + values.operand_b) / 2;
   energy::EventCounts counts(op.dtype);
-  if (!kernel.gemms.empty()) {
-    add_products(kernel, network, gpu, power, switching, counts);
-  }
+  add_products(kernel, network, gpu, power, switching, counts);
   const network::KernelEvents& events = form.events;
   counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
   counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
   counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
              values.accumulators);
   counts.add(Event::kSharedMemoryRead, events.shared_memory_bytes, switched);
-  counts.add(Event::kInterconnect, events.l2_bytes, switched);
-  counts.add(Event::kL2Access, events.l2_bytes + events.dram_bytes, switched);
-  counts.add(Event::kHbmAccess, events.dram_bytes, switched);
+  add_outer_memory(events.l2_bytes, events.dram_bytes, switched, counts);
   counts.add(Event::kInstructionIssue, events.instructions);
   const double boost_mhz = gpu.boost_clock_mhz;
   const double fed = form.times.tensor_us / form.times.time_us(1);

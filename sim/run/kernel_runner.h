@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/gpu/gemm_simulator.h"
+#include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"

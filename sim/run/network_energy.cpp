@@ -22,23 +22,11 @@ using energy::RepeatedWork;
 energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& power) {
   energy::EventCounts counts(op.dtype);
   const auto bytes = static_cast<double>(op.rest.bytes);
-  counts.add(Event::kHbmAccess, bytes);
-  counts.add(Event::kL2Access, 2 * bytes);
-  counts.add(Event::kInterconnect, bytes);
+  add_outer_memory(bytes, bytes, 1, counts);
   counts.add(Event::kRegisterWrite, bytes);
   const double seconds = static_cast<double>(op.rest.ns) * 1e-9;
   return {counts, [seconds](double) { return seconds; },
           op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
-}
-
-const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
-                                      bool sparse, const RunOptions& options,
-                                      SwitchingSource& switching) {
-  std::optional<WeightsOnHardware> weights;
-  if (sparse && options.pattern) {
-    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
-  }
-  return switching.of(op, sparse, weights);
 }
 
 /// The energies of the operations of one network, dense or with its prunable weights sparse.
@@ -161,6 +149,16 @@ void add_note_above_limit(double limit_w, RunResult& result) {
 }
 
 }  // namespace
+
+const energy::Switching& switching_on(const gpu::GpuSpec& gpu, const workload::Operation& op,
+                                      bool sparse, const RunOptions& options,
+                                      SwitchingSource& switching) {
+  std::optional<WeightsOnHardware> weights;
+  if (sparse && options.pattern) {
+    weights = {*options.pattern, weights_execution(options.pattern, op.dtype, gpu)};
+  }
+  return switching.of(op, sparse, weights);
+}
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
                    const RunOptions& options, const gpu::GpuSpec& gpu,

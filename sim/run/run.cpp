@@ -192,8 +192,11 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
   };
 }
 
-}  // namespace
+bool runs_whole_network(const RunOptions& options) {
+  return options.network_engine && !options.network_engine->gemms_only;
+}
 
+/// With the type that `options` ask for, and sizes that 64 bits can count.
 std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
                                                      const SimulationOptions& options) {
   std::vector<workload::Operation> operations = workload.operations;
@@ -214,6 +217,19 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
     }
   }
   return operations;
+}
+
+}  // namespace
+
+AskedWork asked_work(const workload::Workload& workload, const RunOptions& options) {
+  auto [operations, vectors] = network::split_over(prepared_operations(workload, options),
+                                                   workload.vectors, options.tensor_parallel);
+  if (runs_whole_network(options)) {
+    network::merge_siblings(*options.network_engine, operations, vectors);
+    const network::Network asked{operations, vectors, *options.network_engine};
+    operations = network::under_engine(asked, network::plan_kernels(asked));
+  }
+  return {std::move(operations), std::move(vectors)};
 }
 
 namespace {
@@ -314,20 +330,7 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
                        const ProgressCallback& progress, SwitchingSource* switching) {
   require_consistent(asked);
   const RunOptions options = with_possible_variants(asked, architecture.gpu);
-  std::vector<workload::Operation> operations = prepared_operations(workload, options);
-  std::vector<workload::VectorOperation> vectors = workload.vectors;
-  if (options.tensor_parallel > 1) {
-    network::TensorParallelPart part =
-        network::split_over(operations, vectors, options.tensor_parallel);
-    operations = std::move(part.gemms);
-    vectors = std::move(part.vectors);
-  }
-  const bool whole_network = options.network_engine && !options.network_engine->gemms_only;
-  if (whole_network) {
-    network::merge_siblings(*options.network_engine, operations, vectors);
-    const network::Network asked_network{operations, vectors, *options.network_engine};
-    operations = network::under_engine(asked_network, network::plan_kernels(asked_network));
-  }
+  auto [operations, vectors] = asked_work(workload, options);
   require_values(operations, options);
   RunResult result;
   result.workload = workload::title(workload);
@@ -360,10 +363,9 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   }
   report_progress(operations.size());
   if (options.network_engine) {
-    if (!whole_network) {
+    if (!runs_whole_network(options)) {
       vectors.clear();
-    }
-    if (whole_network && vectors.empty()) {
+    } else if (vectors.empty()) {
       result.notes.push_back("the workload has no operations beside GEMMs: what engine '" +
                              options.network_engine->name +
                              "' needs for them is not part of its time");

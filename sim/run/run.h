@@ -30,10 +30,15 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
                        const RunOptions& asked, const DataSource* data, const Launcher& launch,
                        const ProgressCallback& progress = {}, SwitchingSource* switching = nullptr);
 
-/// The operations of `workload` with the type that `options` ask for, and sizes that 64 bits can
-/// count. Throws InputError.
-std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
-                                                     const SimulationOptions& options);
+/// What a run simulates.
+struct AskedWork {
+  std::vector<workload::Operation> operations;
+  std::vector<workload::VectorOperation> vectors;
+};
+
+/// The operations of `workload` as `options` ask for them: with their type, as the part of one of
+/// several GPUs, and as their engine joins and launches them. Throws InputError.
+AskedWork asked_work(const workload::Workload& workload, const RunOptions& options);
 
 /// Adds ExplanationResult::what_if to each launch of `results`, at the clock that it got.
 void add_what_ifs(const std::vector<workload::Operation>& operations, const KernelRunner& kernels,

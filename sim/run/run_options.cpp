@@ -148,6 +148,20 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
   return architecture;
 }
 
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked) {
+  const bool asks_for_network = asked.sparsity_auto || asked.tensor_parallel > 1;
+  if (asked.engine.empty() && !asks_for_network) {
+    return std::nullopt;
+  }
+  network::EngineSpec engine =
+      network::load_engine(asked.engine.empty() ? kGemmsOnly : asked.engine);
+  if (engine.gemms_only && !asks_for_network) {
+    return std::nullopt;
+  }
+  require_conditions_of(engine, asked);
+  return engine;
+}
+
 RunOptions resolved(const SimulationOptions& asked, const config::Architecture& architecture,
                     EnergyFiles& files) {
   RunOptions options;
@@ -161,12 +175,7 @@ RunOptions resolved(const SimulationOptions& asked, const config::Architecture& 
     options.repetition = kernels::Repetition{*asked.warmup, *asked.repeat};
   }
   set_power(architecture, files, options);
-  network::EngineSpec engine =
-      network::load_engine(asked.engine.empty() ? kGemmsOnly : asked.engine);
-  if (!engine.gemms_only || asked.sparsity_auto || asked.tensor_parallel > 1) {
-    require_conditions_of(engine, asked);
-    options.network_engine = std::move(engine);
-  }
+  options.network_engine = asked_engine(asked);
   return options;
 }
 

@@ -30,6 +30,9 @@ struct RunOptions : SimulationOptions {
 /// `architecture` with the arithmetic and the library that `asked` names. Throws InputError.
 config::Architecture with_asked(config::Architecture architecture, const SimulationOptions& asked);
 
+/// The engine that `asked` names; nothing where each GEMM runs by itself. Throws InputError.
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked);
+
 /// `asked` with the clock, the energies and the area of `architecture`. There are none of these
 /// where it has no energy file, or none that fits a derived design, and nothing asks for one.
 /// Throws InputError, also for options that would do nothing.

@@ -3,7 +3,8 @@
 
 #include "models/numerics/data_type.h"
 #include "models/sparsity/weight_pattern.h"
-#include "sim/gpu/gemm_simulator.h"
+#include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/launch_conditions.h"
 #include "sim/sampling/simulated_sms.h"
 
 #include <cstdint>

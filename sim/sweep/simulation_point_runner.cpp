@@ -193,7 +193,7 @@ const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan&
   }
   options.what_ifs = plan.spec().store_operations;
   if (options.fidelity == run::Fidelity::kTiming && !options.sms) {
-    options.sms = gpu::GemmSimulator::Sms::kSampled;
+    options.sms = sampling::SimulatedSms::kSampled;
   }
   return options_.emplace(key, std::move(options)).first->second;
 }

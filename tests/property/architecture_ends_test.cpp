@@ -7,6 +7,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/gpu/gemm_simulator.h"
 #include "tests/support/in_child.h"
 
 #include <gtest/gtest.h>

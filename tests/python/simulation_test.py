@@ -168,6 +168,12 @@ class Run(unittest.TestCase):
         self.assertEqual(ours.to_dict(), theirs)
         self.assertEqual(ours.accuracy.samples, 899)
 
+    def test_what_bounds_a_launch_is_seen_under_the_engine_and_library_of_the_run(self):
+        path = TRACES / "vit_b_16.json"
+        for option, value in (("engine", "tensorrt"), ("library", "cusparselt-default"), ("numerics", "hopper")):
+            ours = sptcsim.run(path, fidelity="analytic", **{option: value})
+            self.assertEqual(ours.to_dict(), program("run", path, "--fidelity", "analytic", f"--{option}", value), option)
+
     def test_dimensions_of_a_workload_are_set(self):
         net = {"schema": "gemm-workload/0.2", "name": "net", "dims": {"batch": 2, "seq": 8},
                "ops": [{"name": "x", "m": 64, "n": "batch*seq", "k": 32}]}

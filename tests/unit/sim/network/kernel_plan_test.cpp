@@ -124,14 +124,14 @@ TEST(KernelPlan, ABytesAreCountedOnce) {
   const EngineSpec engine = load_engine("tensorrt");
   const Network network{layer.gemms, layer.vectors, engine};
   const auto kernels = plan_kernels(network);
-  const KernelBytes qkv = bytes_of(kernels[0], network, false);
+  const KernelBytes qkv = bytes_of(kernels[0], network);
   EXPECT_DOUBLE_EQ(qkv.weights, 2.0 * (3072 * 1024 + 3072));  // and the bias
   EXPECT_DOUBLE_EQ(qkv.recent, 2.0 * 128 * 1024);
   EXPECT_DOUBLE_EQ(qkv.written, 2.0 * 128 * 3072);
-  const KernelBytes attention = bytes_of(kernels[1], network, false);
+  const KernelBytes attention = bytes_of(kernels[1], network);
   EXPECT_DOUBLE_EQ(attention.recent, 2.0 * 3 * 128 * 1024);
   EXPECT_DOUBLE_EQ(attention.written, 2.0 * 128 * 1024);
-  const KernelBytes norm = bytes_of(kernels[3], network, false);
+  const KernelBytes norm = bytes_of(kernels[3], network);
   EXPECT_DOUBLE_EQ(norm.recent, 2.0 * 128 * 1024);
   EXPECT_DOUBLE_EQ(norm.earlier, 2.0 * 128 * 1024);
   EXPECT_DOUBLE_EQ(norm.written, 2.0 * 128 * 1024);
@@ -146,7 +146,7 @@ TEST(KernelPlan, FusionMovesFewerBytes) {
     const Network network{layer.gemms, layer.vectors, engine};
     double sum = 0;
     for (const PlannedKernel& kernel : plan_kernels(network)) {
-      sum += bytes_of(kernel, network, false).all();
+      sum += bytes_of(kernel, network).all();
     }
     return sum;
   };

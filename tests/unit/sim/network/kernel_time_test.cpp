@@ -45,11 +45,11 @@ struct Parts {
 
   ClosedForm attention(const ResidentTensors& resident = {}) const {
     const PlannedKernel plan = kernel(0);
-    return attention_kernel(plan, network(), bytes_of(plan, network(), false), resident, a100());
+    return attention_kernel(plan, network(), bytes_of(plan, network()), resident, a100());
   }
   ClosedForm norm(const ResidentTensors& resident = {}) const {
     const PlannedKernel plan = kernel(1);
-    return vector_kernel(plan, network(), bytes_of(plan, network(), false), resident, a100());
+    return vector_kernel(plan, network(), bytes_of(plan, network()), resident, a100());
   }
 
   std::vector<workload::Operation> gemms;

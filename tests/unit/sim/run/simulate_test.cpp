@@ -127,7 +127,7 @@ TEST_F(Simulate, HasAllSmsForAFewLaunchesAndSamplesThemForMany) {
       kernels::Decomposition::kStreamK;  // which is not shortened on all SMs
   EXPECT_EQ(sms(), "sampled");
   options.kernel.decomposition.reset();
-  options.sms = gpu::GemmSimulator::Sms::kSampled;
+  options.sms = sampling::SimulatedSms::kSampled;
   EXPECT_EQ(sms(), "sampled");
   options.sms.reset();
   workload.operations = {operation("a", 64), operation("b", 128), operation("c", 192),

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/matrix.h"
+#include "models/numerics/codec.h"
+#include "sim/gpu/clock_policy.h"
+#include "sim/gpu/cycle_budget.h"
+#include "sim/gpu/stall_shares.h"
+#include "sim/kernels/gemm_kernel.h"
+#include "sim/kernels/traffic_counts.h"
+#include "sim/sm/activity.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace sptc::gpu {
+
+/// What a launch was, simulated or in closed form.
+struct GemmRun {
+  kernels::KernelResult kernel;
+  kernels::SamplingResult sampling;
+  std::int64_t cycles = 0;  ///< first CTA to start to last one to end
+  double clock_mhz = 0;     ///< of the SMs
+  double launch_us = 0;     ///< beside the cycles: launch_overhead_us()
+  ClockScaling clock_scaling;
+  std::int64_t issued_macs = 0;  ///< executed multiply-accumulates of all CTAs, padding included
+  std::vector<base::Matrix<numerics::Word>>
+      d;  ///< per batch [m, n], accumulator words; empty without operands
+  /// Bytes of the launch: counted where all SMs were simulated, else in closed form; and those of
+  /// the second kernel of split-K, which is not simulated.
+  kernels::MemoryTraffic traffic;
+  kernels::ReductionBytes reduction;
+  CycleBudget budget;
+  /// Of all SMs during the launch; absent where SMs or cycles were not simulated but multiplied.
+  std::optional<sm::Activity> activity;
+  /// Of the cycles of all tensor cores during the launch; absent in closed form.
+  std::optional<StallShares> stalls;
+};
+
+}  // namespace sptc::gpu
