@@ -138,6 +138,20 @@ def options():
     return [Record({**row, "name": name}) for name, row in _options().items()]
 
 
+@functools.lru_cache(maxsize=1)
+def _figures():
+    return _core.figures()
+
+
+def figures():
+    """What results hold: records with name, of ("operation" or "variant"), unit, meaning.
+
+    A name such as "kernel.stages" is the attribute `result.operations[0].dense.kernel.stages`. Units are "us", "uJ",
+    "W", "MHz", "cycles", "bytes", ...; "" stands for ratios, words and numbers of things.
+    """
+    return [Record(row) for row in _figures()]
+
+
 def _text(name, value):
     """An option as the command line writes it."""
     if isinstance(value, str):
