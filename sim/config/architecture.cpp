@@ -8,6 +8,7 @@
 #include "sim/config/architecture_fields.h"
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
+#include "sim/config/documented_architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
@@ -165,7 +166,7 @@ void check_design(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList
 
 void check_kernels(const gpu::GpuSpec& gpu, const io::JsonPlace& place, ErrorList& errors) {
   errors.collect([&] {
-    if (gpu.kernels.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
+    if (gpu.launch.cluster_ctas > 1 && gpu.sm.async_mma_interval_cycles() == 0) {
       (place / "cluster_ctas")
           .fail("has no effect without wgmma or tcgen05: kernels of mma.sync have no clusters");
     }
@@ -319,11 +320,12 @@ Architecture to_model(const WireArchitecture& wire, const io::JsonPlace& root, E
   return result;
 }
 
-Architecture completed(json document, const std::string& file) {
+DocumentedArchitecture completed(json document, const std::string& file) {
   std::vector<std::string> bases;
-  Architecture result =
-      to_architecture(complete_architecture(std::move(document), file, &bases), file);
-  result.bases = std::move(bases);
+  DocumentedArchitecture result;
+  result.document = complete_architecture(std::move(document), file, &bases);
+  result.value = to_architecture(result.document, file);
+  result.value.bases = std::move(bases);
   return result;
 }
 
@@ -344,7 +346,7 @@ Parameter read_number(const io::JsonObject& section, const ArchitectureField& fi
 }
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
-  return completed(io::parse_json(text, file), file);
+  return completed(io::parse_json(text, file), file).value;
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
@@ -406,7 +408,14 @@ const Architecture* VariedArchitecture::with(
 
 Architecture load_architecture(const std::string& name_or_path) {
   const std::filesystem::path path = architecture_path(name_or_path);
-  return completed(read_named_file(name_or_path, path), path.string());
+  return completed(read_named_file(name_or_path, path), path.string()).value;
+}
+
+DocumentedArchitecture load_documented_architecture(const std::string& name_or_path) {
+  const std::filesystem::path path = architecture_path(name_or_path);
+  DocumentedArchitecture result = completed(read_named_file(name_or_path, path), path.string());
+  result.document = with_fitted_design(std::move(result.document));
+  return result;
 }
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {

@@ -103,7 +103,7 @@ GemmRun analytic_gemm(const kernels::GemmProblem& problem,
       std::max({in_sms * result.clock_mhz, result.budget.dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
   result.budget.cycles = static_cast<double>(result.cycles);
-  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.kernels);
+  result.launch_us = kernels::launch_overhead_us(kernel, times, gpu.launch);
   return result;
 }
 

@@ -106,7 +106,7 @@ class GemmSimulator::Impl {
     }
     result.budget = cycle_budget(kernel, result.traffic, result.cycles, result.clock_mhz, spec_);
     keep_within_launch(result.budget);
-    result.launch_us = kernels::launch_overhead_us(kernel, form, spec_.kernels);
+    result.launch_us = kernels::launch_overhead_us(kernel, form, spec_.launch);
     result.stalls = stalls_of(result);
     if (options_.sms != Sms::kSampled && !result.sampling.extrapolated) {
       result.activity = gpu_.activity();

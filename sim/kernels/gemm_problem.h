@@ -8,6 +8,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/kernels/launch_conditions.h"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -68,6 +69,8 @@ struct KernelOverrides {
   std::optional<int> cta_group = std::nullopt;
   /// Of the instructions that run: two families may have a tile of that size.
   std::optional<mma::MmaFamily> family = std::nullopt;
+
+  auto operator<=>(const KernelOverrides&) const = default;
 };
 
 }  // namespace sptc::kernels

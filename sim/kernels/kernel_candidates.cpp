@@ -32,7 +32,7 @@ struct CandidatesOf {
            vector_rows == problem.vector_rows && stages == asked_stages &&
            instruction_set == target.instruction_set && numerics == target.numerics &&
            sm == target.sm && tiles == target.library.tiles_for(sparse) &&
-           cluster_ctas == target.library.cluster_ctas &&
+           cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
            fp8_accumulation == target.library.fp8_accumulation &&
@@ -95,7 +95,7 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
                         std::string(target.instruction_set),
                         std::string(target.numerics),
                         target.library.tiles_for(problem.sparse),
-                        target.library.cluster_ctas,
+                        target.launch.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
                         target.library.f16_reduction_scheme,
                         target.library.fp8_accumulation,

@@ -205,6 +205,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
   }
   for (workload::Operation& op : operations) {
     op.dtype = options.dtype.value_or(op.dtype);
+    op.d_dtype = type_of_d(op, options);
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");

@@ -143,7 +143,7 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
     architecture.gpu.numerics = asked.numerics;
   }
   if (!asked.library.empty()) {
-    architecture.gpu.kernels = config::with_kernels_of(asked.library, architecture.gpu.kernels);
+    architecture.gpu.kernels = config::load_kernel_library(asked.library);
   }
   return architecture;
 }

@@ -51,8 +51,8 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
       }
       break;
     case Resource::kLaunch:
-      for (double* const us : {&gpu.kernels.launch_us, &gpu.kernels.reduction_launch_us,
-                               &gpu.kernels.stream_us, &gpu.kernels.sparse_stream_us}) {
+      for (double* const us : {&gpu.launch.launch_us, &gpu.launch.reduction_launch_us,
+                               &gpu.launch.stream_us, &gpu.launch.sparse_stream_us}) {
         *us /= 2;
       }
       break;

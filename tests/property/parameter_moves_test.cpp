@@ -73,8 +73,8 @@ void sm_ports(gpu::GpuSpec& gpu, double factor) {
 }
 /// Twice as many CTAs get what the L2 reads once.
 void clusters(gpu::GpuSpec& gpu, double factor) {
-  if (gpu.kernels.cluster_ctas > 1) {
-    scale(gpu.kernels.cluster_ctas, factor);
+  if (gpu.launch.cluster_ctas > 1) {
+    scale(gpu.launch.cluster_ctas, factor);
   }
 }
 void dram_rate(gpu::GpuSpec& gpu, double factor) {

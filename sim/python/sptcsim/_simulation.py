@@ -230,9 +230,9 @@ def _workload(workload, dims):
     dims = {name: _extent(name, value) for name, value in (dims or {}).items()}
     if isinstance(workload, (str, os.PathLike)):
         return _core.read_workload(os.fspath(workload), dims)
-    if isinstance(workload, dict):
+    if isinstance(workload, (dict, Record)):
         try:
-            return _core.parse_workload(json.dumps(workload), dims)
+            return _core.parse_workload(json.dumps(workload.to_dict() if isinstance(workload, Record) else workload), dims)
         except TypeError as error:
             raise InputError(f"workload: {error}") from None
     raise InputError(f"a workload is the path of a file or the object of its JSON, not {type(workload).__name__}")
@@ -241,7 +241,7 @@ def _workload(workload, dims):
 def run(workload, *, dims=None, sparse=None, arch="A100", explain=False, what_ifs=True, progress=None, **options):
     """Simulates every operation of a workload.
 
-    workload: the path of a .json or .csv file (traces/README.md), or the JSON object as a dict.
+    workload: the path of a .json or .csv file (traces/README.md), or the JSON object, a dict or load_workload().workload.
     dims: values of its dimensions in place of their defaults, for example {"batch": 8}.
     Everything else is that of gemm(). Returns a Result. Raises InputError.
     """
