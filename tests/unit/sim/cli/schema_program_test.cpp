@@ -18,13 +18,12 @@ const std::string kGolden = kSource + "/tests/golden/numerics/";
 
 class SchemaProgram : public sptc::support::ProgramFixture {
  protected:
-  void expect_follows(const std::string& schema, const std::string& arguments,
-                      int exit_code = 0) const {
+  void expect_follows(const std::string& schema, const std::string& arguments) const {
     const std::string file = kSource + "/configs/schema/" + schema + ".schema.json";
     const sptc::support::JsonSchema expected(
         nlohmann::json::parse(sptc::io::read_text_file(file, 1 << 20)));
     const sptc::support::ProgramOutcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
     EXPECT_EQ(expected.fault(nlohmann::json::parse(outcome.out)), "") << arguments;
   }
 };
@@ -35,8 +34,7 @@ TEST_F(SchemaProgram, OfRunsKnowsWhatEachKindOfThemHas) {
       "run " + kSource + "/traces/bert_base.json --fidelity analytic --check none";
   expect_follows("result", "gemm 300 200 512 --explain" + json);
   expect_follows("result", "gemm 256 256 256 --fidelity datapath --check exact" + json);
-  expect_follows("result", "gemm 256 256 256 --arch v100 --variants sparse --pattern 2:8" + json,
-                 0);
+  expect_follows("result", "gemm 256 256 256 --arch v100 --variants dense" + json);
   expect_follows("result", bert + " --engine tensorrt --explain" + json);
   expect_follows("result", bert + " --engine pytorch --variants dense" + json);
   expect_follows("result", "run " + kSource + "/traces/pytorch_semistructured.json --check none" +
