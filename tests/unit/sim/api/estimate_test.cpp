@@ -61,7 +61,7 @@ TEST(ApiEstimate, OtherNumbersMakeAnotherDesign) {
 }
 
 TEST(ApiEstimate, ADesignOfADerivedFileKeepsItsEnergies) {
-  const support::TemporaryDirectory directory;
+  const sptc::support::TemporaryDirectory directory;
   const std::string file = (directory.path() / "mine.json").string();
   std::ofstream(file) << R"({"base": "a100-sxm4-80gb", "name": "mine",
       "sms": {"value": 54, "evidence": "assumed", "source": "half"}})";
