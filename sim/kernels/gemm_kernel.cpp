@@ -249,6 +249,7 @@ KernelResult GemmKernel::result(std::int64_t sms) const {
           stream_k(),
           persistent(),
           std::max(cluster_ctas, cta_group),
+          cta_group,
           swizzle,
           searched,
           ctas() / split_k,

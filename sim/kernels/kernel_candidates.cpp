@@ -175,8 +175,8 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   return fitting;
 }
 
-std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides,
-                             int most, bool values) {
+std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most,
+                             bool values) {
   const std::int64_t k_tiles = kernel.all_k_tiles();
   if (overrides.split_k) {
     return *overrides.split_k <= k_tiles ? std::vector{*overrides.split_k} : std::vector<int>();

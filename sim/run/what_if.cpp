@@ -66,16 +66,14 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
 }
 
 kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
-  const mma::MmaFamily family = kernel.instruction.family;
-  const bool in_tensor_memory = family == mma::MmaFamily::kTcgen05;
   return {
       kernel.cta_tile,
       kernel.stages,
       kernel.split_k,
       kernel.stream_k ? kernels::Decomposition::kStreamK : kernels::Decomposition::kDataParallel,
       false,
-      in_tensor_memory ? kernel.cluster_ctas : 1,
-      family,
+      kernel.cta_group,
+      kernel.instruction.family,
       kernel.searched,
       kernel.warp_tile,
       kernel.swizzle,

@@ -68,15 +68,14 @@ bool has_option(const SweepSpec& spec, const std::string& option) {
 
 /// Whether a point is no shipped GPU: then all points take their kernels as that one does.
 bool has_own_design(const SweepSpec& spec) {
-  return std::any_of(spec.axes.begin(), spec.axes.end(),
-                     [](const SweepAxis& axis) {
-                       return axis.kind == SweepAxis::Kind::kParameter;
-                     }) ||
-         std::any_of(spec.architectures.begin(), spec.architectures.end(),
-                     [](const SweepArchitecture& given) {
-                       return !config::is_shipped(
-                           config::to_architecture(given.document, given.name));
-                     });
+  return std::any_of(
+             spec.axes.begin(), spec.axes.end(),
+             [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
+         std::any_of(
+             spec.architectures.begin(), spec.architectures.end(),
+             [](const SweepArchitecture& given) {
+               return !config::is_shipped(config::to_architecture(given.document, given.name));
+             });
 }
 
 }  // namespace

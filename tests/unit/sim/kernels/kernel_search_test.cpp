@@ -69,13 +69,12 @@ TEST(SearchKernels, AFoundKernelIsKnownByItsName) {
     const GemmProblem what = problem(2048, 1536, 4096, true);
     for (const GemmKernel& kernel : searched(what, gpu)) {
       const KernelResult told = kernel.result(gpu.sms);
-      const bool tensor_memory = kernel.tensor_memory();
-      const GemmKernel again = found_kernel(
-          what,
-          {told.cta_tile, told.stages, told.split_k, Decomposition::kDataParallel, false,
-           tensor_memory ? told.cluster_ctas : 1, told.instruction.family, true, told.warp_tile,
-           told.swizzle, told.cluster_ctas, static_cast<int>(told.ctas_per_sm)},
-          gpu.kernel_target());
+      const GemmKernel again =
+          found_kernel(what,
+                       {told.cta_tile, told.stages, told.split_k, Decomposition::kDataParallel,
+                        false, told.cta_group, told.instruction.family, true, told.warp_tile,
+                        told.swizzle, told.cluster_ctas, static_cast<int>(told.ctas_per_sm)},
+                       gpu.kernel_target());
       EXPECT_EQ(closed_form_us(again, gpu.kernel_target()),
                 closed_form_us(kernel, gpu.kernel_target()))
           << name << " " << told.cta_tile.m << "x" << told.cta_tile.n;
