@@ -66,7 +66,7 @@ struct SimulationOptions {
   /// Else kLibrary for a shipped GPU and where `library` names one, and kSearch for a design of
   /// one's own.
   std::optional<KernelsFrom> kernels;
-  std::string library;   ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
+  std::string library;  ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
   /// Operand values: random, integers, zeros, relu, or the path of a .safetensors file. Empty:
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
