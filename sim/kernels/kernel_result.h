@@ -21,6 +21,9 @@ struct KernelResult {
   bool stream_k = false;
   bool persistent = false;
   int cluster_ctas = 1;              ///< 1: no clusters
+  int cta_group = 1;                 ///< of them, CTAs that share an instruction
+  int swizzle = 1;                   ///< columns of tiles in a group of the rasterisation
+  bool searched = false;             ///< among all that fit, not those of a library
   std::int64_t output_tiles = 0;     ///< batch included, slices of K not
   std::int64_t ctas = 0;             ///< that are launched, batch included
   std::int64_t ctas_per_sm = 0;      ///< resident at once

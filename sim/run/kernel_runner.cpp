@@ -89,6 +89,7 @@ std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const work
       refused_.contains(op.name)) {
     return std::nullopt;
   }
+  kernel.search = false;
   if (recorded.tile.k > 0) {
     kernel.cta_tile = recorded.tile;
   }

@@ -66,15 +66,19 @@ gpu::GpuSpec with_twice(Resource resource, gpu::GpuSpec gpu) {
 }
 
 kernels::KernelOverrides named(const kernels::KernelResult& kernel) {
-  const mma::MmaFamily family = kernel.instruction.family;
   return {
       kernel.cta_tile,
       kernel.stages,
       kernel.split_k,
       kernel.stream_k ? kernels::Decomposition::kStreamK : kernels::Decomposition::kDataParallel,
       false,
-      family == mma::MmaFamily::kTcgen05 ? kernel.cluster_ctas : 1,
-      family};
+      kernel.cta_group,
+      kernel.instruction.family,
+      kernel.searched,
+      kernel.warp_tile,
+      kernel.swizzle,
+      kernel.cluster_ctas,
+      static_cast<int>(kernel.ctas_per_sm)};
 }
 
 }  // namespace

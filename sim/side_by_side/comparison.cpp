@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/report/fitted_name.h"
+#include "sim/run/run_options.h"
 #include "sim/run/separate_process.h"
 #include "sim/run/simulate.h"
 #include "sim/workload/recording.h"
@@ -131,9 +132,16 @@ std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& fi
 
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const std::vector<config::Architecture>& boards,
-                        const run::SimulationOptions& options, int jobs,
+                        const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  run::SimulationOptions options = asked;
+  const auto searches = [&](const config::Architecture& board) {
+    return run::searches_kernels(asked, board);
+  };
+  if (std::any_of(boards.begin(), boards.end(), searches)) {
+    options.kernels = run::KernelsFrom::kSearch;  // all boards by the same rule
+  }
   require_same_operations(workloads);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
