@@ -116,7 +116,7 @@ GemmRun faster_of(GemmRun first, GemmRun second) {
     std::swap(first, second);
   }
   if (!first.runner_up || second.time_us() < first.runner_up->us) {
-    first.runner_up = RunnerUp{second.kernel, second.time_us()};
+    first.runner_up = kernels::RunnerUp{second.kernel, second.time_us()};
   }
   return first;
 }

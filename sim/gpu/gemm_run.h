@@ -16,16 +16,10 @@
 
 namespace sptc::gpu {
 
-/// The kernel of a search that came second.
-struct RunnerUp {
-  kernels::KernelResult kernel;
-  double us = 0;  ///< of its launch, as that of the first one is told
-};
-
 /// What a launch was, simulated or in closed form.
 struct GemmRun {
   kernels::KernelResult kernel;
-  std::optional<RunnerUp> runner_up;  ///< of kernels that were searched, where two fit
+  std::optional<kernels::RunnerUp> runner_up;  ///< of kernels that were searched, where two fit
   kernels::SamplingResult sampling;
   std::int64_t cycles = 0;  ///< first CTA to start to last one to end
   double clock_mhz = 0;     ///< of the SMs

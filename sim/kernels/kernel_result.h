@@ -33,6 +33,12 @@ struct KernelResult {
   std::int64_t promotions = 0;       ///< of each accumulator: see Fp8Accumulation
 };
 
+/// The kernel of a search that came second.
+struct RunnerUp {
+  KernelResult kernel;
+  double us = 0;  ///< of its launch, as that of the first one is told
+};
+
 /// How the cycles were obtained.
 struct SamplingResult {
   std::int64_t sms_simulated = 0;

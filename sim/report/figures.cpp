@@ -71,6 +71,27 @@ void append_kernel(Figures<VariantResult>& figures) {
   add("waves", "", "rounds of CTAs on all SMs", [](const V& v) -> Value { return v.kernel.waves; });
 }
 
+/// Of kernels that were searched; without it, the library chose.
+void append_search(Figures<VariantResult>& figures) {
+  const Adder add(figures, "runner_up");
+  const auto told = [](auto get) {
+    return [get](const VariantResult& v) -> Value {
+      return v.runner_up ? Value(get(*v.runner_up)) : std::nullopt;
+    };
+  };
+  using R = kernels::RunnerUp;
+  add("tile", "", "of the kernel that came second in the search: its tile",
+      told([](const R& second) { return extents(second.kernel.cta_tile); }));
+  add("warp_tile", "", "its part that a warp computes",
+      told([](const R& second) { return extents(second.kernel.warp_tile); }));
+  add("stages", "", "its stages",
+      told([](const R& second) { return std::int64_t{second.kernel.stages}; }));
+  add("split_k", "", "its slices of K",
+      told([](const R& second) { return std::int64_t{second.kernel.split_k}; }));
+  add("time_us", "us", "its time, at the clock at which the kernels were compared",
+      told([](const R& second) { return second.us; }));
+}
+
 void append_timing(Figures<VariantResult>& figures) {
   const Adder add(figures, "");
   using V = VariantResult;
@@ -215,6 +236,7 @@ const Figures<VariantResult>& launch_figures() {
   static const Figures<VariantResult> all = [] {
     Figures<VariantResult> figures;
     append_kernel(figures);
+    append_search(figures);
     append_timing(figures);
     append_traffic(figures);
     append_budget(figures);

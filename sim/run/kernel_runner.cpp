@@ -58,6 +58,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
 
   VariantResult result;
   result.kernel = run.kernel;
+  result.runner_up = run.runner_up;
   result.timing.sampling = run.sampling;
   result.timing.cycles = run.cycles;
   result.timing.clock_mhz = run.clock_mhz;

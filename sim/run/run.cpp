@@ -167,6 +167,13 @@ std::string clock_text(const RunOptions& options) {
              : asked;
 }
 
+std::string library_text(const RunOptions& options) {
+  if (options.kernel.search) {
+    return "none: kernels are searched";
+  }
+  return options.library.empty() ? "as the architecture" : options.library;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const RunOptions& options) {
   const auto tile = [](const base::GemmShape& shape) {
     return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
@@ -180,7 +187,7 @@ std::vector<std::pair<std::string, std::string>> describe(const RunOptions& opti
       {"data", options.data},
       {"check", std::string(name(options.check_mode()))},
       {"clock", clock_text(options)},
-      {"library", options.library.empty() ? "as the architecture" : options.library},
+      {"library", library_text(options)},
       {"tile", options.kernel.cta_tile ? tile(*options.kernel.cta_tile) : "auto"},
       {"stages", options.kernel.stages ? std::to_string(*options.kernel.stages) : "auto"},
       {"split_k", options.kernel.split_k ? std::to_string(*options.kernel.split_k) : "auto"},
