@@ -150,9 +150,15 @@ Weighed in_best_order(const Weighed& weighed, const KernelTarget& target) {
 std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
                                        const KernelTarget& target, bool values, int most) {
   const KernelLibrarySpec library = everything(target);
-  KernelTarget searched{target.sm,       target.memory,          library,
-                        target.sms,      target.boost_clock_mhz, target.instruction_set,
-                        target.numerics, target.counted_dram_us};
+  KernelTarget searched{target.sm,
+                        target.memory,
+                        library,
+                        target.launch,
+                        target.sms,
+                        target.boost_clock_mhz,
+                        target.instruction_set,
+                        target.numerics,
+                        target.counted_dram_us};
   std::string reason;
   std::vector<Weighed> kernels = weighed_kernels(problem, overrides, searched, values, reason);
   if (kernels.empty()) {
