@@ -17,7 +17,8 @@ std::string pointer_of(const Architecture::State& state, const std::string& path
 
 Architecture::Architecture(const std::string& name_or_path)
     : state_(std::make_shared<State>(config::load_architecture(name_or_path),
-                                     config::load_architecture_document(name_or_path))) {}
+                                     config::load_architecture_document(name_or_path),
+                                     config::load_architecture_text(name_or_path))) {}
 
 const std::string& Architecture::name() const {
   return state_->value.gpu.name;
@@ -41,6 +42,8 @@ Architecture Architecture::with(const std::map<std::string, double>& numbers) co
         whole ? nlohmann::json(static_cast<std::int64_t>(number)) : nlohmann::json(number),
         "set by the program that links sptcsim");
   }
+  changed.text = {
+      changed.document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), name(), {}};
   changed.value = config::to_architecture(changed.document, name());
   return Architecture(std::make_shared<const State>(std::move(changed)));
 }

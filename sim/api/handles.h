@@ -6,11 +6,10 @@
 #include "sim/config/architecture.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
-#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
 
 #include <nlohmann/json.hpp>
 
-#include <mutex>
 #include <sptcsim/estimate.h>
 #include <string>
 
@@ -18,20 +17,16 @@ namespace sptcsim {
 
 struct Architecture::State {
   sptc::config::Architecture value;
-  nlohmann::json document;  ///< complete
+  nlohmann::json document;              ///< complete
+  sptc::config::ArchitectureText text;  ///< for another process
 };
 
 struct Workload::State {
   sptc::workload::Workload value;
+  sptc::workload::WorkloadText text;  ///< for another process
 };
 
 sptc::run::SimulationOptions simulation_options(const Options& options);
-
-/// One estimate or simulation at a time.
-std::mutex& turn();
-
-/// What json_report() says of `result`.
-std::string report_of(sptc::run::RunResult result, const Architecture& architecture);
 
 /// The figures of a report.
 Result result_of(std::string report);
