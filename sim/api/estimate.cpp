@@ -91,6 +91,11 @@ sptc::run::SimulationOptions simulation_options(const Options& options) {
   return result;
 }
 
+std::string report_of(sptc::run::RunResult result, const Architecture& architecture) {
+  result.assumed = sptc::run::assumptions(architecture.state().value);
+  return sptc::report::json_report(result);
+}
+
 Result result_of(std::string report) {
   const json document = json::parse(report);
   Result result;
@@ -122,10 +127,9 @@ Result estimate(const Workload& workload, const Architecture& architecture,
   }
   static std::mutex turn;
   const std::lock_guard mine(turn);
-  sptc::run::RunResult result = sptc::run::estimate(
-      workload.state().value, architecture.state().value, simulation_options(options));
-  result.assumed = sptc::run::assumptions(architecture.state().value);
-  return result_of(sptc::report::json_report(result));
+  return result_of(report_of(sptc::run::estimate(workload.state().value, architecture.state().value,
+                                                 simulation_options(options)),
+                             architecture));
 }
 
 }  // namespace sptcsim

@@ -28,6 +28,9 @@ struct Workload::State {
 
 sptc::run::SimulationOptions simulation_options(const Options& options);
 
+/// What json_report() says of `result`.
+std::string report_of(sptc::run::RunResult result, const Architecture& architecture);
+
 /// The figures of a report.
 Result result_of(std::string report);
 
