@@ -20,11 +20,10 @@ class SimulationContext {
     const Current inside(*this);
     context_ = sc_core::sc_get_curr_simcontext();
   }
-  /// What was built in it must be gone.
-  ~SimulationContext() {
-    const Current inside(*this);
-    delete context_;
-  }
+  /// What was built in it must be gone. The state is freed after the next context ends: SystemC
+  /// takes long to free many processes, and a program that needs one context need not wait for
+  /// that.
+  ~SimulationContext() { delete std::exchange(retired(), context_); }
   SimulationContext(const SimulationContext&) = delete;
   SimulationContext& operator=(const SimulationContext&) = delete;
 
@@ -47,6 +46,11 @@ class SimulationContext {
   };
 
  private:
+  static sc_core::sc_simcontext*& retired() {
+    static sc_core::sc_simcontext* context = nullptr;
+    return context;
+  }
+
   sc_core::sc_simcontext* context_ = nullptr;
 };
 

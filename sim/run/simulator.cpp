@@ -118,7 +118,8 @@ Simulator::Simulator(std::size_t workers, Report report)
       handler_([report = std::move(report), architectures = std::make_shared<LatestArchitecture>()](
                    std::string_view request, const WorkerPool::Send& send) {
         return answer(request, send, *architectures, report);
-      }) {
+      }),
+      owner_(::getpid()) {
   base::ensure(workers > 0, "a Simulator without workers");
 }
 
@@ -149,6 +150,10 @@ std::string Simulator::simulate(const SimulationRequest& request, const Progress
 std::unique_ptr<WorkerPool> Simulator::take(const std::function<void()>& poll) {
   constexpr std::chrono::milliseconds kPollInterval{100};
   std::unique_lock lock(mutex_);
+  if (owner_ != ::getpid()) {
+    owner_ = ::getpid();
+    busy_ = 0;
+  }
   while (idle_.empty() && busy_ == most_) {
     returned_.wait_for(lock, kPollInterval);
     if (poll) {
@@ -180,15 +185,6 @@ void Simulator::give_back(std::unique_ptr<WorkerPool> worker) {
     --busy_;
   }
   returned_.notify_one();
-}
-
-std::vector<pid_t> Simulator::idle_processes() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<pid_t> processes;
-  for (const auto& worker : idle_) {
-    processes.push_back(worker->process(0));
-  }
-  return processes;
 }
 
 }  // namespace sptc::run

@@ -51,19 +51,17 @@ class Simulator {
   std::string simulate(const SimulationRequest& request, const Progress& progress,
                        const std::function<void()>& poll);
 
-  /// Ids of the workers that no call has.
-  std::vector<pid_t> idle_processes() const;
-
  private:
   std::unique_ptr<WorkerPool> take(const std::function<void()>& poll);
   void give_back(std::unique_ptr<WorkerPool> worker);
 
   const std::size_t most_;
   const WorkerPool::Handler handler_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<WorkerPool>> idle_;  ///< pools of one
   std::size_t busy_ = 0;
+  pid_t owner_;  ///< a copy of the process has none of the calls of the original
 };
 
 }  // namespace sptc::run

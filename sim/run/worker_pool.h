@@ -52,7 +52,6 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   std::size_t size() const { return workers_.size(); }
-  pid_t process(std::size_t worker) const { return workers_[worker].process; }
 
   /// Throws InputError where the worker was lost and cannot be replaced.
   void submit(std::size_t worker, std::string_view request);

@@ -19,7 +19,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Points without a process of their own take microseconds: they travel in batches, and the next
+// Points in closed form take microseconds: they travel in batches, and the next
 // batch waits at the worker.
 constexpr std::size_t kBatch = 128;
 // Such points are stored in their order, each at most so far behind the first that is not done.
@@ -29,8 +29,8 @@ constexpr std::chrono::milliseconds kReportInterval{200};
 struct PendingPoint {
   std::uint64_t position;
   float seconds;
-  bool alone;     ///< not in a batch: it has a process of its own, or may have ended its worker
-  bool in_order;  ///< it takes no process of its own: stored when all before it are
+  bool alone;     ///< not in a batch: SystemC simulates it, or it may have ended its worker
+  bool in_order;  ///< SystemC does not simulate it: stored when all before it are
 };
 
 class Coordinator {

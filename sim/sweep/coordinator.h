@@ -29,7 +29,7 @@ struct SweepProgress {
 };
 
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
-/// what they report: every point that ran in a process of its own in a transaction of its own, the
+/// what they report: every point that SystemC simulated in a transaction of its own, the
 /// others in order of their positions, several at a time. Ends early when `stop` becomes true.
 /// `report` is called a few times per second. Throws InputError where the store cannot be written
 /// or no worker is left.

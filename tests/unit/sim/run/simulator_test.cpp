@@ -14,9 +14,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace sptc::run {
@@ -51,6 +53,11 @@ SimulationRequest long_request() {
           {{"sms", "all"}, {"no-extrapolate", "true"}, {"check", "none"}}};
 }
 
+/// By the worker: which process it is.
+std::string process_of(const RunResult& /*result*/) {
+  return std::to_string(::getpid());
+}
+
 class SimulatorTest : public testing::Test {
  protected:
   const std::map<std::string, std::string> few_sms{{"check", "none"}, {"sms", "sampled"}};
@@ -77,7 +84,6 @@ TEST_F(SimulatorTest, SaysWhatSimulateSaysForDesignsInTurn) {
     request.architecture = config::load_architecture_text(name);
     EXPECT_EQ(simulated(), expected()) << name;
   }
-  EXPECT_EQ(simulator.idle_processes().size(), 1U) << "one caller needs one worker";
 }
 
 TEST_F(SimulatorTest, TellsItsProgress) {
@@ -91,12 +97,27 @@ TEST_F(SimulatorTest, TellsItsProgress) {
   EXPECT_EQ(told, "0/2 first;1/2 second;2/2 ;");
 }
 
+TEST_F(SimulatorTest, OneCallerHasOneWorker) {
+  Simulator workers(4, process_of);
+  std::set<std::string> processes;
+  for (int i = 0; i < 5; ++i) {
+    processes.insert(workers.simulate(request, {}, {}));
+  }
+  EXPECT_EQ(processes.size(), 1U);
+  EXPECT_FALSE(processes.contains(std::to_string(::getpid())));
+}
+
 TEST_F(SimulatorTest, ConcurrentCallsGetOneWorkerEachOrWait) {
   const std::string alone = simulated();
+  Simulator workers(2, process_of);
   std::array<std::string, 6> results;
+  std::array<std::string, 6> processes;
   std::vector<std::thread> threads;
-  for (std::string& result : results) {
-    threads.emplace_back([&] { result = simulated(); });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    threads.emplace_back([&, i] {
+      processes[i] = workers.simulate(request, {}, {});
+      results[i] = simulated();
+    });
   }
   for (std::thread& thread : threads) {
     thread.join();
@@ -104,24 +125,25 @@ TEST_F(SimulatorTest, ConcurrentCallsGetOneWorkerEachOrWait) {
   for (const std::string& result : results) {
     EXPECT_EQ(result, alone);
   }
-  EXPECT_LE(simulator.idle_processes().size(), 2U);
+  EXPECT_LE(std::set<std::string>(processes.begin(), processes.end()).size(), 2U);
 }
 
 TEST_F(SimulatorTest, AKilledWorkerIsOneSentenceAndTheNextCallWorks) {
-  const std::string before = simulated();
-  const pid_t worker = simulator.idle_processes().at(0);
+  Simulator workers(2, process_of);
+  const std::string before = workers.simulate(request, {}, {});
+  const pid_t worker = std::stoi(before);
   std::thread killer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     ::kill(worker, SIGKILL);
   });
   try {
-    simulator.simulate(long_request(), {}, {});
+    workers.simulate(long_request(), {}, {});
     ADD_FAILURE() << "a killed worker answered";
   } catch (const base::InternalError& error) {
     EXPECT_STREQ(error.what(), "the worker process was ended by signal 9 (Killed)");
   }
   killer.join();
-  EXPECT_EQ(simulated(), before);
+  EXPECT_NE(workers.simulate(request, {}, {}), before);
 }
 
 TEST_F(SimulatorTest, WhatPollThrowsEndsTheCallAtWorkAndOneThatWaits) {

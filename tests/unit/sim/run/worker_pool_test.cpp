@@ -84,7 +84,6 @@ TEST_F(WorkerPoolTest, AnswersAnyBytesOfAnyLengthInOneOtherProcess) {
   EXPECT_EQ(ask(bytes), bytes + "!");
   EXPECT_EQ(ask(""), "!");
   const std::string process = ask("who");
-  EXPECT_EQ(process, std::to_string(pool.process(0)));
   EXPECT_NE(process, std::to_string(::getpid()));
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(ask("who"), process);
@@ -115,7 +114,7 @@ TEST_F(WorkerPoolTest, SaysHowAWorkerWasLostAndReplacesIt) {
 
 TEST_F(WorkerPoolTest, OneThatWasKilledWhileIdleCostsNothing) {
   const std::string process = ask("who");
-  ::kill(pool.process(0), SIGKILL);
+  ::kill(std::stoi(process), SIGKILL);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_NE(ask("who"), process);
 }
@@ -130,7 +129,7 @@ TEST_F(WorkerPoolTest, AHangingWorkerIsEndedByATimeoutOrByWhoeverPolls) {
 
 TEST_F(WorkerPoolTest, LeavesCtrlCToItsParent) {
   const std::string process = ask("who");
-  ::kill(pool.process(0), SIGINT);
+  ::kill(std::stoi(process), SIGINT);
   EXPECT_EQ(ask("who"), process);
 }
 
