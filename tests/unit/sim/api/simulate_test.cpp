@@ -69,6 +69,7 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
   };
   simulate(workload, a100, {}, hooks);
   EXPECT_EQ(names, (std::vector<std::string>{"one", "two", ""}));
+  hooks.progress = {};
   hooks.poll = [] { throw std::runtime_error("enough"); };
   EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks),
                std::runtime_error);

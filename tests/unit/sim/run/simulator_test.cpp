@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/run/simulate.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -169,12 +170,15 @@ TEST_F(SimulatorTest, WhatPollThrowsEndsTheCallAtWorkAndOneThatWaits) {
 
 TEST_F(SimulatorTest, RelativePathsAndConfigurationsAreThoseOfTheCall) {
   const std::string before = simulated();
+  const support::TemporaryDirectory directory;
+  std::filesystem::copy_file(config::config_directory() / "energy" / "a100-sxm4-80gb.json",
+                             directory.path() / "own.json");
+  request.options["energy"] = "./own.json";
   const std::filesystem::path here = std::filesystem::current_path();
-  request.options["data"] = "absent.safetensors";
-  request.options["fidelity"] = "datapath";
-  std::filesystem::current_path("/");
-  support::expect_input_error([&] { simulated(); }, {"absent.safetensors"});
+  std::filesystem::current_path(directory.path());
+  EXPECT_EQ(simulated(), before);
   std::filesystem::current_path(here);
+  support::expect_input_error([&] { simulated(); }, {"./own.json"});
   request.options = few_sms;
   ::setenv("SPTCSIM_CONFIG_DIR", "/no/such/directory", 1);
   support::expect_input_error([&] { simulated(); }, {"/no/such/directory"});
