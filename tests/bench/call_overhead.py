@@ -28,8 +28,8 @@ def microseconds(call):
 
 def closed_form(program):
     """The same of the C++ function."""
-    done = subprocess.run([program, "--benchmark_filter=closed_form", "--benchmark_repetitions=20",
-                           "--benchmark_min_time=0.02", "--benchmark_format=json"],
+    done = subprocess.run([program, "--benchmark_filter=closed_form", "--benchmark_repetitions=400",
+                           "--benchmark_min_time=0.002", "--benchmark_format=json"],
                           check=True, capture_output=True, text=True)
     return min(run["real_time"] for run in json.loads(done.stdout)["benchmarks"] if run["run_type"] == "iteration")
 
