@@ -14,13 +14,14 @@ namespace sptc::base {
 class SimulationContext {
  public:
   SimulationContext() {
+    delete std::exchange(retired(), nullptr);
     // Whether the first sc_start() may find nothing to do is asked once per process, not context.
     sc_core::sc_report_handler::set_actions(sc_core::SC_ID_NO_SC_START_ACTIVITY_,
                                             sc_core::SC_DO_NOTHING);
     const Current inside(*this);
     context_ = sc_core::sc_get_curr_simcontext();
   }
-  /// What was built in it must be gone. The state is freed after the next context ends: SystemC
+  /// What was built in it must be gone. The state is freed when the next context begins: SystemC
   /// takes long to free many processes, and a program that needs one context need not wait for
   /// that.
   ~SimulationContext() { delete std::exchange(retired(), context_); }
