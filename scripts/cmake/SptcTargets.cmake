@@ -57,8 +57,8 @@ function(sptc_add_library name sources depends)
 endfunction()
 
 # sptc_test(<name> LABEL unit SOURCES a.cpp ... DEPENDS sptc::x ... [SYSTEMC])
-# one GoogleTest executable; every TEST becomes a ctest entry in a process of its own (SystemC elaborates once per
-# process). With SYSTEMC the program starts in sc_main.
+# one GoogleTest executable; every TEST becomes a ctest entry in a process of its own (a SystemC context
+# elaborates once). With SYSTEMC the program starts in sc_main.
 function(sptc_test name)
   cmake_parse_arguments(ARG "SYSTEMC" "LABEL" "SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})

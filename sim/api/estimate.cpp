@@ -7,6 +7,7 @@
 #include "sim/run/run.h"
 #include "sim/workload/workload_text.h"
 
+#include <mutex>
 #include <utility>
 
 namespace sptcsim {
@@ -68,11 +69,14 @@ Workload::Workload(const std::vector<Gemm>& gemms, const std::string& name) {
   if (gemms.empty()) {
     throw InputError("workload '" + name + "' has no GEMM");
   }
+  state.text = sptc::workload::gemms_as_text(name, state.value.operations);
   state_ = std::make_shared<const State>(std::move(state));
 }
 
 Workload Workload::read(const std::string& path) {
-  return Workload(std::make_shared<const State>(sptc::workload::read_workload(path)));
+  sptc::workload::WorkloadText text = sptc::workload::read_workload_text(path);
+  sptc::workload::Workload value = sptc::workload::to_workload(text);
+  return Workload(std::make_shared<const State>(std::move(value), std::move(text)));
 }
 
 std::optional<double> GemmResult::speedup() const {
@@ -85,11 +89,6 @@ sptc::run::SimulationOptions simulation_options(const Options& options) {
     sptc::run::set_option(result, name, value);
   }
   return result;
-}
-
-std::mutex& turn() {
-  static std::mutex mutex;
-  return mutex;
 }
 
 std::string report_of(sptc::run::RunResult result, const Architecture& architecture) {
@@ -126,7 +125,8 @@ Result estimate(const Workload& workload, const Architecture& architecture,
   if (options.contains("fidelity")) {
     throw InputError("estimate() knows one fidelity: leave the option 'fidelity' out");
   }
-  const std::lock_guard mine(turn());
+  static std::mutex turn;
+  const std::lock_guard mine(turn);
   return result_of(report_of(sptc::run::estimate(workload.state().value, architecture.state().value,
                                                  simulation_options(options)),
                              architecture));

@@ -6,7 +6,9 @@
 #include "sim/config/documented_architecture.h"
 #include "sim/run/run_result.h"
 #include "sim/run/simulation_options.h"
-#include "sim/workload/workload.h"
+#include "sim/workload/workload_text.h"
+
+#include <nlohmann/json.hpp>
 
 #include <mutex>
 #include <sptcsim/estimate.h>
@@ -14,16 +16,20 @@
 
 namespace sptcsim {
 
-struct Architecture::State : sptc::config::DocumentedArchitecture {};
+struct Architecture::State : sptc::config::DocumentedArchitecture {
+  /// For another process.
+  sptc::config::ArchitectureText text() const {
+    return {document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), value.gpu.name,
+            value.bases};
+  }
+};
 
 struct Workload::State {
   sptc::workload::Workload value;
+  sptc::workload::WorkloadText text;  ///< for another process
 };
 
 sptc::run::SimulationOptions simulation_options(const Options& options);
-
-/// One estimate or simulation at a time.
-std::mutex& turn();
 
 /// What json_report() says of `result`.
 std::string report_of(sptc::run::RunResult result, const Architecture& architecture);

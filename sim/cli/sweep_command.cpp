@@ -3,10 +3,10 @@
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
-#include "sim/cli/sweep_progress_line.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
+#include "sim/report/progress.h"
 #include "sim/report/version.h"
 #include "sim/run/option_table.h"
 #include "sim/run/option_values.h"
@@ -154,10 +154,10 @@ struct Job {
 int drive(Job& job, sweep::SweepStore& store, sweep::Executor& executor) {
   sweep::SweepProgress progress;
   {
-    SweepProgressLine line(job.arguments.quiet);
+    report::ProgressBar bar(job.arguments.quiet, report::ProgressBar::Elsewhere::kLines);
     progress = sweep::run_sweep(job.plan, job.runner, job.limits, job.shard, store, executor,
                                 stop_requested,
-                                [&](const sweep::SweepProgress& now) { line.update(now); });
+                                [&](const sweep::SweepProgress& now) { bar.update(now.shown()); });
   }
   if (!progress.interrupted && !store.finish()) {
     report::write_message(fmt::format(

@@ -330,6 +330,13 @@ DocumentedArchitecture completed(json document, const std::string& file) {
   return result;
 }
 
+ArchitectureText completed_text(json document, const std::string& file) {
+  ArchitectureText result{"", file, {}};
+  const json complete = complete_architecture(std::move(document), file, &result.bases);
+  result.document = complete.dump(-1, ' ', false, json::error_handler_t::replace);
+  return result;
+}
+
 }  // namespace
 
 Parameter read_number(const io::JsonObject& section, const ArchitectureField& field) {
@@ -348,6 +355,16 @@ Parameter read_number(const io::JsonObject& section, const ArchitectureField& fi
 
 Architecture parse_architecture(std::string_view text, const std::string& file) {
   return completed(io::parse_json(text, file), file).value;
+}
+
+ArchitectureText complete_architecture_text(std::string_view text, const std::string& file) {
+  return completed_text(io::parse_json(text, file), file);
+}
+
+Architecture to_architecture(const ArchitectureText& text) {
+  Architecture result = to_architecture(io::parse_json(text.document, text.file), text.file);
+  result.bases = text.bases;
+  return result;
 }
 
 Architecture to_architecture(const json& document, const std::string& file) {
@@ -417,6 +434,11 @@ DocumentedArchitecture load_documented_architecture(const std::string& name_or_p
   DocumentedArchitecture result = completed(read_named_file(name_or_path, path), path.string());
   result.document = with_fitted_design(std::move(result.document));
   return result;
+}
+
+ArchitectureText load_architecture_text(const std::string& name_or_path) {
+  const std::filesystem::path path = architecture_path(name_or_path);
+  return completed_text(read_named_file(name_or_path, path), path.string());
 }
 
 std::filesystem::path architecture_path(const std::string& name_or_path) {

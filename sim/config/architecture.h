@@ -52,6 +52,20 @@ Architecture parse_architecture(std::string_view text, const std::string& file);
 /// The same from a complete document (no "base").
 Architecture to_architecture(const nlohmann::json& document, const std::string& file);
 
+/// What an architecture was read from, complete: it can travel to another process and be read there
+/// again.
+struct ArchitectureText {
+  std::string document;  ///< JSON
+  std::string file;      ///< for messages
+  std::vector<std::string> bases;
+
+  bool operator==(const ArchitectureText&) const = default;
+};
+ArchitectureText load_architecture_text(const std::string& name_or_path);
+/// Of a document that may be derived, as parse_architecture() takes it.
+ArchitectureText complete_architecture_text(std::string_view text, const std::string& file);
+Architecture to_architecture(const ArchitectureText& text);
+
 /// An architecture that takes other values for its numbers again and again: quicker than
 /// to_architecture(), for sweeps.
 class VariedArchitecture {

@@ -21,7 +21,7 @@ namespace sptc::gpu {
 class Gpu;
 
 /// One elaborated GPU that runs GEMM kernels one after the other, dense and sparse on the same
-/// hardware. SystemC elaborates once per process: one GemmSimulator per process.
+/// hardware. One per SystemC context, which elaborates once.
 class GemmSimulator {
  public:
   using Sms = sampling::SimulatedSms;

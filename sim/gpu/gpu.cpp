@@ -63,6 +63,15 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
   }
 }
 
+/// The last that was built goes first: SystemC looks for what ends in lists, the latest in front.
+Gpu::~Gpu() {
+  sampled_memory_.reset();
+  memory_.reset();
+  for (; !sms_.empty(); sms_.pop_back()) {
+    links_.pop_back();
+  }
+}
+
 CtaScheduler::NextCta Gpu::next_cta_of(const sm::KernelLaunch& kernel,
                                        const std::vector<int>& sm_numbers) {
   if (static_cast<std::int64_t>(sms_.size()) == all_sms_) {

@@ -37,6 +37,7 @@ class Gpu : public sc_core::sc_module {
 
   Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
       int sms_built, Memory memory = Memory::kModelled);
+  ~Gpu() override;
 
   /// SM clock of the grids from here on, for the rates of the memory; the simulation itself counts
   /// cycles.

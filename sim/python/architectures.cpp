@@ -56,9 +56,12 @@ void bind_architectures(nb::module_& module) {
       .def_prop_ro("numerics", [](const Architecture& a) { return a.gpu.numerics; })
       .def_ro("bases", &Architecture::bases)
       .def("parameters", parameters);
-  module.def("load_architecture", config::load_architecture);
+  nb::class_<LoadedArchitecture, Architecture>(module, "LoadedArchitecture");
+  module.def("load_architecture", [](const std::string& name) {
+    return LoadedArchitecture(config::load_architecture_text(name));
+  });
   module.def("to_architecture", [](const std::string& document, const std::string& file) {
-    return config::parse_architecture(document, file);
+    return LoadedArchitecture(config::complete_architecture_text(document, file));
   });
   // A number of a document by the words that `--set` and sweeps take.
   module.def("parameter_pointer", [](const std::string& document, const std::string& path) {

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/config/architecture.h"
+
 #include <nanobind/nanobind.h>
+#include <utility>
 
 namespace sptc::python {
+
+/// An architecture as Python has it, and as another process reads it again.
+struct LoadedArchitecture : config::Architecture {
+  explicit LoadedArchitecture(config::ArchitectureText read)
+      : config::Architecture(config::to_architecture(read)), text(std::move(read)) {}
+
+  config::ArchitectureText text;
+};
 
 // Each adds its part to the module sptcsim._core.
 void bind_instructions(nanobind::module_& module);

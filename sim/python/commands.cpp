@@ -10,11 +10,14 @@
 #include "sim/report/version.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
-#include "sim/run/worker.h"
+#include "sim/run/simulator.h"
+#include "sim/run/worker_pool.h"
 #include "sim/show/show_instruction.h"
 #include "sim/side_by_side/comparison.h"
 #include "sim/workload/recording.h"
 #include "sim/workload/workload_text_writer.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -26,6 +29,7 @@
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,18 +48,29 @@ void raise_signals() {
   }
 }
 
-/// What `work` returns in a process of its own, where SystemC elaborates for the first time.
-std::string in_worker(const std::function<std::string(const run::Progress&)>& work,
+using Progress = run::Simulator::Progress;
+
+/// What `work` returns in a process of its own: Ctrl-C ends it, whatever it is at.
+std::string in_worker(const std::function<std::string(const Progress&)>& work,
                       const nb::object& callback) {
-  run::Progress progress;
+  run::Waiting waiting;
+  waiting.poll = raise_signals;
   if (!callback.is_none()) {
-    progress = [&callback](std::size_t done, std::size_t total, const std::string& next) {
+    waiting.part = [&callback](std::string_view part) {
+      const auto step = nlohmann::json::from_cbor(part);
       const nb::gil_scoped_acquire locked;
-      callback(done, total, next);
+      callback(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
+               step.at(2).get<std::string>());
     };
   }
   const nb::gil_scoped_release unlocked;
-  return run::run_in_worker(work, progress, raise_signals);
+  run::WorkerPool pool(1, [&](std::string_view, const run::WorkerPool::Send& send) {
+    return work([&](std::size_t done, std::size_t total, const std::string& next) {
+      const std::vector<std::uint8_t> step = nlohmann::json::to_cbor({done, total, next});
+      send(std::string(step.begin(), step.end()));
+    });
+  });
+  return run::answer_of(*run::request_of_one(pool, "", waiting));
 }
 
 run::SimulationOptions options_of(const nb::dict& given) {
@@ -70,7 +85,7 @@ run::SimulationOptions options_of(const nb::dict& given) {
 std::string show(const std::string& instruction, const std::string& arch, int row, int col,
                  int selector, const std::string& data, std::uint64_t seed) {
   return in_worker(
-      [&](const run::Progress&) {
+      [&](const Progress&) {
         return show::element_json(show::show_instruction(instruction, arch,
                                                          [&](const mma::MmaInstruction& which) {
                                                            return show::generated_operands(
@@ -87,7 +102,7 @@ std::string compare(const std::string& file, const std::vector<config::Architect
   const run::SimulationOptions options = options_of(given);
   const workload::DimLists lists(dims.begin(), dims.end());
   return in_worker(
-      [&](const run::Progress& report) {
+      [&](const Progress& report) {
         return side_by_side::comparison_json(side_by_side::compare(
             side_by_side::compared_workloads(file, lists), boards, options, jobs,
             [&](std::size_t begun, std::size_t total) {
@@ -109,7 +124,7 @@ std::string validate(const std::string& file, const std::string& arch, const std
       compare::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
   job.jobs = jobs;
   return in_worker(
-      [&](const run::Progress& report) {
+      [&](const Progress& report) {
         job.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
         return compare::times::validation_json(compare::times::validate(job).validation);
       },
@@ -144,7 +159,7 @@ std::string verify(const std::string& directory, const std::string& profile) {
 std::string microbench(const config::Architecture& architecture, const std::string& instruction,
                        std::optional<int> warps, std::optional<int> ilp) {
   return in_worker(
-      [&](const run::Progress&) {
+      [&](const Progress&) {
         return microbench::rows_json(
             architecture.gpu,
             microbench::run_cases(architecture.gpu, microbench::asked_cases(

@@ -7,15 +7,16 @@
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulation_caches.h"
-#include "sim/run/worker.h"
-#include "sim/workload/workload.h"
+#include "sim/run/simulator.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
@@ -23,8 +24,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -69,6 +72,28 @@ AnalyticRuns& analytic_runs() {
   static AnalyticRuns runs;
   return runs;
 }
+
+/// Of all runs with SystemC. It is never destroyed: a thread may still be in a call when the
+/// interpreter ends, and workers end with the process.
+run::Simulator& simulator() {
+  static auto* const instance =
+      new run::Simulator(std::max(1U, std::thread::hardware_concurrency()), report::json_report);
+  return *instance;
+}
+
+/// A workload, and as another process reads it again.
+struct GivenWorkload {
+  explicit GivenWorkload(workload::WorkloadText read)
+      : value(workload::to_workload(read)), text(std::move(read)) {}
+  explicit GivenWorkload(Workload made) : value(std::move(made)) {}
+
+  workload::WorkloadText as_text() const {
+    return text ? *text : workload::gemms_as_text(value.name, value.operations);
+  }
+
+  Workload value;
+  std::optional<workload::WorkloadText> text;  ///< of one that was read
+};
 
 /// A value of a result as Python has it.
 nb::object object_of(const report::FigureValue& value) {
@@ -142,7 +167,7 @@ class Run {
   std::string json_;
 };
 
-Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+GivenWorkload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   workload::Operation op;
   op.name = "gemm";
   op.shape = {m, n, k};
@@ -151,19 +176,21 @@ Workload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b
   Workload workload;
   workload.name = fmt::format("gemm {} {} {}", m, n, k);
   workload.operations.push_back(std::move(op));
-  return workload;
+  return GivenWorkload(std::move(workload));
 }
 
-SimulationOptions options_of(const nb::dict& given) {
+using OptionTexts = std::map<std::string, std::string>;
+
+SimulationOptions options_of(const OptionTexts& given) {
   SimulationOptions options;
   for (const auto& [name, value] : given) {
-    run::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value));
+    run::set_option(options, name, value);
   }
   return options;
 }
 
 /// Calls `progress` with the lock of the interpreter; nothing where it is None.
-run::Progress progress_of(const nb::object& progress) {
+run::Simulator::Progress progress_of(const nb::object& progress) {
   if (progress.is_none()) {
     return {};
   }
@@ -173,7 +200,7 @@ run::Progress progress_of(const nb::object& progress) {
   };
 }
 
-/// Ctrl-C, seen between two launches.
+/// Ctrl-C, seen between two launches of a closed form and ten times a second elsewhere.
 void raise_signals() {
   const nb::gil_scoped_acquire locked;
   if (PyErr_CheckSignals() != 0) {
@@ -181,35 +208,27 @@ void raise_signals() {
   }
 }
 
-Run simulated(const Workload& workload, const Architecture& architecture, const nb::dict& given,
-              bool explain, bool what_ifs, const nb::object& callback) {
+Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture,
+              const OptionTexts& given, bool explain, bool what_ifs, const nb::object& callback) {
   SimulationOptions options = options_of(given);
   const bool wants_what_ifs = what_ifs || explain;
-  const run::Progress progress = progress_of(callback);
+  const run::Simulator::Progress progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
-  if (options.fidelity == run::Fidelity::kAnalytic) {
-    run::SimulationHooks hooks;
-    hooks.progress = progress;
-    hooks.cancelled = [] {
-      raise_signals();
-      return false;
-    };
-    options.what_ifs = false;
-    run::RunResult result = analytic_runs().run(workload, architecture, options, hooks);
-    result.explained = explain;
-    return Run(std::move(result), workload, options, wants_what_ifs);
+  if (options.fidelity != run::Fidelity::kAnalytic) {
+    return Run(simulator().simulate(
+        {workload.as_text(), architecture.text, given, wants_what_ifs, explain}, progress,
+        raise_signals));
   }
-  options.what_ifs = wants_what_ifs;
-  return Run(run::run_in_worker(
-      [&](const run::Progress& report) {
-        run::SimulationHooks hooks;
-        hooks.progress = report;
-        run::RunResult result = run::simulate(workload, architecture, options, hooks);
-        result.explained = explain;
-        result.assumed = run::assumptions(architecture);
-        return report::json_report(result);
-      },
-      progress, raise_signals));
+  run::SimulationHooks hooks;
+  hooks.progress = progress;
+  hooks.cancelled = [] {
+    raise_signals();
+    return false;
+  };
+  options.what_ifs = false;
+  run::RunResult result = analytic_runs().run(workload.value, architecture, options, hooks);
+  result.explained = explain;
+  return Run(std::move(result), workload.value, std::move(options), wants_what_ifs);
 }
 
 nb::list options_table() {
@@ -252,17 +271,14 @@ nb::list figures_table() {
 }  // namespace
 
 void bind_simulation(nb::module_& module) {
-  nb::class_<Workload>(module, "Workload")
-      .def_prop_ro("name", [](const Workload& workload) { return workload.name; })
-      .def_prop_ro("operations",
-                   [](const Workload& workload) { return workload.operations.size(); });
+  nb::class_<GivenWorkload>(module, "Workload");
   module.attr("MOST_EXTENT") = workload::kMaxExtent;
   module.def("one_gemm", one_gemm);
   module.def("read_workload", [](const std::string& path, const workload::NamedDims& dims) {
-    return workload::read_workload(path, dims);
+    return GivenWorkload(workload::read_workload_text(path, dims));
   });
   module.def("parse_workload", [](const std::string& text, const workload::NamedDims& dims) {
-    return workload::parse_workload_json(text, "workload", dims);
+    return GivenWorkload(workload::WorkloadText{text, "workload", dims});
   });
   nb::class_<Run>(module, "Run")
       .def("json", &Run::json)

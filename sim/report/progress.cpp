@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -14,46 +14,65 @@ namespace {
 
 constexpr std::size_t kBarWidth = 24;
 constexpr double kPatienceSeconds = 1;
+constexpr double kSecondsBetweenLines = 30;
+
+std::string time_left(const std::optional<double>& seconds) {
+  if (!seconds) {
+    return "?";
+  }
+  const long long whole = std::llround(*seconds);
+  return whole < 120    ? fmt::format("{} s", whole)
+         : whole < 7200 ? fmt::format("{} min", whole / 60)
+                        : fmt::format("{:.1f} h", static_cast<double>(whole) / 3600);
+}
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet)
-    : enabled_(!quiet && isatty(STDERR_FILENO) != 0), color_(enabled_) {
-  const char* no_color = std::getenv("NO_COLOR");
-  if (no_color != nullptr && *no_color != '\0') {
-    color_ = false;
-  }
+ProgressBar::ProgressBar(bool quiet, Elsewhere elsewhere)
+    : terminal_(isatty(STDERR_FILENO) != 0), next_line_(kSecondsBetweenLines) {
+  enabled_ = !quiet && (terminal_ || elsewhere == Elsewhere::kLines);
+  const char* const no_color = std::getenv("NO_COLOR");
+  color_ = no_color == nullptr || *no_color == '\0';
 }
 
 ProgressBar::~ProgressBar() {
   clear();
 }
 
-std::string ProgressBar::line(std::size_t done, std::size_t total, double elapsed_seconds,
-                              const std::string& next) {
-  const std::size_t filled = total == 0 ? kBarWidth : kBarWidth * done / total;
-  std::string left = "?";
-  if (done > 0) {
-    const double seconds =
-        elapsed_seconds / static_cast<double>(done) * static_cast<double>(total - done);
-    left = fmt::format("{:.0f} s", seconds);
-  }
-  return fmt::format("[{}{}] {}/{}, {} left: {}", std::string(filled, '#'),
-                     std::string(kBarWidth - filled, '.'), done, total, left, next.substr(0, 32));
+std::string ProgressBar::line(const Progress& now) {
+  const std::size_t filled = now.total == 0 ? kBarWidth : kBarWidth * now.done / now.total;
+  return fmt::format("[{}{}] {}/{}{}{}, {} left{}{}", std::string(filled, '#'),
+                     std::string(kBarWidth - filled, '.'), now.done, now.total,
+                     now.detail.empty() ? "" : ", ", now.detail, time_left(now.seconds_left),
+                     now.next.empty() ? "" : ": ", now.next.substr(0, 32));
 }
 
-void ProgressBar::update(std::size_t done, std::size_t total, const std::string& next) {
+double ProgressBar::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void ProgressBar::update(const Progress& now) {
   if (!enabled_) {
     return;
   }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  if (elapsed.count() < kPatienceSeconds) {
-    return;
+  const double elapsed = elapsed_seconds();
+  if (terminal_ && elapsed >= kPatienceSeconds) {
+    write_message(fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", line(now),
+                              color_ ? "\033[0m" : ""));
+    drawn_ = true;
+  } else if (!terminal_ && elapsed >= next_line_) {
+    write_message(line(now) + "\n");
+    next_line_ = elapsed + kSecondsBetweenLines;
   }
-  const std::string text = line(done, total, elapsed.count(), next);
-  write_message(
-      fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", text, color_ ? "\033[0m" : ""));
-  drawn_ = true;
+}
+
+void ProgressBar::update(std::size_t done, std::size_t total, const std::string& next) {
+  Progress now{done, total, {}, {}, next};
+  if (done > 0) {
+    now.seconds_left =
+        elapsed_seconds() / static_cast<double>(done) * static_cast<double>(total - done);
+  }
+  update(now);
 }
 
 void ProgressBar::clear() {

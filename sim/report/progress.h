@@ -3,33 +3,52 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace sptc::report {
 
-/// A progress bar with the time left, on stderr. It appears only where stderr is a terminal and the
-/// work takes longer than a second, and it is gone when the work is done. NO_COLOR switches its
-/// colour off (no-color.org).
+/// How far a long task is.
+struct Progress {
+  std::size_t done = 0;
+  std::size_t total = 0;
+  std::optional<double> seconds_left = {};
+  std::string detail = {};  ///< of what is done: "1 failed"
+  std::string next = {};    ///< name of the step that begins
+};
+
+/// A progress bar with the time left, on stderr. On a terminal it appears where the work takes
+/// longer than a second, and is gone when the work is done. NO_COLOR switches its colour off
+/// (no-color.org).
 class ProgressBar {
  public:
-  explicit ProgressBar(bool quiet);
+  /// Where stderr is no terminal.
+  enum class Elsewhere {
+    kSilent,
+    kLines,  ///< a line every half minute
+  };
+  explicit ProgressBar(bool quiet, Elsewhere elsewhere = Elsewhere::kSilent);
   ~ProgressBar();
 
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `done` of `total` steps are behind us; `next` is the one that begins.
+  void update(const Progress& now);
+  /// `done` of `total` steps of like length are behind us; `next` is the one that begins.
   void update(std::size_t done, std::size_t total, const std::string& next);
   void clear();
 
-  /// The line that is drawn, without colour.
-  static std::string line(std::size_t done, std::size_t total, double elapsed_seconds,
-                          const std::string& next);
+  /// "[###...] 12/40, 1 failed, 9 s left: fc1"
+  static std::string line(const Progress& now);
 
  private:
+  double elapsed_seconds() const;
+
   bool enabled_;
+  bool terminal_;
   bool color_;
   bool drawn_ = false;
+  double next_line_;  ///< seconds after the start
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/gemm_launcher.h"
 
-#include "models/base/error.h"
 #include "sim/run/estimate.h"
-
-#include <systemc>
 
 #include <utility>
 
@@ -14,15 +11,24 @@ GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, s
                            tensor_core::PassageLog* passages)
     : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)), passages_(passages) {}
 
+GemmLauncher::~GemmLauncher() {
+  if (context_) {
+    const base::SimulationContext::Current inside(*context_);
+    simulator_.reset();
+  }
+}
+
 gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
                                       const kernels::KernelOverrides& overrides,
                                       const std::vector<kernels::GemmOperands>* operands) {
   if (options_.fidelity == Fidelity::kAnalytic) {
     return closed_form_launcher(gpu_, options_)(problem, overrides, operands);
   }
+  if (!context_) {
+    context_.emplace();
+  }
+  const base::SimulationContext::Current inside(*context_);
   if (!simulator_) {
-    base::ensure(sc_core::sc_get_status() == sc_core::SC_ELABORATION,
-                 "SystemC has simulated in this process and does so once: use a SeparateProcess");
     gpu::GemmSimulator::Options build;
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();

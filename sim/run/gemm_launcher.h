@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/simulation_context.h"
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/kernel_runner.h"
@@ -13,14 +14,17 @@
 namespace sptc::run {
 
 /// Launches GEMMs in the way that options ask for: in closed form, or on a GPU that the first
-/// launch elaborates, each at the clock that they name then. SystemC elaborates once per process,
-/// so at most one such GPU per process.
+/// launch elaborates in a SystemC context of its own, each at the clock that they name then.
+/// Several may live at once; their launches must take turns.
 class GemmLauncher {
  public:
   /// `gpu` and `options` must outlive it. `vcd_file` and `passages`: as in
   /// GemmSimulator::Options.
   GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {},
                tensor_core::PassageLog* passages = nullptr);
+  GemmLauncher(const GemmLauncher&) = delete;
+  GemmLauncher& operator=(const GemmLauncher&) = delete;
+  ~GemmLauncher();
 
   gpu::GemmRun operator()(const kernels::GemmProblem& problem,
                           const kernels::KernelOverrides& overrides,
@@ -31,6 +35,7 @@ class GemmLauncher {
   const RunOptions& options_;
   std::string vcd_file_;
   tensor_core::PassageLog* passages_;
+  std::optional<base::SimulationContext> context_;  ///< of the simulator, which goes first
   std::optional<gpu::GemmSimulator> simulator_;
 };
 

@@ -59,10 +59,10 @@ struct SimulationHooks {
 /// other, Cancelled, and InternalError for a fault of this program. It writes no message and ends
 /// no process.
 ///
-/// SystemC elaborates once per process. The fidelities `timing` and `datapath` need that, so a
-/// process can simulate once with them, and a second time throws InternalError: put each of these
-/// calls into a SeparateProcess (sim/run/separate_process.h). `analytic` may be called any number
-/// of times. Calls from two threads of one process must take turns.
+/// It may be called any number of times: `timing` and `datapath` elaborate each run in a SystemC
+/// context of its own (sim/base/simulation_context.h). SystemC's state belongs to the process, so
+/// calls from two threads must take turns. A Simulator (sim/run/simulator.h) has worker processes
+/// instead: concurrent calls get one each or wait, and a call can be interrupted in a launch.
 RunResult simulate(const workload::Workload& workload, const config::Architecture& architecture,
                    const SimulationOptions& options = {}, const SimulationHooks& hooks = {});
 

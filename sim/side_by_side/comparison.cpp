@@ -4,14 +4,13 @@
 #include "models/base/error.h"
 #include "sim/report/fitted_name.h"
 #include "sim/run/run_options.h"
-#include "sim/run/separate_process.h"
 #include "sim/run/simulate.h"
+#include "sim/run/worker_pool.h"
 #include "sim/workload/recording.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 namespace sptc::side_by_side {
@@ -92,9 +91,9 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
   return words;
 }
 
-void finish(ComparedPoint& point, bool wants_sparse, run::SeparateProcess process) {
+void finish(ComparedPoint& point, bool wants_sparse, run::WorkerPool::Event event) {
   try {
-    std::vector<ComparedFigures> rows = run::rows_of<ComparedFigures>(process.result());
+    const auto rows = run::rows_of<ComparedFigures>(run::answer_of(std::move(event)));
     point.total = rows.front();
     point.operations.assign(rows.begin() + 1, rows.end());
     if (wants_sparse && point.total.sparse_us == 0) {
@@ -150,31 +149,24 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   }
   const std::size_t total = workloads.size() * boards.size();
   comparison.points.reserve(total);
-  std::deque<std::pair<std::size_t, run::SeparateProcess>> running;
-  const auto finish_first = [&] {
-    finish(comparison.points[running.front().first], options.variants != run::Variants::kDense,
-           std::move(running.front().second));
-    running.pop_front();
-  };
   for (const ComparedWorkload& one : workloads) {
     for (const config::Architecture& board : boards) {
-      if (running.size() == static_cast<std::size_t>(jobs)) {
-        finish_first();
-      }
-      progress(comparison.points.size(), total);
-      ComparedPoint point;
+      ComparedPoint& point = comparison.points.emplace_back();
       point.board = board.gpu.name;
       point.dims = one.dims;
-      running.emplace_back(comparison.points.size(), run::SeparateProcess([&] {
-                             return simulated(one.workload, board, options);
-                           }));
-      comparison.points.push_back(std::move(point));
     }
   }
-  while (!running.empty()) {
-    finish_first();
-  }
-  progress(total, total);
+  std::size_t done = 0;
+  progress(done, total);
+  run::for_each_in_workers(
+      static_cast<std::size_t>(jobs), total,
+      [&](std::size_t i) {
+        return simulated(workloads[i / boards.size()].workload, boards[i % boards.size()], options);
+      },
+      [&](std::size_t i, run::WorkerPool::Event event) {
+        finish(comparison.points[i], options.variants != run::Variants::kDense, std::move(event));
+        progress(++done, total);
+      });
   if (std::all_of(comparison.points.begin(), comparison.points.end(),
                   [](const ComparedPoint& point) { return !point.failure.empty(); })) {
     throw base::InputError(comparison.points.front().failure);

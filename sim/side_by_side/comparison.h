@@ -54,8 +54,8 @@ struct ComparedWorkload {
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
                                                  const workload::DimLists& dims);
 
-/// Simulates each of `workloads` on each of `boards`, `jobs` at a time, each in a process of its
-/// own. `progress` is called before each point: points begun, of how many. Throws InputError where
+/// Simulates each of `workloads` on each of `boards`, in `jobs` processes. `progress` is called at
+/// the beginning and after each point: points done, of how many. Throws InputError where
 /// the workloads differ in their operations, and where no point can be simulated.
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
                         const std::vector<config::Architecture>& boards,

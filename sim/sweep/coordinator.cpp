@@ -10,6 +10,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Points without a process of their own take microseconds: they travel in batches, and the next
+// Points in closed form take microseconds: they travel in batches, and the next
 // batch waits at the worker.
 constexpr std::size_t kBatch = 128;
 // Such points are stored in their order, each at most so far behind the first that is not done.
@@ -28,8 +29,8 @@ constexpr std::chrono::milliseconds kReportInterval{200};
 struct PendingPoint {
   std::uint64_t position;
   float seconds;
-  bool alone;     ///< not in a batch: it has a process of its own, or may have ended its worker
-  bool in_order;  ///< it takes no process of its own: stored when all before it are
+  bool alone;     ///< not in a batch: SystemC simulates it, or it may have ended its worker
+  bool in_order;  ///< SystemC does not simulate it: stored when all before it are
 };
 
 class Coordinator {
@@ -237,22 +238,13 @@ class Coordinator {
 
 }  // namespace
 
-std::string progress_line(const SweepProgress& progress) {
-  constexpr std::size_t kWidth = 24;
-  const std::size_t behind = progress.reused + progress.done;
-  const std::size_t filled = progress.total == 0 ? kWidth : kWidth * behind / progress.total;
-  const double rate =
-      progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  std::string left = "?";
-  if (progress.done > 0) {
-    const auto seconds = static_cast<std::int64_t>(std::llround(progress.seconds_left));
-    left = seconds < 120    ? fmt::format("{} s", seconds)
-           : seconds < 7200 ? fmt::format("{} min", seconds / 60)
-                            : fmt::format("{:.1f} h", static_cast<double>(seconds) / 3600);
-  }
-  return fmt::format("[{}{}] {}/{}, {} failed, {:.{}f} points/s, {} left", std::string(filled, '#'),
-                     std::string(kWidth - filled, '.'), behind, progress.total, progress.failures,
-                     rate, rate < 100 ? 1 : 0, left);
+report::Progress SweepProgress::shown() const {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  return {reused + done,
+          total,
+          done > 0 ? std::optional(seconds_left) : std::nullopt,
+          fmt::format("{} failed, {:.{}f} points/s", failures, rate, rate < 100 ? 1 : 0),
+          {}};
 }
 
 SweepProgress run_sweep(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/report/progress.h"
 #include "sim/sweep/executor.h"
 #include "sim/sweep/sweep_store.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace sptc::sweep {
 
@@ -24,13 +24,12 @@ struct SweepProgress {
   double seconds = 0;        ///< since the first point was handed out
   double seconds_left = 0;   ///< by the estimates of what is done and what is not
   bool interrupted = false;
+
+  report::Progress shown() const;
 };
 
-/// "[###...] 12/40, 1 failed, 3.1 points/s, 9 s left"
-std::string progress_line(const SweepProgress& progress);
-
 /// Hands the points of the shard that the store lacks to the workers, longest first, and stores
-/// what they report: every point that ran in a process of its own in a transaction of its own, the
+/// what they report: every point that SystemC simulated in a transaction of its own, the
 /// others in order of their positions, several at a time. Ends early when `stop` becomes true.
 /// `report` is called a few times per second. Throws InputError where the store cannot be written
 /// or no worker is left.

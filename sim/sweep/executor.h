@@ -13,7 +13,7 @@
 
 namespace sptc::sweep {
 
-/// Bounds of one point. A point that has any runs in a process of its own.
+/// Bounds of one point. A point that has any runs in a process that may be ended.
 struct PointLimits {
   std::optional<double> timeout_s;         ///< wall clock
   std::optional<std::uint64_t> memory_mb;  ///< address space beyond that of the program itself
@@ -40,8 +40,6 @@ class Executor {
   virtual void submit(std::size_t worker, std::span<const std::uint64_t> positions) = 0;
   /// Waits until something happened, at most `timeout`.
   virtual std::vector<WorkerEvent> wait(std::chrono::milliseconds timeout) = 0;
-  /// No more work: workers that have nothing to do end.
-  virtual void finish() = 0;
 };
 
 }  // namespace sptc::sweep

@@ -61,7 +61,8 @@ class MpiExecutor : public Executor {
     return events;
   }
 
-  void finish() override { tell_ranks(kEnd); }
+  /// No more work: the ranks end.
+  void finish() { tell_ranks(kEnd); }
 
   /// The ranks end at once, whatever they are at, and without MPI_Finalize.
   void dismiss() {
@@ -160,6 +161,7 @@ class MpiExecutor : public Executor {
 /// Simulates until rank 0 says that this is the end.
 void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& runner,
            const PointLimits& limits) {
+  PointWorker worker(plan, runner, limits, PointWorker::Isolation::kOfSystemC);
   auto spoken = SteadyClock::now();
   const auto leave_if_told = [&] {
     if (world.iprobe(0, kLeave)) {
@@ -185,13 +187,12 @@ void serve(const mpi::communicator& world, const SweepPlan& plan, PointRunner& r
     }
     std::vector<std::uint64_t> positions;
     world.recv(0, kPositions, positions);
-    run_points(
-        plan, runner, positions, limits,
+    worker.run(
+        positions,
         [&](std::string_view outcomes) {
           world.send(0, kOutcomes, outcomes.data(), static_cast<int>(outcomes.size()));
           spoken = SteadyClock::now();
           leave_if_told();
-          return true;
         },
         while_waiting);
   }

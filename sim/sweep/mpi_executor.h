@@ -11,7 +11,7 @@ namespace sptc::sweep {
 using MpiRoot = std::function<int(Executor& ranks)>;
 
 /// Runs a sweep on the ranks that mpirun started: `root` on rank 0, the others simulate the points
-/// that it hands out, each in a process of its own as everywhere. All ranks must have the same
+/// that it hands out, those of SystemC in a child process. All ranks must have the same
 /// program, spec, workloads and architectures. A rank that falls silent loses the point that it
 /// had, and the sweep goes on without it, if MPI lets it (Open MPI: mpirun --enable-recovery).
 /// Returns the exit code of this rank, or ends it and the whole job. mpirun ends with the code of

@@ -26,7 +26,7 @@ class PointRunner {
  public:
   virtual ~PointRunner() = default;
 
-  /// Whether the simulation elaborates SystemC, which a process can do once.
+  /// Whether SystemC simulates it: for long, and in a process that can be ended.
   virtual bool needs_process(const SweepPlan& plan, const SweepPoint& point) const = 0;
 
   /// A guess, good enough to begin with the longest and to warn of a sweep that takes weeks.

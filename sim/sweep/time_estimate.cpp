@@ -20,12 +20,13 @@ std::optional<double> measured_seconds(const SweepPlan& plan, PointRunner& runne
   PointLimits limits;
   if (isolated) {
     limits.timeout_s = limit_s;
-  } else {
-    // Files are read and operands sampled once per sweep.
-    run_point(plan, runner, position, limits);
+  }
+  PointWorker worker(plan, runner, limits, PointWorker::Isolation::kOfLimits);
+  if (!isolated) {
+    worker.run(position);  // files are read and operands sampled once per sweep
   }
   const auto start = SteadyClock::now();
-  run_point(plan, runner, position, limits);
+  worker.run(position);
   const std::chrono::duration<double> spent = SteadyClock::now() - start;
   return spent.count() < limit_s ? std::optional(spent.count()) : std::nullopt;
 }

@@ -6,16 +6,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace sptc::sweep {
@@ -23,7 +18,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kPollMilliseconds = 1000;
 // A worker sends what it has at this size or age.
 constexpr std::size_t kSentBytes = 1 << 16;
 constexpr std::chrono::milliseconds kSentAfter{5};
@@ -103,91 +97,6 @@ void limit_memory(std::uint64_t megabytes) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-/// Reads until the child closes its end; false where the time is up.
-bool read_outcome(int descriptor, const std::optional<double>& timeout_s,
-                  const std::function<void()>& while_waiting, std::string& bytes) {
-  const auto start = SteadyClock::now();
-  while (true) {
-    int wait_ms = kPollMilliseconds;
-    if (timeout_s) {
-      const std::chrono::duration<double> spent = SteadyClock::now() - start;
-      const double left = *timeout_s - spent.count();
-      if (left <= 0) {
-        return false;
-      }
-      wait_ms = static_cast<int>(std::min<double>(wait_ms, left * 1000 + 1));
-    }
-    pollfd ready{descriptor, POLLIN, 0};
-    if (::poll(&ready, 1, wait_ms) > 0) {
-      char buffer[65536];
-      const ssize_t count = ::read(descriptor, buffer, sizeof(buffer));
-      if (count == 0) {
-        return true;
-      }
-      if (count > 0) {
-        bytes.append(buffer, static_cast<std::size_t>(count));
-      }
-    }
-    if (while_waiting) {
-      while_waiting();
-    }
-  }
-}
-
-std::string reason_of(int status) {
-  if (WIFSIGNALED(status)) {
-    return fmt::format("the simulation was ended by signal {} ({})", WTERMSIG(status),
-                       ::strsignal(WTERMSIG(status)));
-  }
-  return fmt::format("the simulation ended with exit code {} and no result", WEXITSTATUS(status));
-}
-
-PointOutcome run_isolated(const SweepPlan& plan, PointRunner& runner, const SweepPoint& point,
-                          const PointLimits& limits, const std::function<void()>& while_waiting) {
-  int ends[2];
-  if (::pipe(ends) != 0) {
-    return failure(point.position, fmt::format("no pipe: {}", std::strerror(errno)));
-  }
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) {
-    ::close(ends[0]);
-    ::close(ends[1]);
-    return failure(point.position, fmt::format("no process: {}", std::strerror(errno)));
-  }
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) {
-      ::_exit(1);
-    }
-    ::close(ends[0]);
-    if (limits.memory_mb) {
-      limit_memory(*limits.memory_mb);
-    }
-    std::string outcome;
-    append_bytes(run_here(plan, runner, point), outcome);
-    write_all(ends[1], outcome);
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string bytes;
-  const bool in_time = read_outcome(ends[0], limits.timeout_s, while_waiting, bytes);
-  ::close(ends[0]);
-  if (!in_time) {
-    ::kill(child, SIGKILL);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!in_time) {
-    return failure(point.position,
-                   fmt::format("not done after the timeout of {} s", *limits.timeout_s));
-  }
-  std::size_t used = 0;
-  const std::optional<PointOutcome> outcome = from_bytes(bytes, used);
-  return outcome ? *outcome : failure(point.position, reason_of(status));
-}
-
 }  // namespace
 
 void append_bytes(const PointOutcome& outcome, std::string& bytes) {
@@ -229,43 +138,77 @@ std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used
   return outcome;
 }
 
-PointOutcome run_point(const SweepPlan& plan, PointRunner& runner, std::uint64_t position,
-                       const PointLimits& limits, const std::function<void()>& while_waiting) {
-  const SweepPoint point = plan.point(position);
-  const bool isolated = limits.any() || runner.needs_process(plan, point);
-  return isolated ? run_isolated(plan, runner, point, limits, while_waiting)
-                  : run_here(plan, runner, point);
+PointWorker::PointWorker(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+                         Isolation isolation)
+    : plan_(plan), runner_(runner), limits_(limits), isolation_(isolation) {}
+
+bool PointWorker::isolates(const SweepPoint& point) const {
+  return limits_.any() ||
+         (isolation_ == Isolation::kOfSystemC && runner_.needs_process(plan_, point));
 }
 
-bool run_points(const SweepPlan& plan, PointRunner& runner,
-                std::span<const std::uint64_t> positions, const PointLimits& limits,
-                const std::function<bool(std::string_view outcomes)>& send,
-                const std::function<void()>& while_waiting) {
+std::string PointWorker::answer(std::string_view position) {
+  if (limits_.memory_mb) {
+    limit_memory(*limits_.memory_mb);
+  }
+  std::uint64_t number = 0;
+  take(position, number);
+  std::string outcome;
+  append_bytes(run_here(plan_, runner_, plan_.point(number)), outcome);
+  return outcome;
+}
+
+PointOutcome PointWorker::run_isolated(const SweepPoint& point,
+                                       const std::function<void()>& while_waiting) {
+  std::string position;
+  append(position, point.position);
+  try {
+    if (!child_) {
+      child_.emplace(1, [this](std::string_view request, const run::WorkerPool::Send&) {
+        return answer(request);
+      });
+    }
+    std::optional<run::WorkerPool::Event> event =
+        run::request_of_one(*child_, position, {{}, while_waiting, limits_.timeout_s});
+    if (limits_.memory_mb) {
+      child_->stop(0);  // what one point took is no less for the next
+    }
+    if (!event) {
+      return failure(point.position,
+                     fmt::format("not done after the timeout of {} s", *limits_.timeout_s));
+    }
+    std::size_t used = 0;
+    auto outcome = from_bytes(run::answer_of(std::move(*event)), used);
+    base::ensure(outcome.has_value(), "a worker sent half an outcome");
+    return *std::move(outcome);
+  } catch (const std::bad_alloc&) {
+    return failure(point.position, "not enough memory");
+  } catch (const base::InputError& error) {
+    return failure(point.position, error.what());
+  } catch (const base::InternalError& error) {
+    return failure(point.position, error.what());
+  }
+}
+
+PointOutcome PointWorker::run(std::uint64_t position, const std::function<void()>& while_waiting) {
+  const SweepPoint point = plan_.point(position);
+  return isolates(point) ? run_isolated(point, while_waiting) : run_here(plan_, runner_, point);
+}
+
+void PointWorker::run(std::span<const std::uint64_t> positions,
+                      const std::function<void(std::string_view outcomes)>& send,
+                      const std::function<void()>& while_waiting) {
   std::string outcomes;
   auto sent = SteadyClock::now();
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    append_bytes(run_point(plan, runner, positions[i], limits, while_waiting), outcomes);
+    append_bytes(run(positions[i], while_waiting), outcomes);
     const auto now = SteadyClock::now();
     if (i + 1 == positions.size() || outcomes.size() >= kSentBytes || now - sent >= kSentAfter) {
-      if (!send(outcomes)) {
-        return false;
-      }
+      send(outcomes);
       outcomes.clear();
       sent = now;
     }
   }
-  return true;
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-  }
-  return true;
 }
 
 }  // namespace sptc::sweep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/worker_pool.h"
 #include "sim/sweep/executor.h"
 
 #include <cstddef>
@@ -17,20 +18,37 @@ namespace sptc::sweep {
 void append_bytes(const PointOutcome& outcome, std::string& bytes);
 std::optional<PointOutcome> from_bytes(std::string_view bytes, std::size_t& used);
 
-/// Simulates one point and turns whatever goes wrong into a failed outcome: in a process of its own
-/// where the simulation needs one or limits have to be kept, so that a crash, a timeout or a lack
-/// of memory costs this point alone. `while_waiting` is called now and then.
-PointOutcome run_point(const SweepPlan& plan, PointRunner& runner, std::uint64_t position,
-                       const PointLimits& limits, const std::function<void()>& while_waiting = {});
+/// Simulates points one after the other and turns whatever goes wrong into a failed outcome.
+class PointWorker {
+ public:
+  enum class Isolation {
+    kOfSystemC,  ///< a crash of SystemC must not end this process
+    kOfLimits,   ///< this process may be lost: it is a worker itself
+  };
+  /// What needs it is simulated in a child process, which serves many points; where memory is
+  /// limited, each in one of its own.
+  PointWorker(const SweepPlan& plan, PointRunner& runner, const PointLimits& limits,
+              Isolation isolation);
 
-/// run_point() for one after the other. `send` gets their outcomes as bytes, several at a time
-/// where they take no time; false ends it. Returns false where `send` did.
-bool run_points(const SweepPlan& plan, PointRunner& runner,
-                std::span<const std::uint64_t> positions, const PointLimits& limits,
-                const std::function<bool(std::string_view outcomes)>& send,
-                const std::function<void()>& while_waiting = {});
+  /// `while_waiting` is called ten times a second while a child works.
+  PointOutcome run(std::uint64_t position, const std::function<void()>& while_waiting = {});
 
-/// Writes all of `bytes` to a pipe; false where the other end is closed.
-bool write_all(int descriptor, std::string_view bytes);
+  /// run() for one after the other. `send` gets their outcomes as bytes, several at a time where
+  /// they take no time.
+  void run(std::span<const std::uint64_t> positions,
+           const std::function<void(std::string_view outcomes)>& send,
+           const std::function<void()>& while_waiting = {});
+
+ private:
+  bool isolates(const SweepPoint& point) const;
+  PointOutcome run_isolated(const SweepPoint& point, const std::function<void()>& while_waiting);
+  std::string answer(std::string_view position);
+
+  const SweepPlan& plan_;
+  PointRunner& runner_;
+  PointLimits limits_;
+  Isolation isolation_;
+  std::optional<run::WorkerPool> child_;
+};
 
 }  // namespace sptc::sweep

@@ -16,6 +16,11 @@
 #include <utility>
 
 namespace sptc::workload {
+namespace {
+
+constexpr std::string_view kCsv = ".csv";
+
+}  // namespace
 
 double Operation::distinct_b() const {
   if (!conv) {
@@ -36,19 +41,26 @@ std::string title(const Workload& workload, const std::set<std::string>& without
   return values.empty() ? workload.name : fmt::format("{} ({})", workload.name, values);
 }
 
-Workload read_workload(const std::filesystem::path& path, const NamedDims& dims) {
+WorkloadText read_workload_text(const std::filesystem::path& path, const NamedDims& dims) {
   constexpr std::uint64_t kMaxFileBytes = 16 << 20;
   const std::string extension = path.extension().string();
-  if (extension != ".json" && extension != ".csv") {
+  if (extension != ".json" && extension != kCsv) {
     throw base::InputError(io::printable(path.string()) + ": unknown kind of workload file '" +
                            io::printable(extension) + "' (allowed: .json, .csv)");
   }
-  const std::string text = io::read_text_file(path, kMaxFileBytes);
-  if (extension == ".json") {
-    return parse_workload_json(text, path, dims);
+  return {io::read_text_file(path, kMaxFileBytes), path, dims};
+}
+
+Workload to_workload(const WorkloadText& text) {
+  if (text.file.extension() != kCsv) {
+    return parse_workload_json(text.text, text.file, text.dims);
   }
-  OpenDims(dims, io::printable(path.string())).refuse_unused();
-  return parse_workload_csv(text, path);
+  OpenDims(text.dims, io::printable(text.file.string())).refuse_unused();
+  return parse_workload_csv(text.text, text.file);
+}
+
+Workload read_workload(const std::filesystem::path& path, const NamedDims& dims) {
+  return to_workload(read_workload_text(path, dims));
 }
 
 namespace {

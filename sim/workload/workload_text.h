@@ -29,6 +29,19 @@ Convention parse_convention(std::string_view name);
 Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file,
                             Convention convention = Convention::kWeightFirst);
 
+/// A workload as it was written. It can travel to another process and be read there again.
+struct WorkloadText {
+  std::string text;
+  std::filesystem::path file;  ///< CSV where its name ends in ".csv", else JSON
+  NamedDims dims{};            ///< replace the defaults
+};
+/// The text of a file that read_workload() takes. Throws InputError.
+WorkloadText read_workload_text(const std::filesystem::path& path, const NamedDims& dims = {});
+/// GEMMs by name, extents, batch, count, type and whether they are prunable.
+WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> gemms);
+/// Throws InputError.
+Workload to_workload(const WorkloadText& text);
+
 /// The schema of workloads that are written.
 inline constexpr std::string_view kWorkloadSchema = "gemm-workload/0.2";
 

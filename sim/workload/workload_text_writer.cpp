@@ -260,6 +260,22 @@ std::string workload_json(const Recording& recording) {
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> gemms) {
+  ordered_json ops = ordered_json::array();
+  for (const Operation& gemm : gemms) {
+    ops.push_back({{"name", gemm.name},
+                   {"m", gemm.shape.m},
+                   {"n", gemm.shape.n},
+                   {"k", gemm.shape.k},
+                   {"batch", gemm.batch},
+                   {"count", gemm.count},
+                   {"dtype", numerics::name(gemm.dtype)},
+                   {"prunable_2_4", gemm.prunable}});
+  }
+  const ordered_json json{{"schema", kWorkloadSchema}, {"name", name}, {"ops", std::move(ops)}};
+  return {json.dump(-1, ' ', false, ordered_json::error_handler_t::replace), "workload"};
+}
+
 std::string account_text(const Recording& recording) {
   const Workload& workload = recording.workload;
   const Account& account = recording.account;

@@ -23,6 +23,12 @@ def program(*arguments):
     return json.loads(done.stdout)
 
 
+def workers():
+    """Child processes of this one, by id."""
+    lists = pathlib.Path("/proc/self/task").glob("*/children")
+    return {int(child) for children in lists for child in children.read_text().split()}
+
+
 class Gemm(unittest.TestCase):
     def test_it_is_what_the_program_prints_in_closed_form_and_with_systemc(self):
         for fidelity in ("analytic", "timing"):
@@ -152,12 +158,46 @@ class Process(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 30)
         self.assertGreater(sptcsim.gemm(256, 256, 256, check="none").speedup, 0)
 
-    def test_an_analytic_gemm_takes_a_fifth_of_a_millisecond(self):
+    def test_a_killed_worker_is_one_sentence_and_the_next_call_works(self):
+        expected = sptcsim.gemm(256, 256, 256, check="none").to_dict()
+        caught = []
+
+        def call():
+            try:
+                sptcsim.gemm(16384, 16384, 16384, sms="all", no_extrapolate=True, check="none")
+            except sptcsim.InternalError as error:
+                caught.append(str(error))
+        caller = threading.Thread(target=call)
+        caller.start()
+        time.sleep(0.5)
+        for worker in workers():
+            os.kill(worker, signal.SIGKILL)
+        caller.join()
+        self.assertEqual(caught, ["the worker process was ended by signal 9 (Killed)"])
+        self.assertEqual(sptcsim.gemm(256, 256, 256, check="none").to_dict(), expected)
+
+    def test_one_caller_has_one_worker_that_stays(self):
+        for _ in range(2):
+            sptcsim.gemm(64, 64, 64, check="none")
+            before = workers()
+        for m in range(64, 640, 64):
+            sptcsim.gemm(m, 64, 64, check="none")
+        self.assertEqual(workers(), before)
+
+    def test_a_forked_copy_of_the_interpreter_gets_workers_of_its_own(self):
+        expected = sptcsim.gemm(256, 256, 256, check="none").to_dict()
+        copy = os.fork()
+        if copy == 0:
+            os._exit(0 if sptcsim.gemm(256, 256, 256, check="none").to_dict() == expected else 1)
+        self.assertEqual(os.waitpid(copy, 0)[1], 0)
+        self.assertEqual(sptcsim.gemm(256, 256, 256, check="none").to_dict(), expected)
+
+    def test_ten_thousand_analytic_gemms_take_two_seconds(self):
         sptcsim.gemm(1024, 1024, 1024, fidelity="analytic")
         started = time.process_time()
-        for n in range(1, 501):
+        for n in range(1, 2001):
             sptcsim.gemm(1024, n * 8, 1024, fidelity="analytic").dense.time_us
-        self.assertLess(time.process_time() - started, 500 * 0.4e-3)  # twice that: others use the machine, too
+        self.assertLess(time.process_time() - started, 2000 / 10000 * 2)
 
     def test_calls_cost_less_than_twenty_microseconds(self):
         a, b = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)

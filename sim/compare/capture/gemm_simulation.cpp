@@ -8,11 +8,9 @@
 #include "sim/run/data_source.h"
 #include "sim/run/energy.h"
 #include "sim/run/gemm_launcher.h"
-#include "sim/run/separate_process.h"
 #include "sim/workload/workload_text.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -22,8 +20,6 @@
 namespace sptc::compare::capture {
 namespace {
 
-using Json = nlohmann::json;
-
 /// `figures` at another clock of the SMs.
 run::VariantResult at_clock(run::VariantResult figures, double clock_mhz) {
   figures.timing.time_us = run::seconds_at(figures, clock_mhz) * 1e6;
@@ -31,11 +27,11 @@ run::VariantResult at_clock(run::VariantResult figures, double clock_mhz) {
   return figures;
 }
 
-/// Runs in the separate process.
-class Simulator {
+/// The simulated GPU of the capture.
+class CapturedGpu {
  public:
-  Simulator(const config::Architecture& architecture, const Capture& capture,
-            run::Fidelity fidelity)
+  CapturedGpu(const config::Architecture& architecture, const Capture& capture,
+              run::Fidelity fidelity)
       : gpu_(architecture.gpu), launcher_(gpu_, launch_options_), capture_(capture) {
     launch_options_.fidelity = fidelity;
     launch_options_.check = run::CheckMode::kNone;
@@ -46,31 +42,30 @@ class Simulator {
     }
   }
 
-  Json time(const CaptureGemmRow& row) {
+  GemmTime time(const CaptureGemmRow& row) {
     const run::VariantResult figures = figures_of(row);
-    return {{"time_us",
-             at_clock(figures, row.clock_mhz.value_or(figures.timing.clock_mhz)).timing.time_us}};
+    return {at_clock(figures, row.clock_mhz.value_or(figures.timing.clock_mhz)).timing.time_us};
   }
 
-  Json power(const PowerRow& row) {
+  PowerFigures power(const PowerRow& row) {
     const run::VariantResult boost = figures_of(row);
-    Json json;
+    PowerFigures figures;
     double clock = boost.timing.clock_mhz;
     if (power_) {
       run::VariantResult limited = boost;
       energise(row, limited, true);
       clock = limited.timing.clock_mhz;
-      json["clock_mhz"] = clock;
+      figures.clock_mhz = clock;
     }
     run::VariantResult there = at_clock(boost, row.clock_mhz.value_or(clock));
-    json["time_us"] = there.timing.time_us;
+    figures.time_us = there.timing.time_us;
     if (power_) {
       energise(row, there, false);
-      json["power_w"] = there.energy->power_w;
+      figures.power_w = there.energy->power_w;
     } else {
-      json["reason"] = no_power_;
+      figures.reason = no_power_;
     }
-    return json;
+    return figures;
   }
 
  private:
@@ -142,29 +137,16 @@ class Simulator {
   std::map<std::tuple<bool, numerics::DataType, bool>, std::unique_ptr<Kernels>> kernels_;
 };
 
-std::string simulate(const config::Architecture& architecture, const Capture& capture,
-                     run::Fidelity fidelity) {
-  Simulator simulator(architecture, capture, fidelity);
-  const auto or_reason = [](auto figures) -> Json {
-    try {
-      return figures();
-    } catch (const base::InputError& error) {
-      return {{"reason", io::printable(error.what())}};
-    }
-  };
-  Json result{{"times", Json::array()}, {"powers", Json::array()}};
-  for (const CaptureGemmRow& row : capture.gemm) {
-    result["times"].push_back(or_reason([&] { return simulator.time(row); }));
+/// What `figures` returns; where the row is refused, the reason alone.
+template <typename Figures>
+auto or_reason(const Figures& figures) -> decltype(figures()) {
+  try {
+    return figures();
+  } catch (const base::InputError& error) {
+    decltype(figures()) refused;
+    refused.reason = io::printable(error.what());
+    return refused;
   }
-  for (const PowerRow& row : capture.power) {
-    result["powers"].push_back(or_reason([&] { return simulator.power(row); }));
-  }
-  return result.dump();
-}
-
-std::optional<double> figure(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found == json.end() ? std::nullopt : std::optional(found->get<double>());
 }
 
 }  // namespace
@@ -181,15 +163,13 @@ kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
 
 GemmSimulation simulate_gemms(const config::Architecture& architecture, const Capture& capture,
                               run::Fidelity fidelity) {
-  run::SeparateProcess process([&] { return simulate(architecture, capture, fidelity); });
-  const Json json = Json::parse(process.result());
+  CapturedGpu gpu(architecture, capture, fidelity);
   GemmSimulation result;
-  for (const Json& row : json["times"]) {
-    result.times.push_back({figure(row, "time_us"), row.value("reason", "")});
+  for (const CaptureGemmRow& row : capture.gemm) {
+    result.times.push_back(or_reason([&] { return gpu.time(row); }));
   }
-  for (const Json& row : json["powers"]) {
-    result.powers.push_back({figure(row, "time_us"), figure(row, "power_w"),
-                             figure(row, "clock_mhz"), row.value("reason", "")});
+  for (const PowerRow& row : capture.power) {
+    result.powers.push_back(or_reason([&] { return gpu.power(row); }));
   }
   return result;
 }

@@ -38,8 +38,7 @@ kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse);
 
 /// Simulates the GEMMs of `capture` on `architecture`: with tile and stages of the own kernels
 /// where they ran, else with the kernel that the library of the architecture takes. The board idles
-/// as in the capture. Works in a process of its own, because SystemC elaborates once per process
-/// and a capture needs the SM of the microbenchmarks too: call it before threads are started.
+/// as in the capture.
 GemmSimulation simulate_gemms(const config::Architecture& architecture, const Capture& capture,
                               run::Fidelity fidelity);
 

@@ -16,8 +16,7 @@
 namespace sptc::compare::times {
 
 /// Simulates measured launches one after the other, each as `run` does a workload of one GEMM under
-/// the conditions of that launch. SystemC elaborates once per process, so at most one such object
-/// that simulates events per process.
+/// the conditions of that launch.
 class LaunchSimulation {
  public:
   /// `options`: what launches have in common: fidelity, SMs, clock, energies. `architecture` must

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/times/prediction.h"
 
-#include "sim/run/separate_process.h"
+#include "sim/run/worker_pool.h"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 namespace sptc::compare::times {
 namespace {
@@ -34,35 +34,34 @@ std::vector<Prediction> predict_launches(
     const std::function<void(std::size_t, std::size_t)>& progress) {
   const DistinctLaunches distinct(rows);
   const std::size_t count = distinct.first_rows.size();
-  const auto step = std::min<std::size_t>(static_cast<std::size_t>(jobs), count);
-  const auto predict_every = [&](std::size_t first, const auto& report) {
-    const LaunchPredictor predict = make_predictor();
-    std::vector<Prediction> launches;
-    for (std::size_t i = first; i < count; i += step) {
-      report(i);
-      launches.push_back(predict(rows[distinct.first_rows[i]]));
-    }
-    report(count);
-    return launches;
-  };
-  std::vector<run::SeparateProcess> workers;
-  for (std::size_t job = 1; job < step; ++job) {
-    workers.emplace_back(
-        [&, job] { return run::bytes_of(predict_every(job, [](std::size_t) {})); });
-  }
   std::vector<Prediction> launches(count);
-  const auto scatter = [&](std::size_t job, const std::vector<Prediction>& of_job) {
-    for (std::size_t i = 0; i < of_job.size(); ++i) {
-      launches[job + i * step] = of_job[i];
+  LaunchPredictor predict;  // of this process or of each worker
+  const auto prediction_of = [&](std::size_t launch) {
+    if (!predict) {
+      predict = make_predictor();
+    }
+    return predict(rows[distinct.first_rows[launch]]);
+  };
+  const auto report = [&](std::size_t done) {
+    if (progress) {
+      progress(done, count);
     }
   };
-  scatter(0, predict_every(0, [&](std::size_t done) {
-            if (progress) {
-              progress(done, count);
-            }
-          }));
-  for (std::size_t job = 1; job < step; ++job) {
-    scatter(job, run::rows_of<Prediction>(workers[job - 1].result()));
+  report(0);
+  if (jobs == 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      launches[i] = prediction_of(i);
+      report(i + 1);
+    }
+  } else {
+    std::size_t done = 0;
+    run::for_each_in_workers(
+        static_cast<std::size_t>(jobs), count,
+        [&](std::size_t i) { return run::bytes_of<Prediction>({prediction_of(i)}); },
+        [&](std::size_t i, run::WorkerPool::Event event) {
+          launches[i] = run::rows_of<Prediction>(run::answer_of(std::move(event))).at(0);
+          report(++done);
+        });
   }
   std::vector<Prediction> of_rows;
   of_rows.reserve(rows.size());

@@ -26,10 +26,9 @@ struct Prediction {
 /// The launch of a row.
 using LaunchPredictor = std::function<Prediction(const Measurement& row)>;
 
-/// Simulated launches of `rows`, in their order. Each of `jobs` processes makes its own predictor
-/// (SystemC elaborates once per process) and takes every jobs-th of the distinct launches; with one
-/// job nothing is forked. `progress` hears launches done and how many there are, from the first
-/// process. An InputError of a process is thrown here.
+/// Simulated launches of `rows`, in their order. Each of `jobs` processes makes a predictor of its
+/// own and takes the next of the distinct launches; with one job nothing is forked. `progress`
+/// hears launches done and how many there are. An InputError of a launch is thrown here.
 std::vector<Prediction> predict_launches(
     std::span<const Measurement> rows, int jobs,
     const std::function<LaunchPredictor()>& make_predictor,

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <sptcsim/estimate.h>
 #include <string>
 
@@ -17,18 +18,38 @@ namespace sptcsim {
 struct Hooks {
   /// Called before each GEMM and once at the end: GEMMs done, of how many, the name of the next.
   std::function<void(std::size_t done, std::size_t total, const std::string& next)> progress;
-  /// Called ten times a second. What it throws ends the simulation.
+  /// Called ten times a second, also while the call waits for a worker. What it throws ends the
+  /// simulation.
   std::function<void()> poll;
 };
 
-/// Every GEMM of `workload` on `architecture`: dense, with sparse weights, or both. This is what
-/// `sptcsim run` does; `options` are its options.
+/// Simulates again and again: dense, with sparse weights, or both, as `sptcsim run` does.
 ///
-/// SystemC elaborates once per process, so each call simulates in a child of this process (fork)
-/// and may be repeated any number of times. Calls from several threads wait for each other. A
-/// failed check of values is no error: see Launch::mismatches.
-///
-/// Throws InputError for bad input and InternalError where the child ended in another way.
+/// Each call runs in a worker process, a child of this one (fork), and a worker serves any number
+/// of calls. Threads may share a Simulator: concurrent calls get a worker each, and wait where all
+/// are busy. A worker is started when a call first needs it and ends with the Simulator. A call
+/// that throws, or whose worker is killed, leaves the Simulator usable.
+class Simulator {
+ public:
+  /// At most `workers` processes; 0: one per processor.
+  explicit Simulator(int workers = 0);
+  ~Simulator();
+  Simulator(Simulator&&) noexcept;
+  Simulator& operator=(Simulator&&) noexcept;
+
+  /// Every GEMM of `workload` on `architecture`. `options` are those of `sptcsim run`. A failed
+  /// check of values is no error: see Launch::mismatches.
+  ///
+  /// Throws InputError for bad input and InternalError where the worker ended in another way.
+  Result simulate(const Workload& workload, const Architecture& architecture,
+                  const Options& options = {}, const Hooks& hooks = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The same on a Simulator that the whole process shares.
 Result simulate(const Workload& workload, const Architecture& architecture,
                 const Options& options = {}, const Hooks& hooks = {});
 

@@ -216,7 +216,7 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     what_ifs: False leaves `bound_by` away and makes a closed form several times quicker.
     progress: called as progress(done, total, next) before each operation and at the end.
     options: those of options(), for example fidelity="analytic" (a closed form, about 0.1 ms, in this process) or
-        "timing" (the default; SystemC in a process of its own), clock="boost", l2="warm", check="none".
+        "timing" (the default; SystemC in a worker process), clock="boost", l2="warm", check="none".
     Returns a GemmResult: times in us, energies in uJ, powers in W, clocks in MHz, traffic in bytes.
     Raises InputError.
     """

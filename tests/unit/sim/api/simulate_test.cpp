@@ -16,31 +16,44 @@
 namespace sptcsim {
 namespace {
 
+/// Of this process and its children.
 std::int64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::int64_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
+  std::int64_t pages = 0;
+  std::vector<std::string> processes{"self"};
+  std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  for (std::string child; children >> child;) {
+    processes.push_back(child);
+  }
+  for (const std::string& process : processes) {
+    std::ifstream statm("/proc/" + process + "/statm");
+    std::int64_t size = 0, resident = 0;
+    statm >> size >> resident;
+    pages += resident;
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-// SystemC elaborates once per process; simulate() is called as often as one likes, and leaves
-// nothing behind.
-TEST(ApiSimulate, AThousandDesignsRunInOneProcessInFlatMemory) {
+TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 128, .n = 128, .k = 256}});
   const Options options{{"variants", "sparse"}, {"check", "none"}, {"sms", "all"}};
+  Simulator simulator(1);
   std::int64_t after_a_hundred = 0;
   std::set<std::int64_t> cycles;
   for (int i = 0; i < 1000; ++i) {
     const Architecture design =
         a100.with({{"/sms", 1 + i % 4}, {"/memory/l2_far_latency_cycles", 300 + i}});
-    cycles.insert(simulate(workload, design, options).gemms.at(0).sparse->cycles);
+    cycles.insert(simulator.simulate(workload, design, options).gemms.at(0).sparse->cycles);
     if (i == 100) {
       after_a_hundred = resident_bytes();
     }
   }
   EXPECT_GT(cycles.size(), 500U) << "the designs differ";
   EXPECT_LT(resident_bytes() - after_a_hundred, 1 << 20);
+}
+
+TEST(ApiSimulate, ASimulatorHasAtLeastOneWorkerOrOnePerProcessor) {
+  sptc::support::expect_input_error([] { Simulator simulator(-1); }, {"0 for one per processor"});
 }
 
 TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
@@ -56,9 +69,11 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
   };
   simulate(workload, a100, {}, hooks);
   EXPECT_EQ(names, (std::vector<std::string>{"one", "two", ""}));
+  hooks.progress = {};
   hooks.poll = [] { throw std::runtime_error("enough"); };
   EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks),
                std::runtime_error);
+  EXPECT_EQ(simulate(workload, a100).gemms.size(), 2U) << "the next call works";
 }
 
 TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
@@ -78,7 +93,7 @@ TEST(ApiSimulate, TwoThreadsGetTheSameAsOne) {
   }
 }
 
-TEST(ApiSimulate, WhatTheChildRefusesArrivesHere) {
+TEST(ApiSimulate, WhatAWorkerRefusesArrivesHere) {
   const Architecture a100("a100-sxm4-80gb");
   const Workload workload({{.m = 64, .n = 64, .k = 64}});
   sptc::support::expect_input_error(

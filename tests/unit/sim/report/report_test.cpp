@@ -195,9 +195,14 @@ TEST(ReportFormat, IsRefusedWithTheNearestName) {
   }
 }
 
-TEST(ProgressBar, EstimatesTheTimeLeft) {
-  EXPECT_EQ(ProgressBar::line(6, 24, 10, "fc1"), "[######..................] 6/24, 30 s left: fc1");
-  EXPECT_EQ(ProgressBar::line(0, 4, 2, "a"), "[........................] 0/4, ? left: a");
+TEST(ProgressBar, SaysWhatIsDoneAndHowLongTheRestTakes) {
+  EXPECT_EQ(ProgressBar::line({6, 24, 30.2, "", "fc1"}),
+            "[######..................] 6/24, 30 s left: fc1");
+  EXPECT_EQ(ProgressBar::line({0, 4, {}, "", "a"}), "[........................] 0/4, ? left: a");
+  EXPECT_EQ(ProgressBar::line({4, 4, 0, "1 failed", ""}),
+            "[########################] 4/4, 1 failed, 0 s left");
+  EXPECT_TRUE(ProgressBar::line({1, 4, 600}).ends_with("1/4, 10 min left"));
+  EXPECT_TRUE(ProgressBar::line({1, 4, 9000}).ends_with("1/4, 2.5 h left"));
 }
 
 }  // namespace

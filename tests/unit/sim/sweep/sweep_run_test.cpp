@@ -177,7 +177,8 @@ TEST_F(SweepRun, GoesOnWhereAnInterruptedSweepEnded) {
     SweepStore store(file("a.sqlite"), plan, {});
     Actor single;
     for (const std::uint64_t position : {7, 2, 11}) {
-      const PointOutcome outcome = run_point(plan, single, position, {});
+      const PointOutcome outcome =
+          PointWorker(plan, single, {}, PointWorker::Isolation::kOfSystemC).run(position);
       store.add({&outcome, 1});
     }
   }
@@ -351,7 +352,7 @@ TEST(SweepWire, AnOutcomeSurvivesTheWayThroughAPipeInPieces) {
   EXPECT_EQ(std::get<std::string_view>(PointFigures::take(rest)), "dense");
 }
 
-TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
+TEST(SweepProgress, ShowsRateFailuresAndTimeLeft) {
   SweepProgress progress;
   progress.total = 40;
   progress.reused = 10;
@@ -359,7 +360,7 @@ TEST(SweepProgressLine, TellsRateFailuresAndTimeLeft) {
   progress.failures = 1;
   progress.seconds = 5;
   progress.seconds_left = 600;
-  EXPECT_EQ(progress_line(progress),
+  EXPECT_EQ(report::ProgressBar::line(progress.shown()),
             "[############............] 20/40, 1 failed, 2.0 points/s, 10 min left");
 }
 
