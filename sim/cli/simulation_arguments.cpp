@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/cli/output.h"
+#include "sim/compare/times/measured_neighbours.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/progress.h"
@@ -128,6 +129,7 @@ int simulate_and_report(const SimulationArguments& given,
     hooks.passages = passages ? &*passages : nullptr;
     result = run::simulate(workload, architecture, options, hooks);
     result.assumed = run::assumptions(architecture);
+    result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;

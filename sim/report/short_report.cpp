@@ -202,6 +202,9 @@ std::string short_report(const run::RunResult& result, bool color) {
   if (!verdict.extremes.empty()) {
     out += wrapped(verdict.extremes, kWidth);
   }
+  if (!verdict.measured.empty()) {
+    out += wrapped(verdict.measured, kWidth);
+  }
   if (result.inference) {
     out += inference_totals_text(result);
   }
