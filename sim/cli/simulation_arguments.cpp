@@ -130,6 +130,7 @@ int simulate_and_report(const SimulationArguments& given,
     result = run::simulate(workload, architecture, options, hooks);
     result.assumed = run::assumptions(architecture);
     result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
+    result.assumed_share = run::assumed_share(workload, architecture, options, result);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;

@@ -365,6 +365,9 @@ std::string json_report(const run::RunResult& result) {
              {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
                                    accuracy.sparse_disagreements)}};
   }
+  if (result.assumed_share) {
+    json["assumed_share"] = *result.assumed_share;
+  }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;
   // Names come from users' files: bytes that are no UTF-8 are replaced rather than refused.

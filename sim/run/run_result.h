@@ -163,6 +163,8 @@ struct RunResult {
   std::vector<OperationResult> operations;
   Totals totals;
   std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
+  /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.
+  std::optional<double> assumed_share;
   std::optional<AccuracyResult> accuracy;
   std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file

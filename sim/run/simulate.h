@@ -71,4 +71,10 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
 void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result);
 
+/// How much longer the launches of `result` would take, as a share of their time, if each assumed
+/// cost of `architecture` were twice as high: see with_twice_the_assumed_costs(). In closed form,
+/// with the kernels and clocks that the launches have.
+double assumed_share(const workload::Workload& workload, const config::Architecture& architecture,
+                     const SimulationOptions& options, const RunResult& result);
+
 }  // namespace sptc::run
