@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,6 +34,9 @@ std::size_t index(tensor_core::LoggedStage::Kind kind) {
 // Trace events ------------------------------------------------------------------------------------
 
 constexpr int kTracksOfPartition = 100;  ///< thread numbers: stages first, then warps
+constexpr int kWarpsOfPartition = 50;    ///< first thread number of warps
+constexpr int kStallOfPartition = 20;    ///< of what the tensor core does or waits for
+constexpr int kCopies = 1'000'000;       ///< of the copies of the SM
 
 using Json = nlohmann::ordered_json;
 
@@ -84,15 +89,77 @@ void add_warps(const tensor_core::PassageLog& log, Json& events) {
     }
     const std::string name = fmt::format("sub-partition {}, warp {}", mma.partition, mma.warp_slot);
     for (const auto& [phase, at] : {std::pair{"b", mma.issued}, {"e", mma.done}}) {
-      events.push_back({{"name", name},
-                        {"cat", "mma"},
+      events.push_back(
+          {{"name", name},
+           {"cat", "mma"},
+           {"ph", phase},
+           {"id", i},
+           {"pid", 0},
+           {"tid", kTracksOfPartition * mma.partition + kWarpsOfPartition + mma.warp_slot},
+           {"ts", at},
+           {"args", {{"mma", i}, {"accumulator register", mma.accumulator}}}});
+    }
+  }
+}
+
+/// What each tensor core and each warp does or waits for.
+void add_stalls(const tensor_core::PassageLog& log, Json& events) {
+  std::set<int> named;
+  for (const tensor_core::LoggedStall& stall : log.stalls()) {
+    const bool is_core = stall.warp_slot < 0;
+    const int thread = kTracksOfPartition * stall.partition +
+                       (is_core ? kStallOfPartition : kWarpsOfPartition + stall.warp_slot);
+    if (named.insert(thread).second) {
+      events.push_back(name_event(
+          "thread_name", thread,
+          is_core
+              ? fmt::format("sub-partition {}: tensor core", stall.partition)
+              : fmt::format("sub-partition {}: warp slot {}", stall.partition, stall.warp_slot)));
+    }
+    events.push_back({{"name", stall.reason},
+                      {"cat", "stall"},
+                      {"ph", "X"},
+                      {"pid", 0},
+                      {"tid", thread},
+                      {"ts", stall.begin},
+                      {"dur", stall.end - stall.begin}});
+  }
+}
+
+/// Copies overlap: each is an asynchronous slice. A counter says how many are under way.
+void add_copies(const tensor_core::PassageLog& log, Json& events) {
+  std::map<std::int64_t, int> changes;
+  for (std::size_t i = 0; i < log.copies().size(); ++i) {
+    const tensor_core::LoggedCopy& copy = log.copies()[i];
+    if (copy.end < 0) {
+      continue;
+    }
+    ++changes[copy.begin];
+    --changes[copy.end];
+    for (const auto& [phase, at] : {std::pair{"b", copy.begin}, {"e", copy.end}}) {
+      events.push_back({{"name", fmt::format("copy of {}", copy.operand)},
+                        {"cat", "copy"},
                         {"ph", phase},
                         {"id", i},
                         {"pid", 0},
-                        {"tid", kTracksOfPartition * mma.partition + 50 + mma.warp_slot},
+                        {"tid", kCopies},
                         {"ts", at},
-                        {"args", {{"mma", i}, {"accumulator register", mma.accumulator}}}});
+                        {"args",
+                         {{"cta", copy.cta},
+                          {"k-tile", copy.tile},
+                          {"sub-partition", copy.partition},
+                          {"warp slot", copy.warp_slot},
+                          {"a warp that needs it", copy.waited_for}}}});
     }
+  }
+  int under_way = 0;
+  for (const auto& [cycle, change] : changes) {
+    under_way += change;
+    events.push_back({{"name", "copies of k-tiles under way"},
+                      {"ph", "C"},
+                      {"pid", 0},
+                      {"ts", cycle},
+                      {"args", {{"copies", under_way}}}});
   }
 }
 
@@ -179,6 +246,49 @@ void add_rows(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& li
   add_span(lines, id, 0, "W", at, mma.done);
 }
 
+/// What the warp of an instruction waited for before it issued it.
+class StallsOfWarps {
+ public:
+  explicit StallsOfWarps(const tensor_core::PassageLog& log) {
+    for (const tensor_core::LoggedStall& stall : log.stalls()) {
+      if (stall.warp_slot >= 0) {
+        of_[{stall.partition, stall.warp_slot}].push_back(&stall);
+      }
+    }
+  }
+
+  /// Where the wait before `mma` begins: the latest wait of its warp, if it ends with the issue.
+  std::int64_t begin_before(const tensor_core::LoggedMma& mma) const {
+    const tensor_core::LoggedStall* const stall = before(mma);
+    return stall == nullptr ? mma.issued : stall->begin;
+  }
+  /// In lane 1, with its reason as a label of the instruction.
+  void add_before(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& lines) const {
+    if (const tensor_core::LoggedStall* const stall = before(mma)) {
+      add_span(lines, id, 1, "i", stall->begin, mma.issued);
+      lines.add(stall->begin, false, fmt::format("L\t{}\t1\t: the warp {}", id, stall->reason));
+    }
+  }
+
+ private:
+  const tensor_core::LoggedStall* before(const tensor_core::LoggedMma& mma) const {
+    const auto found = of_.find({mma.partition, mma.warp_slot});
+    if (found == of_.end()) {
+      return nullptr;
+    }
+    const auto& stalls = found->second;
+    const auto after =
+        std::upper_bound(stalls.begin(), stalls.end(), mma.issued,
+                         [](std::int64_t cycle, const tensor_core::LoggedStall* stall) {
+                           return cycle < stall->end;
+                         });
+    const bool ends_here = after != stalls.begin() && (*std::prev(after))->end == mma.issued;
+    return ends_here ? *std::prev(after) : nullptr;
+  }
+
+  std::map<std::pair<int, int>, std::vector<const tensor_core::LoggedStall*>> of_;
+};
+
 }  // namespace
 
 std::string timeline_json(const tensor_core::PassageLog& log) {
@@ -192,12 +302,15 @@ std::string timeline_json(const tensor_core::PassageLog& log) {
   events.push_back(name_event("process_name", 0, "SM 0"));
   add_stages(log, events);
   add_warps(log, events);
+  add_stalls(log, events);
+  add_copies(log, events);
   add_counters(log, events);
   return json.dump() + "\n";
 }
 
 std::string konata_log(const tensor_core::PassageLog& log) {
   KonataLines lines;
+  const StallsOfWarps stalls(log);
   std::map<std::pair<std::pair<int, int>, int>, std::size_t> latest;  ///< that wrote a register
   std::size_t id = 0;
   for (const tensor_core::LoggedMma& mma : log.instructions()) {
@@ -205,11 +318,13 @@ std::string konata_log(const tensor_core::PassageLog& log) {
       continue;
     }
     const int thread = kTracksOfPartition * mma.partition + mma.warp_slot;
-    lines.add(mma.issued, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));
-    lines.add(mma.issued, false,
+    const std::int64_t begun = stalls.begin_before(mma);
+    lines.add(begun, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));
+    lines.add(begun, false,
               fmt::format("L\t{}\t0\tsub-partition {} warp {} D r{}", id, mma.partition,
                           mma.warp_slot, mma.accumulator));
-    lines.add(mma.issued, false, fmt::format("L\t{}\t1\t{}", id, log.name()));
+    lines.add(begun, false, fmt::format("L\t{}\t1\t{}", id, log.name()));
+    stalls.add_before(mma, id, lines);
     add_rows(mma, id, lines);
     const std::pair key{std::pair{mma.partition, mma.warp_slot}, mma.accumulator};
     if (const auto before = latest.find(key); before != latest.end()) {

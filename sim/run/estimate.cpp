@@ -94,13 +94,12 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
                       const config::Architecture& architecture, const SimulationOptions& options,
                       const SimulationHooks& hooks) {
   require_consistent(options);
-  if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
+  if (hooks.waveform != nullptr && options.fidelity == Fidelity::kAnalytic) {
     throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
   }
-  if (hooks.passages != nullptr &&
-      (options.fidelity == Fidelity::kAnalytic || !hooks.waveform.empty())) {
+  if (hooks.passages != nullptr && options.fidelity == Fidelity::kAnalytic) {
     throw base::InputError(
-        "--timeline and --konata show a simulation: not with --fidelity analytic, nor with --vcd");
+        "--timeline and --konata show a simulation: not with --fidelity analytic");
   }
   if (hooks.operands != nullptr && !options.data.empty()) {
     throw base::InputError("--data names operand values, and others are given: give one");

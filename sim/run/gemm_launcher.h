@@ -7,7 +7,6 @@
 #include "sim/run/run_options.h"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace sptc::run {
@@ -17,9 +16,10 @@ namespace sptc::run {
 /// so at most one such GPU per process.
 class GemmLauncher {
  public:
-  /// `gpu` and `options` must outlive it. `vcd_file` and `passages`: as in
+  /// `gpu` and `options` must outlive it. `waveform` and `passages`: as in
   /// GemmSimulator::Options.
-  GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {},
+  GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
+               tensor_core::Waveform* waveform = nullptr,
                tensor_core::PassageLog* passages = nullptr);
 
   gpu::GemmRun operator()(const kernels::GemmProblem& problem,
@@ -29,7 +29,7 @@ class GemmLauncher {
  private:
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
-  std::string vcd_file_;
+  tensor_core::Waveform* waveform_;
   tensor_core::PassageLog* passages_;
   std::optional<gpu::GemmSimulator> simulator_;
 };

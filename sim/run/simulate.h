@@ -14,6 +14,7 @@
 
 namespace sptc::tensor_core {
 class PassageLog;
+class Waveform;
 }  // namespace sptc::tensor_core
 
 namespace sptc::run {
@@ -35,9 +36,9 @@ struct SimulationHooks {
   std::function<bool()> cancelled;
   /// Operand values of the caller, instead of those that SimulationOptions::data names.
   const DataSource* operands = nullptr;
-  /// Where to write a waveform of the tensor cores of one SM, without ".vcd"; not in analytic.
-  std::string waveform;
-  /// Gets what the tensor cores of one SM do; not in analytic, and not together with a waveform.
+  /// Gets the signals of the tensor cores of one SM; not in analytic.
+  tensor_core::Waveform* waveform = nullptr;
+  /// Gets what the tensor cores of one SM do; not in analytic.
   tensor_core::PassageLog* passages = nullptr;
   /// What simulations have in common and need not read or sample again.
   SimulationCaches* caches = nullptr;
