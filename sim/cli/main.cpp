@@ -206,6 +206,9 @@ int run(int argc, char** argv) {
   CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
                "sptcsim");
   app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
+  app.footer(
+      "'help COMMAND' lists its options, 'help --man' writes the manual page, and\n"
+      "'help --completion bash' or 'zsh' what a shell completes.");
   app.allow_extras();
   Command chosen;
   sptc::cli::add_run_command(app, chosen);

@@ -262,6 +262,22 @@ class StallsOfWarps {
     const tensor_core::LoggedStall* const stall = before(mma);
     return stall == nullptr ? mma.issued : stall->begin;
   }
+  /// The instructions that are done, in the order in which their rows begin.
+  std::vector<const tensor_core::LoggedMma*> by_begin(const tensor_core::PassageLog& log) const {
+    std::vector<std::pair<std::int64_t, const tensor_core::LoggedMma*>> rows;
+    for (const tensor_core::LoggedMma& mma : log.instructions()) {
+      if (mma.done >= 0) {
+        rows.emplace_back(begin_before(mma), &mma);
+      }
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const tensor_core::LoggedMma*> sorted;
+    for (const auto& [begin, mma] : rows) {
+      sorted.push_back(mma);
+    }
+    return sorted;
+  }
   /// In lane 1, with its reason as a label of the instruction.
   void add_before(const tensor_core::LoggedMma& mma, std::size_t id, KonataLines& lines) const {
     if (const tensor_core::LoggedStall* const stall = before(mma)) {
@@ -313,10 +329,8 @@ std::string konata_log(const tensor_core::PassageLog& log) {
   const StallsOfWarps stalls(log);
   std::map<std::pair<std::pair<int, int>, int>, std::size_t> latest;  ///< that wrote a register
   std::size_t id = 0;
-  for (const tensor_core::LoggedMma& mma : log.instructions()) {
-    if (mma.done < 0) {
-      continue;
-    }
+  for (const tensor_core::LoggedMma* const logged : stalls.by_begin(log)) {
+    const tensor_core::LoggedMma& mma = *logged;
     const int thread = kTracksOfPartition * mma.partition + mma.warp_slot;
     const std::int64_t begun = stalls.begin_before(mma);
     lines.add(begun, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));

@@ -52,6 +52,7 @@ TEST_F(TimelineProgram, KonataLogFollowsItsGrammar) {
     }
     ASSERT_GE(f.size(), 4U) << line;
     if (f[0] == "I") {
+      EXPECT_EQ(f[1], std::to_string(begun.size()));  // numbers in the order of the file
       EXPECT_TRUE(begun.insert(f[1]).second) << line;
       continue;
     }
