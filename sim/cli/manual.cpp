@@ -81,7 +81,7 @@ std::string option_entry(const CLI::Option& option) {
   if (names.empty()) {
     names = option.get_name();
   }
-  const bool takes_value = option.get_items_expected_max() > 0;
+  const bool takes_value = !is_positional(option) && option.get_items_expected_max() > 0;
   std::string entry = fmt::format(".TP\n\\fB{}\\fR", roff(names));
   if (takes_value && !option.get_type_name().empty()) {
     entry += fmt::format(" \\fI{}\\fR", roff(option.get_type_name()));
@@ -94,7 +94,7 @@ std::string option_entry(const CLI::Option& option) {
 // completion --------------------------------------------------------------------------------------
 
 /// Text in single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     out += c == '\'' ? "'\\''" : std::string(1, c);
@@ -134,7 +134,7 @@ std::string bash_values(CLI::App& command) {
           "$(compgen -f -- \"$cur\")); return 0";
     } else if (!choices.empty()) {
       reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\")); return 0",
-                          quoted(fmt::format("{}", fmt::join(choices, " "))));
+                          shell_quoted(fmt::format("{}", fmt::join(choices, " "))));
     } else if (takes_file(*option)) {
       reply = "COMPREPLY=($(compgen -f -- \"$cur\")); return 0";
     }
@@ -147,16 +147,16 @@ std::string bash_completion(CLI::App& app) {
   std::string paths, commands;
   visit_commands(app, "", [&](CLI::App& command, const std::string& name) {
     for (const CLI::App* child : children_of(command)) {
-      paths += fmt::format("      {}) path={} ;;\n", quoted(name + "/" + child->get_name()),
-                           quoted(name + (name.empty() ? "" : " ") + child->get_name()));
+      paths += fmt::format("      {}) path={} ;;\n", shell_quoted(name + "/" + child->get_name()),
+                           shell_quoted(name + (name.empty() ? "" : " ") + child->get_name()));
     }
     const std::string values = bash_values(command);
-    commands += fmt::format("    {})\n", quoted(name));
+    commands += fmt::format("    {})\n", shell_quoted(name));
     if (!values.empty()) {
       commands += fmt::format("      case \"$prev\" in\n{}      esac\n", values);
     }
     commands += fmt::format("      words={} ;;\n",
-                            quoted(fmt::format("{}", fmt::join(words_of(command), " "))));
+                            shell_quoted(fmt::format("{}", fmt::join(words_of(command), " "))));
   });
   return fmt::format(
       "# bash completion of sptcsim, written by 'sptcsim help --completion bash'\n"
@@ -169,7 +169,7 @@ std::string bash_completion(CLI::App& app) {
       "  done\n"
       "  case \"$path\" in\n{}  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-      "  [[ \"$cur\" == -* ]] || COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
+      "  [[ \"$cur\" == -* || -z \"$path\" ]] || COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
       "}}\n"
       "complete -o filenames -F _sptcsim sptcsim\n",
       paths, commands);
@@ -196,8 +196,8 @@ std::string zsh_specification(const CLI::Option& option) {
                                                     : " ";
     value = fmt::format(":{}:{}", zsh_text(option.get_type_name()), action);
   }
-  return quoted(fmt::format("--{}[{}]{}", option.get_lnames().front(),
-                            zsh_text(option.get_description()), value));
+  return shell_quoted(fmt::format("--{}[{}]{}", option.get_lnames().front(),
+                                  zsh_text(option.get_description()), value));
 }
 
 std::string zsh_completion(CLI::App& app) {
@@ -220,8 +220,8 @@ std::string zsh_completion(CLI::App& app) {
     }
     std::string names, cases;
     for (const CLI::App* child : children) {
-      names += fmt::format(
-          " {}", quoted(zsh_text(child->get_name()) + ":" + zsh_text(child->get_description())));
+      names += fmt::format(" {}", shell_quoted(zsh_text(child->get_name()) + ":" +
+                                               zsh_text(child->get_description())));
       std::string inner = (name.empty() ? "" : name + " ") + child->get_name();
       std::replace_if(
           inner.begin(), inner.end(), [](char c) { return c == ' ' || c == '-'; }, '_');

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,11 @@ struct Document {
   const char* path;
   std::size_t examples, printed, code;
 };
+
+/// The name of the test must not depend on addresses.
+void PrintTo(const Document& document, std::ostream* out) {
+  *out << document.path;
+}
 
 class Documents : public testing::TestWithParam<Document> {};
 

@@ -54,8 +54,8 @@ TEST_F(ManualProgram, PageIsGoodRoff) {
     GTEST_SKIP() << "not run: there is no groff";
   }
   std::ofstream(path("page.1")) << run("help --man").out;
-  const std::string command =
-      "groff -man -Tutf8 -ww " + path("page.1") + " >" + path("page") + " 2>" + path("warnings");
+  const std::string command = "groff -man -Tutf8 -P-cbou -ww " + path("page.1") + " >" +
+                              path("page") + " 2>" + path("warnings");
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(read(path("warnings")), "");
   EXPECT_NE(read(path("page")).find("EXIT STATUS"), std::string::npos);
