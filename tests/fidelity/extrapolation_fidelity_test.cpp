@@ -145,8 +145,7 @@ double deviation_of_all_sms(const gpu::GpuSpec& spec, const kernels::GemmProblem
     return support::in_child<std::int64_t>(
                1,
                [&] {
-                 gpu::GemmSimulator simulator(spec,
-                                              {gpu::GemmSimulator::Sms::kAll, extrapolate});
+                 gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, extrapolate});
                  const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
                  EXPECT_EQ(run.sampling.extrapolated, extrapolate) << describe(problem);
                  return std::vector{run.cycles};
