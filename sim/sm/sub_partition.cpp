@@ -425,14 +425,6 @@ void SubPartition::note_operands_read(std::int64_t cycle) {
   operands_read_at_.back() = cycle;
 }
 
-void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
-  TileObserver* const observer = warp.launch.kernel->observer;
-  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
-      tile >= 0) {
-    observer->tile_used(warp.launch.cta, tile, cycle);
-  }
-}
-
 void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {

@@ -77,4 +77,12 @@ void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cyc
   until(warp.next_mma, StallReason::kMmaLatency);
 }
 
+void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
+  TileObserver* const observer = warp.launch.kernel->observer;
+  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
+      tile >= 0) {
+    observer->tile_used(warp.launch.cta, tile, cycle);
+  }
+}
+
 }  // namespace sptc::sm
