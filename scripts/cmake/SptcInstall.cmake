@@ -74,6 +74,11 @@ install(DIRECTORY sim/include/sptcsim DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" 
 install(DIRECTORY models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sptcsim"
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
 install(DIRECTORY configs traces DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim")
+set(sptc_manual "${PROJECT_BINARY_DIR}/manual")
+install(FILES "${sptc_manual}/sptcsim.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES "${sptc_manual}/sptcsim.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+        RENAME sptcsim)
+install(FILES "${sptc_manual}/_sptcsim" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/sptcsimConfig.cmake.in"

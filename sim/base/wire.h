@@ -88,6 +88,17 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
   /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that
   /// corrupt a wire.
   void set_tap(std::function<void(T&)> tap) { tap_ = std::move(tap); }
+  /// Calls `tap` too, after the taps that are there.
+  void add_tap(std::function<void(T&)> tap) {
+    if (!tap_) {
+      tap_ = std::move(tap);
+      return;
+    }
+    tap_ = [first = std::move(tap_), next = std::move(tap)](T& value) {
+      first(value);
+      next(value);
+    };
+  }
   bool tapped() const { return tap_ != nullptr; }
 
  private:

@@ -2,6 +2,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/architecture.h"
+#include "sim/config/architecture_fields.h"
 #include "sim/config/derivation.h"
 #include "sim/config/energy.h"
 #include "sim/report/version.h"
@@ -58,6 +59,15 @@ int list() {
   return 0;
 }
 
+/// What the number at `pointer` says, in a line; "" for one that no table has.
+std::string meaning_of(const std::string& pointer) {
+  const auto fields = config::architecture_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
+    return pointer == std::string(field.section) + "/" + std::string(field.key);
+  });
+  return found == fields.end() ? "" : std::string(found->meaning);
+}
+
 /// All numbers with their evidence, also those that the file leaves out, and the two words beside
 /// them: enough to write the file anew.
 std::string json_of(const config::Architecture& architecture, const std::string& library) {
@@ -75,6 +85,7 @@ std::string json_of(const config::Architecture& architecture, const std::string&
                                   {"value", is_whole ? nlohmann::ordered_json(whole)
                                                      : nlohmann::ordered_json(parameter.value)},
                                   {"unit", parameter.unit},
+                                  {"meaning", meaning_of(parameter.pointer)},
                                   {"evidence", parameter.evidence},
                                   {"source", parameter.source}});
   }
@@ -86,10 +97,11 @@ std::string text_of(const config::Architecture& architecture) {
                                  architecture.gpu.name, architecture.gpu.sms,
                                  architecture.gpu.boost_clock_mhz, architecture.gpu.numerics);
   text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", "parameter", "value", "unit", "evidence",
-                      "source");
+                      "meaning, and source");
   for (const config::Parameter& parameter : architecture.parameters) {
-    text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", parameter.pointer, parameter.value,
-                        parameter.unit, parameter.evidence, parameter.source);
+    text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n    {}\n", parameter.pointer,
+                        parameter.value, parameter.unit, parameter.evidence,
+                        meaning_of(parameter.pointer), parameter.source);
   }
   return text;
 }

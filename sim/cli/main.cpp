@@ -6,6 +6,7 @@
 #include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/given_options.h"
+#include "sim/cli/manual.h"
 #include "sim/cli/output.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
@@ -178,8 +179,15 @@ void refuse_extras(CLI::App* app) {
   throw InputError(fmt::format("{}: unexpected argument '{}'", where, first));
 }
 
-/// Of `words`, "help" and the names of a command: its help. Throws InputError.
+/// Of `words`, "help" and the names of a command, "--man" or "--completion" and a shell: what is
+/// asked for. Throws InputError.
 std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[1] == "--man") {
+    return sptc::cli::man_page(app, sptc::report::program_version());
+  }
+  if (words.size() >= 2 && words[1] == "--completion") {
+    return sptc::cli::completion(app, words.size() > 2 ? words[2] : "");
+  }
   CLI::App* command = &app;
   std::string outer;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
@@ -198,6 +206,9 @@ int run(int argc, char** argv) {
   CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
                "sptcsim");
   app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
+  app.footer(
+      "'help COMMAND' lists its options, 'help --man' writes the manual page, and\n"
+      "'help --completion bash' or 'zsh' what a shell completes.");
   app.allow_extras();
   Command chosen;
   sptc::cli::add_run_command(app, chosen);

@@ -11,8 +11,6 @@
 #include <systemc>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
@@ -26,27 +24,19 @@
 namespace sptc::cli {
 namespace {
 
-// What the signal handler may look at: a fixed buffer and a flag.
-std::array<char, 4096> pending_path{};
-std::atomic<bool> pending{false};
-
 void on_interrupt(int /*signal*/) {
-  if (pending.load()) {
-    ::unlink(pending_path.data());
-  }
   constexpr std::string_view kMessage = "\nsptcsim: interrupted, no result written\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   ::_exit(report::kInterrupted);
 }
 
-/// What is written as it comes, without a file beside: standard output, a device, a pipe.
+}  // namespace
+
 bool is_stream(const std::filesystem::path& path) {
   std::error_code error;
   return is_standard_output(path) || std::filesystem::is_character_file(path, error) ||
          std::filesystem::is_fifo(path, error);
 }
-
-}  // namespace
 
 bool is_standard_output(const std::filesystem::path& path) {
   return path.empty() || path == "-" || path == "/dev/stdout";
@@ -136,40 +126,6 @@ bool output_has_color() {
   const bool is_refused = no_color != nullptr && *no_color != '\0';
   const bool is_dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
   return ::isatty(STDOUT_FILENO) != 0 && !is_refused && !is_dumb;
-}
-
-PendingFile::PendingFile(const std::filesystem::path& path, const std::string& extension)
-    : path_(io::behind_link(path)) {
-  if (path_.empty()) {
-    return;
-  }
-  stem_ = fmt::format("{}.{}.tmp", path_.string(), ::getpid());
-  temporary_ = stem_ + extension;
-  base::ensure(temporary_.size() + 1 < pending_path.size(), "a temporary name is too long");
-  std::copy(temporary_.begin(), temporary_.end(), pending_path.begin());
-  pending_path[temporary_.size()] = '\0';
-  pending = true;
-}
-
-PendingFile::~PendingFile() {
-  if (pending.exchange(false)) {
-    std::error_code error;
-    std::filesystem::remove(temporary_, error);
-  }
-}
-
-void PendingFile::keep(std::string_view last_line) {
-  if (path_.empty()) {
-    return;
-  }
-  std::ofstream end(temporary_, std::ios::binary | std::ios::app);
-  end << last_line << std::flush;
-  if (!end) {
-    throw base::InputError(
-        fmt::format("{}: cannot be written whole", io::printable(path_.string())));
-  }
-  io::put_in_place(temporary_, path_);
-  pending = false;
 }
 
 void open_closed_streams() {

@@ -13,6 +13,10 @@ inline constexpr std::string_view kOutOption = "--out";
 /// Whether `path` is empty, "-" or "/dev/stdout".
 bool is_standard_output(const std::filesystem::path& path);
 
+/// Whether what is written to `path` goes where it comes, without a file beside: standard output, a
+/// device, a pipe.
+bool is_stream(const std::filesystem::path& path);
+
 /// Throws InputError unless a file can be created at `path`, which `option` names, or where that
 /// file is read or written otherwise. Called before the work begins, once for each option.
 void require_writable(std::string_view option, const std::filesystem::path& path);
@@ -34,36 +38,12 @@ std::string command_line();
 /// NO_COLOR is not set (no-color.org).
 bool output_has_color();
 
-/// A file that something else writes while the program runs, under a name beside its final one. It
-/// is removed unless keep() is called, on an interrupt too. One at a time.
-class PendingFile {
- public:
-  /// Empty `path`: nothing will be written. `extension` is what the writer appends to stem().
-  PendingFile(const std::filesystem::path& path, const std::string& extension);
-  ~PendingFile();
-
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-
-  /// What to hand to the writer: the temporary name without extension; empty without a path.
-  const std::string& stem() const { return stem_; }
-  /// Gives the file its final name. `last_line`, which readers of its format skip, goes to its end:
-  /// where the disk is full, so that the writer, which does not tell, lost something, it does not
-  /// fit either. Throws InputError.
-  void keep(std::string_view last_line);
-
- private:
-  std::filesystem::path path_;
-  std::string stem_;
-  std::string temporary_;
-};
-
 /// Opens what is closed of stdin, stdout and stderr, so that it cannot be written to: the next file
 /// that is opened would take its place, and what belongs to the stream.
 void open_closed_streams();
 
-/// SIGINT, SIGTERM and SIGHUP end the program with exit code 130 and remove the pending file; a
-/// file size limit is an error of the write, like a full disk.
+/// SIGINT, SIGTERM and SIGHUP end the program with exit code 130; a file size limit is an error of
+/// the write, like a full disk.
 void handle_interrupts();
 
 /// Calls `handler` on SIGINT, SIGTERM and SIGHUP; the last is left alone where it is ignored, as

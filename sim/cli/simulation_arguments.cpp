@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/cli/output.h"
+#include "sim/compare/times/measured_neighbours.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/progress.h"
@@ -13,10 +14,13 @@
 #include "sim/run/run.h"
 #include "sim/run/simulate.h"
 #include "sim/tensor_core/passage_log.h"
+#include "sim/tensor_core/waveform.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +38,16 @@ void SimulationArguments::add_to(CLI::App& command) {
   command.add_option("--out", out, "write the report to FILE instead of stdout")->type_name("FILE");
   command
       .add_option("--vcd", vcd,
-                  "write the waveform of the tensor cores of an SM to FILE; not in analytic")
+                  "write the waveform of the tensor cores of an SM to FILE, and a save file for "
+                  "GTKWave beside it; not in analytic")
       ->type_name("FILE");
+  command
+      .add_option("--vcd-window", vcd_window, "of --vcd: cycles, as of --window (default: 0:20000)")
+      ->type_name("FIRST:LAST");
+  command
+      .add_option("--vcd-element", vcd_element,
+                  "of --vcd: element of the 16 x 8 of an instruction (default: 0,0)")
+      ->type_name("ROW,COL");
   command
       .add_option("--timeline", timeline,
                   "write what the tensor cores of an SM do, for Perfetto; not in analytic")
@@ -60,16 +72,16 @@ void SimulationArguments::add_to(CLI::App& command) {
 
 namespace {
 
-tensor_core::LogWindow parse_window(const std::string& text) {
+tensor_core::LogWindow parse_window(const std::string& option, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw base::InputError(fmt::format("--window must be FIRST:LAST, for example 0:20000, not '{}'",
-                                       io::printable(text)));
+    throw base::InputError(fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'",
+                                       option, io::printable(text)));
   }
   constexpr std::int64_t kMost = 1LL << 50;
   tensor_core::LogWindow window;
-  window.first = run::parse_integer("--window", text.substr(0, colon), 0, kMost);
-  window.last = run::parse_integer("--window", text.substr(colon + 1), window.first + 1, kMost);
+  window.first = run::parse_integer(option, text.substr(0, colon), 0, kMost);
+  window.last = run::parse_integer(option, text.substr(colon + 1), window.first + 1, kMost);
   return window;
 }
 
@@ -86,7 +98,61 @@ std::optional<tensor_core::PassageLog> passages_of(const SimulationArguments& gi
     require_writable_text(option, *path);
   }
   return tensor_core::PassageLog(given.window.empty() ? tensor_core::LogWindow{}
-                                                      : parse_window(given.window));
+                                                      : parse_window("--window", given.window));
+}
+
+tensor_core::WaveformElement parse_element(const std::string& text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) {
+    throw base::InputError(fmt::format("--vcd-element must be ROW,COL, for example 3,5, not '{}'",
+                                       io::printable(text)));
+  }
+  const auto extent = [&](const std::string& number, int count) {
+    return static_cast<int>(run::parse_integer("--vcd-element", number, 0, count - 1));
+  };
+  return {extent(text.substr(0, comma), mma::kRows), extent(text.substr(comma + 1), mma::kCols)};
+}
+
+/// The save file of GTKWave beside a waveform; none beside a device.
+std::filesystem::path save_file_of(const std::filesystem::path& vcd) {
+  std::filesystem::path save = vcd;
+  return is_stream(vcd) ? "" : save.replace_extension(".gtkw");
+}
+
+/// The waveform that --vcd asks for; nothing where it is not given.
+std::unique_ptr<tensor_core::Waveform> waveform_of(const SimulationArguments& given,
+                                                   run::Fidelity fidelity) {
+  if (given.vcd.empty()) {
+    for (const auto& [option, value] :
+         {std::pair{"--vcd-window", &given.vcd_window}, {"--vcd-element", &given.vcd_element}}) {
+      if (!value->empty()) {
+        throw base::InputError(fmt::format("{} is of --vcd", option));
+      }
+    }
+    return nullptr;
+  }
+  if (fidelity == run::Fidelity::kAnalytic) {
+    throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
+  }
+  if (std::filesystem::path(given.vcd).extension() == ".gtkw") {
+    throw base::InputError("--vcd: '.gtkw' is the ending of the save file beside the waveform");
+  }
+  require_writable_text("--vcd", given.vcd);
+  if (const std::filesystem::path save = save_file_of(given.vcd); !save.empty()) {
+    require_writable_text("--vcd", save);
+  }
+  return std::make_unique<tensor_core::Waveform>(
+      given.vcd_window.empty() ? tensor_core::LogWindow{}
+                               : parse_window("--vcd-window", given.vcd_window),
+      given.vcd_element.empty() ? tensor_core::WaveformElement{}
+                                : parse_element(given.vcd_element));
+}
+
+void write_waveform(const SimulationArguments& given, const tensor_core::Waveform& waveform) {
+  write_result(given.vcd, waveform.text());
+  if (const std::filesystem::path save = save_file_of(given.vcd); !save.empty()) {
+    write_result(save, waveform.save_file(std::filesystem::path(given.vcd).filename().string()));
+  }
 }
 
 }  // namespace
@@ -102,15 +168,9 @@ int simulate_and_report(const SimulationArguments& given,
   }
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
-  if (!given.vcd.empty()) {
-    if (options.fidelity == run::Fidelity::kAnalytic) {
-      throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
-    }
-    require_writable("--vcd", given.vcd);
-  }
+  const std::unique_ptr<tensor_core::Waveform> waveform = waveform_of(given, options.fidelity);
   std::optional<tensor_core::PassageLog> passages = passages_of(given);
   const workload::Workload workload = load();
-  PendingFile waveform(given.vcd, ".vcd");
   run::RunResult result;
   gpu::GpuSpec gpu;
   {
@@ -119,12 +179,17 @@ int simulate_and_report(const SimulationArguments& given,
     run::SimulationHooks hooks;
     hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
       bar.update(done, total, next);
+      if (waveform) {
+        waveform->set_operation(next);
+      }
     };
     hooks.operands = operands;
-    hooks.waveform = waveform.stem();
+    hooks.waveform = waveform.get();
     hooks.passages = passages ? &*passages : nullptr;
     result = run::simulate(workload, architecture, options, hooks);
     result.assumed = run::assumptions(architecture);
+    result.measured_gain = compare::times::measured_neighbours(result, architecture, options);
+    result.assumed_share = run::assumed_share(workload, architecture, options, result);
     gpu = architecture.gpu;
   }
   result.explained = given.explain;
@@ -134,12 +199,14 @@ int simulate_and_report(const SimulationArguments& given,
   if (!given.konata.empty()) {
     write_result(given.konata, report::konata_log(*passages));
   }
+  if (waveform) {
+    write_waveform(given, *waveform);
+  }
   if (!given.html.empty()) {
     write_result(given.html, report::run_page(result, gpu, command_line()));
   }
   write_result(given.out, report::report(result, format,
                                          {given.verbose, given.out.empty() && output_has_color()}));
-  waveform.keep("$comment end $end\n");
   return result.passed() ? 0 : 1;
 }
 

@@ -18,7 +18,7 @@ struct SimulationArguments {
   TableOptions options;
   std::string format = "text";
   std::string out;
-  std::string vcd;
+  std::string vcd, vcd_window, vcd_element;
   std::string html;
   std::string timeline, konata;
   std::string window;

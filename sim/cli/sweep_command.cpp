@@ -61,6 +61,7 @@ struct Arguments {
   std::string first = "5";
   std::string shards;
   std::string out;
+  std::string html;
   std::string format;
   std::vector<std::string> parts;
 };
@@ -288,6 +289,11 @@ int report_sweep(const Arguments& arguments) {
     }
     require_writable("--out", arguments.out);
   }
+  if (!arguments.html.empty()) {
+    require_writable_text("--html", arguments.html);
+    write_result(arguments.html,
+                 sweep::sweep_report(arguments.db, sweep::parse_sweep_report_format("html")));
+  }
   write_result(arguments.out, sweep::sweep_report(arguments.db, format));
   return 0;
 }
@@ -386,6 +392,8 @@ void add_report(CLI::App& sweep, Command& chosen) {
       ->type_name("csv|markdown|html")
       ->capture_default_str();
   command->add_option("--out", arguments->out, "write the report to FILE instead of stdout")
+      ->type_name("FILE");
+  command->add_option("--html", arguments->html, "write the page beside the report")
       ->type_name("FILE");
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return report_sweep(*arguments); }; });

@@ -8,6 +8,7 @@
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/report/report.h"
+#include "sim/report/validation_page.h"
 #include "sim/run/option_values.h"
 #include "sim/workload/workload_text_writer.h"
 
@@ -35,6 +36,7 @@ struct Arguments {
   std::string format = "text";
   std::string out;
   std::string rows;
+  std::string html;
   bool quiet = false;
 };
 
@@ -46,6 +48,7 @@ run::SimulationOptions checked(const Arguments& given) {
 }
 
 void require_writable_files(const Arguments& given) {
+  require_writable_text("--html", given.html);
   for (const auto& [option, path] :
        {std::pair("--out", given.out), std::pair("--rows", given.rows)}) {
     if (!path.empty()) {
@@ -87,6 +90,9 @@ int validate(const Arguments& given) {
   write_result(given.out, format == report::ReportFormat::kJson
                               ? compare::times::validation_json(validation)
                               : compare::times::validation_text(validation));
+  if (!given.html.empty()) {
+    write_result(given.html, report::validation_page(validation, rows, command_line()));
+  }
   if (!given.rows.empty()) {
     write_result(given.rows, compare::times::rows_csv(rows));
   }
@@ -143,6 +149,9 @@ void add_validate_command(CLI::App& app, Command& chosen) {
   command
       ->add_option("--rows", arguments->rows,
                    "every row with its simulated time, clock, watts and tile, CSV")
+      ->type_name("FILE");
+  command
+      ->add_option("--html", arguments->html, "write one page with figures, which needs no network")
       ->type_name("FILE");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {

@@ -6,6 +6,7 @@
 #include "sim/base/run_events.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/gpu/gpu.h"
+#include "sim/gpu/sm_observers.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
@@ -20,8 +21,6 @@
 #include "sim/sampling/sampling_plan.h"
 #include "sim/sampling/tile_times.h"
 #include "sim/tensor_core/issue_interval.h"
-#include "sim/tensor_core/passage_log.h"
-#include "sim/tensor_core/waveform.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +29,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <sysc/tracing/sc_tracing_ids.h>
 
 namespace sptc::gpu {
 
@@ -47,20 +45,13 @@ class GemmSimulator::Impl {
       options_.extrapolate = false;
       options.bind_memory(gpu_);
     }
-    if (!options.vcd_file.empty()) {
-      open_waveform();
+    if (options.waveform != nullptr) {
+      observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.waveform);
     }
     if (options.passages != nullptr) {
-      observe_passages();
+      observe(*gpu_.sms().front(), clock_, spec_.sm.tensor_core, *options.passages);
     }
     base::run_events(sc_core::SC_ZERO_TIME);  // elaborates: ports are bound from here on
-  }
-
-  ~Impl() {
-    if (vcd_ != nullptr) {
-      sc_core::sc_close_vcd_trace_file(vcd_);
-      tensor_core::remove_date(options_.vcd_file + ".vcd");
-    }
   }
 
   Impl(const Impl&) = delete;
@@ -222,36 +213,11 @@ class GemmSimulator::Impl {
 
   /// Throws InputError where somebody asks for the waveform of stages that the model lacks.
   void require_waveform(const mma::MmaInstruction& instruction) const {
-    if ((vcd_ != nullptr || options_.passages != nullptr) && instruction.is_asynchronous()) {
-      throw base::InputError(
-          fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
-                      vcd_ != nullptr ? "waveform" : "timeline", mma::name(instruction.family)));
-    }
-  }
-
-  // The tensor cores of the first SM.
-  void open_waveform() {
-    vcd_ = sc_core::sc_create_vcd_trace_file(options_.vcd_file.c_str());
-    vcd_->set_time_unit(1, sc_core::SC_PS);
-    // Where the first launch is refused, its own message says why.
-    sc_core::sc_report_handler::set_actions(sc_core::SC_ID_TRACING_CLOSE_EMPTY_FILE_,
-                                            sc_core::SC_DO_NOTHING);
-    for (const auto& partition : gpu_.sms().front()->sub_partitions) {
-      waveforms_.push_back(std::make_unique<tensor_core::TensorCoreWaveform>(
-          vcd_, partition->tensor_core, partition->basename()));
-      partition->mma_done.set_tap(
-          [waveform = waveforms_.back().get()](tensor_core::MmaDoneToken& token) {
-            waveform->show_result(token);
-          });
-    }
-  }
-
-  void observe_passages() {
-    base::ensure(vcd_ == nullptr, "a wire has one tap: a waveform or a log");
-    int number = 0;
-    for (const auto& partition : gpu_.sms().front()->sub_partitions) {
-      options_.passages->observe(number++, clock_, spec_.sm.tensor_core, partition->issue,
-                                 partition->tensor_core, partition->mma_done);
+    if ((options_.waveform != nullptr || options_.passages != nullptr) &&
+        instruction.is_asynchronous()) {
+      throw base::InputError(fmt::format(
+          "no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+          options_.waveform != nullptr ? "waveform" : "timeline", mma::name(instruction.family)));
     }
   }
 
@@ -405,8 +371,6 @@ class GemmSimulator::Impl {
   base::Clock clock_;
   Gpu gpu_;
   CountedGrid counted_;  ///< of the latest launch
-  sc_core::sc_trace_file* vcd_ = nullptr;
-  std::vector<std::unique_ptr<tensor_core::TensorCoreWaveform>> waveforms_;
 };
 
 GemmSimulator::GemmSimulator(const GpuSpec& spec, const Options& options)

@@ -9,11 +9,11 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace sptc::tensor_core {
 class PassageLog;
+class Waveform;
 }  // namespace sptc::tensor_core
 
 namespace sptc::gpu {
@@ -30,8 +30,8 @@ class GemmSimulator {
     Sms sms = Sms::kSampled;
     bool extrapolate =
         true;  ///< multiply a detected period of main loop and CTA rounds; only without values
-    std::string vcd_file;                         ///< without ".vcd"; empty: no waveform
-    tensor_core::PassageLog* passages = nullptr;  ///< of the first SM; not together with `vcd_file`
+    tensor_core::Waveform* waveform = nullptr;    ///< of the first SM
+    tensor_core::PassageLog* passages = nullptr;  ///< of the first SM
     ClockPolicy clock{};
     /// Binds every SM to a memory of the caller (Gpu::Memory::kOutside), in the place of L2 and
     /// DRAM; empty: those. Needs all SMs, and no cycles are carried on. SystemC's time is that of

@@ -122,6 +122,14 @@ Json chain_json(const std::optional<double>& simulated, const std::optional<doub
   return {{"simulated", *simulated}, {"float64", *float64}, {"disagreements", disagreements}};
 }
 
+/// The error is null for fewer pairs than a mean needs.
+Json measured_gain_json(const run::MeasuredGain& gain) {
+  return {{"pairs", gain.pairs.size()},
+          {"layers", gain.layers},
+          {"layers_like", gain.layers_like},
+          {"mean_error_percent", gain.is_known() ? Json(gain.mean_error_percent()) : Json()}};
+}
+
 }  // namespace
 
 std::string json_report(const run::RunResult& result) {
@@ -152,6 +160,9 @@ std::string json_report(const run::RunResult& result) {
       !dense.empty() || !sparse.empty()) {
     json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
   }
+  if (result.measured_gain) {
+    json["measured_gain"] = measured_gain_json(*result.measured_gain);
+  }
   if (result.accuracy) {
     const run::AccuracyResult& accuracy = *result.accuracy;
     json["accuracy"] =
@@ -160,6 +171,9 @@ std::string json_report(const run::RunResult& result) {
                                   accuracy.dense_disagreements)},
              {"sparse", chain_json(accuracy.sparse_simulated, accuracy.sparse_float64,
                                    accuracy.sparse_disagreements)}};
+  }
+  if (result.assumed_share) {
+    json["assumed_share"] = *result.assumed_share;
   }
   json["notes"] = result.notes;
   json["assumed"] = result.assumed;

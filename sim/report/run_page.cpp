@@ -4,6 +4,7 @@
 #include "sim/report/energy_explanation.h"
 #include "sim/report/figures.h"
 #include "sim/report/html_page.h"
+#include "sim/report/power_trace.h"
 #include "sim/report/verdict.h"
 #include "sim/report/version.h"
 #include "sim/report/waterfall.h"
@@ -174,6 +175,38 @@ Json board_json(const run::RunResult& result, const gpu::GpuSpec& gpu) {
   return json;
 }
 
+/// [measured us, simulated bytes of DRAM, L2 and shared memory].
+Json measured_json(const run::MeasuredTime& time) {
+  return Json::array({time.measured_us, time.bytes[0], time.bytes[1], time.bytes[2]});
+}
+
+/// Measured shapes: m, n, k, type, dense, sparse. The first ones, where there are many.
+Json neighbours_json(const run::RunResult& result) {
+  constexpr std::size_t kMost = 300;
+  Json json = Json::array();
+  if (result.measured_gain) {
+    for (const run::MeasuredPair& pair : result.measured_gain->pairs) {
+      if (json.size() == kMost) {
+        break;
+      }
+      json.push_back(
+          Json::array({pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype),
+                       measured_json(pair.dense), measured_json(pair.sparse)}));
+    }
+  }
+  return json;
+}
+
+/// [operation, until us, W, MHz], one after the other from 0 us.
+Json power_json(const run::RunResult& result, bool sparse) {
+  Json json = Json::array();
+  for (const PowerInterval& interval : power_over_time(result.operations, sparse)) {
+    json.push_back(Json::array({interval.operation, rounded(interval.to_us),
+                                rounded(interval.power_w), rounded(interval.clock_mhz)}));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
@@ -186,6 +219,9 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"arch", result.arch},
             {"gain", verdict.gain},
             {"extremes", verdict.extremes},
+            {"measured", verdict.measured},
+            {"neighbours", neighbours_json(result)},
+            {"power", {{"dense", power_json(result, false)}, {"sparse", power_json(result, true)}}},
             {"pattern", pattern_of(result)},
             {"board", board_json(result, gpu)},
             {"dense", total_json(result.totals.dense)},
@@ -197,6 +233,9 @@ std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
             {"operations", Json::array()},
             {"notes", result.notes},
             {"assumed", result.assumed}};
+  if (result.assumed_share) {
+    json["assumed_share"] = *result.assumed_share;
+  }
   if (result.totals.speedup) {
     json["speedup"] = *result.totals.speedup;
   }

@@ -193,6 +193,15 @@ std::string measured_line(const run::RunResult& result) {
                            100 * (totals.simulated_us / totals.measured_us - 1));
 }
 
+std::string assumed_line(const run::RunResult& result) {
+  constexpr double kPercent = 100;
+  return fmt::format("{} assumed numbers entered{} (--verbose).", result.assumed.size(),
+                     result.assumed_share
+                         ? fmt::format("; twice their costs would add {:.0f} % of the time",
+                                       kPercent * *result.assumed_share)
+                         : "");
+}
+
 }  // namespace
 
 std::string short_report(const run::RunResult& result, bool color) {
@@ -201,6 +210,9 @@ std::string short_report(const run::RunResult& result, bool color) {
   std::string out = paint.bold(wrapped(verdict.gain, kWidth));
   if (!verdict.extremes.empty()) {
     out += wrapped(verdict.extremes, kWidth);
+  }
+  if (!verdict.measured.empty()) {
+    out += wrapped(verdict.measured, kWidth);
   }
   if (result.inference) {
     out += inference_totals_text(result);
@@ -211,8 +223,7 @@ std::string short_report(const run::RunResult& result, bool color) {
   for (const std::string& note : result.notes) {
     out += "note: " + note + "\n";
   }
-  out += paint.dim(fmt::format("{} assumed numbers entered (--verbose).", result.assumed.size())) +
-         "\n";
+  out += paint.dim(assumed_line(result)) + "\n";
   return out + explanation_text(result);
 }
 

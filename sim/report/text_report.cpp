@@ -7,6 +7,7 @@
 #include "sim/report/measured.h"
 #include "sim/report/report.h"
 #include "sim/report/text_parts.h"
+#include "sim/report/verdict.h"
 #include "sim/report/version.h"
 
 #include <fmt/format.h>
@@ -337,6 +338,9 @@ std::string text_report(const run::RunResult& result) {
   }
   append_totals(out, result.totals);
   append_time_parts(out, result);
+  if (const std::string measured = verdict_of(result).measured; !measured.empty()) {
+    out += measured + "\n";
+  }
   out += measured_text(result.operations);
   append_energy(out, result.totals);
   if (result.inference) {

@@ -105,10 +105,30 @@ std::string extremes_sentence(const run::RunResult& result) {
   return fmt::format("Least: {}. Most: {}.", clause(*least), clause(*most));
 }
 
+/// "On 37 measured shapes like these the gain was off by 8 % on average."
+std::string measured_sentence(const run::RunResult& result) {
+  const auto& measured = result.measured_gain;
+  if (!measured || measured->layers == 0) {
+    return "";
+  }
+  if (!measured->is_known()) {
+    return measured->pairs.empty()
+               ? "There are no measured shapes like these."
+               : fmt::format("There are no measured shapes like these: {} are too few for a mean.",
+                             measured->pairs.size());
+  }
+  const std::string like =
+      measured->layers_like == measured->layers
+          ? "these"
+          : fmt::format("{} of these {} layers", measured->layers_like, measured->layers);
+  return fmt::format("On {} measured shapes like {} the gain was off by {:.0f} % on average.",
+                     measured->pairs.size(), like, measured->mean_error_percent());
+}
+
 }  // namespace
 
 Verdict verdict_of(const run::RunResult& result) {
-  return {gain_sentence(result), extremes_sentence(result)};
+  return {gain_sentence(result), extremes_sentence(result), measured_sentence(result)};
 }
 
 std::string_view bound_of(const run::VariantResult& variant) {

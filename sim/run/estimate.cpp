@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "sim/config/kernel_library.h"
 #include "sim/gpu/analytic_gemm.h"
+#include "sim/run/assumed_costs.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulation_caches.h"
@@ -93,13 +94,12 @@ RunResult simulate_by(const LauncherMaker& launcher_of, const workload::Workload
                       const config::Architecture& architecture, const SimulationOptions& options,
                       const SimulationHooks& hooks) {
   require_consistent(options);
-  if (!hooks.waveform.empty() && options.fidelity == Fidelity::kAnalytic) {
+  if (hooks.waveform != nullptr && options.fidelity == Fidelity::kAnalytic) {
     throw base::InputError("--vcd has no effect with --fidelity analytic: nothing is simulated");
   }
-  if (hooks.passages != nullptr &&
-      (options.fidelity == Fidelity::kAnalytic || !hooks.waveform.empty())) {
+  if (hooks.passages != nullptr && options.fidelity == Fidelity::kAnalytic) {
     throw base::InputError(
-        "--timeline and --konata show a simulation: not with --fidelity analytic, nor with --vcd");
+        "--timeline and --konata show a simulation: not with --fidelity analytic");
   }
   if (hooks.operands != nullptr && !options.data.empty()) {
     throw base::InputError("--data names operand values, and others are given: give one");
@@ -150,6 +150,34 @@ Launcher closed_form_launcher(const gpu::GpuSpec& gpu, const RunOptions& options
              const std::vector<kernels::GemmOperands>* /*operands*/) {
     return gpu::analytic_gemm(problem, overrides, gpu, options.clock_policy);
   };
+}
+
+double assumed_share(const workload::Workload& workload, const config::Architecture& architecture,
+                     const SimulationOptions& options, const RunResult& result) {
+  RunOptions asked;
+  static_cast<SimulationOptions&>(asked) = options;
+  asked.network_engine = asked_engine(options);
+  const std::optional<config::Architecture> other = changed(architecture, asked);
+  const config::Architecture& board = other ? *other : architecture;
+  const gpu::GpuSpec worse = with_twice_the_assumed_costs(board);
+  const KernelRunner kernels(board.gpu, asked, {});
+  const auto work = asked_work(workload, asked);
+  double now_us = 0, then_us = 0;
+  for (std::size_t i = 0; i < result.operations.size(); ++i) {
+    const OperationResult& row = result.operations[i];
+    for (const auto* const variant : {&row.dense, &row.sparse}) {
+      if (*variant) {
+        const auto count = static_cast<double>(row.count);
+        const auto time_us = [&](const gpu::GpuSpec& gpu) {
+          return count *
+                 kernels.closed_form_us(work.operations[i], variant == &row.sparse, **variant, gpu);
+        };
+        now_us += time_us(board.gpu);
+        then_us += time_us(worse);
+      }
+    }
+  }
+  return now_us > 0 ? then_us / now_us - 1 : 0;
 }
 
 RunResult estimate(const workload::Workload& workload, const config::Architecture& architecture,

@@ -7,9 +7,9 @@
 
 namespace sptc::run {
 
-GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file,
-                           tensor_core::PassageLog* passages)
-    : gpu_(gpu), options_(options), vcd_file_(std::move(vcd_file)), passages_(passages) {}
+GemmLauncher::GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
+                           tensor_core::Waveform* waveform, tensor_core::PassageLog* passages)
+    : gpu_(gpu), options_(options), waveform_(waveform), passages_(passages) {}
 
 GemmLauncher::~GemmLauncher() {
   if (context_) {
@@ -32,7 +32,7 @@ gpu::GemmRun GemmLauncher::operator()(const kernels::GemmProblem& problem,
     gpu::GemmSimulator::Options build;
     build.sms = options_.simulated_sms();
     build.extrapolate = options_.extrapolates();
-    build.vcd_file = vcd_file_;
+    build.waveform = waveform_;
     build.passages = passages_;
     simulator_.emplace(gpu_, build);
   }

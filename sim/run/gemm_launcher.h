@@ -8,7 +8,6 @@
 #include "sim/run/run_options.h"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace sptc::run {
@@ -18,9 +17,10 @@ namespace sptc::run {
 /// Several may live at once; their launches must take turns.
 class GemmLauncher {
  public:
-  /// `gpu` and `options` must outlive it. `vcd_file` and `passages`: as in
+  /// `gpu` and `options` must outlive it. `waveform` and `passages`: as in
   /// GemmSimulator::Options.
-  GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options, std::string vcd_file = {},
+  GemmLauncher(const gpu::GpuSpec& gpu, const RunOptions& options,
+               tensor_core::Waveform* waveform = nullptr,
                tensor_core::PassageLog* passages = nullptr);
   GemmLauncher(const GemmLauncher&) = delete;
   GemmLauncher& operator=(const GemmLauncher&) = delete;
@@ -33,7 +33,7 @@ class GemmLauncher {
  private:
   const gpu::GpuSpec& gpu_;
   const RunOptions& options_;
-  std::string vcd_file_;
+  tensor_core::Waveform* waveform_;
   tensor_core::PassageLog* passages_;
   std::optional<base::SimulationContext> context_;  ///< of the simulator, which goes first
   std::optional<gpu::GemmSimulator> simulator_;

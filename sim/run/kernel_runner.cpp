@@ -165,6 +165,11 @@ WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
   return run::what_if(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
+double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse,
+                                    const VariantResult& launch, const gpu::GpuSpec& gpu) const {
+  return run::closed_form_us(problem(op, sparse), launch.kernel, launch.timing.clock_mhz, gpu);
+}
+
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,
                                              const std::vector<kernels::GemmOperands>& operands) {
   gpu::GemmRun run = launch(op, sparse, problem(op, sparse), &operands);

@@ -48,6 +48,10 @@ class KernelRunner {
   /// Of `launch`, which time() or compute() returned, at the clock that it has now.
   WhatIf what_if(const workload::Operation& op, bool sparse, const VariantResult& launch) const;
 
+  /// The same launch in closed form on `gpu`.
+  double closed_form_us(const workload::Operation& op, bool sparse, const VariantResult& launch,
+                        const gpu::GpuSpec& gpu) const;
+
   struct ValueRun {
     VariantResult result;
     std::vector<base::Matrix<numerics::Word>> d;  ///< per batch entry [m, n]

@@ -61,6 +61,12 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
         "is derived from: --energy names others",
         architecture.gpu.name);
   }
+  if (!source.inherited && loaded.config.name != architecture.gpu.name) {
+    options.power_note += fmt::format(
+        "; they are those of another board, with the energies of its DRAM and its {:.0f} W: {} "
+        "differs",
+        options.power->power_limit_w, architecture.gpu.name);
+  }
   if (of != nullptr && architecture.gpu.boost_clock_mhz > of->boost_clock_mhz) {
     options.power_note += fmt::format(
         "; above {:.0f} MHz the supply is taken to be what it is there", of->boost_clock_mhz);

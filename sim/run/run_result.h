@@ -12,6 +12,7 @@
 #include "sim/kernels/traffic_counts.h"
 #include "sim/run/design_cost.h"
 #include "sim/run/inference_result.h"
+#include "sim/run/measured_gain.h"
 #include "sim/run/what_if.h"
 #include "sim/sm/activity.h"
 
@@ -163,9 +164,12 @@ struct RunResult {
   std::vector<OperationResult> operations;
   Totals totals;
   std::optional<InferenceResult> inference;  ///< under an engine that runs more than GEMMs
+  /// See assumed_share() (sim/run/simulate.h); absent where nobody asked.
+  std::optional<double> assumed_share;
   std::optional<AccuracyResult> accuracy;
-  std::optional<GpuArea> area;     ///< absent where the architecture has no energy file
-  bool explained = false;          ///< the user asks why
+  std::optional<MeasuredGain> measured_gain;  ///< absent where nobody looked for measured shapes
+  std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
+  bool explained = false;                     ///< the user asks why
   std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
   std::vector<std::string>
       assumed;  ///< parameters with evidence "assumed" that entered this result

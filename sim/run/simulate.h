@@ -14,6 +14,7 @@
 
 namespace sptc::tensor_core {
 class PassageLog;
+class Waveform;
 }  // namespace sptc::tensor_core
 
 namespace sptc::run {
@@ -35,9 +36,9 @@ struct SimulationHooks {
   std::function<bool()> cancelled;
   /// Operand values of the caller, instead of those that SimulationOptions::data names.
   const DataSource* operands = nullptr;
-  /// Where to write a waveform of the tensor cores of one SM, without ".vcd"; not in analytic.
-  std::string waveform;
-  /// Gets what the tensor cores of one SM do; not in analytic, and not together with a waveform.
+  /// Gets the signals of the tensor cores of one SM; not in analytic.
+  tensor_core::Waveform* waveform = nullptr;
+  /// Gets what the tensor cores of one SM do; not in analytic.
   tensor_core::PassageLog* passages = nullptr;
   /// What simulations have in common and need not read or sample again.
   SimulationCaches* caches = nullptr;
@@ -70,5 +71,11 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
 /// arguments but without them. In closed form, whatever the fidelity was.
 void add_what_ifs(const workload::Workload& workload, const config::Architecture& architecture,
                   const SimulationOptions& options, RunResult& result);
+
+/// How much longer the launches of `result` would take, as a share of their time, if each assumed
+/// cost of `architecture` were twice as high: see with_twice_the_assumed_costs(). In closed form,
+/// with the kernels and clocks that the launches have.
+double assumed_share(const workload::Workload& workload, const config::Architecture& architecture,
+                     const SimulationOptions& options, const RunResult& result);
 
 }  // namespace sptc::run

@@ -88,12 +88,17 @@ Resource WhatIf::bound_by() const {
   return static_cast<Resource>(std::distance(speedup.begin(), most));
 }
 
+double closed_form_us(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+                      double clock_mhz, const gpu::GpuSpec& gpu) {
+  const gpu::GemmRun run =
+      gpu::analytic_gemm(problem, named(kernel), gpu, gpu::ClockPolicy::fixed(clock_mhz));
+  return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+}
+
 WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
                double clock_mhz, const gpu::GpuSpec& gpu) {
   const auto time_us = [&](const gpu::GpuSpec& spec, double mhz) {
-    const gpu::GemmRun run =
-        gpu::analytic_gemm(problem, named(kernel), spec, gpu::ClockPolicy::fixed(mhz));
-    return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
+    return closed_form_us(problem, kernel, mhz, spec);
   };
   const double now_us = time_us(gpu, clock_mhz);
   WhatIf result;

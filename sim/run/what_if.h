@@ -54,6 +54,10 @@ struct WhatIf {
   Resource bound_by() const;
 };
 
+/// Time of a launch of `problem` with `kernel` on `gpu` at `clock_mhz`, in closed form.
+double closed_form_us(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
+                      double clock_mhz, const gpu::GpuSpec& gpu);
+
 /// What a launch of `problem` with `kernel` gains on a `gpu` with twice of each resource: in closed
 /// form, with the same kernel at the same clock.
 WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,

@@ -69,6 +69,15 @@ void Sm::start_grid(std::int64_t start, base::Bytes of_ctas) {
   }
 }
 
+void Sm::tap_copies(const std::function<void(int partition, const CopyRequest&)>& request,
+                    const std::function<void(int partition, const CopyDone&)>& done) {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const int partition = static_cast<int>(i);
+    links_[i]->copy.add_tap([=](const CopyRequest& value) { request(partition, value); });
+    links_[i]->copy_done.add_tap([=](const CopyDone& value) { done(partition, value); });
+  }
+}
+
 StallCycles Sm::stalls(std::int64_t end) {
   StallCycles sum;
   for (const auto& partition : sub_partitions) {

@@ -9,6 +9,7 @@
 #include "sim/sm/sub_partition.h"
 #include "sim/sm/warpgroup_unit.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,10 @@ class Sm : public sc_core::sc_module {
 
   /// Of all blocks, since the start of the simulation.
   Activity activity() const;
+
+  /// Tells of every request of a sub-partition to the asynchronous copy unit, and of the answers.
+  void tap_copies(const std::function<void(int partition, const CopyRequest&)>& request,
+                  const std::function<void(int partition, const CopyDone&)>& done);
 
   /// A grid begins in cycle `start`, with CTAs that have shared memory `of_ctas` bytes large.
   void start_grid(std::int64_t start, base::Bytes of_ctas);

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace sptc::sm {
 
@@ -101,6 +103,18 @@ class StallCounters {
     warpgroups_.clear();
   }
 
+  /// Told of every stretch of cycles [begin, end) and its reason, in order.
+  using Observer = std::function<void(std::int64_t begin, std::int64_t end, StallReason reason)>;
+  /// Beside those that are told already.
+  void observe(Observer observer) {
+    observer_ = observer_ ? Observer([first = std::move(observer_), next = std::move(observer)](
+                                         std::int64_t begin, std::int64_t end, StallReason reason) {
+      first(begin, end, reason);
+      next(begin, end, reason);
+    })
+                          : std::move(observer);
+  }
+
   /// Whether a cycle before `cycle` is still to be attributed.
   bool open(std::int64_t cycle) const { return until_ < cycle; }
 
@@ -134,6 +148,9 @@ class StallCounters {
   void give(std::int64_t cycle, StallReason reason) {
     if (cycle > until_) {
       cycles_[reason] += cycle - until_;
+      if (observer_) {
+        observer_(until_, cycle, reason);
+      }
       until_ = cycle;
     }
   }
@@ -142,6 +159,7 @@ class StallCounters {
   std::int64_t until_ = 0;
   double multiplied_ = 0;  ///< cycle
   std::deque<WarpgroupMultiply> warpgroups_;
+  Observer observer_;
 };
 
 }  // namespace sptc::sm

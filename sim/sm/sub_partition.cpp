@@ -122,7 +122,10 @@ void SubPartition::release_barrier(int cta_slot) {
   for (const int slot : by_age_) {
     if (warp_at(slot).name.cta_slot == cta_slot && warp_at(slot).at_barrier) {
       ResidentWarp& warp = change_warp(slot);
-      stalls.wait(now(), warp.cursor.in_main_loop() ? StallReason::kBarrier : StallReason::kEnds);
+      const StallReason reason =
+          warp.cursor.in_main_loop() ? StallReason::kBarrier : StallReason::kEnds;
+      stalls.wait(now(), reason);
+      wait_of_warp(slot, reason);
       warp.at_barrier = false;
       warp.cursor.advance();
     }
@@ -194,6 +197,9 @@ void SubPartition::launch(const WarpCommand& command) {
   free->scoreboard = Scoreboard(program);
   const int slot = static_cast<int>(free - warps_.begin());
   next_[static_cast<std::size_t>(slot)] = {};
+  if (StallCounters* const of_warp = stalls_of_warp(slot)) {
+    of_warp->start(now());
+  }
   by_age_.push_back(slot);
   tensor_core.operand_fetch.overwrite(slot, {0, std::numeric_limits<int>::max()});
   if (command.launch.kernel->memory != nullptr) {
@@ -260,7 +266,10 @@ std::int64_t SubPartition::ready_at(int slot) const {
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
   ResidentWarp& warp = change_warp(slot);
   if (stalls.open(cycle) && !warp.producer) {
-    count_stall(warp, cycle);
+    count_stall(warp, cycle, stalls);
+  }
+  if (StallCounters* const of_warp = stalls_of_warp(slot)) {
+    count_stall(warp, cycle, *of_warp);
   }
   take_issue_slot(slot, cycle);
   if (warp.cursor.instruction().opcode == isa::Opcode::kBarrier) {
@@ -390,6 +399,9 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   }
   --warp.mmas_ahead;
   stalls.multiply(cycle, warp.multiply_cycles);
+  if (StallCounters* const of_warp = stalls_of_warp(slot)) {
+    of_warp->multiply(cycle, warp.multiply_cycles);
+  }
   warp.next_mma = cycle + warp.mma_interval;
   if (instruction.metadata.count > 0 && instruction.selector != warp.selector) {
     warp.selector = instruction.selector;
@@ -413,18 +425,6 @@ void SubPartition::note_operands_read(std::int64_t cycle) {
   operands_read_at_.back() = cycle;
 }
 
-void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
-  TileObserver* const observer = warp.launch.kernel->observer;
-  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
-      tile >= 0) {
-    observer->tile_used(warp.launch.cta, tile, cycle);
-  }
-}
-
-bool SubPartition::tapped() const {
-  return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
-}
-
 void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (instruction.first_warp_only && warp.name.warp != 0 && !warp.producer) {
@@ -446,6 +446,7 @@ void SubPartition::exit_if_done(int slot) {
     if (!warp.producer) {
       stalls.wait(now(), StallReason::kEnds);
     }
+    wait_of_warp(slot, StallReason::kEnds);
     by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
     if (last_warp_ == slot) {
       last_warp_ = -1;  // the next warp in this slot is another one
@@ -486,10 +487,6 @@ std::int64_t SubPartition::next_seen_outside(int slot) const {
   const std::int64_t behind_last = issue_per_cycle_ == 1 ? 1 : 0;
   return warp.mmas_ahead == 0 ? next
                               : next + (warp.mmas_ahead - 1) * warp.mma_interval + behind_last;
-}
-
-int SubPartition::resident_warps() const {
-  return static_cast<int>(by_age_.size());
 }
 
 }  // namespace sptc::sm

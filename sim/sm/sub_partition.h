@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace sptc::sm {
@@ -52,8 +53,19 @@ class SubPartition : public base::Module {
   /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
   /// waited for that was issued next, of any warp but the producer.
   StallCounters stalls;
+  /// Tells `observer` what each warp does or waits for, as `stalls` does of the tensor core: a warp
+  /// multiplies as long as its latest matrix instruction takes of the multipliers.
+  using WarpObserver =
+      std::function<void(int slot, std::int64_t begin, std::int64_t end, StallReason reason)>;
+  void observe_warps(const WarpObserver& observer);
   /// Warps that have not exited, for the message about a simulation that got stuck.
-  int resident_warps() const;
+  int resident_warps() const { return static_cast<int>(by_age_.size()); }
+  const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
+  const tensor_core::OperandRegisters& registers() const { return register_file_; }
+
+  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch
+  /// busy: one that waits for its ports while another is on its way.
+  static constexpr int kDispatchQueue = 2;
 
   base::Wire<tensor_core::MmaIssue> issue;
   base::Wire<tensor_core::OperandsReadToken> operands_read;
@@ -97,9 +109,20 @@ class SubPartition : public base::Module {
   std::int64_t ready_at(int slot) const;
   /// The next instruction of the warp in `slot`.
   void issue_from(int slot, std::int64_t cycle);
-  /// To `stalls`, before the next instruction of `warp` is issued in `cycle`.
-  void count_stall(const ResidentWarp& warp, std::int64_t cycle);
-  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle);
+  /// To `counters`, before the next instruction of `warp` is issued in `cycle`.
+  void count_stall(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const;
+  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle,
+                          StallCounters& counters) const;
+  /// Until now, where somebody observes warps.
+  void wait_of_warp(int slot, StallReason reason) {
+    if (StallCounters* const of_warp = stalls_of_warp(slot)) {
+      of_warp->wait(now(), reason);
+    }
+  }
+  /// Of the warp in `slot`; null where nobody observes warps.
+  StallCounters* stalls_of_warp(int slot) {
+    return stalls_of_warps_.empty() ? nullptr : &stalls_of_warps_[static_cast<std::size_t>(slot)];
+  }
   bool has_warps() const;
   void take_issue_slot(int slot, std::int64_t cycle);
   /// Of an instruction issued in `cycle` that stands for several: the slots behind its first one,
@@ -119,22 +142,19 @@ class SubPartition : public base::Module {
   void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
   void exit_if_done(int slot);
   void exit_finished();
-  bool tapped() const;
+  bool tapped() const {
+    return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
+  }
   /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
   void wake_for_next();
   /// No later than the first cycle in which another block may see something of the warp in `slot`:
   /// to wake too early costs time, too late would break the invariant.
   std::int64_t next_seen_outside(int slot) const;
-  const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
   /// To change something of the warp: when it may go on is looked up again.
   ResidentWarp& change_warp(int slot) {
     next_[static_cast<std::size_t>(slot)].ready_at = kNotLookedUp;
     return warps_[static_cast<std::size_t>(slot)];
   }
-
-  /// Matrix instructions that may wait between scheduler and operand fetch. Two keep the fetch
-  /// busy: one that waits for its ports while another is on its way.
-  static constexpr int kDispatchQueue = 2;
 
   static constexpr std::int64_t kNotLookedUp = -1;
 
@@ -148,7 +168,8 @@ class SubPartition : public base::Module {
   tensor_core::TensorCoreSpec core_;
   int issue_per_cycle_;
   std::vector<ResidentWarp> warps_;
-  mutable std::vector<NextInstruction> next_;  ///< per slot
+  mutable std::vector<NextInstruction> next_;   ///< per slot
+  std::vector<StallCounters> stalls_of_warps_;  ///< per slot; empty: nobody observes them
   std::vector<int> by_age_;  ///< slots of the resident warps, in the order of their launch
   int last_warp_ = -1;
   int dispatch_credits_;

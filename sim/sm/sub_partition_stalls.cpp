@@ -7,18 +7,29 @@
 
 namespace sptc::sm {
 
-void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
+void SubPartition::observe_warps(const WarpObserver& observer) {
+  stalls_of_warps_ = std::vector<StallCounters>(warps_.size());
+  for (std::size_t slot = 0; slot < warps_.size(); ++slot) {
+    stalls_of_warps_[slot].observe([observer, slot = static_cast<int>(slot)](
+                                       std::int64_t begin, std::int64_t end, StallReason reason) {
+      observer(slot, begin, end, reason);
+    });
+  }
+}
+
+void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle,
+                               StallCounters& counters) const {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (!warp.cursor.in_main_loop()) {
-    stalls.wait(cycle, StallReason::kEnds);
+    counters.wait(cycle, StallReason::kEnds);
     return;
   }
   const auto until = [&](std::int64_t end, StallReason reason) {
-    stalls.wait(std::min(cycle, end), reason);
+    counters.wait(std::min(cycle, end), reason);
   };
   switch (instruction.opcode) {
     case isa::Opcode::kMma:
-      count_stall_of_mma(warp, cycle);
+      count_stall_of_mma(warp, cycle, counters);
       break;
     case isa::Opcode::kWaitTile:
       until(warp.came,
@@ -38,14 +49,15 @@ void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle) {
       until(warp.scoreboard.ready_at(instruction), StallReason::kOperandFetch);
       break;
   }
-  stalls.wait(cycle, StallReason::kIssue);
+  counters.wait(cycle, StallReason::kIssue);
 }
 
-void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle) {
+void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle,
+                                      StallCounters& counters) const {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   const Scoreboard& registers = warp.scoreboard;
   const auto until = [&](std::int64_t end, StallReason reason) {
-    stalls.wait(std::min(cycle, end), reason);
+    counters.wait(std::min(cycle, end), reason);
   };
   // Of the two places behind the scheduler, those that are taken were free later.
   const std::int64_t credit_at =
@@ -63,6 +75,14 @@ void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cyc
     until(end, reason);
   }
   until(warp.next_mma, StallReason::kMmaLatency);
+}
+
+void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
+  TileObserver* const observer = warp.launch.kernel->observer;
+  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
+      tile >= 0) {
+    observer->tile_used(warp.launch.cta, tile, cycle);
+  }
 }
 
 }  // namespace sptc::sm

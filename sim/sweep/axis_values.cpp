@@ -121,7 +121,7 @@ std::vector<json> random(const io::JsonObject& object) {
 
 }  // namespace
 
-std::vector<json> read_axis_values(const io::JsonObject& axis) {
+std::vector<json> read_axis_values(const io::JsonObject& axis, bool zipped) {
   const int ways = axis.has("values") + axis.has("range") + axis.has("random");
   if (ways != 1) {
     axis.place().fail("needs exactly one of 'values', 'range' and 'random'");
@@ -141,7 +141,7 @@ std::vector<json> read_axis_values(const io::JsonObject& axis) {
     if (!array[i].is_number() && !array[i].is_string() && !array[i].is_boolean()) {
       place.fail("must be a number, a word or true or false, not " + io::describe(array[i]));
     }
-    if (!seen.insert(array[i]).second) {
+    if (!seen.insert(array[i]).second && !zipped) {
       place.fail(io::describe(array[i]) + " stands twice");
     }
     values.push_back(array[i].is_number_float() ? as_json(array[i].get<double>()) : array[i]);

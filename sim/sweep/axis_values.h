@@ -12,7 +12,7 @@ namespace sptc::sweep {
 /// The values of an axis: "values": [...], or "range": {from, to, step | factor}, or "random":
 /// {from, to, count, seed, scale, integer}. Whole numbers come back as integers. Throws InputError
 /// unless there is exactly one of them, all values are numbers, words or booleans, and no two are
-/// equal.
-std::vector<nlohmann::json> read_axis_values(const io::JsonObject& axis);
+/// equal where the axis is not `zipped` with others.
+std::vector<nlohmann::json> read_axis_values(const io::JsonObject& axis, bool zipped);
 
 }  // namespace sptc::sweep

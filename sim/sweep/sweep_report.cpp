@@ -9,11 +9,14 @@
 #include "sim/sweep/sweep_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace sptc::sweep {
@@ -93,6 +96,31 @@ std::string sensitivity_section(const SweepTable& table) {
   return text;
 }
 
+/// How many points cannot be on the front, for they lack an objective; "" where none does.
+std::string without_objectives(const SweepTable& table,
+                               const std::vector<const SweepColumn*>& objectives) {
+  std::size_t count = 0;
+  std::set<std::string> lacking, architectures;
+  const SweepColumn* const arch = table.find("arch");
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    bool lacks = false;
+    for (const SweepColumn* objective : objectives) {
+      if (table.done(row) && std::isnan(objective->numbers[row])) {
+        lacking.insert(objective->name);
+        lacks = true;
+      }
+    }
+    count += lacks ? 1 : 0;
+    if (lacks && arch != nullptr) {
+      architectures.insert(table.text(*arch, row));
+    }
+  }
+  return count == 0 ? ""
+                    : fmt::format("Not among them: {} point{} without {} (arch {}).\n\n", count,
+                                  count == 1 ? "" : "s", fmt::join(lacking, ", "),
+                                  fmt::join(architectures, ", "));
+}
+
 std::string front_section(const SweepTable& table) {
   const std::vector<const SweepColumn*> objectives = default_objectives(table);
   if (objectives.empty()) {
@@ -117,7 +145,7 @@ std::string front_section(const SweepTable& table) {
   const std::vector<std::size_t> front = pareto_front(table, objectives);
   std::string text =
       fmt::format("\n## Pareto front\n\nPer workload: {}. {} points.\n\n", goals, front.size()) +
-      markdown_header(names);
+      without_objectives(table, objectives) + markdown_header(names);
   for (std::size_t i = 0; i < std::min(front.size(), kMaxFrontRows); ++i) {
     std::vector<std::string> cells;
     for (const SweepColumn* column : shown) {

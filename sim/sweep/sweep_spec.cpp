@@ -162,15 +162,15 @@ class SpecReader {
   }
 
   void read_axes() {
-    if (!root_.has("axes")) {
-      return;
+    if (!root_.has("axes") || root_.require("axes") == json::array()) {
+      return;  // one point for each workload
     }
     const json& array = root_.array("axes");
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace place = root_.place() / "axes" / i;
       const io::JsonObject object(array[i], place);
       if (!object.has("zip")) {
-        add_dimension({read_axis(object)});
+        add_dimension({read_axis(object, false)});
         continue;
       }
       constexpr std::array<std::string_view, 1> kKeys = {"zip"};
@@ -178,17 +178,34 @@ class SpecReader {
       std::vector<SweepAxis> zipped;
       const json& inner = object.array("zip");
       for (std::size_t j = 0; j < inner.size(); ++j) {
-        zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j)));
+        zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j), true));
         if (zipped[j].values.size() != zipped[0].values.size()) {
           zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
                                            zipped[j].values.size(), zipped[0].values.size()));
         }
       }
+      require_different(zipped, place / "zip");
       add_dimension(std::move(zipped));
     }
   }
 
-  SweepAxis read_axis(const io::JsonObject& object) {
+  /// A value may stand twice in a zip, but no combination.
+  static void require_different(const std::vector<SweepAxis>& zipped, const io::JsonPlace& place) {
+    std::set<std::vector<json>> seen;
+    for (std::size_t i = 0; i < zipped.front().values.size(); ++i) {
+      std::vector<json> combination;
+      for (const SweepAxis& axis : zipped) {
+        combination.push_back(axis.values[i]);
+      }
+      if (!seen.insert(combination).second) {
+        place.fail(
+            fmt::format("combination {} stands twice: {}", i,
+                        json(combination).dump(-1, ' ', false, json::error_handler_t::replace)));
+      }
+    }
+  }
+
+  SweepAxis read_axis(const io::JsonObject& object, bool zipped) {
     constexpr std::array<std::string_view, 7> kKeys = {"parameter", "option", "dim",   "name",
                                                        "values",    "range",  "random"};
     object.allow_only(kKeys);
@@ -219,7 +236,7 @@ class SpecReader {
     }
     axis.name = object.text_or("name", default_name(axis.target));
     check_name(axis);
-    axis.values = read_axis_values(object);
+    axis.values = read_axis_values(object, zipped);
     check_target(axis);
     return axis;
   }

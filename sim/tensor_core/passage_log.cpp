@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/passage_log.h"
 
+#include <algorithm>
+
 namespace sptc::tensor_core {
 
 using Kind = LoggedStage::Kind;
@@ -8,7 +10,7 @@ using Kind = LoggedStage::Kind;
 void PassageLog::observe(int partition, const base::Clock& clock, const TensorCoreSpec& spec,
                          base::Wire<MmaIssue>& issue, TensorCore& core,
                          base::Wire<MmaDoneToken>& done) {
-  issue.set_tap([this, partition, &clock](MmaIssue& token) {
+  issue.add_tap([this, partition, &clock](MmaIssue& token) {
     if (clock.now() < window_.first || clock.now() >= window_.last) {
       return;
     }
@@ -18,26 +20,26 @@ void PassageLog::observe(int partition, const base::Clock& clock, const TensorCo
         {partition, token.warp_slot, token.instruction->d.base, clock.now(), -1, {}});
   });
   // A stage works in the cycles of the wire behind it.
-  core.fetched.set_tap([this, partition, &clock, &spec](FetchedToken& token) {
+  core.fetched.add_tap([this, partition, &clock, &spec](FetchedToken& token) {
     const std::int64_t read = clock.now();
     add(partition, token.issue.id,
         {Kind::kFetch, 0, read, read + spec.operand_fetch_latency_cycles - 1});
   });
-  core.selected.set_tap([this, partition, &clock, &spec](SelectedToken& token) {
+  core.selected.add_tap([this, partition, &clock, &spec](SelectedToken& token) {
     add(partition, token.issue.id,
         {Kind::kSelect, token.step, clock.now(), clock.now() + spec.selector_latency_cycles});
   });
-  core.products.set_tap([this, partition, &clock, &spec](ProductsToken& token) {
+  core.products.add_tap([this, partition, &clock, &spec](ProductsToken& token) {
     add(partition, token.issue.id,
         {Kind::kMultiply, token.step, clock.now(), clock.now() + spec.multiply_latency_cycles});
   });
-  core.sums.set_tap([this, partition, &clock, &spec](SumsToken& token) {
+  core.sums.add_tap([this, partition, &clock, &spec](SumsToken& token) {
     const std::int64_t rounds = clock.now() + spec.align_add_latency_cycles;
     add(partition, token.issue.id, {Kind::kAlignAdd, token.step, clock.now(), rounds});
     add(partition, token.issue.id,
         {Kind::kRound, token.step, rounds, rounds + spec.round_latency_cycles});
   });
-  done.set_tap([this, partition, &clock, &spec](MmaDoneToken& token) {
+  done.add_tap([this, partition, &clock, &spec](MmaDoneToken& token) {
     const auto at = under_way_.find({partition, token.issue.id});
     if (at != under_way_.end()) {
       instructions_[at->second].done =
@@ -45,6 +47,40 @@ void PassageLog::observe(int partition, const base::Clock& clock, const TensorCo
       under_way_.erase(at);
     }
   });
+}
+
+void PassageLog::add_stall(const LoggedStall& stall) {
+  LoggedStall inside = stall;
+  inside.begin = std::max(stall.begin, window_.first);
+  inside.end = std::min(stall.end, window_.last);
+  if (inside.begin >= inside.end) {
+    return;
+  }
+  // The latest one of the same warp may go on.
+  const auto key = std::pair(stall.partition, stall.warp_slot);
+  const auto [latest, is_first] = latest_stall_.try_emplace(key, stalls_.size());
+  if (!is_first) {
+    LoggedStall& before = stalls_[latest->second];
+    if (before.end == inside.begin && before.reason == inside.reason) {
+      before.end = inside.end;
+      return;
+    }
+    latest->second = stalls_.size();
+  }
+  stalls_.push_back(inside);
+}
+
+std::optional<std::size_t> PassageLog::begin_copy(const LoggedCopy& copy) {
+  if (copy.begin < window_.first || copy.begin >= window_.last) {
+    return std::nullopt;
+  }
+  copies_.push_back(copy);
+  return copies_.size() - 1;
+}
+
+void PassageLog::end_copy(std::size_t place, std::int64_t cycle, std::string_view waited_for) {
+  copies_[place].end = cycle;
+  copies_[place].waited_for = waited_for;
 }
 
 void PassageLog::add(int partition, std::uint64_t id, const LoggedStage& stage) {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +35,25 @@ struct LogWindow {
   std::int64_t first = 0, last = 20'000;
 };
 
-/// Which stage of the tensor cores of one SM works on which instruction in which cycle. An
-/// instruction is logged where it is issued in the window.
+/// What a tensor core or a warp does or waits for in the cycles [begin, end).
+struct LoggedStall {
+  int partition = 0;
+  int warp_slot = -1;  ///< -1: the tensor core
+  std::int64_t begin = 0, end = 0;
+  std::string_view reason;  ///< of a table that lives for ever
+};
+
+/// A part of a k-tile on its way to the SM.
+struct LoggedCopy {
+  int partition = 0, warp_slot = 0;
+  std::string_view operand;
+  std::int64_t cta = 0, tile = 0;
+  std::int64_t begin = 0, end = -1;  ///< -1: not before the end of the log
+  std::string_view waited_for;       ///< what took longest
+};
+
+/// Which stage of the tensor cores of one SM works on which instruction in which cycle, what they
+/// and the warps wait for, and which copies are under way. What begins in the window is logged.
 class PassageLog {
  public:
   explicit PassageLog(const LogWindow& window) : window_(window) {}
@@ -46,6 +65,13 @@ class PassageLog {
   const std::vector<LoggedMma>& instructions() const { return instructions_; }
   /// PTX name of the first instruction; empty: none was issued.
   const std::string& name() const { return name_; }
+  void add_stall(const LoggedStall& stall);
+  /// A copy that begins; its place for end_copy(), or nothing outside the window.
+  std::optional<std::size_t> begin_copy(const LoggedCopy& copy);
+  void end_copy(std::size_t place, std::int64_t cycle, std::string_view waited_for);
+
+  const std::vector<LoggedStall>& stalls() const { return stalls_; }
+  const std::vector<LoggedCopy>& copies() const { return copies_; }
   const LogWindow& window() const { return window_; }
 
  private:
@@ -54,7 +80,10 @@ class PassageLog {
   LogWindow window_;
   std::string name_;
   std::vector<LoggedMma> instructions_;
+  std::vector<LoggedStall> stalls_;
+  std::vector<LoggedCopy> copies_;
   std::map<std::pair<int, std::uint64_t>, std::size_t> under_way_;
+  std::map<std::pair<int, int>, std::size_t> latest_stall_;  ///< of a partition and warp slot
 };
 
 }  // namespace sptc::tensor_core

@@ -1,122 +1,264 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/tensor_core/waveform.h"
 
-#include <fstream>
+#include "models/numerics/data_type.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
 
 namespace sptc::tensor_core {
 namespace {
 
-/// The first `used` signals show `value_at(index)`. What the instruction does not have shows zero.
-template <typename Signals, typename ValueAt>
-void show(Signals& signals, int used, ValueAt value_at) {
-  signals.fill(0);
-  for (int i = 0; i < used; ++i) {
-    signals[static_cast<std::size_t>(i)] = value_at(i);
-  }
+constexpr int kProducts = mma::kMaxStepProducts;
+constexpr int kWord = 32;
+constexpr int kNumber = 32;
+constexpr int kSum = 64;
+
+/// The element `index` of a row of 32-bit words.
+std::uint32_t element_of(const std::uint32_t* words, int index, int bits) {
+  const int at = index * bits;
+  const std::uint32_t mask = bits < kWord ? (1U << bits) - 1 : ~0U;
+  return (words[at / kWord] >> (at % kWord)) & mask;
+}
+
+std::uint64_t as_bits(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
 }
 
 }  // namespace
 
-TensorCoreWaveform::TensorCoreWaveform(sc_core::sc_trace_file* file, TensorCore& core,
-                                       const std::string& prefix) {
-  trace(file, prefix);
-  core.fetched.set_tap([this](FetchedToken& token) {
-    set(fetch_, token.issue, 0);
-    if (token.payload) {
-      const mma::MmaInstruction& instruction = token.issue.context->instruction;
-      const int groups =
-          instruction.sparse ? instruction.shape.k / instruction.sparse_pattern().group : 0;
-      show(metadata_, groups, [&](int group) { return token.payload->nibbles[0][group]; });
-    }
-  });
-  core.selected.set_tap([this](SelectedToken& token) {
-    set(select_, token.issue, token.step);
-    if (token.payload) {
-      const mma::SelectedOperands& selected = *token.payload;
-      const int width = token.issue.context->rules.products_per_step;
-      show(selected_row_, width, [&](int t) { return selected.b_row[0][t]; });
-      show(a_, width, [&](int t) { return selected.a.significand[0][t]; });
-      show(b_, width, [&](int t) { return selected.b.significand[t][0]; });
-    }
-  });
-  core.products.set_tap([this](ProductsToken& token) {
-    set(multiply_, token.issue, token.step);
-    if (token.payload) {
-      const int width = token.issue.context->rules.products_per_step;
-      show(product_, width, [&](int t) { return token.payload->significand[t][0]; });
-      show(product_exponent_, width, [&](int t) { return token.payload->exponent[t][0]; });
-      max_exponent_ = token.payload->max_exponent[0][0];
-    }
-  });
-  core.sums.set_tap([this](SumsToken& token) {
-    set(add_, token.issue, token.step);
-    if (token.payload) {
-      const int width = token.issue.context->rules.products_per_step;
-      show(addend_, width, [&](int t) { return token.payload->addend[t][0]; });
-      addend_[kProducts] = token.payload->addend[width][0];
-      sum_ = token.payload->sum[0][0];
-    }
-  });
-  core.feedback.set_tap([this](FeedbackToken& token) {
-    round_.instruction = token.id;
-    round_.step = token.next_step - 1;
-    word_ = token.payload ? token.payload->word[0][0] : word_;
-  });
-}
-
-void TensorCoreWaveform::show_result(const MmaDoneToken& token) {
-  set(round_, token.issue, token.issue.context->steps - 1);
-  word_ = token.payload ? token.payload->word[0][0] : word_;
-}
-
-void TensorCoreWaveform::set(StageSignals& stage, const MmaIssue& issue, int step) {
-  stage = {issue.id, step, issue.context->instruction.sparse};
-}
-
-void TensorCoreWaveform::trace(sc_core::sc_trace_file* file, const std::string& prefix) {
-  const auto add = [&](const auto& signal, const std::string& name) {
-    sc_core::sc_trace(file, signal, prefix + "." + name);
-  };
-  const auto add_all = [&](const auto& signals, const std::string& name) {
-    for (std::size_t i = 0; i < signals.size(); ++i) {
-      add(signals[i], name + "_" + std::to_string(i));
-    }
-  };
-  const auto add_stage = [&](const StageSignals& stage, const std::string& name) {
-    add(stage.instruction, name + ".instruction");
-    add(stage.step, name + ".step");
-    add(stage.sparse, name + ".sparse");
-  };
-  add_stage(fetch_, "fetch");
-  add_all(metadata_, "fetch.metadata");
-  add_stage(select_, "select");
-  add_all(selected_row_, "select.row_of_b");
-  add_all(a_, "select.a");
-  add_all(b_, "select.b");
-  add_stage(multiply_, "multiply");
-  add_all(product_, "multiply.product");
-  add_all(product_exponent_, "multiply.exponent");
-  add(max_exponent_, "multiply.max_exponent");
-  add_stage(add_, "align_add");
-  add_all(addend_, "align_add.addend");
-  add(sum_, "align_add.sum");
-  add_stage(round_, "round");
-  add(word_, "round.word");
-}
-
-void remove_date(const std::filesystem::path& vcd_file) {
-  std::fstream file(vcd_file, std::ios::in | std::ios::out | std::ios::binary);
-  std::string word;
-  if (!(file >> word) || word != "$date") {
-    return;
+/// The signals of one tensor core, and what they need to remember.
+class Waveform::Partition {
+ public:
+  Partition(Waveform& waveform, const WaveformTaps& taps)
+      : waveform_(waveform), dump_(waveform.dump_), taps_(taps) {
+    add_signals();
+    stall_ = dump_.add_text(taps.name, "stall");
+    taps_.issue.add_tap([this](const MmaIssue& issue) { show_issue(issue); });
+    taps_.operands_read.add_tap([this](const OperandsReadToken&) {
+      --waiting_;
+      dump_.set(now() + 1, issue_ready_, waiting_ < taps_.dispatch_queue ? 1 : 0);
+    });
+    taps_.core.fetched.add_tap([this](const FetchedToken& token) { show_fetched(token); });
+    taps_.core.credit.add_tap([this](const CreditToken&) {
+      --inside_;
+      dump_.set(now() + 1, fetch_ready_, inside_ < taps_.spec.instruction_window ? 1 : 0);
+    });
+    taps_.core.selected.add_tap([this](const SelectedToken& token) { show_selected(token); });
+    taps_.core.products.add_tap([this](const ProductsToken& token) { show_products(token); });
+    taps_.core.sums.add_tap([this](const SumsToken& token) { show_sums(token); });
+    taps_.core.feedback.add_tap([this](const FeedbackToken& token) {
+      show_word(token.id, token.next_step - 1, token.payload.get());
+    });
+    taps_.done.add_tap([this](const MmaDoneToken& token) {
+      show_word(token.issue.id, token.issue.context->steps - 1, token.payload.get());
+      words_.erase(token.issue.id);
+    });
   }
-  const auto begin = file.tellg();
-  while (file >> word && word != "$end") {
+
+  const std::string& name() const { return taps_.name; }
+  void show_stall(std::int64_t begin, std::string_view reason) {
+    dump_.set_text(begin, stall_, reason);
   }
-  const auto length = file.tellg() - begin - static_cast<std::streamoff>(word.size());
-  if (file && length > 0) {
-    file.seekp(begin);
-    file << std::string(static_cast<std::size_t>(length), ' ');
+
+ private:
+  using Signal = VcdDump::Signal;
+  using Signals = std::vector<Signal>;
+
+  /// Signals that every stage has.
+  struct Stage {
+    Signal valid = 0, instruction = 0, step = 0;
+  };
+
+  std::int64_t now() const { return taps_.clock.now(); }
+  std::string scope(const char* stage) const { return taps_.name + "." + stage; }
+
+  Stage add_stage(const char* stage) {
+    return {dump_.add(scope(stage), "valid", 1), dump_.add(scope(stage), "instruction", kNumber),
+            dump_.add(scope(stage), "step", kNumber)};
+  }
+  Signals add_all(const char* stage, const std::string& name, int count, int width) {
+    Signals signals;
+    for (int i = 0; i < count; ++i) {
+      signals.push_back(dump_.add(scope(stage), name + "_" + std::to_string(i), width));
+    }
+    return signals;
+  }
+
+  void add_signals() {
+    issue_valid_ = dump_.add(scope("issue"), "valid", 1);
+    issue_ready_ = dump_.add(scope("issue"), "ready", 1);
+    instruction_ = dump_.add(scope("issue"), "instruction", kNumber);
+    warp_ = dump_.add(scope("issue"), "warp", kNumber);
+    cta_ = dump_.add(scope("issue"), "cta", kNumber);
+    opcode_ = dump_.add_text(scope("issue"), "opcode");
+    operation_ = dump_.add_text(scope("issue"), "operation");
+    variant_ = dump_.add_text(scope("issue"), "variant");
+    fetch_ = add_stage("fetch");
+    fetch_ready_ = dump_.add(scope("fetch"), "ready", 1);
+    metadata_ = add_all("fetch", "metadata", kProducts, 4);
+    c_word_ = dump_.add(scope("fetch"), "c_word", kWord);
+    select_ = add_stage("select");
+    row_of_b_ = add_all("select", "row_of_b", kProducts, 8);
+    a_word_ = add_all("select", "a_word", kProducts, kWord);
+    a_ = add_all("select", "a", kProducts, kNumber);
+    b_word_ = add_all("select", "b_word", kProducts, kWord);
+    b_ = add_all("select", "b", kProducts, kNumber);
+    multiply_ = add_stage("multiply");
+    product_ = add_all("multiply", "product", kProducts, kNumber);
+    exponent_ = add_all("multiply", "exponent", kProducts, kNumber);
+    max_exponent_ = dump_.add(scope("multiply"), "max_exponent", kNumber);
+    add_ = add_stage("align_add");
+    addend_ = add_all("align_add", "addend", kProducts, kNumber);
+    accumulator_ = dump_.add(scope("align_add"), "addend_c", kNumber);
+    sum_ = dump_.add(scope("align_add"), "sum", kSum);
+    round_ = add_stage("round");
+    word_ = dump_.add(scope("round"), "word", kWord);
+    for (const Signal signal :
+         {issue_valid_, fetch_.valid, select_.valid, multiply_.valid, add_.valid, round_.valid}) {
+      dump_.set(0, signal, 0);
+    }
+    dump_.set(0, issue_ready_, 1);
+    dump_.set(0, fetch_ready_, 1);
+  }
+
+  void pulse(Signal valid) {
+    dump_.set(now(), valid, 1);
+    dump_.set(now() + 1, valid, 0);
+  }
+  void enter(const Stage& stage, std::uint64_t id, int step) {
+    pulse(stage.valid);
+    dump_.set(now(), stage.instruction, id);
+    dump_.set(now(), stage.step, as_bits(step));
+  }
+  /// The first `used` signals show `value_at(index)`; the others have none.
+  template <typename ValueAt>
+  void show(const Signals& signals, int used, ValueAt value_at) {
+    for (int i = 0; i < static_cast<int>(signals.size()); ++i) {
+      const Signal signal = signals[static_cast<std::size_t>(i)];
+      if (i < used) {
+        dump_.set(now(), signal, as_bits(value_at(i)));
+      } else {
+        dump_.set_undefined(now(), signal);
+      }
+    }
+  }
+
+  void show_issue(const MmaIssue& issue) {
+    const mma::MmaInstruction& instruction = issue.context->instruction;
+    ++waiting_;
+    pulse(issue_valid_);
+    dump_.set(now() + 1, issue_ready_, waiting_ < taps_.dispatch_queue ? 1 : 0);
+    dump_.set(now(), instruction_, issue.id);
+    dump_.set(now(), warp_, as_bits(taps_.warp_of(issue.warp_slot)));
+    dump_.set(now(), cta_, as_bits(taps_.cta_of(issue.warp_slot)));
+    dump_.set_text(now(), opcode_, instruction.ptx_name());
+    dump_.set_text(now(), operation_, waveform_.operation_);
+    dump_.set_text(now(), variant_,
+                   instruction.sparse ? instruction.sparse_pattern().name() : "dense");
+  }
+
+  void show_fetched(const FetchedToken& token) {
+    const mma::MmaInstruction& instruction = token.issue.context->instruction;
+    ++inside_;
+    enter(fetch_, token.issue.id, 0);
+    dump_.set(now() + 1, fetch_ready_, inside_ < taps_.spec.instruction_window ? 1 : 0);
+    const int row = waveform_.element_.row, col = waveform_.element_.col;
+    const int groups =
+        instruction.sparse ? instruction.shape.k / instruction.sparse_pattern().group : 0;
+    show(metadata_, token.payload ? groups : 0,
+         [&](int group) { return token.payload->nibbles[row][group]; });
+    if (!token.payload) {
+      dump_.set_undefined(now(), c_word_);
+      return;
+    }
+    mma::OperandWords& words = words_[token.issue.id];
+    const isa::WarpInstruction& registers = *token.issue.instruction;
+    const auto at = [&](const isa::RegisterRange& range) {
+      return taps_.registers.read(token.issue.warp_slot, range.base);
+    };
+    token.issue.registers->gather(
+        {at(registers.a), at(registers.b), at(registers.c),
+         registers.metadata.count > 0 ? at(registers.metadata) : nullptr, registers.selector},
+        words);
+    dump_.set(now(), c_word_, words.c[row][col]);
+  }
+
+  void show_selected(const SelectedToken& token) {
+    enter(select_, token.issue.id, token.step);
+    const mma::StepContext& context = *token.issue.context;
+    const int width = token.payload ? context.rules.products_per_step : 0;
+    const int row = waveform_.element_.row, col = waveform_.element_.col;
+    const mma::SelectedOperands* const selected = token.payload.get();
+    show(row_of_b_, width, [&](int t) { return selected->b_row[row][t]; });
+    show(a_, width, [&](int t) { return selected->a.significand[row][t]; });
+    show(b_, width, [&](int t) {
+      return selected->b.significand[row * context.rules.products_per_step + t][col];
+    });
+    const auto words = words_.find(token.issue.id);
+    const int known = words == words_.end() ? 0 : width;
+    const int a_bits = numerics::storage_bits(context.instruction.a_type);
+    const int b_bits = numerics::storage_bits(context.instruction.b_type);
+    show(a_word_, known,
+         [&](int t) { return element_of(words->second.a[row], token.step * width + t, a_bits); });
+    show(b_word_, known,
+         [&](int t) { return element_of(words->second.b[col], selected->b_row[row][t], b_bits); });
+  }
+
+  void show_products(const ProductsToken& token) {
+    enter(multiply_, token.issue.id, token.step);
+    const int stride = token.issue.context->rules.products_per_step;
+    const int width = token.payload ? stride : 0;
+    const int row = waveform_.element_.row, col = waveform_.element_.col;
+    const mma::Products* const products = token.payload.get();
+    show(product_, width, [&](int t) { return products->significand[row * stride + t][col]; });
+    show(exponent_, width, [&](int t) { return products->exponent[row * stride + t][col]; });
+    show({max_exponent_}, products ? 1 : 0, [&](int) { return products->max_exponent[row][col]; });
+  }
+
+  void show_sums(const SumsToken& token) {
+    enter(add_, token.issue.id, token.step);
+    const int width = token.payload ? token.issue.context->rules.products_per_step : 0;
+    const int row = waveform_.element_.row, col = waveform_.element_.col;
+    const mma::AlignedSums* const sums = token.payload.get();
+    const auto addend = [&](int t) { return sums->addend[row * (kProducts + 1) + t][col]; };
+    show(addend_, width, addend);
+    show({accumulator_}, sums ? 1 : 0, [&](int) { return addend(width); });
+    show({sum_}, sums ? 1 : 0, [&](int) { return sums->sum[row][col]; });
+  }
+
+  void show_word(std::uint64_t id, int step, const mma::RoundedResults* results) {
+    enter(round_, id, step);
+    show({word_}, results ? 1 : 0,
+         [&](int) { return results->word[waveform_.element_.row][waveform_.element_.col]; });
+  }
+
+  Waveform& waveform_;
+  VcdDump& dump_;
+  WaveformTaps taps_;
+  int waiting_ = 0;  ///< instructions between scheduler and operand fetch
+  int inside_ = 0;   ///< instructions between operand fetch and multipliers
+  std::map<std::uint64_t, mma::OperandWords> words_;  ///< of the instructions inside
+  Signal stall_ = 0;
+  Signal issue_valid_ = 0, issue_ready_ = 0, instruction_ = 0, warp_ = 0, cta_ = 0;
+  Signal opcode_ = 0, operation_ = 0, variant_ = 0;
+  Stage fetch_, select_, multiply_, add_, round_;
+  Signal fetch_ready_ = 0, c_word_ = 0, max_exponent_ = 0, accumulator_ = 0, sum_ = 0, word_ = 0;
+  Signals metadata_, row_of_b_, a_, b_, a_word_, b_word_, product_, exponent_, addend_;
+};
+
+void Waveform::observe(const WaveformTaps& taps) {
+  period_ps_ = static_cast<std::int64_t>(taps.clock.cycles(1).value());
+  partitions_.push_back(std::make_shared<Partition>(*this, taps));
+}
+
+void Waveform::show_stall(const std::string& partition, std::int64_t begin,
+                          std::string_view reason) {
+  for (const auto& shown : partitions_) {
+    if (shown->name() == partition) {
+      shown->show_stall(begin, reason);
+    }
   }
 }
 

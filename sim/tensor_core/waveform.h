@@ -1,58 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/tensor_core/operand_registers.h"
 #include "sim/tensor_core/tensor_core.h"
-
-#include <systemc>
+#include "sim/tensor_core/vcd_dump.h"
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sptc::tensor_core {
 
-/// Shows one element of D, (row 0, column 0) of every fragment, on its way through a tensor core,
-/// as signals of a VCD file: the metadata of its row, which rows of B it selects, the operands that
-/// meet, their products and largest exponent, the aligned addends and their sum, the rounded word.
-/// A signal changes when its stage has worked and holds until the stage works again. Groups and
-/// products that an instruction does not have show zero.
-class TensorCoreWaveform {
- public:
-  /// Adds the signals of `core` to `file` under `prefix`. Both must outlive the simulation.
-  TensorCoreWaveform(sc_core::sc_trace_file* file, TensorCore& core, const std::string& prefix);
-
-  /// The result on its way to the register file; that wire belongs to the sub-partition.
-  void show_result(const MmaDoneToken& token);
-
-  TensorCoreWaveform(const TensorCoreWaveform&) = delete;
-  TensorCoreWaveform& operator=(const TensorCoreWaveform&) = delete;
-
- private:
-  static constexpr std::size_t kProducts = mma::kMaxStepProducts;
-
-  /// Signals that every stage has: which instruction and step it works on.
-  struct StageSignals {
-    std::uint64_t instruction = 0;
-    std::int32_t step = 0;
-    bool sparse = false;
-  };
-
-  void trace(sc_core::sc_trace_file* file, const std::string& prefix);
-  static void set(StageSignals& stage, const MmaIssue& issue, int step);
-
-  StageSignals fetch_, select_, multiply_, add_, round_;
-  std::array<std::uint8_t, kProducts> metadata_{};      ///< nibbles of the row's groups
-  std::array<std::uint8_t, kProducts> selected_row_{};  ///< row of B that each multiplier got
-  std::array<std::int32_t, kProducts> a_{}, b_{};       ///< significands that meet
-  std::array<std::int32_t, kProducts> product_{}, product_exponent_{};
-  std::int32_t max_exponent_ = 0;
-  std::array<std::int32_t, kProducts + 1> addend_{};  ///< the last one is the accumulator
-  std::int64_t sum_ = 0;
-  std::uint32_t word_ = 0;
+/// Element of D of every fragment of an instruction.
+struct WaveformElement {
+  int row = 0, col = 0;
 };
 
-/// Blanks the date that SystemC writes into a VCD file, so that equal runs leave equal files.
-void remove_date(const std::filesystem::path& vcd_file);
+/// What a waveform taps of a sub-partition.
+struct WaveformTaps {
+  std::string name;  ///< "sub_partition0"
+  const base::Clock& clock;
+  const TensorCoreSpec& spec;
+  int dispatch_queue = 0;  ///< instructions that may wait behind the scheduler
+  base::Wire<MmaIssue>& issue;
+  base::Wire<OperandsReadToken>& operands_read;
+  TensorCore& core;
+  base::Wire<MmaDoneToken>& done;
+  const OperandRegisters& registers;
+  std::function<std::int64_t(int warp_slot)> cta_of;
+  std::function<int(int warp_slot)> warp_of;
+};
+
+/// Shows one element of D of every instruction on its way through the tensor cores of an SM: the
+/// metadata of its row, which rows of B it selects, the operands that meet, their products and
+/// largest exponent, the aligned addends and their sum, the rounded word. A signal changes when its
+/// stage has worked and holds until the stage works again; `valid` is high in the cycle in which a
+/// stage hands on. Groups and products that an instruction does not have, and values where only
+/// time is simulated, are undefined.
+class Waveform {
+ public:
+  Waveform(const LogWindow& window, const WaveformElement& element)
+      : element_(element), dump_(window) {}
+  Waveform(const Waveform&) = delete;
+  Waveform& operator=(const Waveform&) = delete;
+
+  /// All that `taps` names must outlive the simulation.
+  void observe(const WaveformTaps& taps);
+  /// Of the cycles [begin, end) of a tensor core: what it does or waits for.
+  void show_stall(const std::string& partition, std::int64_t begin, std::string_view reason);
+  /// Name of the operation whose instructions follow.
+  void set_operation(std::string_view name) { operation_ = name; }
+
+  const WaveformElement& element() const { return element_; }
+  /// Value Change Dump.
+  std::string text() const { return dump_.text(period_ps_); }
+  /// For GTKWave: groups of the signals of `vcd_file`.
+  std::string save_file(const std::string& vcd_file) const { return dump_.save_file(vcd_file); }
+
+ private:
+  class Partition;
+
+  WaveformElement element_;
+  VcdDump dump_;
+  std::int64_t period_ps_ = 1;
+  std::string operation_;
+  std::vector<std::shared_ptr<Partition>> partitions_;
+};
 
 }  // namespace sptc::tensor_core

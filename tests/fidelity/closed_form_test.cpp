@@ -23,7 +23,7 @@ struct Row {
 /// Mean distance of the closed form of the simulated SM from the cycles of SystemC.
 double mean_distance(const char* name, const std::vector<Row>& rows) {
   const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   double sum = 0;
   for (const auto& [shape, sparse, most] : rows) {
     const kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
@@ -72,7 +72,7 @@ TEST(ClosedForm, LiesWithinTwoAndAHalfPercentOfTheSimulatedA40OnAverage) {
 
 TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   for (const base::GemmShape& shape : {base::GemmShape{8192, 8192, 8192},
                                        {4096, 4096, 4096},
                                        {28672, 2048, 8192},

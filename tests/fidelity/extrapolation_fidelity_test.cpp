@@ -29,7 +29,7 @@ gpu::GpuSpec small_gpu() {
   return spec;
 }
 
-const gpu::GemmSimulator::Options kNothingRaised{gpu::GemmSimulator::Sms::kAll, false, ""};
+const gpu::GemmSimulator::Options kNothingRaised{gpu::GemmSimulator::Sms::kAll, false};
 
 std::vector<kernels::GemmProblem> shapes() {
   std::vector<kernels::GemmProblem> all;
@@ -85,8 +85,8 @@ std::vector<Measured> measure_in_child(const gpu::GemmSimulator::Options& option
 TEST(Extrapolation, StaysNearTheWholeSimulation) {
   const std::vector<kernels::GemmProblem> problems = shapes();
   ASSERT_GE(problems.size(), 25U);
-  const auto whole = measure_in_child({gpu::GemmSimulator::Sms::kSampled, false, ""}, problems);
-  const auto short_runs = measure({gpu::GemmSimulator::Sms::kSampled, true, ""}, problems);
+  const auto whole = measure_in_child({gpu::GemmSimulator::Sms::kSampled, false}, problems);
+  const auto short_runs = measure({gpu::GemmSimulator::Sms::kSampled, true}, problems);
   std::printf("%-36s %12s %12s %9s %7s\n", "GEMM", "whole", "extrapolated", "deviation", "saved");
   int extrapolated = 0;
   double worst = 0;
@@ -125,7 +125,7 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
                1,
                [&] {
                  gpu::GemmSimulator simulator(spec,
-                                              {gpu::GemmSimulator::Sms::kSampled, extrapolate, ""});
+                                              {gpu::GemmSimulator::Sms::kSampled, extrapolate});
                  const gpu::GemmRun run =
                      simulator.run({{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
                  EXPECT_EQ(run.sampling.extrapolated, extrapolate);
@@ -145,8 +145,7 @@ double deviation_of_all_sms(const gpu::GpuSpec& spec, const kernels::GemmProblem
     return support::in_child<std::int64_t>(
                1,
                [&] {
-                 gpu::GemmSimulator simulator(spec,
-                                              {gpu::GemmSimulator::Sms::kAll, extrapolate, ""});
+                 gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, extrapolate});
                  const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
                  EXPECT_EQ(run.sampling.extrapolated, extrapolate) << describe(problem);
                  return std::vector{run.cycles};
@@ -222,7 +221,7 @@ void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec,
 
 TEST(Invariants, SparsityGainsAtMostTwoWhereCyclesAreCarriedOn) {
   const gpu::GpuSpec spec = small_gpu();
-  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kSampled, true});
   for (const kernels::GemmProblem& problem : shapes()) {
     if (!problem.sparse) {
       expect_invariants(simulator, spec, problem);
@@ -289,7 +288,7 @@ void expect_more_to_take_more(const gpu::GemmSimulator::Options& options, std::i
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMore) {
-  expect_more_to_take_more({gpu::GemmSimulator::Sms::kSampled, true, ""}, 16384);
+  expect_more_to_take_more({gpu::GemmSimulator::Sms::kSampled, true}, 16384);
 }
 
 TEST(Invariants, MoreDepthRowsColumnsOrBatchTakeMoreInWholeLaunches) {

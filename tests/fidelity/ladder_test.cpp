@@ -78,7 +78,7 @@ void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& r
 
 TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   double worst = 0, worst_short = 0;
   std::int64_t most_simulated = 0;
   for (const kernels::GemmProblem& problem : adversarial()) {
@@ -112,7 +112,7 @@ TEST(Ladder, OneSmAndTheClosedFormConserveBytesAndMacsAndStayAboveTheRoofline) {
 // needs: those of all SMs of a whole launch are not, and their bytes are counted.
 TEST(Ladder, AllSmsOfWholeLaunchesConserveBytesAndMacsAndStayAboveTheRoofline) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false});
   for (const base::GemmShape& shape : {base::GemmShape{1, 1, 1},
                                        {1, 1, 65536},
                                        {1, 65536, 4},
@@ -152,7 +152,7 @@ std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) 
   gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
   spec.sms = 3;
   change(spec);
-  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false});
   std::vector<Outcome> outcomes;
   for (const bool sparse : {false, true}) {
     for (const base::GemmShape& shape : {base::GemmShape{1, 1, 4}, {70, 33, 68}, {130, 129, 132}}) {
@@ -170,7 +170,7 @@ std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) 
 TEST(Ladder, ALineThroughShortGridsOfASliceStaysAboveTheRoofline) {
   // Half of the DRAM: the first CTAs wait for it longer than all that follow.
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb-mig-4g.40gb").gpu;
-  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true, ""});
+  gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kSampled, true});
   for (const bool sparse : {false, true}) {
     const kernels::GemmProblem problem{{8192, 8192, 8192}, 1, numerics::DataType::kF16, sparse};
     expect_conserved(problem, simulator.run(problem, {}, nullptr), gpu);

@@ -44,7 +44,7 @@ std::vector<Figures> measure_in_child(gpu::GemmSimulator::Sms sms, bool extrapol
                                       const std::vector<kernels::GemmProblem>& problems = shapes(),
                                       const kernels::KernelOverrides& overrides = {}) {
   return support::in_child<Figures>(problems.size(), [&] {
-    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, extrapolate, ""});
+    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, extrapolate});
     std::vector<Figures> all;
     for (const kernels::GemmProblem& problem : problems) {
       const gpu::GemmRun run = simulator.run(problem, overrides, nullptr);

@@ -44,6 +44,14 @@ if(PKG_CONFIG)
   endforeach()
 endif()
 
+# What the program says of itself is there, too.
+foreach(file man/man1/sptcsim.1 bash-completion/completions/sptcsim zsh/site-functions/_sptcsim
+             sptcsim/configs/evidence/a100-pcie-80gb.csv)
+  if(NOT EXISTS "${work}/prefix/share/${file}")
+    message(FATAL_ERROR "share/${file} was not installed")
+  endif()
+endforeach()
+
 # The program finds its own architectures, not those of the source tree or of whoever runs the tests.
 run("${work}/prefix/bin/sptcsim" --version)
 run("${work}/prefix/bin/sptcsim" arch list)

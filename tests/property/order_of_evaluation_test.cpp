@@ -102,7 +102,7 @@ std::vector<double> cycles(const std::string& arch, gpu::GemmSimulator::Sms sms,
     if (seed > 0) {
       shuffler().start(seed);
     }
-    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, true, ""});
+    gpu::GemmSimulator simulator(config::load_architecture(arch).gpu, {sms, true});
     std::vector<double> all;
     for (const kernels::GemmProblem& problem : problems) {
       const gpu::GemmRun run = simulator.run(problem, {}, nullptr);

@@ -320,19 +320,19 @@ TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) 
 
 TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
   for (const Bounded& launch : kBounded) {
-    const double ratio = times_as_long(launch, [](const gpu::GpuSpec& gpu,
-                                                  const kernels::GemmProblem& problem,
-                                                  const kernels::KernelOverrides& kernel) {
-      // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
-      return support::in_child<double>(
-                 1,
-                 [&] {
-                   gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
-                   const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
-                   return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
-                 })
-          .front();
-    });
+    const double ratio =
+        times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
+                                 const kernels::KernelOverrides& kernel) {
+          // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
+          return support::in_child<double>(
+                     1,
+                     [&] {
+                       gpu::GemmSimulator simulator(gpu, {gpu::GemmSimulator::Sms::kAll, false});
+                       const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
+                       return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
+                     })
+              .front();
+        });
     std::printf("%-12s x %.3f\n", launch.name, ratio);
     EXPECT_GE(ratio, kLeast) << launch.name;
     EXPECT_LE(ratio, kMost) << launch.name;

@@ -15,7 +15,7 @@ using energy::Event;
 
 void expect_equal_counters(bool sparse) {
   const config::Architecture a100 = config::load_architecture("a100-sxm4-80gb");
-  gpu::GemmSimulator simulator(a100.gpu, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  gpu::GemmSimulator simulator(a100.gpu, {gpu::GemmSimulator::Sms::kAll, false});
   run::RunOptions options;
   run::KernelRunner kernels(
       a100.gpu, options,

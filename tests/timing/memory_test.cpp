@@ -121,7 +121,7 @@ TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
 
 TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 4);
-  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false, ""});
+  gpu::GemmSimulator simulator(spec, {gpu::GemmSimulator::Sms::kAll, false});
   const base::GemmShape shape{256, 128, 1024};
   const kernels::KernelOverrides tile{base::GemmShape{64, 64, 64}, 3, {}};
   struct Bytes {

@@ -74,9 +74,17 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
       [this](const auto&... problem) { return launcher_(problem...); }, {}, &values.switching);
   const run::OperationResult& row = result.operations.front();
   const run::VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
-  Prediction prediction{
-      figures.timing.time_us,  figures.timing.launch_us, figures.timing.clock_mhz, {}, {},
-      figures.kernel.cta_tile, figures.kernel.split_k};
+  Prediction prediction{figures.timing.time_us,
+                        figures.timing.launch_us,
+                        figures.timing.clock_mhz,
+                        {},
+                        {},
+                        figures.kernel.cta_tile,
+                        figures.kernel.split_k,
+                        {}};
+  const kernels::MemoryTraffic& traffic = figures.traffic.memory;
+  prediction.bytes = {traffic.l2_and_dram.dram(), traffic.l2_and_dram.l2(),
+                      traffic.shared_memory()};
   if (figures.energy) {
     prediction.power_w = figures.energy->power_w;
     prediction.energy_uj = figures.energy->total_uj;

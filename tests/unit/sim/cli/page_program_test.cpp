@@ -39,6 +39,61 @@ TEST_F(PageProgram, GemmWritesAPageBesideItsReport) {
   EXPECT_NE(dom.find("ideal 2:4"), std::string::npos);
 }
 
+TEST_F(PageProgram, ShowsMeasuredShapesPowerAndAnotherReportByKeysToo) {
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string page = path("gemm.html");
+  const sptc::support::ProgramOutcome outcome =
+      run("gemm 4096 512 4096 --arch rtx4090 --fidelity analytic --html " + page);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("measured shapes like these the gain was off by"), std::string::npos);
+  std::string text = read(page);
+  const std::string end = "</body>";
+  text.replace(text.find(end), end.size(),
+               "<script>beside(document.documentElement.outerHTML);"
+               "for (const key of ['s', 'r', '2'])"
+               " window.dispatchEvent(new KeyboardEvent('keydown', {key}));</script></body>");
+  std::ofstream(page) << text;
+  const std::string dom = opened(page);
+  EXPECT_NE(dom.find("class=\"seen dense-seen\""), std::string::npos);
+  EXPECT_NE(dom.find("cap 450 W"), std::string::npos);
+  EXPECT_NE(dom.find("DRAM 925 GB/s"), std::string::npos);  // beside the roof of the L2
+  EXPECT_NE(dom.find("2:4, other"), std::string::npos);
+  EXPECT_NE(dom.find("aria-sort=\"descending\""), std::string::npos);
+}
+
+TEST_F(PageProgram, OfTwoHundredLayersIsSmall) {
+  std::ofstream list(path("layers.csv"));
+  list << "name,m,n,k\n";
+  for (int i = 0; i < 200; ++i) {
+    list << "layer" << i << "," << 1024 * (1 + i % 7) << "," << 512 * (1 + i % 5) << ",2048\n";
+  }
+  list.close();
+  const std::string page = path("layers.html");
+  ASSERT_EQ(run("run " + path("layers.csv") +
+                " --arch rtx4090 --fidelity analytic --check none --html " + page)
+                .exit_code,
+            0);
+  EXPECT_LT(read(page).size(), 1'000'000U);
+}
+
+TEST_F(PageProgram, OfAValidationShowsEveryRow) {
+  const std::string page = path("validation.html");
+  const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/evidence/h100-pcie.csv";
+  ASSERT_EQ(
+      run("validate " + file + " --arch h100-pcie --fidelity analytic --html " + page).exit_code,
+      0);
+  EXPECT_LT(read(page).size(), 1'000'000U);
+  if (!sptc::support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string dom = opened(page);
+  EXPECT_NE(dom.find("456 of 456 rows"), std::string::npos);
+  EXPECT_NE(dom.find("simulated against measured gain"), std::string::npos);
+  EXPECT_NE(dom.find("e4m3 2:4"), std::string::npos);
+}
+
 TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";

@@ -52,6 +52,7 @@ TEST_F(TimelineProgram, KonataLogFollowsItsGrammar) {
     }
     ASSERT_GE(f.size(), 4U) << line;
     if (f[0] == "I") {
+      EXPECT_EQ(f[1], std::to_string(begun.size()));  // numbers in the order of the file
       EXPECT_TRUE(begun.insert(f[1]).second) << line;
       continue;
     }
@@ -85,7 +86,7 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
   std::map<int, std::int64_t> end_of_track;
   std::map<std::pair<std::string, std::int64_t>, int> open;
   std::set<std::string> tracks;
-  std::int64_t last_counter = -1;
+  std::map<std::string, std::int64_t> counters;
   for (const json& event : document["traceEvents"]) {
     const std::string phase = event["ph"];
     if (phase == "M") {
@@ -99,15 +100,39 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
       open[{event["name"], event["id"]}] += phase == "b" ? 1 : -1;
     } else {
       ASSERT_EQ(phase, "C");
-      last_counter = event["args"]["mma"];
-      EXPECT_GE(last_counter, 0);
+      std::int64_t& counter = counters[event["name"]];
+      counter = event["args"].begin().value();
+      EXPECT_GE(counter, 0);
     }
   }
   for (const auto& [slice, count] : open) {
     EXPECT_EQ(count, 0) << slice.first;
   }
-  EXPECT_EQ(last_counter, 0);
+  EXPECT_EQ(counters.size(), 5U);  // four sub-partitions and the copies
+  for (const auto& [counter, last] : counters) {
+    EXPECT_EQ(last, 0) << counter;
+  }
+  EXPECT_TRUE(tracks.contains("sub-partition 3: tensor core"));
+  EXPECT_TRUE(tracks.contains("sub-partition 0: warp slot 0"));
   EXPECT_TRUE(tracks.contains("sub-partition 3: align, add"));
+}
+
+TEST_F(TimelineProgram, EveryCycleOfATensorCoreHasOneReason) {
+  ASSERT_EQ(run(kGemm + " --sms all --no-extrapolate --timeline " + path("t.json")).exit_code, 0);
+  const json document = json::parse(read(path("t.json")));
+  constexpr int kFirstTensorCore = 20;
+  std::int64_t end = -1;
+  std::set<std::string> reasons;
+  for (const json& event : document["traceEvents"]) {
+    if (event["ph"] == "X" && event["tid"] == kFirstTensorCore) {
+      EXPECT_TRUE(end < 0 || event["ts"] == end) << event;
+      end = event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>();
+      reasons.insert(event["name"]);
+    }
+  }
+  EXPECT_TRUE(reasons.contains("multiplies"));
+  EXPECT_TRUE(reasons.contains("is in prologues and epilogues"));
+  EXPECT_GE(reasons.size(), 3U);
 }
 
 TEST_F(TimelineProgram, TheWindowLimitsWhatIsLoggedAndNothingElse) {
@@ -128,7 +153,6 @@ TEST_F(TimelineProgram, TheWindowLimitsWhatIsLoggedAndNothingElse) {
 TEST_F(TimelineProgram, RefusesInOneSentence) {
   const std::string timeline = " --timeline " + path("t.json");
   expect_refused(kGemm + timeline + " --fidelity analytic", "--fidelity analytic");
-  expect_refused(kGemm + timeline + " --vcd " + path("x.vcd"), "--vcd");
   expect_refused(kGemm + timeline + " --window 5", "FIRST:LAST");
   expect_refused(kGemm + timeline + " --window 5:5", "--window must be");
   expect_refused(kGemm + " --window 0:5", "--window is of --timeline");

@@ -6,16 +6,16 @@
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/kernels/grid_reuse.h"
 #include "sim/kernels/kernel_choice.h"
+#include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/in_child.h"
-#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -42,9 +42,9 @@ kernels::GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_
   return operands;
 }
 
-/// Last value of every signal of a VCD file, by hierarchical name.
-std::map<std::string, std::uint64_t> last_values(const std::string& file) {
-  std::ifstream in(file);
+/// Last value of every signal of a VCD text, by hierarchical name; undefined ones are left out.
+std::map<std::string, std::uint64_t> last_values(const std::string& vcd) {
+  std::istringstream in(vcd);
   std::map<std::string, std::string> names;
   std::map<std::string, std::uint64_t> values;
   std::vector<std::string> scopes;
@@ -62,6 +62,8 @@ std::map<std::string, std::uint64_t> last_values(const std::string& file) {
         name += scope + ".";
       }
       names[fourth] = name + fifth;
+    } else if (first == "bx" && names.contains(second)) {
+      values.erase(names[second]);
     } else if (!first.empty() && first[0] == 'b' && names.contains(second)) {
       values[names[second]] = std::stoull(first.substr(1), nullptr, 2);
     }
@@ -172,7 +174,7 @@ TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
 
 TEST(GemmSimulator, CountsWhatSparseSavesAndAdds) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                          {GemmSimulator::Sms::kAll, false, ""});
+                          {GemmSimulator::Sms::kAll, false});
   const kernels::GemmProblem dense{{128, 128, 256}, 1, DataType::kF16, false};
   const kernels::GemmProblem sparse{{128, 128, 256}, 1, DataType::kF16, true};
   const GemmRun d = simulator.run(dense, {}, nullptr);
@@ -221,7 +223,7 @@ TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
 std::vector<double> busy_parts(const GpuSpec& gpu, const kernels::GemmProblem& problem,
                                const kernels::KernelOverrides& overrides) {
   return support::in_child<double>(4, [&] {
-    GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false, ""});
+    GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, false});
     const GemmRun run = simulator.run(problem, overrides, nullptr);
     EXPECT_TRUE(run.activity);
     const memory::MemoryBytes& moved = run.traffic.l2_and_dram;
@@ -287,7 +289,7 @@ TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
   const GpuSpec a100 = config::load_architecture("a100-sxm4-80gb").gpu;
   const auto run_with = [&](GemmSimulator::Sms sms) {
     return support::in_child<std::int64_t>(2, [&] {
-      GemmSimulator simulator(a100, {sms, true, ""});
+      GemmSimulator simulator(a100, {sms, true});
       const GemmRun run = simulator.run(
           {{384, 1152, 2560}, 1, DataType::kF16, false},
           {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
@@ -302,8 +304,7 @@ TEST(GemmSimulator, AllSmsThatOthersAreMeasuredByRunStreamKWhole) {
 }
 
 TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
-  GemmSimulator simulator(config::load_architecture("a40").gpu,
-                          {GemmSimulator::Sms::kAll, false, ""});
+  GemmSimulator simulator(config::load_architecture("a40").gpu, {GemmSimulator::Sms::kAll, false});
   const base::GemmShape shape{1088, 128, 1088};
   const GemmRun run = run_stream_k(simulator, shape);
   ASSERT_TRUE(run.kernel.stream_k);
@@ -327,7 +328,7 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
 
 TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                          {GemmSimulator::Sms::kAll, false, ""});
+                          {GemmSimulator::Sms::kAll, false});
   // Five k-tiles in slices of two: the third slice has one, and there is no fourth.
   for (const kernels::GemmProblem& problem :
        {kernels::GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
@@ -355,7 +356,7 @@ TEST(GemmSimulator, StreamKOfFewKTilesTakesSampledSmsAsLongAsAll) {
     });
   };
   const auto sampled = cycles_of({});
-  const auto all = cycles_of({GemmSimulator::Sms::kAll, false, ""});
+  const auto all = cycles_of({GemmSimulator::Sms::kAll, false});
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(sampled[i]), static_cast<double>(all[i]),
                 0.06 * static_cast<double>(all[i]))
@@ -372,7 +373,7 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
   const GpuSpec gpu = config::load_architecture("t4").gpu;
   const auto run_all = [&](bool extrapolate) {
     return support::in_child<std::int64_t>(5, [&] {
-      GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate, ""});
+      GemmSimulator simulator(gpu, {GemmSimulator::Sms::kAll, extrapolate});
       const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
       return std::vector<std::int64_t>{
           run.cycles, run.traffic.l2_and_dram.l2_read, run.traffic.l2_and_dram.dram_read,
@@ -382,84 +383,96 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
   EXPECT_EQ(run_all(true), run_all(false));
 }
 
-TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
-  const support::TemporaryDirectory directory;
-  const std::string file = (directory.path() / "wave").string();
-  const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 64)};
-  {
-    GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                            {GemmSimulator::Sms::kAll, true, file});
-    const kernels::KernelOverrides one_k_tile{base::GemmShape{32, 32, 64}, 3, {}};
-    simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, one_k_tile, &operands);
+/// The waveform of `launches` of a sparse GEMM of one k-tile of `type` each, with values.
+std::string waveform_of(const std::vector<DataType>& types, std::int64_t k,
+                        const tensor_core::LogWindow& window = {},
+                        const tensor_core::WaveformElement& element = {}) {
+  tensor_core::Waveform waveform(window, element);
+  GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
+                          {GemmSimulator::Sms::kAll, true, &waveform});
+  for (const DataType type : types) {
+    const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, k, type)};
+    simulator.run({{32, 32, k}, 1, type, true}, {base::GemmShape{32, 32, k}, 3, {}}, &operands);
   }
-  const auto values = last_values(file + ".vcd");
-  const std::string core = "SystemC.sub_partition0.";
+  return waveform.text();
+}
+
+TEST(GemmSimulator, WaveformShowsMetadataSelectingOperands) {
+  const auto values = last_values(waveform_of({DataType::kF16}, 64));
+  const std::string core = "sm0.sub_partition0.";
   // Indices 1 and 3 of every group: nibble 0b1101. The last step of the instruction, compressed
   // elements 8 to 15, meets rows 17, 19, 21, ... of B.
   EXPECT_EQ(values.at(core + "fetch.metadata_0"), 0b1101U);
   for (std::uint64_t t = 0; t < 8; ++t) {
-    EXPECT_EQ(values.at(core + "select.row_of_b_" + std::to_string(t)), 17 + 2 * t);
-    EXPECT_EQ(values.at(core + "select.a_" + std::to_string(t)), 1024U);
-    EXPECT_EQ(values.at(core + "multiply.product_" + std::to_string(t)), 1024U * 1024);
+    const std::string number = std::to_string(t);
+    EXPECT_EQ(values.at(core + "select.row_of_b_" + number), 17 + 2 * t);
+    EXPECT_EQ(values.at(core + "select.a_" + number), 1024U);
+    EXPECT_EQ(values.at(core + "select.a_word_" + number), 0x3C00U);
+    EXPECT_EQ(values.at(core + "select.b_word_" + number), 0x3C00U);
+    EXPECT_EQ(values.at(core + "multiply.product_" + number), 1024U * 1024);
   }
   EXPECT_EQ(values.at(core + "round.word"), numerics::from_double(32, DataType::kF32));
 }
 
-TEST(GemmSimulator, WaveformShowsZeroWhereAnInstructionHasNoGroupOrProduct) {
-  const support::TemporaryDirectory directory;
-  const std::string file = (directory.path() / "wave").string();
-  {
-    GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                            {GemmSimulator::Sms::kAll, true, file});
-    // s8 has 16 groups and 16 products of a step, f16 half as many.
-    for (const DataType type : {DataType::kS8, DataType::kF16}) {
-      const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 128, type)};
-      simulator.run({{32, 32, 128}, 1, type, true}, {base::GemmShape{32, 32, 128}, 3, {}},
-                    &operands);
-    }
-  }
-  const auto values = last_values(file + ".vcd");
+TEST(GemmSimulator, WaveformIsUndefinedWhereAnInstructionHasNoGroupOrProduct) {
+  // s8 has 16 groups and 16 products of a step, f16 half as many.
+  const auto values = last_values(waveform_of({DataType::kS8, DataType::kF16}, 128));
   for (int i = 0; i < 16; ++i) {
     for (const auto& [signal, of_f16] :
          {std::pair{"fetch.metadata_", 0b1101U}, {"multiply.product_", 1024U * 1024}}) {
-      EXPECT_EQ(values.at("SystemC.sub_partition0." + (signal + std::to_string(i))),
-                i < 8 ? of_f16 : 0)
-          << signal << i;
+      const auto found = values.find("sm0.sub_partition0." + (signal + std::to_string(i)));
+      ASSERT_EQ(found != values.end(), i < 8) << signal << i;
+      if (i < 8) {
+        EXPECT_EQ(found->second, of_f16) << signal << i;
+      }
     }
   }
 }
 
 TEST(GemmSimulator, WaveformsOfTwoRunsAreTheSame) {
-  const support::TemporaryDirectory directory;
-  const std::vector<kernels::GemmOperands> operands{second_and_fourth(32, 32, 64)};
-  std::vector<std::string> waveforms;
-  for (const char* const name : {"first", "second"}) {
-    const std::filesystem::path file = directory.path() / name;
-    support::in_child<std::int64_t>(1, [&] {
-      GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu,
-                              {GemmSimulator::Sms::kAll, true, file.string()});
-      return std::vector{
-          simulator.run({{32, 32, 64}, 1, DataType::kF16, true}, {}, &operands).cycles};
-    });
-    std::ostringstream text;
-    text << std::ifstream(file.string() + ".vcd").rdbuf();
-    waveforms.push_back(text.str());
+  std::vector<std::vector<std::size_t>> hashes;
+  for (int i = 0; i < 2; ++i) {
+    hashes.push_back(support::in_child<std::size_t>(1, [] {
+      return std::vector{std::hash<std::string>()(waveform_of({DataType::kF16}, 64))};
+    }));
   }
-  EXPECT_NE(waveforms[0].find("$enddefinitions"), std::string::npos);
-  EXPECT_EQ(waveforms[0], waveforms[1]);
-  // Both may have been made in one second.
-  const std::size_t date = waveforms[0].find("$date") + 5;
-  EXPECT_EQ(waveforms[0].find_first_not_of(" \n", date), waveforms[0].find("$end", date));
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST(GemmSimulator, WaveformHasHandshakesStallsAndNamesInItsWindow) {
+  const std::string vcd = waveform_of({DataType::kF16}, 64, {0, 100'000}, {3, 5});
+  for (const char* const part : {" clock $end", " valid $end", " ready $end", " cta [31:0] $end",
+                                 "smma.sp.sync", "s2:4 ", "sprologue_epilogue ", "smma "}) {
+    EXPECT_NE(vcd.find(part), std::string::npos) << part;
+  }
+  // Times grow, every change names a declared signal.
+  std::istringstream lines(vcd);
+  std::int64_t now = -1;
+  std::set<std::string> declared;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first, second, width, id;
+    words >> first >> second >> width >> id;
+    if (first == "$var") {
+      declared.insert(id);
+    } else if (first[0] == '#') {
+      const std::int64_t time = std::stoll(first.substr(1));
+      EXPECT_GT(time, now);
+      now = time;
+    } else if (first[0] != '$') {
+      EXPECT_TRUE(declared.contains(second.empty() ? first.substr(1) : second)) << line;
+    }
+  }
+  EXPECT_GT(now, 0);
 }
 
 TEST(GemmSimulator, RefusesAWaveformOfInstructionsThatOnlyTakeTime) {
-  const support::TemporaryDirectory directory;
   for (const char* const name : {"h100-sxm5-80gb", "b200"}) {
     SCOPED_TRACE(name);
     support::in_child<std::int64_t>(1, [&] {
-      GemmSimulator simulator(
-          config::load_architecture(name).gpu,
-          {GemmSimulator::Sms::kSampled, true, (directory.path() / name).string()});
+      tensor_core::Waveform waveform({}, {});
+      GemmSimulator simulator(config::load_architecture(name).gpu,
+                              {GemmSimulator::Sms::kSampled, true, &waveform});
       support::expect_input_error(
           [&] {
             simulator.run({{256, 256, 256}, 1, DataType::kF16, false}, {}, nullptr);

@@ -76,6 +76,27 @@ TEST(ShortReport, ColoursGainsAndLossesWhereAsked) {
   EXPECT_EQ(short_report(result, false).find('\033'), std::string::npos);
 }
 
+TEST(ShortReport, SaysHowFarTheGainWasOffOnMeasuredShapes) {
+  run::RunResult result = synthetic_result();
+  run::MeasuredGain& gain = result.measured_gain.emplace();
+  gain.layers = gain.layers_like = 1;
+  EXPECT_NE(short_report(result, false).find("There are no measured shapes like these.\n"),
+            std::string::npos);
+  run::MeasuredPair pair;
+  pair.dense = {100, 120, {}};
+  pair.sparse = {50, 50, {}};
+  gain.pairs.assign(9, pair);
+  EXPECT_NE(short_report(result, false).find("like these: 9 are too few for a mean.\n"),
+            std::string::npos);
+  gain.pairs.push_back(pair);
+  EXPECT_NE(short_report(result, false)
+                .find("On 10 measured shapes like these the gain was off by 20 % on average.\n"),
+            std::string::npos);
+  gain.layers = 3;
+  EXPECT_NE(short_report(result, false).find("like 1 of these 3 layers the gain"),
+            std::string::npos);
+}
+
 TEST(ScaledFigures, HaveThreeDigitsAndAUnitThatFits) {
   EXPECT_EQ(scaled_time(0), "0.00 us");
   EXPECT_EQ(scaled_time(0.0123), "12.3 ns");

@@ -2,6 +2,7 @@
 #include "sim/run/simulate.h"
 
 #include "sim/run/simulation_caches.h"
+#include "sim/tensor_core/waveform.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>
@@ -103,10 +104,11 @@ TEST_F(Simulate, RefusesWhatContradictsItself) {
   support::expect_input_error([&] { simulated(); },
                               {"--data names operand values, and others are given"});
   options.data.clear();
-  hooks.waveform = "wave";
+  tensor_core::Waveform waveform({}, {});
+  hooks.waveform = &waveform;
   support::expect_input_error([&] { simulated(); },
                               {"--vcd has no effect with --fidelity analytic"});
-  hooks.waveform.clear();
+  hooks.waveform = nullptr;
   options.warmup = 3;
   support::expect_input_error([&] { simulated(); }, {"--warmup and --repeat are given together"});
   options.repeat = 4;

@@ -88,6 +88,27 @@ TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
   }
 }
 
+TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
+  const std::filesystem::path results = directory.path() / "partly.sqlite";
+  const SweepPlan plan = make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                                    {"axes", {{{"parameter", "/sms"}, {"values", {27, 54}}}}}});
+  {
+    SweepStore store(results, plan, {});
+    for (std::uint64_t position = 0; position < 2; ++position) {
+      PointOutcome outcome;
+      outcome.position = position;
+      outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(position));
+      if (position == 0) {
+        outcome.totals.add({"sparse", "energy_uj"}, 5);
+      }
+      store.add({&outcome, 1});
+    }
+  }
+  const std::string text = sweep_report(results, SweepReportFormat::kMarkdown);
+  EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos)
+      << text;
+}
+
 TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
   const std::filesystem::path zipped = directory.path() / "zipped.sqlite";
   const SweepPlan plan = make_plan(

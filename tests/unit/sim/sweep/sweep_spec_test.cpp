@@ -95,6 +95,13 @@ TEST(SweepSpec, RefusesAxesThatSayNothingOrTooMuch) {
       "stands twice in the zip");
 }
 
+TEST(SweepSpec, ValuesMayStandTwiceInAZipButNoCombination) {
+  const auto zip = [](const json& a, const json& b) {
+    return json{{"zip", {{{"option", "a"}, {"values", a}}, {{"option", "b"}, {"values", b}}}}};
+  };
+  expect_axis_refused(zip({4, 4, 8}, {1, 1, 1}), "/zip: combination 1 stands twice: [4,1]");
+}
+
 // To SQLite columns are alike in upper and lower case.
 TEST(SweepSpec, RefusesNamesThatDifferFromAnotherColumnInTheirCaseOnly) {
   for (const char* const name : {"Speedup", "STATUS", "Dense_time_us", "Workload"}) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/compare/times/measured_neighbours.h"
+
+#include "sim/compare/times/launch_simulation.h"
+#include "sim/config/named_file.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace sptc::compare::times {
+namespace {
+
+bool within_twice(std::int64_t a, std::int64_t b) {
+  return a <= 2 * b && b <= 2 * a;
+}
+
+bool is_like(const run::OperationResult& op, const Measurement& row) {
+  const base::GemmShape& shape = row.launch.shape;
+  return op.batch == 1 && op.dtype == row.launch.dtype && within_twice(op.shape.m, shape.m) &&
+         within_twice(op.shape.n, shape.n) && within_twice(op.shape.k, shape.k);
+}
+
+/// A sparse row and the dense one of the same shape and conditions.
+struct RowPair {
+  const Measurement* dense = nullptr;
+  const Measurement* sparse = nullptr;
+};
+
+/// Pairs of `rows`, each shape and sparsity once, in the order of the sparse rows.
+std::vector<RowPair> pairs_of(const std::vector<Measurement>& rows) {
+  const auto common = [](const Measurement& row) {
+    MeasuredLaunch launch = row.launch;
+    launch.pattern.reset();
+    launch.d_dtype.reset();
+    return launch.key();
+  };
+  std::map<decltype(MeasuredLaunch().key()), const Measurement*> dense;
+  for (const Measurement& row : rows) {
+    if (!row.launch.pattern) {
+      dense.try_emplace(common(row), &row);
+    }
+  }
+  std::vector<RowPair> pairs;
+  std::map<decltype(MeasuredLaunch().key()), bool> seen;
+  for (const Measurement& row : rows) {
+    const auto base = dense.find(common(row));
+    if (row.launch.pattern && base != dense.end() &&
+        seen.try_emplace(row.launch.key(), true).second) {
+      pairs.push_back({base->second, &row});
+    }
+  }
+  return pairs;
+}
+
+run::MeasuredTime time_of(LaunchSimulation& simulation, const Measurement& row) {
+  const Prediction prediction = simulation(row.launch);
+  return {row.time_us, prediction.time_us, prediction.bytes};
+}
+
+}  // namespace
+
+std::vector<Measurement> evidence_of(const std::string& name) {
+  if (config::is_path(name)) {
+    return {};
+  }
+  for (const std::filesystem::path& directory : config::config_directories("evidence")) {
+    const std::filesystem::path file = directory / (name + ".csv");
+    if (std::filesystem::is_regular_file(file)) {
+      return read_measurements(file);
+    }
+  }
+  return {};
+}
+
+run::MeasuredGain measured_neighbours(const run::RunResult& result,
+                                      const config::Architecture& architecture,
+                                      const run::SimulationOptions& asked,
+                                      const std::vector<Measurement>& rows) {
+  run::MeasuredGain gain;
+  std::vector<const run::OperationResult*> operations;
+  for (const run::OperationResult& op : result.operations) {
+    if (op.speedup()) {
+      operations.push_back(&op);
+    }
+  }
+  gain.layers = static_cast<std::int64_t>(operations.size());
+  std::vector<bool> has_pair(operations.size());
+  std::vector<RowPair> like;
+  for (const RowPair& pair : pairs_of(rows)) {
+    bool any = false;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (operations[i]->pattern == pair.sparse->launch.sparsity() &&
+          is_like(*operations[i], *pair.sparse)) {
+        has_pair[i] = any = true;
+      }
+    }
+    if (any) {
+      like.push_back(pair);
+    }
+  }
+  gain.layers_like = std::count(has_pair.begin(), has_pair.end(), true);
+  if (like.empty()) {
+    return gain;
+  }
+  run::SimulationOptions options;
+  options.fidelity = run::Fidelity::kAnalytic;
+  options.numerics = asked.numerics;
+  options.library = asked.library;
+  const config::Architecture board = run::with_asked(architecture, options);
+  run::EnergyFiles files;
+  LaunchSimulation simulation(board, run::resolved(options, board, files));
+  for (const RowPair& pair : like) {
+    const MeasuredLaunch& launch = pair.sparse->launch;
+    gain.pairs.push_back({launch.shape, launch.dtype, launch.sparsity(),
+                          time_of(simulation, *pair.dense), time_of(simulation, *pair.sparse)});
+  }
+  return gain;
+}
+
+run::MeasuredGain measured_neighbours(const run::RunResult& result,
+                                      const config::Architecture& architecture,
+                                      const run::SimulationOptions& asked) {
+  return measured_neighbours(result, architecture, asked, evidence_of(architecture.gpu.name));
+}
+
+}  // namespace sptc::compare::times

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/compare/times/measurements.h"
+#include "sim/config/architecture.h"
+#include "sim/run/measured_gain.h"
+#include "sim/run/run_result.h"
+#include "sim/run/simulation_options.h"
+
+#include <vector>
+
+namespace sptc::compare::times {
+
+/// Measured rows of the board called `name`: evidence/NAME.csv of a configuration directory. Empty
+/// where there is no such file. Throws InputError for a bad one.
+std::vector<Measurement> evidence_of(const std::string& name);
+
+/// The pairs of `rows` that are like operations of `result`: same type and sparsity, one GEMM per
+/// launch, and each of m, n, k within a factor of two. Each pair is simulated in closed form on
+/// `architecture` under the conditions of its rows, with the arithmetic and library that `asked`
+/// names.
+run::MeasuredGain measured_neighbours(const run::RunResult& result,
+                                      const config::Architecture& architecture,
+                                      const run::SimulationOptions& asked,
+                                      const std::vector<Measurement>& rows);
+
+/// The same with the rows of the board that `architecture` is called after.
+run::MeasuredGain measured_neighbours(const run::RunResult& result,
+                                      const config::Architecture& architecture,
+                                      const run::SimulationOptions& asked);
+
+}  // namespace sptc::compare::times

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/validation_page.h"
+
+#include "sim/report/html_page.h"
+#include "sim/report/version.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace sptc::report {
+/// sim/report/validate.html.
+std::string_view validate_html();
+}  // namespace sptc::report
+
+namespace sptc::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compare::times::Comparison;
+using compare::times::MeasuredLaunch;
+using compare::times::Validation;
+
+/// Five digits: a page of thousands of rows stays small.
+Json rounded(const std::optional<double>& value) {
+  return value ? Json(std::stod(fmt::format("{:.5g}", *value))) : Json();
+}
+
+std::string conditions_of(const MeasuredLaunch& launch) {
+  return fmt::format(
+      "L2 {}, {}, {}, D {}{}", launch.conditions.l2.name(), kernels::name(launch.conditions.launch),
+      kernels::name(launch.conditions.algorithm), numerics::name(launch.type_of_d()),
+      launch.repetition ? fmt::format(", {} warm-ups, {} launches", launch.repetition->warmup,
+                                      launch.repetition->repeat)
+                        : "");
+}
+
+/// m, n, k, type, sparsity, measured us, simulated us, MHz, W, measured W, tile, conditions,
+/// source. The last two are places in the lists that index() fills.
+template <typename Index>
+Json row_json(const Comparison& row, const Index& index) {
+  const MeasuredLaunch& launch = row.measured.launch;
+  const compare::times::Prediction& simulated = row.simulated;
+  const base::GemmShape& tile = simulated.cta_tile;
+  return Json::array(
+      {launch.shape.m, launch.shape.n, launch.shape.k, numerics::name(launch.dtype),
+       launch.sparsity(), rounded(row.measured.time_us), rounded(simulated.time_us),
+       rounded(simulated.clock_mhz), rounded(simulated.power_w), rounded(row.measured.power_w),
+       fmt::format("{}x{}x{}", tile.m, tile.n, tile.k), index("conditions", conditions_of(launch)),
+       index("sources", row.measured.source)});
+}
+
+std::string verdict_of(const Validation& validation) {
+  const compare::times::ErrorFigures& errors = validation.accuracy.errors;
+  std::string verdict = fmt::format("Times are off by {:.1f} % on average (bias {:+.1f} %)",
+                                    errors.mape_percent, errors.bias_percent);
+  if (validation.speedup) {
+    const compare::times::SpeedupFigures& gain = validation.speedup->all;
+    verdict +=
+        fmt::format(", gains of sparsity by {:.1f} %. The best constant gain is off by {:.1f} %",
+                    gain.mean_error_percent, gain.constant_error_percent);
+  }
+  return verdict + ".";
+}
+
+}  // namespace
+
+std::string validation_page(const Validation& validation, std::span<const Comparison> rows,
+                            const std::string& command) {
+  const compare::times::ValidationHeader& header = validation.header;
+  Json json{
+      {"version", program_version()},
+      {"command", command},
+      {"name", fmt::format("{} on {}", header.measurements, header.arch)},
+      {"verdict", verdict_of(validation)},
+      {"fidelity", header.fidelity + (header.sms.empty() ? "" : " with " + header.sms + " SMs")},
+      {"clock", header.clock},
+      {"kinds", Json::array()},
+      {"conditions", Json::array()},
+      {"sources", Json::array()},
+      {"rows", Json::array()},
+      {"notes", header.notes}};
+  for (const compare::times::AccuracyOfKind& kind : validation.accuracy.by) {
+    json["kinds"].push_back(
+        Json::array({numerics::name(kind.dtype), kind.sparsity, kind.errors.count,
+                     rounded(kind.errors.mape_percent), rounded(kind.errors.bias_percent),
+                     rounded(kind.roofline_mape_percent)}));
+  }
+  std::map<std::string, std::map<std::string, std::size_t>> places;
+  const auto index = [&](const char* list, const std::string& text) {
+    const auto [place, added] = places[list].try_emplace(text, json[list].size());
+    if (added) {
+      json[list].push_back(text);
+    }
+    return place->second;
+  };
+  for (const Comparison& row : rows) {
+    Json cells = row_json(row, index);
+    json["rows"].push_back(std::move(cells));
+  }
+  return html_page(validate_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace sptc::report

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Documents do not lie: every command of a page runs and prints the lines that stand below it, and
+// its code stands in the file that the page names.
+#include "tests/support/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = SPTC_SOURCE_DIR;
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A command, without the name of the program, and lines of its output.
+struct Example {
+  std::string arguments;
+  std::vector<std::string> printed;
+};
+
+/// A block of code, and the file that the latest line "`file`:" above it names.
+struct Code {
+  std::string language, file, text;
+};
+
+struct Page {
+  std::vector<Example> examples;
+  std::vector<Code> code;
+};
+
+Page page_of(const fs::path& path) {
+  const std::string indent = "    ", command = indent + "sptcsim ", fence = "```";
+  Page page;
+  std::ifstream lines(path);
+  std::string file;
+  bool below = false, in_code = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(fence)) {
+      in_code = !in_code;
+      if (in_code) {
+        page.code.push_back({line.substr(fence.size()), file, ""});
+      }
+    } else if (in_code) {
+      page.code.back().text += line + "\n";
+    } else if (line.starts_with(command)) {
+      page.examples.push_back({line.substr(command.size()), {}});
+      below = true;
+    } else if (below && line.starts_with(indent)) {
+      page.examples.back().printed.push_back(line.substr(indent.size()));
+    } else {
+      below = false;
+      if (line.size() > 3 && line.front() == '`' && line.ends_with("`:")) {
+        file = line.substr(1, line.size() - 3);
+      }
+    }
+  }
+  return page;
+}
+
+/// What is expected of a page, so that a test of nothing does not pass.
+struct Document {
+  const char* path;
+  std::size_t examples, printed, code;
+};
+
+/// The name of the test must not depend on addresses.
+void PrintTo(const Document& document, std::ostream* out) {
+  *out << document.path;
+}
+
+class Documents : public testing::TestWithParam<Document> {};
+
+TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
+  const sptc::support::TemporaryDirectory directory;
+  for (const char* const folder : {"traces", "configs"}) {
+    fs::create_directory_symlink(kSource / folder, directory.path() / folder);
+  }
+  const Page page = page_of(kSource / GetParam().path);
+  EXPECT_GE(page.examples.size(), GetParam().examples);
+  EXPECT_GE(page.code.size(), GetParam().code);
+  for (const Code& code : page.code) {
+    if (code.language == "json") {
+      std::ofstream(directory.path() / code.file) << code.text;
+    } else {
+      ASSERT_EQ(code.language, "cpp");
+      EXPECT_NE(read(kSource / code.file).find(code.text), std::string::npos)
+          << code.file << " has no longer:\n"
+          << code.text;
+    }
+  }
+  std::size_t printed = 0;
+  for (const Example& example : page.examples) {
+    const std::string command = "cd " + directory.path().string() + " && " + SPTC_PROGRAM + " " +
+                                example.arguments + " >out 2>err";
+    ASSERT_EQ(std::system(command.c_str()), 0) << example.arguments << "\n"
+                                               << read(directory.path() / "err");
+    const std::string out = read(directory.path() / "out");
+    for (const std::string& line : example.printed) {
+      ++printed;
+      EXPECT_NE(out.find(line), std::string::npos) << example.arguments << "\n" << line;
+    }
+  }
+  EXPECT_GE(printed, GetParam().printed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, Documents,
+                         testing::Values(Document{"traces/TUTORIAL.md", 10, 4, 0},
+                                         Document{"sim/tensor_core/WAVEFORM.md", 1, 0, 0},
+                                         Document{"sim/tensor_core/ADD_A_STAGE.md", 0, 0, 2},
+                                         Document{"models/numerics/ADD_A_FORMAT.md", 0, 0, 1},
+                                         Document{"sim/memory/BIND_A_MEMORY.md", 0, 0, 3},
+                                         Document{"configs/ADD_A_GPU.md", 4, 0, 1},
+                                         Document{"configs/evidence/README.md", 1, 0, 0},
+                                         Document{"configs/sweeps/README.md", 3, 0, 0}),
+                         [](const testing::TestParamInfo<Document>& document) {
+                           std::string name = document.param.path;
+                           std::erase_if(name,
+                                         [](char c) { return c == '/' || c == '.' || c == '_'; });
+                           return name;
+                         });
+
+}  // namespace
