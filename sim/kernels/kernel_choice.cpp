@@ -53,7 +53,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         std::string& reason) {
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
-  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
+  const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
   // A tile twice as high or wide as one that covers the GEMM would only add padding.
   const int least_m = covering_extent(problem.shape.m, rows, tiles);
   const int least_n = covering_extent(problem.shape.n, columns, tiles);
@@ -177,7 +177,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
-  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
+  for (const TileShape& tile : tiles_for(problem, target.library)) {
     if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
         overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;
@@ -262,7 +262,9 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   std::string reason;
   Choice choice(target, problem.conditions.algorithm);
   std::int64_t most_slices = 0;
-  const int most_split_k = target.library.most_split_k_for(problem.sparse);
+  // Kernels of quantised weights cut K whatever the library does with sparse ones.
+  const bool as_sparse = problem.sparse && !problem.storage.weight;
+  const int most_split_k = target.library.most_split_k_for(as_sparse);
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int split : kSplits) {

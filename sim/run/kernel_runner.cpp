@@ -26,6 +26,7 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
     result.d_dtype = numerics::parse_data_type(op.recorded.d_dtype);
   }
   result.epilogue_operations = op.epilogue_operations;
+  result.storage = op.storage;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -142,7 +143,8 @@ VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, dou
                 what.conditions,
                 chosen_kernel(op, sparse).value_or(Chosen{}),
                 what.d_dtype,
-                what.epilogue_operations};
+                what.epilogue_operations,
+                what.storage};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;

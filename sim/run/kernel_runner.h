@@ -70,6 +70,7 @@ class KernelRunner {
     Chosen chosen;
     std::optional<numerics::DataType> d_dtype;
     double epilogue_operations;
+    kernels::OperandStorage storage;
     auto operator<=>(const Key&) const = default;
   };
 

@@ -54,7 +54,8 @@ struct ClockChoice {
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
-  std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
+  std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
+  kernels::OperandStorage storage;  ///< of weights, or of block-scaled types, where it says any
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
   std::string library;   ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
