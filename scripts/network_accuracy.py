@@ -9,7 +9,7 @@
 
 FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine; lines that
 begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
-(TensorRT, FasterTransformer), else with all weights 2:4.
+(TensorRT, FasterTransformer but for INT8), else with all weights 2:4.
 --refit chooses a number of the engine among the values given: on all rows but those of one GPU, and on every other row. Each
 choice is judged by the rows that it has not seen. Gains are those of rows that differ in nothing but the sparsity.
 """
@@ -25,7 +25,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRACES = {"bert large": ("bert_large",), "megatron large with sparsity": ("bert_large", "--dim", "norm_outputs=2"),
           "bert base": ("bert_base",)}
-MIXES = ("tensorrt", "fastertransformer", "fastertransformer-int8")
+MIXES = ("tensorrt", "fastertransformer")
 DTYPES = {"fp16": "f16", "int8": "s8", "bf16": "bf16", "fp8": "e4m3"}
 
 
