@@ -5,10 +5,13 @@
     scripts/network_accuracy.py FILE.csv                  # Markdown
     scripts/network_accuracy.py FILE.csv --gpu L40S       # only these rows
     scripts/network_accuracy.py FILE.csv --rows out.csv   # each row beside its simulation
+    scripts/network_accuracy.py FILE.csv --refit kernel_cycles=0,600,1000,1400   # errors of rows that are held out
 
 FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine; lines that
 begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
-(TensorRT, FasterTransformer), else with all weights 2:4. Gains are those of rows that differ in nothing but the sparsity.
+(TensorRT, FasterTransformer but for INT8), else with all weights 2:4.
+--refit chooses a number of the engine among the values given: on all rows but those of one GPU, and on every other row. Each
+choice is judged by the rows that it has not seen. Gains are those of rows that differ in nothing but the sparsity.
 """
 import argparse
 import csv
@@ -17,6 +20,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRACES = {"bert large": ("bert_large",), "megatron large with sparsity": ("bert_large", "--dim", "norm_outputs=2"),
@@ -30,9 +34,10 @@ def read_rows(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def simulate(arguments, row):
+def simulate(arguments, row, engines):
     trace, *dims = TRACES[row["model"].lower()]
-    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), *dims, "--engine", row["engine"], "--arch", arguments.arch or row["gpu"],
+    engine = engines.get(row["engine"], row["engine"])
+    command = [arguments.sptcsim, "run", str(ROOT / "traces" / (trace + ".json")), *dims, "--engine", engine, "--arch", arguments.arch or row["gpu"],
                "--dim", f"batch={row['batch']}", "--dim", f"seq={row['seq']}", "--dtype", DTYPES[row["precision"].lower()],
                "--fidelity", arguments.fidelity, "--check", "none", "--quiet", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -41,13 +46,14 @@ def simulate(arguments, row):
     return json.loads(done.stdout)["totals"]
 
 
-def with_simulation(arguments, rows):
+def with_simulation(arguments, rows, engines={}):
+    """`engines`: files instead of those of their names."""
     known = {}
     for row in rows:
         row["engine"] = row.get("engine") or arguments.engine
         key = (row["engine"], row["gpu"], row["model"], row["seq"], row["batch"], row["precision"])
         if key not in known:
-            known[key] = simulate(arguments, row)
+            known[key] = simulate(arguments, row, engines)
         totals = known[key]
         sparse = totals.get("mix" if row["engine"] in MIXES else "sparse") or totals["dense"]
         variant = totals["dense"] if row["sparsity"] == "dense" else sparse
@@ -97,6 +103,40 @@ def report(rows):
               f"correlation of the logarithms {correlation(logs):.2f}")
 
 
+def errors_by_value(arguments, rows, key, values):
+    """Of each value of the number `key` of --engine: the magnitudes of the errors of `rows`."""
+    with open(ROOT / "configs" / "engines" / (arguments.engine + ".json"), encoding="utf-8") as file:
+        engine = json.load(file)
+    if "value" not in engine.get(key, {}):
+        sys.exit(f"--refit: engine {arguments.engine} has no number '{key}'")
+    result = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for value in values:
+            engine[key]["value"] = value
+            path = pathlib.Path(folder) / "engine.json"
+            path.write_text(json.dumps(engine), encoding="utf-8")
+            simulated = with_simulation(arguments, [dict(row) for row in rows], {arguments.engine: str(path)})
+            result[value] = [abs(row["error"]) for row in simulated]
+    return result
+
+
+def report_refit(arguments, rows, key, values):
+    errors = errors_by_value(arguments, rows, key, values)
+    everything = range(len(rows))
+    splits = [("all rows", everything, everything)]
+    for gpu in sorted({row["gpu"] for row in rows}):
+        out = [i for i in everything if rows[i]["gpu"] == gpu]
+        splits.append((f"all but {gpu}", [i for i in everything if i not in out], out))
+    splits += [("odd rows", everything[::2], everything[1::2]), ("even rows", everything[1::2], everything[::2])]
+    print(f"| chosen on | {key} | error there % | rows held out | error held out % |\n|---|---:|---:|---:|---:|")
+    for name, seen, out in splits:
+        if not seen:
+            continue
+        best = min(errors, key=lambda value: mean(errors[value][i] for i in seen))
+        held = [f"{len(out)}", f"{100 * mean(errors[best][i] for i in out):.1f}"] if out != seen else ["0", ""]
+        print(f"| {name} | {best:g} | {100 * mean(errors[best][i] for i in seen):.1f} | {' | '.join(held)} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
@@ -105,6 +145,7 @@ def main():
     parser.add_argument("--engine", default="tensorrt")
     parser.add_argument("--gpu", help="only rows of this GPU")
     parser.add_argument("--fidelity", default="timing", choices=("analytic", "timing"))
+    parser.add_argument("--refit", metavar="KEY=VALUES", help="choose this number of --engine on a part of the rows, judge it on the rest")
     parser.add_argument("--rows", metavar="FILE", help="write each row beside its simulation as CSV")
     arguments = parser.parse_args()
     rows = [row for row in read_rows(arguments.file) if arguments.gpu in (None, row["gpu"])]
@@ -113,6 +154,14 @@ def main():
     unknown = sorted({row["model"] for row in rows if row["model"].lower() not in TRACES})
     if unknown:
         sys.exit(f"{arguments.file}: unknown model '{unknown[0]}' (allowed: {', '.join(TRACES)})")
+    if arguments.refit:
+        key, _, values = arguments.refit.partition("=")
+        rows = [row for row in rows if (row.get("engine") or arguments.engine) == arguments.engine]
+        try:
+            report_refit(arguments, rows, key, [float(value) for value in values.split(",")])
+        except ValueError:
+            sys.exit(f"--refit: must be KEY=NUMBER,NUMBER,.., not '{arguments.refit}'")
+        return
     rows = with_simulation(arguments, rows)
     if arguments.rows:
         with open(arguments.rows, "w", encoding="utf-8", newline="") as file:

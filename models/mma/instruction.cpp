@@ -21,11 +21,17 @@ MmaInstruction instruction_with(DataType operand, DataType accumulator, bool spa
   return {{16, 8, sparse ? 2 * compressed_k : compressed_k}, operand, operand, accumulator, sparse};
 }
 
+/// Whether scaled elements of 4 bits lie side by side, not in a byte each: 32 bytes of A per row.
+bool is_packed_fp4(const MmaInstruction& instruction) {
+  return instruction.block_scaled && instruction.a_type == DataType::kE2m1 &&
+         instruction.compressed_k() * 4 == 32 * 8;
+}
+
 /// What PTX calls the group of types that share a data path.
 std::string_view kind(const MmaInstruction& instruction) {
   const int bits = numerics::storage_bits(instruction.a_type);
   if (instruction.block_scaled) {
-    return "mxf8f6f4";
+    return is_packed_fp4(instruction) ? "mxf4nvf4" : "mxf8f6f4";
   }
   if (!numerics::info(instruction.a_type).is_float()) {
     return "i8";
@@ -48,7 +54,8 @@ std::string prefix(const MmaInstruction& instruction) {
   };
   std::string text = "mma" + sp + ".sync.aligned";
   if (instruction.block_scaled) {
-    text += ".kind::mxf8f6f4.block_scale.scale_vec::1X";
+    text += is_packed_fp4(instruction) ? ".kind::mxf4nvf4.block_scale.scale_vec::4X"
+                                       : ".kind::mxf8f6f4.block_scale.scale_vec::1X";
   } else if (is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type)) {
     text += ".kind::f8f6f4";
   }
@@ -80,7 +87,7 @@ std::string MmaInstruction::ptx_name() const {
     text += type(c_type());
   }
   if (is_warp_wide && block_scaled) {
-    text += ".ue8m0";
+    text += is_packed_fp4(*this) ? ".ue4m3" : ".ue8m0";
   }
   if (bit_operation) {
     text += *bit_operation == BitOperation::kAnd ? ".and.popc" : ".xor.popc";
@@ -112,6 +119,8 @@ MmaInstruction gemm_instruction(std::string_view architecture, DataType operand,
     instruction.shape = {16, 8, 8};
   } else if (architecture == "turing" && operand == DataType::kS8) {
     instruction.shape = {8, 8, 16};
+  } else if (architecture == "turing" && operand == DataType::kS4) {
+    instruction.shape = {8, 8, 32};
   }
   return instruction;
 }

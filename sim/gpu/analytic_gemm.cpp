@@ -30,6 +30,12 @@ void require_simulated(const kernels::GemmKernel& kernel, bool values) {
   if (kernel.problem.vector_rows > 0) {
     throw base::InputError("V:N:M weights are modelled with --fidelity analytic");
   }
+  const bool narrow = numerics::storage_bits(kernel.problem.dtype) < 8;
+  if (values && (narrow || !kernel.problem.storage.plain())) {
+    throw base::InputError(
+        "the simulated data path carries elements of 8 bits and more as they are multiplied, "
+        "without scales: use --fidelity timing or analytic");
+  }
   if (values && kernels::is_explored(kernel.instruction)) {
     throw base::InputError(
         "the simulated data path carries instructions that GPUs have, not " +
@@ -53,7 +59,29 @@ void look_up_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
 
 }  // namespace
 
+namespace {
+
+/// Throws where the tensor cores of `gpu` have no such multipliers, though PTX has the name.
+void require_multipliers(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
+  const std::string& set = gpu.instruction_set.empty() ? gpu.numerics : gpu.instruction_set;
+  const bool blackwell = set == "blackwell" || set == "rtx-blackwell";
+  if (instruction.block_scaled && !blackwell) {
+    throw base::InputError(gpu.name + " multiplies no blocks with scales: Blackwell does");
+  }
+  if (instruction.a_type == numerics::DataType::kS4 && (set == "hopper" || blackwell)) {
+    throw base::InputError(gpu.name +
+                           " multiplies no 4-bit integers, it widens them to 8 bits in other "
+                           "instructions: Turing, Ampere and Ada do");
+  }
+}
+
+}  // namespace
+
 void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
+  require_multipliers(instruction, gpu);
+  if (instruction.block_scaled) {
+    return;  // those of nvfp4 and with 2:4 have no row in the catalogue
+  }
   if (kernels::is_explored(instruction)) {
     return;  // the architecture file asks for it
   }

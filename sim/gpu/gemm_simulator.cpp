@@ -194,7 +194,8 @@ class GemmSimulator::Impl {
   mma::StepContext context_of(const kernels::GemmKernel& kernel, bool values) const {
     const mma::MmaInstruction& instruction = kernel.executed;
     const bool as_values = instruction.shape.m == mma::kRows && instruction.shape.n == mma::kCols;
-    if (kernels::is_explored(instruction) || (!values && !as_values)) {
+    const bool narrow = numerics::storage_bits(instruction.a_type) < 8;
+    if (kernels::is_explored(instruction) || (!values && (!as_values || narrow))) {
       return tensor_core::timed_context(spec_.sm.tensor_core, spec_.numerics, instruction);
     }
     return {instruction, spec_.step_rules(instruction)};

@@ -71,6 +71,8 @@ const ElementType& type_of(const Tensor& tensor) {
 /// Range of an integer type; all of the real line for floats.
 std::pair<double, double> range_of(DataType type) {
   switch (type) {
+    case DataType::kS4:
+      return {-8, 7};
     case DataType::kS8:
       return {-128, 127};
     case DataType::kS32:
@@ -101,6 +103,7 @@ const ElementType& stored_type(DataType type) {
     case DataType::kTf32:
     case DataType::kF32:
       return *find_element_type("F32");
+    case DataType::kS4:
     case DataType::kS8:
       return *find_element_type("I8");
     case DataType::kS32:

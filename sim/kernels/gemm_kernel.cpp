@@ -140,9 +140,9 @@ GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& in
   return kernel;
 }
 
-/// Logical k of `bytes` of A as stored, in whole instructions.
-std::int64_t depth_of(int bytes, const mma::MmaInstruction& instruction) {
-  const std::int64_t stored = std::int64_t{bytes} * 8 / numerics::storage_bits(instruction.a_type);
+/// Logical k of `bytes` of A as stored in `bits` of an element, in whole instructions.
+std::int64_t depth_of(int bytes, int bits, const mma::MmaInstruction& instruction) {
+  const std::int64_t stored = std::int64_t{bytes} * 8 / bits;
   return base::ceil_div(stored, instruction.compressed_k()) * instruction.shape.k;
 }
 
@@ -152,9 +152,12 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
   const mma::MmaDesign design = target.sm.tensor_core.mma_design();
   const sparsity::Pattern hardware = sparsity::hardware_pattern(problem.dtype);
   const sparsity::Pattern pattern = problem.pattern.value_or(hardware);
-  return design == mma::MmaDesign() && pattern == hardware
-             ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
-             : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
+  mma::MmaInstruction instruction =
+      design == mma::MmaDesign() && pattern == hardware
+          ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
+          : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
+  instruction.block_scaled = problem.storage.block_scaled();
+  return instruction;
 }
 
 bool is_explored(const mma::MmaInstruction& instruction) {
@@ -171,9 +174,22 @@ std::int64_t GemmKernel::stage_bytes(isa::Operand operand) const {
     const std::int64_t instructions = cta_tile.k / instruction.shape.k;
     return cta_tile.m * instructions * instruction.metadata_bits_per_row() / 8;
   }
-  const std::int64_t elements = operand == isa::Operand::kB ? cta_tile.n * cta_tile.k / cta_group
-                                                            : cta_tile.m * compressed_k(cta_tile.k);
-  return elements * numerics::storage_bits(instruction.a_type) / 8;
+  const bool is_b = operand == isa::Operand::kB;
+  const std::int64_t rows = is_b ? cta_tile.n / cta_group : cta_tile.m;
+  const std::int64_t elements = rows * (is_b ? cta_tile.k : compressed_k(cta_tile.k));
+  const std::int64_t scales = problem.storage.scale_bits(!is_b, rows * cta_tile.k);
+  return (elements * problem.bits_of(operand) + scales) / 8;
+}
+
+std::int64_t GemmKernel::loaded_a_registers() const {
+  const int bits = numerics::storage_bits(problem.dtype);
+  return base::ceil_div(
+      std::int64_t{mma::operand_registers(instruction).a} * problem.storage.a_bits(bits), bits);
+}
+
+double GemmKernel::dequantise_slots() const {
+  const double elements = instruction.shape.m * instruction.compressed_k();
+  return elements / mma::kWarpLanes * problem.storage.dequantise_operations(problem.dtype);
 }
 
 std::optional<isa::Operand> GemmKernel::multicast() const {
@@ -288,9 +304,10 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileSh
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const mma::MmaInstruction executed = executed_with(tile, instruction, target.sm);
   const bool asynchronous = executed.is_asynchronous();
+  const int bits = problem.bits_of(isa::Operand::kA);
   const std::int64_t depth =
-      asynchronous ? depth_of(kWgmmaTileBytes, instruction)
-                   : std::max(depth_of(kTileBytes, instruction), shortest_depth(instruction));
+      asynchronous ? depth_of(kWgmmaTileBytes, bits, instruction)
+                   : std::max(depth_of(kTileBytes, bits, instruction), shortest_depth(instruction));
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!asynchronous && !divides(instruction, tile)) {
     reason = "has warp tiles that no " + instruction.ptx_name() + " divides";

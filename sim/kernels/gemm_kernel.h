@@ -106,6 +106,11 @@ struct GemmKernel {
   int fragments_m() const { return static_cast<int>(warp_tile.m) / instruction.shape.m; }
   int fragments_n() const { return static_cast<int>(warp_tile.n) / instruction.shape.n; }
 
+  /// Registers of a thread that hold a fragment of A as it is stored.
+  std::int64_t loaded_a_registers() const;
+  /// Instructions of a warp that turn it into what is multiplied; 0 where it is that already.
+  double dequantise_slots() const;
+
   /// Multiply-accumulates that the tensor cores execute for the whole launch, padding included.
   /// Throws InputError where 64 bits do not hold them.
   std::int64_t issued_macs() const;

@@ -6,7 +6,9 @@
 #include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
+#include "sim/isa/warp_instruction.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/kernels/operand_storage.h"
 
 #include <compare>
 #include <cstdint>
@@ -35,6 +37,13 @@ struct GemmProblem {
   /// What its epilogue does with an element of D beside converting and storing it [instructions of
   /// a lane]: bias, activation, scales.
   double epilogue_operations = 0;
+  OperandStorage storage = {};
+
+  /// Bits of an element of an operand in memory.
+  int bits_of(isa::Operand operand) const {
+    const int bits = numerics::storage_bits(dtype);
+    return operand == isa::Operand::kA ? storage.a_bits(bits) : bits;
+  }
 };
 
 /// Operand values of one GEMM of the batch, as storage words.

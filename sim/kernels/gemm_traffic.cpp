@@ -36,7 +36,7 @@ GemmBytes::GemmBytes(const GemmKernel& kernel)
     : problem_(kernel.problem),
       cta_tile_(kernel.cta_tile),
       pattern_(kernel.instruction.sparse_pattern()),
-      bits_(numerics::storage_bits(kernel.problem.dtype)),
+      bits_(kernel.problem.bits_of(isa::Operand::kB)),
       stored_bits_(stored_bits(kernel)),
       sparse_(kernel.instruction.sparse) {}
 
@@ -47,7 +47,8 @@ std::int64_t GemmBytes::row_bytes(isa::Operand operand, std::int64_t k) const {
   }
   const bool compressed = operand == isa::Operand::kA && sparse_;
   const std::int64_t elements = compressed ? base::ceil_div(k, pattern_.group) * pattern_.kept : k;
-  return base::ceil_div(elements * bits_, 8);
+  const std::int64_t scales = problem_.storage.scale_bits(operand == isa::Operand::kA, k);
+  return base::ceil_div(elements * problem_.bits_of(operand) + scales, 8);
 }
 
 std::int64_t GemmBytes::column_index_bits(std::int64_t groups) const {

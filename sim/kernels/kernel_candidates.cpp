@@ -15,6 +15,7 @@ namespace {
 struct CandidatesOf {
   numerics::DataType dtype;
   bool sparse;
+  OperandStorage storage;
   std::optional<sparsity::Pattern> pattern;
   int vector_rows;
   std::optional<int> stages;
@@ -30,10 +31,11 @@ struct CandidatesOf {
 
   bool are(const GemmProblem& problem, std::optional<int> asked_stages,
            const KernelTarget& target) const {
-    return dtype == problem.dtype && sparse == problem.sparse && pattern == problem.pattern &&
-           vector_rows == problem.vector_rows && stages == asked_stages &&
-           instruction_set == target.instruction_set && numerics == target.numerics &&
-           sm == target.sm && tiles == target.library.tiles_for(sparse) &&
+    return dtype == problem.dtype && sparse == problem.sparse && storage == problem.storage &&
+           pattern == problem.pattern && vector_rows == problem.vector_rows &&
+           stages == asked_stages && instruction_set == target.instruction_set &&
+           numerics == target.numerics && sm == target.sm &&
+           tiles == tiles_for(problem, target.library) &&
            cluster_ctas == target.launch.cluster_ctas &&
            swizzle == target.library.swizzle_for(sparse) &&
            f16_reduction_scheme == target.library.f16_reduction_scheme &&
@@ -48,7 +50,7 @@ std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> 
   overrides.stages = stages;
   std::vector<KernelCandidate> candidates;
   std::optional<double> stretch;  // all of mma.sync are made of one instruction
-  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
+  for (const TileShape& tile : tiles_for(problem, target.library)) {
     KernelCandidate candidate;
     candidate.kernel = fitted_kernel(problem, tile, overrides, target, candidate.misfit);
     if (candidate.kernel && !candidate.kernel->executed.is_asynchronous()) {
@@ -100,6 +102,16 @@ int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::Mma
 
 }  // namespace
 
+const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
+                                        const KernelLibrarySpec& library) {
+  // Marlin's: a CTA of 128 or 256 rows of the weight and at most 64 tokens (IST-DASLab/marlin,
+  // marlin_cuda_kernel.cu, recalled). Those of 16 columns stand for its smallest.
+  static const std::vector<TileShape> kOfQuantisedWeights{{256, 64, 64, 64}, {128, 64, 32, 64},
+                                                          {256, 32, 64, 32}, {128, 32, 32, 32},
+                                                          {256, 16, 64, 16}, {128, 16, 32, 16}};
+  return problem.storage.weight ? kOfQuantisedWeights : library.tiles_for(problem.sparse);
+}
+
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
                                                       std::optional<int> stages,
                                                       const KernelTarget& target) {
@@ -119,13 +131,14 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   }
   CandidatesOf question{problem.dtype,
                         problem.sparse,
+                        problem.storage,
                         problem.pattern,
                         problem.vector_rows,
                         stages,
                         target.sm,
                         std::string(target.instruction_set),
                         std::string(target.numerics),
-                        target.library.tiles_for(problem.sparse),
+                        tiles_for(problem, target.library),
                         target.launch.cluster_ctas,
                         target.library.swizzle_for(problem.sparse),
                         target.library.f16_reduction_scheme,
@@ -142,7 +155,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
                                         std::string& reason) {
   const std::vector<KernelCandidate>& candidates =
       kernel_candidates(problem, overrides.stages, target);
-  const std::vector<TileShape>& tiles = target.library.tiles_for(problem.sparse);
+  const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
   // A tile twice as high or wide as one that covers the GEMM would only add padding.
   std::map<mma::MmaFamily, std::pair<int, int>> least;
   for (const TileShape& tile : tiles) {

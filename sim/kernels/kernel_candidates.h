@@ -16,7 +16,11 @@ struct KernelCandidate {
   std::string misfit;                ///< and why
 };
 
-/// The kernels of target.library.tiles, in that order. Of the sizes of a GEMM they depend on K
+/// The tiles of kernels for `problem`: those of the library, or of quantised weights Marlin's.
+const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
+                                        const KernelLibrarySpec& library);
+
+/// The kernels of tiles_for(), in that order. Of the sizes of a GEMM they depend on K
 /// alone, where it is too short for all stages: the latest ones are kept, and stay valid until this
 /// thread calls again. Throws InputError for a type without matrix instruction.
 const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,

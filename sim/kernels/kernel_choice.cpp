@@ -114,7 +114,7 @@ std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
                                          const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
-  for (const TileShape& tile : target.library.tiles_for(problem.sparse)) {
+  for (const TileShape& tile : tiles_for(problem, target.library)) {
     if (tile.cta_m != overrides.cta_tile->m || tile.cta_n != overrides.cta_tile->n ||
         overrides.cta_group.value_or(tile.cta_group) != tile.cta_group) {
       continue;
@@ -200,8 +200,10 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   }
   std::string reason;
   Choice choice(target, problem.conditions.algorithm);
-  const int most_split_k = target.library.most_split_k_for(problem.sparse);
   std::int64_t most_slices = 0;
+  // Kernels of quantised weights cut K whatever the library does with sparse ones.
+  const bool as_sparse = problem.sparse && !problem.storage.weight;
+  const int most_split_k = target.library.most_split_k_for(as_sparse);
   for (GemmKernel& kernel : fitting_kernels(problem, overrides, target, values, reason)) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     for (const int slices : slices_of_k(kernel, overrides, most_split_k, values)) {

@@ -180,6 +180,20 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
          static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
 }
 
+/// Cycles in which the warps of a CTA issue what they dequantise a weight with, beside the matrix
+/// instructions and loads; 0 where they do not.
+double issue_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
+  const double dequantise = kernel.dequantise_slots();
+  if (dequantise <= 0) {
+    return 0;
+  }
+  const double rows = kernel.fragments_m();
+  const double columns = kernel.fragments_n();
+  const double of_step = rows * (1 + dequantise) + columns / 2 + rows * columns;
+  const double steps = static_cast<double>(kernel.k_tiles() * kernel.k_steps_per_tile());
+  return of_step * steps * kernel.warps() / (target.sm.sub_partitions * target.sm.issue_per_cycle);
+}
+
 /// Cycles in which the busiest SM, which runs `most` CTAs, multiplies at the peak rate.
 double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, double most) {
   const double of_cta = tensor_cycles_of_cta(kernel, target);
@@ -210,8 +224,9 @@ double power_mean(std::initializer_list<double> times, double exponent) {
 /// Main loops of `of_sm` of the busiest SM's CTAs while `of_grid` of all of them run, at a clock
 /// that is `ratio` of the boost clock: in its cycles [us of the boost clock].
 double main_loops_us(const KernelEstimate& times, double of_sm, double of_grid, double ratio) {
-  const double data_path =
-      power_mean({times.tensor_us, times.shared_memory_us}, kForm.data_path_overlap) * of_sm;
+  const double data_path = power_mean({times.tensor_us, times.shared_memory_us, times.issue_us},
+                                      kForm.data_path_overlap) *
+                           of_sm;
   const double from_l2 = std::max(times.l2_us * of_grid, times.sm_port_us * of_sm);
   const double waits = (times.latency_us + times.serial.sm_port * times.sm_port_us +
                         times.serial.dram * times.dram_us * ratio) *
@@ -336,6 +351,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us =
       most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
+  result.issue_us = most * issue_cycles_of_cta(kernel, target) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
   const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +

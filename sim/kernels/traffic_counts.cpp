@@ -76,8 +76,8 @@ std::int64_t fragment_bytes(const GemmKernel& kernel) {
 
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel) {
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
-  return bytes_of_all_steps(
-      kernel, kernel.fragments_m() * registers.a + kernel.fragments_n() * registers.b);
+  return bytes_of_all_steps(kernel, kernel.fragments_m() * kernel.loaded_a_registers() +
+                                        kernel.fragments_n() * registers.b);
 }
 
 std::int64_t multiplied_bytes(const GemmKernel& kernel) {

@@ -32,6 +32,9 @@ class ProgramBuilder {
     program.registers_per_thread = registers_.count();
     add_first_tiles(program.prologue);
     add_loads(program.prologue, 0, 0, false);
+    for (int row = 0; quantised() && row < kernel_.fragments_m(); ++row) {
+      add_quantised_load(program.prologue, 0, 0, row, false);
+    }
     const int steps = kernel_.k_steps_per_tile();
     for (int step = 0; step < steps; ++step) {
       const bool crosses_tile = step + 1 == steps;
@@ -42,7 +45,12 @@ class ProgramBuilder {
         add_stage_change(program.loop);
       }
       add_loads(program.loop, step + 1, (step + 1) % 2, crosses_tile);
-      add_mmas(program.loop, step % 2);
+      for (int row = 0; row < kernel_.fragments_m(); ++row) {
+        if (quantised()) {
+          add_quantised_load(program.loop, step + 1, (step + 1) % 2, row, crosses_tile);
+        }
+        add_mmas(program.loop, step % 2, row);
+      }
     }
     add_stores(program.epilogue);
     add_shared_tiles(program);
@@ -207,9 +215,20 @@ class ProgramBuilder {
     return destination;
   }
 
+  bool quantised() const { return kernel_.problem.storage.weight.has_value(); }
+
+  /// A fragment of A as it is stored, and the instructions that turn it into what is multiplied.
+  void add_quantised_load(std::vector<isa::WarpInstruction>& code, int k_step, int buffer, int row,
+                          bool skip_in_last) const {
+    isa::RegisterRange stored = registers_.a(buffer, row);
+    stored.count = static_cast<int>(kernel_.loaded_a_registers());
+    add_load(code, isa::Operand::kA, {row, 0, k_step}, stored, skip_in_last);
+    code.back().issue_slots += static_cast<int>(std::lround(kernel_.dequantise_slots()));
+  }
+
   void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
                  bool skip_in_last) const {
-    const int rows = kernel_.fragments_m();
+    const int rows = quantised() ? 0 : kernel_.fragments_m();
     for (int row = 0; row < rows;) {
       const int first = row;
       const isa::RegisterRange destination =
@@ -233,19 +252,17 @@ class ProgramBuilder {
   }
 
   // Serpentine over the columns, so that neighbours share a fragment of A or of B.
-  void add_mmas(std::vector<isa::WarpInstruction>& code, int buffer) const {
-    for (int row = 0; row < kernel_.fragments_m(); ++row) {
-      for (int i = 0; i < kernel_.fragments_n(); ++i) {
-        const int col = row % 2 == 0 ? i : kernel_.fragments_n() - 1 - i;
-        isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
-        mma.where = {row, col, 0};
-        mma.a = registers_.a(buffer, row);
-        mma.b = registers_.b(buffer, col);
-        mma.c = registers_.accumulator(row, col);
-        mma.d = mma.c;
-        mma.metadata = registers_.metadata(buffer, row);
-        mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
-      }
+  void add_mmas(std::vector<isa::WarpInstruction>& code, int buffer, int row) const {
+    for (int i = 0; i < kernel_.fragments_n(); ++i) {
+      const int col = row % 2 == 0 ? i : kernel_.fragments_n() - 1 - i;
+      isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
+      mma.where = {row, col, 0};
+      mma.a = registers_.a(buffer, row);
+      mma.b = registers_.b(buffer, col);
+      mma.c = registers_.accumulator(row, col);
+      mma.d = mma.c;
+      mma.metadata = registers_.metadata(buffer, row);
+      mma.selector = static_cast<std::uint8_t>(row % registers_.rows_per_metadata_register());
     }
   }
 

@@ -22,9 +22,9 @@ namespace {
 using nlohmann::json;
 using numerics::DataType;
 
-constexpr std::array<std::string_view, 11> kKeys{
+constexpr std::array<std::string_view, 12> kKeys{
     "name",           "description",   "scope",   "launch",    "algorithm", "host_us",
-    "sparse_host_us", "kernel_cycles", "tensors", "libraries", "rules"};
+    "sparse_host_us", "kernel_cycles", "tensors", "libraries", "rules",     "wide"};
 constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
                                                     "source"};
 
@@ -36,6 +36,15 @@ workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
     place.fail("unknown operation " + base::unknown_name(io::printable(text), names));
   }
   return *kind;
+}
+
+std::set<workload::VectorKind> read_operations(const io::JsonObject& object) {
+  std::set<workload::VectorKind> kinds;
+  const json& operations = object.array("operations");
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    kinds.insert(vector_kind(operations[i], object.place() / "operations" / i));
+  }
+  return kinds;
 }
 
 FusionRule read_rule(const io::JsonObject& object) {
@@ -51,10 +60,7 @@ FusionRule read_rule(const io::JsonObject& object) {
         .fail("unknown fusion " + base::unknown_name(io::printable(fuse), rule_kind_names()));
   }
   rule.kind = found->second;
-  const json& operations = object.array("operations");
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    rule.operations.insert(vector_kind(operations[i], object.place() / "operations" / i));
-  }
+  rule.operations = read_operations(object);
   return rule;
 }
 
@@ -148,6 +154,13 @@ EngineSpec read_engine(const json& document, const std::string& file) {
   engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);
+  if (root.has("wide")) {
+    const io::JsonObject wide = root.object("wide");
+    constexpr std::array<std::string_view, 3> kWideKeys{"operations", "evidence", "source"};
+    wide.allow_only(kWideKeys);
+    config::read_evidence(wide);
+    engine.wide = read_operations(wide);
+  }
   if (root.has("rules")) {
     const json& rules = root.array("rules");
     for (std::size_t i = 0; i < rules.size(); ++i) {

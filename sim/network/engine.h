@@ -48,6 +48,9 @@ struct EngineSpec {
   /// architecture.
   std::map<std::string, std::string> libraries;
   std::vector<FusionRule> rules;
+  /// Operations that compute in f32 and write it, whatever they read: what mixed precision
+  /// (torch.autocast) does.
+  std::set<workload::VectorKind> wide;
 
   /// The rule of `kind` that takes `operation`, or null.
   const FusionRule* rule(FusionRule::Kind kind, workload::VectorKind operation) const;

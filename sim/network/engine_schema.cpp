@@ -26,15 +26,19 @@ ordered_json with_evidence(ordered_json value) {
             {"source", text_schema()}}}};
 }
 
-ordered_json rule_schema() {
+ordered_json operations_schema() {
   const ordered_json kinds = workload::vector_kind_names();
+  return {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}};
+}
+
+ordered_json rule_schema() {
   return {{"type", "object"},
           {"additionalProperties", false},
           {"required", {"name", "fuse", "operations", "evidence", "source"}},
           {"properties",
            {{"name", text_schema()},
             {"fuse", {{"enum", rule_kind_names()}}},
-            {"operations", {{"type", "array"}, {"minItems", 1}, {"items", {{"enum", kinds}}}}},
+            {"operations", operations_schema()},
             {"evidence", {{"enum", config::kEvidenceKinds}}},
             {"source", text_schema()}}}};
 }
@@ -64,7 +68,15 @@ std::string engine_schema() {
           {"propertyNames", {{"enum", ordered_json(numerics::operand_type_names())}}},
           {"additionalProperties", with_evidence(text_schema())}}},
         {"libraries", {{"type", "object"}, {"additionalProperties", text_schema()}}},
-        {"rules", {{"type", "array"}, {"items", rule_schema()}}}}}};
+        {"rules", {{"type", "array"}, {"items", rule_schema()}}},
+        {"wide",
+         {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", {"operations", "evidence", "source"}},
+          {"properties",
+           {{"operations", operations_schema()},
+            {"evidence", {{"enum", {"measured", "cited", "derived", "assumed"}}}},
+            {"source", text_schema()}}}}}}}};
   return schema.dump(2) + "\n";
 }
 

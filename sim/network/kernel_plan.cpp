@@ -125,7 +125,10 @@ double product(std::initializer_list<std::int64_t> factors) {
 void add_gemm(const workload::Operation& op, int bits, KernelBytes& bytes) {
   const int operand_bits = numerics::storage_bits(op.dtype);
   (op.weight ? bytes.weights : bytes.recent) +=
-      product({op.shape.m, op.shape.k, op.batch}) * operand_bits / 8;
+      product({op.shape.m, op.batch}) *
+      (static_cast<double>(op.shape.k) * op.storage.a_bits(operand_bits) +
+       static_cast<double>(op.storage.scale_bits(true, op.shape.k))) /
+      8;
   bytes.recent += product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
   bytes.written += product({op.shape.m, op.shape.n, op.batch}) * bits / 8;
 }
@@ -198,6 +201,7 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network) {
 }
 
 KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
+  constexpr int kWideBits = 32;
   const int bits = tensor_bits(kernel, network);
   KernelBytes bytes;
   if (kernel.group == workload::WorkGroup::kAttention) {
@@ -210,7 +214,11 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
   const bool chain = kernel.gemms.empty();
   for (std::size_t i = 0; i < kernel.vectors.size(); ++i) {
     const workload::VectorOperation& op = network.vectors[kernel.vectors[i]];
-    const double tensor = product({op.input_rows, op.columns}) * bits / 8;
+    const double elements = product({op.input_rows, op.columns});
+    const double tensor = elements * (op.input_bits > 0 ? op.input_bits : bits) / 8;
+    // The sum of a residual connection is as wide as what it adds to.
+    const bool sum = op.kind == workload::VectorKind::kResidual && op.output_bits > 0;
+    const double other = sum ? elements * std::min(op.output_bits, kWideBits) / 8 : tensor;
     const bool first = chain && i == 0;
     const bool table = op.kind == workload::VectorKind::kEmbedding;
     // What it works on is at hand but for the first of a chain, and for tables.
@@ -220,13 +228,14 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
     if (first && !table) {
       bytes.recent += tensor;
     }
-    others += tensor * (op.tensors - (table ? 0 : 1));
+    others += other * (op.tensors - (table ? 0 : 1));
     bytes.weights +=
         workload::info(op.kind).parameters * static_cast<double>(op.columns) * bits / 8;
   }
   if (!kernel.vectors.empty()) {
     const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
-    bytes.written = static_cast<double>(last.elements()) * last.outputs * bits / 8;
+    const int written_bits = last.output_bits > 0 ? last.output_bits : bits;
+    bytes.written = static_cast<double>(last.elements()) * last.outputs * written_bits / 8;
   }
   return bytes;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace sptc::network {
@@ -57,6 +58,10 @@ class Splitter {
 
   void add(const workload::Operation& whole) {
     workload::Operation op = whole;
+    if (!op.part_of.empty() && op.part_of == part_of_) {
+      open_ = !open_;  // another expert, as the one before
+    }
+    part_of_ = op.part_of;
     if (!op.weight) {
       divide(op.batch, op.name, "batch");
     } else if (!in_layer(op)) {
@@ -107,7 +112,8 @@ class Splitter {
   const std::vector<workload::Operation>& gemms_;
   const std::vector<workload::VectorOperation>& vectors_;
   std::int64_t gpus_;
-  bool open_ = false;  ///< between the two weights of a pair
+  bool open_ = false;    ///< between the two weights of a pair
+  std::string part_of_;  ///< of the last weight, where experts share tokens
   int sums_ = 0;
   TensorParallelPart part_;
 };

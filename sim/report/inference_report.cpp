@@ -71,6 +71,26 @@ void append_kernels(std::string& out, const run::InferenceResult& inference) {
   }
 }
 
+/// Of each weight, what it takes in the fastest mix, and why.
+void append_choices(std::string& out, const run::InferenceResult& inference) {
+  out += fmt::format("\n  {:<28} {:<6} {}\n", "weight", "takes", "why");
+  for (const run::InferenceKernel& kernel : inference.kernels) {
+    if (kernel.group == workload::WorkGroup::kGemm) {
+      out += fmt::format("  {:<28} {:<6} {}\n", fitted_name(kernel.name, 28),
+                         kernel.takes_sparse ? "2:4" : "dense", fitted_name(kernel.reason, 62));
+    }
+  }
+}
+
+std::string not_modelled_text(const run::InferenceResult& inference) {
+  std::string out;
+  for (const run::NotModelled& part : inference.not_modelled) {
+    out += fmt::format("  not modelled: {}{}\n", part.what,
+                       part.share ? fmt::format(" (about {:.1f} %)", 100 * *part.share) : "");
+  }
+  return out;
+}
+
 Json totals_json(const run::InferenceTotals& totals, std::int64_t batch) {
   Json json{{"clock_mhz", totals.clock_mhz},
             {"inputs_per_second", 1e6 * static_cast<double>(batch) / totals.latency_us}};
@@ -138,8 +158,18 @@ std::string inference_totals_text(const run::RunResult& result) {
   const auto ms = [](const std::optional<run::VariantTotals>& variant) {
     return variant ? number(variant->time_us * 1e-3) : std::string("-");
   };
-  return out + fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms",
-                           ms(result.totals.dense), ms(result.totals.sparse));
+  out += fmt::format("  {:<32} {:>14} {:>14}\n", "GEMMs only, each by itself, ms",
+                     ms(result.totals.dense), ms(result.totals.sparse));
+  out += not_modelled_text(*result.inference);
+  return out;
+}
+
+std::string inference_short_text(const run::RunResult& result) {
+  std::string out = inference_totals_text(result);
+  if (result.inference->tells_choices) {
+    append_choices(out, *result.inference);
+  }
+  return out;
 }
 
 std::string inference_text(const run::RunResult& result) {
@@ -164,6 +194,10 @@ void add_inference(const run::RunResult& result, Json& json) {
       row["reason"] = kernel.reason;
     }
     kernels.push_back(std::move(row));
+  }
+  for (const run::NotModelled& part : inference.not_modelled) {
+    json["not_modelled"].push_back(
+        {{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
   }
   const Totals3 totals = totals_of(inference);
   for (std::size_t i = 0; i < totals.size(); ++i) {

@@ -13,12 +13,15 @@ namespace sptc::report {
 /// most 100 characters.
 std::string inference_totals_text(const run::RunResult& result);
 
+/// The same and, where it was asked for, which weights take 2:4 and why.
+std::string inference_short_text(const run::RunResult& result);
+
 /// A pass of the network: latency, rate, watts and joules, where the time goes, which weights take
 /// 2:4 and why. In columns of at most 120 characters.
 std::string inference_text(const run::RunResult& result);
 
-/// Adds the same to the object of a result: "engine", "kernels", and to the variants of "totals"
-/// "latency_us" and "inference".
+/// Adds the same to the object of a result: "engine", "kernels", "not_modelled", and to the
+/// variants of "totals" "latency_us" and "inference".
 void add_inference(const run::RunResult& result, nlohmann::ordered_json& json);
 
 }  // namespace sptc::report

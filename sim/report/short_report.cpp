@@ -215,7 +215,7 @@ std::string short_report(const run::RunResult& result, bool color) {
     out += wrapped(verdict.measured, kWidth);
   }
   if (result.inference) {
-    out += inference_totals_text(result);
+    out += inference_short_text(result);
   }
   out += "\n" + table(paint, result) + energy_lines(paint, result.totals);
   const std::string accuracy = accuracy_text(result);

@@ -164,7 +164,7 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
   const auto depth = static_cast<std::size_t>(k);
   base::Matrix<Word> a(selection.rows.size(), depth);
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-    const std::vector<Word> row = data.a_row(op, selection.batch, selection.rows[i]);
+    const std::vector<Word> row = as_stored(op, data.a_row(op, selection.batch, selection.rows[i]));
     std::copy(row.begin(), row.end(), a.row(i).begin());
   }
   kernels::GemmOperands operands;

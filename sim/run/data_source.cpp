@@ -3,6 +3,8 @@
 
 #include "models/base/error.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -29,19 +31,21 @@ base::Matrix<numerics::Word> reshaped(const io::Tensor& tensor, numerics::DataTy
   return result;
 }
 
-/// Row of a weight of a model. Types of 8 bits hold it scaled, so that its largest magnitude is
-/// theirs; whole numbers that fit are integers of a quantized model and stay as they are.
+/// Row of a weight of a model. Types of 8 and 4 bits hold it scaled, so that its largest magnitude
+/// is theirs; whole numbers that fit are integers of a quantized model and stay as they are.
 std::vector<numerics::Word> encoded_row(const workload::Operation& op, std::int64_t batch,
                                         std::int64_t row) {
   const std::vector<float> values = op.values->row(batch, row);
   base::ensure(values.size() == static_cast<std::size_t>(op.shape.k),
                "data source: a weight of another k");
-  const bool bytes = numerics::storage_bits(op.dtype) == 8;
+  const bool narrow = numerics::storage_bits(op.dtype) <= 8;
   const double largest = op.values->largest();
   const double most = op.dtype == numerics::DataType::kE4m3   ? 448
                       : op.dtype == numerics::DataType::kE5m2 ? 57344
+                      : op.dtype == numerics::DataType::kS4   ? 7
                                                               : 127;
-  const bool as_it_is = !bytes || largest == 0 || (op.values->integral() && largest <= 128);
+  const bool as_it_is =
+      !narrow || largest == 0 || (op.values->integral() && largest <= (most == 7 ? 8 : 128));
   const double scale = as_it_is ? 1 : most / largest;
   std::vector<numerics::Word> words;
   words.reserve(values.size());
@@ -141,6 +145,37 @@ std::vector<numerics::Word> FileData::b_column(const workload::Operation& op, st
         all(static_cast<std::size_t>(batch * op.shape.k + k), static_cast<std::size_t>(column));
   }
   return values;
+}
+
+std::vector<numerics::Word> as_stored(const workload::Operation& op,
+                                      std::vector<numerics::Word> row) {
+  if (!op.storage.weight) {
+    return row;
+  }
+  const int bits = numerics::storage_bits(*op.storage.weight);
+  const double most = (1 << (bits - 1)) - 1;
+  const auto block = op.storage.scale_block > 0 ? static_cast<std::size_t>(op.storage.scale_block)
+                                                : std::max<std::size_t>(1, row.size());
+  const auto rounded = [&](double value) {
+    return numerics::to_double(numerics::from_double(value, op.dtype), op.dtype);
+  };
+  for (std::size_t first = 0; first < row.size(); first += block) {
+    const std::span<numerics::Word> part =
+        std::span(row).subspan(first, std::min(block, row.size() - first));
+    double largest = 0;
+    for (const numerics::Word word : part) {
+      largest = std::max(largest, std::abs(numerics::to_double(word, op.dtype)));
+    }
+    const double scale = rounded(largest / most);
+    for (numerics::Word& word : part) {
+      const double integer =
+          scale > 0
+              ? std::clamp(std::nearbyint(numerics::to_double(word, op.dtype) / scale), -most, most)
+              : 0;
+      word = numerics::from_double(integer * scale + 0.0, op.dtype);  // no negative zero
+    }
+  }
+  return row;
 }
 
 std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint64_t seed) {

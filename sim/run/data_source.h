@@ -82,4 +82,9 @@ class FileData : public DataSource {
 /// (it ends so).
 std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint64_t seed);
 
+/// What a kernel makes of `row` of A where the weight is quantised, symmetrically: integers times a
+/// scale of the operand type for each block. Else the row itself.
+std::vector<numerics::Word> as_stored(const workload::Operation& op,
+                                      std::vector<numerics::Word> row);
+
 }  // namespace sptc::run

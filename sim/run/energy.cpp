@@ -207,8 +207,14 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
   const double copies = instruction.is_asynchronous()
                             ? 0
                             : static_cast<double>(figures.traffic.memory.shared_memory());
-  counts.add(Event::kInstructionIssue,
-             instructions * warps + copies / kWarpAccessBytes + (2 * outputs + promoted) / kLanes);
+  // Each warp dequantises its rows of A for all its columns.
+  const double dequantised = op.storage.weight ? op.storage.dequantise_operations(op.dtype) * macs /
+                                                     static_cast<double>(figures.kernel.warp_tile.n)
+                                               : 0;
+  counts.add(Event::kRegisterRead, dequantised * element, switching.operand_a * live);
+  counts.add(Event::kRegisterWrite, dequantised * element, switching.operand_a * live);
+  counts.add(Event::kInstructionIssue, instructions * warps + copies / kWarpAccessBytes +
+                                           (2 * outputs + promoted + dequantised) / kLanes);
   return counts;
 }
 

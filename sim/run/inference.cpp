@@ -2,6 +2,7 @@
 #include "sim/run/inference.h"
 
 #include "sim/kernels/launch_overhead.h"
+#include "sim/network/kernel_parts.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/kernel_time.h"
 #include "sim/network/launch_queue.h"
@@ -21,6 +22,8 @@ namespace {
 struct Variant {
   std::function<double(double)> us_at;  ///< at a clock in MHz
   double simulated_us = 0;              ///< of a GEMM, at the clock of its simulation
+  double left_out_us = 0;  ///< of a GEMM that cuts K: its epilogue, which is not simulated
+  std::string tile;        ///< of a GEMM
   std::optional<energy::Work> work;
 };
 
@@ -63,6 +66,10 @@ class Inference {
     if (any_sparse && result.dense) {
       result.mix = pass(Weights::kMix, result.kernels);
     }
+    result.tells_choices = options_.sparsity_auto;
+    if (result.dense) {
+      result.not_modelled = not_modelled(result.dense->latency_us);
+    }
     return result;
   }
 
@@ -93,6 +100,55 @@ class Inference {
     kernels_.push_back(std::move(kernel));
   }
 
+  /// What a pass with dense weights would take beside `latency_us`.
+  std::vector<NotModelled> not_modelled(double latency_us) const {
+    // PCIe 4.0 with 16 lanes carries 31.5 GB/s, of which copies get about 25 (assumed).
+    constexpr double kHostLinkBytesPerUs = 25e3;
+    std::vector<NotModelled> parts;
+    const auto add = [&](const char* what, double us) {
+      if (us > 0) {
+        parts.push_back({what, us / (us + latency_us)});
+      }
+    };
+    add("copies of inputs and results from and to the host", host_bytes() / kHostLinkBytesPerUs);
+    double epilogues = 0;
+    for (const Kernel& kernel : kernels_) {
+      epilogues += kernel.dense.left_out_us * static_cast<double>(kernel.plan.count);
+    }
+    add("what epilogues of kernels that cut K compute", epilogues);
+    if (network_.vectors.empty() && !network_.engine.gemms_only) {
+      parts.push_back({"all operations beside GEMMs: the workload does not list them", {}});
+    }
+    return parts;
+  }
+
+  /// Of the first input, of a table its indices, and of what the last kernel writes.
+  double host_bytes() const {
+    constexpr double kIndexBytes = 8;
+    if (kernels_.empty() || network_.engine.gemms_only) {
+      return 0;
+    }
+    const Kernel& first = kernels_.front();
+    double bytes = first.bytes.recent;
+    if (!first.plan.vectors.empty() && first.plan.gemms.empty()) {
+      const workload::VectorOperation& op = network_.vectors[first.plan.vectors.front()];
+      const bool table = op.kind == workload::VectorKind::kEmbedding;
+      bytes = table ? kIndexBytes * static_cast<double>(op.rows) * op.tensors : bytes;
+    }
+    return bytes + kernels_.back().bytes.written;
+  }
+
+  /// Of an epilogue that is not simulated, in its second kernel.
+  double left_out_us(const workload::Operation& op, const VariantResult& figures) const {
+    if (figures.kernel.split_k == 1) {
+      return 0;
+    }
+    const double elements = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
+                            static_cast<double>(op.batch);
+    const double lanes = network::kLanes * gpu_.sm.sub_partitions * gpu_.sm.issue_per_cycle;
+    return elements * op.epilogue_operations / lanes / gpu_.sms / gpu_.boost_clock_mhz;
+  }
+
   static std::function<double(double)> seconds_of(const Variant& variant) {
     return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
   }
@@ -107,6 +163,9 @@ class Inference {
     variant.us_at = [figures, cycles](double mhz) {
       return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
     };
+    variant.left_out_us = left_out_us(op, figures);
+    const base::GemmShape& tile = figures.kernel.cta_tile;
+    variant.tile = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
     if (options_.power) {
       variant.work = work_of(op, sparse, *options_.power,
                              switching_on(gpu_, op, sparse, options_, switching_), figures);
@@ -218,8 +277,10 @@ class Inference {
       return "2:4 was not simulated";
     }
     const double gain = kernel.dense.simulated_us / kernel.sparse->simulated_us;
-    return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast", gain)
-                    : fmt::format("2:4 takes {:.2f} times as long", 1 / gain);
+    return gain > 1
+               ? fmt::format("2:4 is {:.2f} times as fast (kernel {})", gain, kernel.sparse->tile)
+               : fmt::format("2:4 takes {:.2f} times as long (kernel {})", 1 / gain,
+                             kernel.sparse->tile);
   }
 
   const Variant& chosen(const Kernel& kernel, Weights weights) const {

@@ -39,11 +39,19 @@ struct InferenceTotals {
   std::array<double, workload::kWorkGroups> group_us{};
 };
 
+/// What a pass leaves out, and by an estimate its part of the time with dense weights.
+struct NotModelled {
+  std::string what;
+  std::optional<double> share;  ///< nothing: not known
+};
+
 struct InferenceResult {
   std::string engine;
-  std::int64_t batch = 1;  ///< inputs of a pass: the dimension "batch" of the workload
+  bool tells_choices = false;  ///< the short report says which weights take 2:4, and why
+  std::int64_t batch = 1;      ///< inputs of a pass: the dimension "batch" of the workload
   std::vector<InferenceKernel> kernels;
   std::optional<InferenceTotals> dense, sparse, mix;
+  std::vector<NotModelled> not_modelled;
 };
 
 }  // namespace sptc::run

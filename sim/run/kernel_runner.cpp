@@ -31,6 +31,7 @@ kernels::GemmProblem KernelRunner::problem(const workload::Operation& op, bool s
   result.conditions = op.conditions.value_or(options_.conditions);
   result.d_dtype = type_of_d(op, options_);
   result.epilogue_operations = op.epilogue_operations;
+  result.storage = op.storage;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
@@ -148,7 +149,8 @@ VariantResult KernelRunner::time(const workload::Operation& op, bool sparse, dou
                 what.conditions,
                 recorded_kernel(op, sparse).value_or(options_.kernel),
                 what.d_dtype,
-                what.epilogue_operations};
+                what.epilogue_operations,
+                what.storage};
   auto found = timed_.find(key);
   if (found == timed_.end()) {
     found = timed_.emplace(key, launch(op, sparse, what, nullptr)).first;

@@ -73,6 +73,7 @@ class KernelRunner {
     kernels::KernelOverrides kernel;
     std::optional<numerics::DataType> d_dtype;
     double epilogue_operations;
+    kernels::OperandStorage storage;
     auto operator<=>(const Key&) const = default;
   };
 

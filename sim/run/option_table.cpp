@@ -5,6 +5,7 @@
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
+#include "sim/workload/workload_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,10 +38,26 @@ constexpr std::array kTable{
         "values, time, energy", "both",
         [](Options& options, const Text& text) { options.variants = parse_variants(text); }},
     SimulationOption{
-        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8",
+        "dtype", "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1",
         "replaces the operand type of every operation (default: the workload's, or f16)",
         "values, time, energy", "",
         [](Options& options, const Text& text) { options.dtype = parse_dtype(text); }},
+    SimulationOption{
+        "weight-dtype", "s8|s4",
+        "weights lie in memory as these and are dequantised in registers (default: the "
+        "workload's, or as they are multiplied)",
+        "values, time, energy", "",
+        [](Options& options, const Text& text) {
+          options.storage.weight = parse_weight_dtype(text);
+        }},
+    SimulationOption{"scale-block", "N",
+                     "elements along K that share a scale: of a quantised weight (default: a row "
+                     "of it has one), or of block-scaled types (e4m3: 32, e2m1: 16)",
+                     "time, energy", "",
+                     [](Options& options, const Text& text) {
+                       options.storage.scale_block = static_cast<int>(
+                           parse_positive("--scale-block", text, workload::kMostInScaleBlock));
+                     }},
     SimulationOption{
         "pattern", "N:M|V:N:M",
         "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "

@@ -101,6 +101,13 @@ numerics::DataType parse_dtype(const std::string& text) {
   throw base::InputError("--dtype: " + workload::unknown_operand_type(text));
 }
 
+numerics::DataType parse_weight_dtype(const std::string& text) {
+  if (const auto type = workload::parse_weight_type(text)) {
+    return *type;
+  }
+  throw base::InputError("--weight-dtype: " + workload::unknown_weight_type(text));
+}
+
 double parse_watts(std::string_view what, const std::string& text) {
   double watts = 0;
   if (!parse_all(text, watts) || !(watts > 0) || watts > kMaxWatts) {

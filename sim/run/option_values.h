@@ -31,6 +31,7 @@ base::GemmShape parse_tile(const std::string& text);
 
 /// A type of operands of GEMM kernels.
 numerics::DataType parse_dtype(const std::string& text);
+numerics::DataType parse_weight_dtype(const std::string& text);
 
 /// More than 0 and at most 100000.
 double parse_watts(std::string_view what, const std::string& text);

@@ -3,9 +3,11 @@
 
 #include "models/base/error.h"
 #include "sim/io/memory_guard.h"
+#include "sim/io/text_file.h"
 #include "sim/network/kernel_plan.h"
 #include "sim/network/siblings.h"
 #include "sim/network/tensor_parallel.h"
+#include "sim/network/wide_tensors.h"
 #include "sim/run/check.h"
 #include "sim/run/energy.h"
 #include "sim/run/energy_totals.h"
@@ -153,7 +155,7 @@ VariantResult run_variant(const workload::Operation& op, bool sparse, const gpu:
   }
   VariantResult result =
       kernels.time(op, sparse, first_clock(op, sparse, switching, options, gpu, kernels));
-  if (options.check_mode() != CheckMode::kNone) {
+  if (options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
     result.check = check_values(op, sparse, gpu, options, data);
   }
   return result;
@@ -203,6 +205,18 @@ bool runs_whole_network(const RunOptions& options) {
   return options.network_engine && !options.network_engine->gemms_only;
 }
 
+/// What the user asks for goes before what the workload says; no product of two activations has a
+/// quantised weight.
+void set_storage(workload::Operation& op, const kernels::OperandStorage& asked) {
+  if (!asked.plain() && (!asked.weight || op.weight)) {
+    op.storage = asked;
+  }
+  if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
+    throw base::InputError("'" + io::printable(op.name) + "' of " +
+                           std::string(numerics::name(op.dtype)) + ": " + why);
+  }
+}
+
 /// With the type that `options` ask for, and sizes that 64 bits can count.
 std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
                                                      const SimulationOptions& options) {
@@ -213,6 +227,7 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
   for (workload::Operation& op : operations) {
     op.dtype = options.dtype.value_or(op.dtype);
     op.d_dtype = type_of_d(op, options);
+    set_storage(op, options.storage);
     std::optional<std::int64_t> macs = 1;
     for (const std::int64_t extent : {op.shape.m, op.shape.n, op.shape.k, op.batch, op.count}) {
       base::ensure(extent > 0, "an operation has an extent that is not positive");
@@ -234,6 +249,7 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
                                                    workload.vectors, options.tensor_parallel);
   if (runs_whole_network(options)) {
     network::merge_siblings(*options.network_engine, operations, vectors);
+    network::widen_tensors(*options.network_engine, operations, vectors);
     const network::Network asked{operations, vectors, *options.network_engine};
     operations = network::under_engine(asked, network::plan_kernels(asked));
   }
@@ -241,6 +257,24 @@ AskedWork asked_work(const workload::Workload& workload, const RunOptions& optio
 }
 
 namespace {
+
+/// Launches of a recording that are not simulated, by their part of its time.
+void add_not_taken(const workload::Workload& workload, InferenceResult& inference) {
+  double taken_us = 0;
+  double not_taken_us = 0;
+  for (const workload::Operation& op : workload.operations) {
+    taken_us += static_cast<double>(op.count) * op.recorded.time_us;
+  }
+  for (const workload::NotTaken& launch : workload.not_taken) {
+    not_taken_us += static_cast<double>(launch.count) * launch.time_us;
+  }
+  if (!workload.not_taken.empty()) {
+    const bool timed = taken_us > 0 && not_taken_us > 0;
+    inference.not_modelled.push_back(
+        {"launches of the recording that are not taken",
+         timed ? std::optional(not_taken_us / (taken_us + not_taken_us)) : std::nullopt});
+  }
+}
 
 using Progress = std::function<void(std::size_t done)>;
 
@@ -382,6 +416,7 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
                                      options, kernels, toggles);
     const auto batch = workload.dims.find("batch");
     result.inference->batch = batch == workload.dims.end() ? 1 : batch->second;
+    add_not_taken(workload, *result.inference);
   }
   add_energy(operations, toggles, options, architecture.gpu, kernels, result);
   if (options.what_ifs) {
@@ -392,6 +427,7 @@ RunResult run_workload(const workload::Workload& workload, const config::Archite
   }
   result.totals = sum_up(result.operations);
   add_notes(workload, options, architecture.gpu, network_runs, result);
+  add_notes_on_storage(operations, result);
   for (std::string& note : kernels.notes()) {
     result.notes.push_back(std::move(note));
   }

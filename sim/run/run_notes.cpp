@@ -142,6 +142,25 @@ void add_note_on_weights(const RunOptions& options, RunResult& result) {
 
 }  // namespace
 
+void add_notes_on_storage(const std::vector<workload::Operation>& operations, RunResult& result) {
+  const auto quantised =
+      std::find_if(operations.begin(), operations.end(),
+                   [](const workload::Operation& op) { return op.storage.weight.has_value(); });
+  if (quantised != operations.end()) {
+    result.notes.push_back(fmt::format(
+        "weights lie in memory as {} and are dequantised in registers to {} before they are "
+        "multiplied (mma.sync, as Marlin's kernels do); how many instructions that takes is "
+        "assumed",
+        numerics::name(*quantised->storage.weight), numerics::name(quantised->dtype)));
+  }
+  if (std::any_of(operations.begin(), operations.end(),
+                  [](const workload::Operation& op) { return op.storage.block_scaled(); })) {
+    result.notes.push_back(
+        "block-scaled operands: time and energy alone; their values are not checked, and the rate "
+        "of their instructions is assumed from the bits of an element");
+  }
+}
+
 void add_notes(const workload::Workload& workload, const RunOptions& options,
                const gpu::GpuSpec& gpu, bool network_ran, RunResult& result) {
   add_notes_on_values(workload, options, gpu.numerics, network_ran, result);

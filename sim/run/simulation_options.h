@@ -60,7 +60,8 @@ struct ClockChoice {
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
-  std::optional<numerics::DataType> dtype;         ///< replaces the type of every operation
+  std::optional<numerics::DataType> dtype;  ///< replaces the type of every operation
+  kernels::OperandStorage storage;  ///< of weights, or of block-scaled types, where it says any
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
   std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
   /// Else kLibrary for a shipped GPU and where `library` names one, and kSearch for a design of

@@ -23,9 +23,9 @@ constexpr std::array<std::pair<std::string_view, DataKind>, 4> kKinds = {{
 }};
 
 /// N(0,1) would round to -3..3 in an 8-bit integer; 32 standard units use its range and saturate
-/// one value in 15000.
+/// one value in 15000. Of a 4-bit integer 2 standard units saturate one in 5000.
 double normal_scale(DataType type) {
-  return type == DataType::kS8 ? 32.0 : 1.0;
+  return type == DataType::kS8 ? 32.0 : type == DataType::kS4 ? 2.0 : 1.0;
 }
 
 double element(DataKind kind, bool is_activation, const base::RandomStream& stream,

@@ -14,7 +14,7 @@ namespace sptc::workload {
 
 /// Values of generated operands.
 enum class DataKind {
-  kRandom,    ///< N(0,1) rounded to the type; s8: N(0,1)*32, rounded and saturated
+  kRandom,    ///< N(0,1) rounded to the type; s8: N(0,1)*32, s4: N(0,1)*2, rounded and saturated
   kIntegers,  ///< uniform on -8..8
   kZeros,
   kRelu,  ///< A random; B the positive part of random: what a ReLU leaves, half zeros

@@ -86,6 +86,9 @@ struct VectorOperation {
   std::int64_t input_rows = 0;  ///< those of the output, but of pooling
   bool causal = false;          ///< of a softmax: half of the elements are masked
   std::size_t after = 0;        ///< GEMMs of the workload that stand before it
+  /// Bits of an element that it reads and, of all tensors together, writes; 0: as an engine has
+  /// tensors between kernels.
+  int input_bits = 0, output_bits = 0;
 
   std::int64_t elements() const { return rows * columns; }
 };

@@ -66,7 +66,10 @@ Workload read_workload(const std::filesystem::path& path, const NamedDims& dims)
 namespace {
 
 // Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
-constexpr std::array<std::string_view, 6> kKernelTypes{"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"};
+constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "e4m3",
+                                                       "e5m2", "s8",   "s4",   "e2m1"};
+// What a quantised weight may be stored as.
+constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
 
 struct OtherName {
   std::string_view name;
@@ -75,7 +78,7 @@ struct OtherName {
 };
 
 /// Other names of types, in small letters, and ours.
-constexpr std::array<OtherName, 22> kOtherNames{{
+constexpr std::array<OtherName, 26> kOtherNames{{
     {"fp8", "e4m3", "'e4m3' or 'e5m2'"},
     {"f8", "e4m3", "'e4m3' or 'e5m2'"},
     {"float8", "e4m3", "'e4m3' or 'e5m2'"},
@@ -94,6 +97,10 @@ constexpr std::array<OtherName, 22> kOtherNames{{
     {"bfloat16", "bf16", "'bf16'"},
     {"int8", "s8", "'s8'"},
     {"i8", "s8", "'s8'"},
+    {"nvfp4", "", "'e2m1' with a scale_block of 16"},
+    {"mxfp8", "", "'e4m3' with a scale_block of 32"},
+    {"int4", "s4", "'s4'"},
+    {"i4", "s4", "'s4'"},
     {"fp32", "", "'tf32'"},
     {"float32", "", "'tf32'"},
     {"f32", "", "'tf32'"},
@@ -128,6 +135,17 @@ std::string unknown_operand_type(std::string_view name) {
   const OtherName* const other = other_name(name);
   return "unknown operand type " + base::unknown_name(io::printable(name), kKernelTypes,
                                                       other != nullptr ? other->meant : "");
+}
+
+std::optional<numerics::DataType> parse_weight_type(std::string_view name) {
+  const bool known =
+      std::find(kWeightTypes.begin(), kWeightTypes.end(), name) != kWeightTypes.end();
+  return known ? numerics::parse_data_type(name) : std::nullopt;
+}
+
+std::string unknown_weight_type(std::string_view name) {
+  return "unknown type of quantised weights " +
+         base::unknown_name(io::printable(name), kWeightTypes);
 }
 
 Convention parse_convention(std::string_view name) {

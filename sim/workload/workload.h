@@ -4,6 +4,7 @@
 #include "models/base/shape.h"
 #include "models/numerics/data_type.h"
 #include "sim/kernels/launch_conditions.h"
+#include "sim/kernels/operand_storage.h"
 #include "sim/workload/vector_operation.h"
 
 #include <array>
@@ -111,7 +112,9 @@ struct Operation {
   std::optional<kernels::LaunchConditions> conditions;
   std::optional<numerics::DataType> d_dtype;
   double epilogue_operations = 0;  ///< as of GemmProblem
-  std::string input;  ///< tensor that B is, which others may read, too; empty: not known
+  kernels::OperandStorage storage;
+  std::string input;    ///< tensor that B is, which others may read, too; empty: not known
+  std::string part_of;  ///< operation of the list whose tokens experts share; empty: all of one
 
   /// Input elements of a convolution per element of B, at most 1; 1 where B is no convolution's.
   double distinct_b() const;

@@ -41,7 +41,8 @@ constexpr ExtentKey kOpExtents[] = {{"m"},
                                     {"columns"},
                                     {"inputs"},
                                     {"outputs"},
-                                    {"input_rows"}};
+                                    {"input_rows"},
+                                    {"scale_block"}};
 constexpr ExtentKey kConvExtents[] = {{"N"},      {"C"},      {"H"},       {"W"},      {"K"},
                                       {"R"},      {"S"},      {"P"},       {"groups"}, {"Q"},
                                       {"stride"}, {"pad", 0}, {"dilation"}};

@@ -4,6 +4,7 @@
 #include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/expert_shares.h"
 #include "sim/workload/open_dims.h"
 #include "sim/workload/workload_dims.h"
 #include "sim/workload/workload_text.h"
@@ -12,6 +13,8 @@
 
 #include <array>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace sptc::workload {
 namespace {
@@ -26,12 +29,35 @@ constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops", 
                                          "network",         "phase",     "notes",   "convention",
                                          "hyperparameters", "sources",   "totals",  "checks",
                                          "source",          "not_taken", "account", "dims"};
-constexpr std::string_view kOpKeys[] = {
-    "name",           "kind",       "m",          "n",       "k",       "batch",
-    "count",          "dtype",      "conv",       "trans_a", "trans_b", "prunable_2_4",
-    "weight_operand", "tensors",    "activation", "b",       "group",   "input",
-    "rest_ns",        "rest_bytes", "a_role",     "b_role",  "layout",  "why_not_prunable",
-    "note",           "recorded"};
+constexpr std::string_view kOpKeys[] = {"name",
+                                        "kind",
+                                        "m",
+                                        "n",
+                                        "k",
+                                        "batch",
+                                        "count",
+                                        "dtype",
+                                        "conv",
+                                        "trans_a",
+                                        "trans_b",
+                                        "prunable_2_4",
+                                        "weight_operand",
+                                        "tensors",
+                                        "activation",
+                                        "b",
+                                        "group",
+                                        "input",
+                                        "rest_ns",
+                                        "rest_bytes",
+                                        "a_role",
+                                        "b_role",
+                                        "layout",
+                                        "why_not_prunable",
+                                        "note",
+                                        "recorded",
+                                        "weight_dtype",
+                                        "scale_block",
+                                        "expert_shares"};
 constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel", "d_dtype", "sparse",
                                               "tile",    "stages", "split_k", "epilogue"};
 constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
@@ -277,6 +303,24 @@ NotTaken read_not_taken(const io::JsonObject& object) {
   return launch;
 }
 
+/// How A, and of block-scaled types B, lie in memory.
+kernels::OperandStorage read_storage(const io::JsonObject& object, const Operation& op) {
+  kernels::OperandStorage storage;
+  if (object.has("weight_dtype")) {
+    storage.weight = parse_weight_type(object.text("weight_dtype"));
+    if (!storage.weight || !op.weight) {
+      (object.place() / "weight_dtype")
+          .fail(op.weight ? unknown_weight_type(object.text("weight_dtype"))
+                          : "weight_operand is null: A is no weight");
+    }
+  }
+  storage.scale_block = static_cast<int>(object.integer_or("scale_block", 0, 1, kMostInScaleBlock));
+  if (const std::string why = kernels::impossible_storage(storage, op.dtype); !why.empty()) {
+    object.place().fail(why);
+  }
+  return storage;
+}
+
 Operation read_operation(const io::JsonObject& object, DataType default_type) {
   const std::string kind = read_kind(object);
   object.allow_only(kOpKeys);
@@ -291,6 +335,7 @@ Operation read_operation(const io::JsonObject& object, DataType default_type) {
   op.weight = !object.has("weight_operand") || !object.require("weight_operand").is_null();
   op.input = object.text_or("input", "");
   op.prunable = read_prunable(object, op);
+  op.storage = read_storage(object, op);
   op.activation = read_activation(object);
   if (object.has("tensors")) {
     op.tensors = read_tensors(object.object("tensors"));
@@ -394,12 +439,14 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
       workload.vectors.back().after = workload.operations.size();
       continue;
     }
-    workload.operations.push_back(read_operation(object, type));
-    const std::optional<std::int64_t> sum = add_macs(macs, workload.operations.back());
-    if (!sum) {
-      place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");
+    for (Operation& op : by_experts(object, read_operation(object, type))) {
+      const std::optional<std::int64_t> sum = add_macs(macs, op);
+      if (!sum) {
+        place.fail("m*n*k*batch*count, summed over the operations, exceeds 64 bits");
+      }
+      macs = *sum;
+      workload.operations.push_back(std::move(op));
     }
-    macs = *sum;
   }
   if (root.has("network")) {
     workload.network = read_network(root.object("network"), file);

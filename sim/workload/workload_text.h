@@ -75,6 +75,12 @@ std::optional<numerics::DataType> parse_usual_type(std::string_view name);
 std::span<const std::string_view> kernel_operand_types();
 std::string unknown_operand_type(std::string_view name);
 
+/// The type of quantised weights called `name`: s8 or s4; nothing where it is none.
+std::optional<numerics::DataType> parse_weight_type(std::string_view name);
+std::string unknown_weight_type(std::string_view name);
+/// Largest "scale_block".
+inline constexpr std::int64_t kMostInScaleBlock = 65536;
+
 /// The sum of all multiply-accumulates so far, `total`, and those of `op`; nothing where it does
 /// not fit 64 bits.
 std::optional<std::int64_t> add_macs(std::int64_t total, const Operation& op);

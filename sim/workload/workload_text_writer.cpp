@@ -67,6 +67,12 @@ ordered_json operation_json(const Operation& op) {
                     {"count", op.count},
                     {"dtype", numerics::name(op.dtype)},
                     {"prunable_2_4", op.prunable}};
+  if (op.storage.weight) {
+    json["weight_dtype"] = numerics::name(*op.storage.weight);
+  }
+  if (op.storage.scale_block > 0) {
+    json["scale_block"] = op.storage.scale_block;
+  }
   if (op.conv) {
     json["conv"] = conv_json(*op.conv);
   }

@@ -208,7 +208,7 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     """Simulates D[m, n] = A[m, k] B[k, n]; A is the weight.
 
     m, n, k, batch: elements, and independent GEMMs in one launch.
-    dtype: "f16" (the default), "bf16", "tf32", "e4m3", "s8", ...
+    dtype: "f16" (the default), "bf16", "tf32", "e4m3", "s8", "s4", ...
     sparse: None simulates dense weights and the same at the hardware's pattern; False or True one of them; a pattern
         ("2:8", "64:2:8") replaces the hardware's.
     arch: a name of architectures(), an alias, a file, or an Architecture.
@@ -216,7 +216,8 @@ def gemm(m, n, k, *, dtype=None, sparse=None, arch="A100", batch=1, explain=Fals
     what_ifs: False leaves `bound_by` away and makes a closed form several times quicker.
     progress: called as progress(done, total, next) before each operation and at the end.
     options: those of options(), for example fidelity="analytic" (a closed form, about 0.1 ms, in this process) or
-        "timing" (the default; SystemC in a worker process), clock="boost", l2="warm", check="none".
+        "timing" (the default; SystemC in a worker process), clock="boost", l2="warm", check="none",
+        weight_dtype="s4".
     Returns a GemmResult: times in us, energies in uJ, powers in W, clocks in MHz, traffic in bytes.
     Raises InputError.
     """

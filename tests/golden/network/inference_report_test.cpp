@@ -64,6 +64,8 @@ run::RunResult result() {
   inference.dense = totals(3700, 1410, 3184, 1.3e6);
   inference.sparse = totals(3005, 1410, 2489, 0.9e6);
   inference.mix = totals(3004.25, 1410, 2488.25, 0.9e6);
+  inference.not_modelled = {{"copies of inputs and results from and to the host", 0.0042},
+                            {"all operations beside GEMMs: the workload does not list them", {}}};
   run::RunResult run;
   run.inference = inference;
   return run;
@@ -83,6 +85,18 @@ TEST(InferenceReport, IsWhatTheShortReportBeginsWith) {
     EXPECT_NE(verdict.find(part), std::string::npos) << part << " in " << text;
   }
   EXPECT_NE(text.find(report::inference_totals_text(result())), std::string::npos) << text;
+}
+
+TEST(InferenceReport, TellsWhatEachWeightTakesWhereItIsAskedFor) {
+  run::RunResult asked = result();
+  EXPECT_EQ(report::inference_short_text(asked), report::inference_totals_text(asked));
+  asked.inference->tells_choices = true;
+  const std::string text = report::inference_short_text(asked);
+  for (const char* line : {"  ffn.intermediate             2:4    2:4 is 1.28 times as fast\n",
+                           "  pooler                       dense  2:4 takes 1.17 times as long\n",
+                           "  qa_outputs                   dense  no kernel: the extents"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << " in " << text;
+  }
 }
 
 TEST(InferenceReport, Text) {

@@ -25,7 +25,9 @@ std::string with(const std::string& rest) {
 
 TEST(Engine, ShippedOnesAreRead) {
   const std::vector<std::string> names = engine_names();
-  for (const char* name : {"compiled", "fastertransformer", "gemms", "pytorch", "tensorrt"}) {
+  for (const char* name :
+       {"compiled", "fastertransformer", "fastertransformer-int8", "gemms", "inductor",
+        "inductor-autocast", "pytorch", "pytorch-autocast", "tensorrt"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
     EXPECT_EQ(load_engine(name).name, name);
   }
@@ -41,6 +43,16 @@ TEST(Engine, TensorRtFusesAttentionAndKeepsBytesBetweenKernels) {
   EXPECT_EQ(engine.rule(Kind::kChain, workload::VectorKind::kResidual),
             engine.rule(Kind::kChain, workload::VectorKind::kLayerNorm));
   EXPECT_EQ(engine.tensors.at(numerics::DataType::kS8), numerics::DataType::kS8);
+}
+
+TEST(Engine, MixedPrecisionHasWideOperations) {
+  EXPECT_TRUE(load_engine("pytorch").wide.empty());
+  const EngineSpec engine = load_engine("pytorch-autocast");
+  EXPECT_TRUE(engine.wide.contains(workload::VectorKind::kLayerNorm));
+  EXPECT_FALSE(engine.wide.contains(workload::VectorKind::kGelu));
+  support::expect_input_error(
+      [] { parse_engine(with(R"(, "wide": {"operations": ["layernorm"]})"), "e.json"); },
+      {"/wide", "evidence"});
 }
 
 TEST(Engine, MistakesAreToldWithTheirPlace) {

@@ -67,8 +67,17 @@ TEST(TensorParallel, EveryGpuRoutesTokensForItself) {
                               {{"batch", 64}, {"seq", 1}, {"context", 2048}});
   const TensorParallelPart part = split_over(mixtral.operations, mixtral.vectors, 8);
   EXPECT_EQ(named(part, "moe.router").shape, (base::GemmShape{8, 64, 4096}));
-  EXPECT_EQ(named(part, "moe.expert.gate_up").shape.m, 28672 / 8);
-  EXPECT_EQ(named(part, "moe.expert.down").shape.k, 14336 / 8);
+  std::int64_t experts = 0;
+  for (const workload::Operation& op : part.gemms) {
+    if (op.part_of == "moe.expert.gate_up") {
+      EXPECT_EQ(op.shape.m, 28672 / 8) << op.name;
+      experts += op.batch;
+    } else if (op.part_of == "moe.expert.down") {
+      EXPECT_EQ(op.shape.k, 14336 / 8) << op.name;
+      experts += op.batch;
+    }
+  }
+  EXPECT_EQ(experts, 2 * 8);
 }
 
 TEST(TensorParallel, WhatCannotBeDividedIsRefused) {
@@ -79,6 +88,30 @@ TEST(TensorParallel, WhatCannotBeDividedIsRefused) {
     op.count = 1;
   }
   support::expect_input_error([&] { split_over(workload.operations, {}, 2); }, {"transformers"});
+}
+
+TEST(TensorParallel, ExpertsThatShareTokensAreCutAlike) {
+  const auto gemm = [](const char* name, const char* list, std::int64_t m, std::int64_t n,
+                       std::int64_t k) {
+    workload::Operation op;
+    op.name = name;
+    op.part_of = list;
+    op.shape = {m, n, k};
+    op.count = 2;
+    return op;
+  };
+  const TensorParallelPart part =
+      split_over({gemm("up.n5", "up", 64, 5, 32), gemm("up.n3", "up", 64, 3, 32),
+                  gemm("down.n5", "down", 32, 5, 64), gemm("down.n3", "down", 32, 3, 64)},
+                 {}, 2);
+  ASSERT_EQ(part.gemms.size(), 4U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(part.gemms[i].shape.m, 32);
+    EXPECT_EQ(part.gemms[i].shape.k, 32);
+    EXPECT_EQ(part.gemms[i + 2].shape.m, 32);
+    EXPECT_EQ(part.gemms[i + 2].shape.k, 32);
+  }
+  EXPECT_EQ(part.vectors.size(), 2U);  // the sums of both experts
 }
 
 }  // namespace

@@ -178,5 +178,26 @@ TEST(WeightsOfAModel, FillTheRangeOfATypeOf8Bits) {
   EXPECT_EQ(value_at(op, 0), 4) << "integers of a quantized model";
 }
 
+TEST(AsStored, QuantisedWeightsAreIntegersTimesAScaleOfTheirBlock) {
+  workload::Operation op;
+  op.dtype = DataType::kF16;
+  const auto words = [](std::initializer_list<double> values) {
+    std::vector<Word> result;
+    for (const double value : values) {
+      result.push_back(numerics::from_double(value, DataType::kF16));
+    }
+    return result;
+  };
+  const std::vector<Word> row = words({7, -3.4, 0, 1.6, 70, -34, 0, 16});
+  EXPECT_EQ(as_stored(op, row), row);
+  op.storage = {DataType::kS4, 4};
+  EXPECT_EQ(as_stored(op, row), words({7, -3, 0, 2, 70, -30, 0, 20}));
+  op.storage.scale_block = 0;  // one scale for all: 10
+  EXPECT_EQ(as_stored(op, row), words({10, 0, 0, 0, 70, -30, 0, 20}));
+  op.storage.weight = DataType::kS8;
+  EXPECT_EQ(as_stored(op, words({127, -126.6, 0.2})), words({127, -127, 0}));
+  EXPECT_EQ(as_stored(op, words({0, 0})), words({0, 0}));
+}
+
 }  // namespace
 }  // namespace sptc::run

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/text_file.h"
+#include "sim/workload/expert_shares.h"
 #include "sim/workload/workload_text.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/support/temporary_directory.h"
@@ -288,6 +289,70 @@ TEST(ReadWorkload, RefusesOtherKindsOfFileMissingFilesAndHugeFiles) {
   io::write_file(directory.path() / "huge.json", std::string((16 << 20) + 1, ' '));
   support::expect_input_error([&] { read_workload(directory.path() / "huge.json"); },
                               {"at most 16777216"});
+}
+
+TEST(WorkloadJson, ReadsHowOperandsLieInMemory) {
+  const Workload workload = parse_workload_json(
+      R"({"schema": "gemm-workload/0.2", "dims": {"block": 64}, "ops": [
+        {"name": "w", "m": 16, "n": 8, "k": 128, "weight_dtype": "s4", "scale_block": "block"},
+        {"name": "x", "m": 16, "n": 8, "k": 128, "dtype": "e2m1", "scale_block": 16}]})",
+      "x.json");
+  EXPECT_EQ(workload.operations[0].storage, (kernels::OperandStorage{numerics::DataType::kS4, 64}));
+  EXPECT_EQ(workload.operations[1].storage, (kernels::OperandStorage{std::nullopt, 16}));
+}
+
+TEST(WorkloadJson, RefusesImpossibleStorage) {
+  const auto refused = [](const std::string& keys, std::initializer_list<std::string_view> parts) {
+    support::expect_input_error(
+        [&] {
+          parse_workload_json(R"({"schema": "gemm-workload/0.2", "ops": [)"
+                              R"({"name": "w", "m": 16, "n": 8, "k": 128, )" +
+                                  keys + "}]}",
+                              "x.json");
+        },
+        parts);
+  };
+  refused(R"("weight_dtype": "s5")", {"/ops/0/weight_dtype", "'s5'", "nearest valid: 's8'"});
+  refused(R"("weight_dtype": "s4", "weight_operand": null)", {"A is no weight"});
+  refused(R"("weight_dtype": "s4", "dtype": "s8")", {"multiplied as f16 or bf16"});
+  refused(R"("dtype": "e2m1")", {"each 16 elements"});
+  refused(R"("dtype": "f16", "scale_block": 32)", {"mxfp8"});
+}
+
+TEST(WorkloadJson, ExpertsShareTheTokensOfAnOperation) {
+  const Workload workload = parse_workload_json(
+      R"({"schema": "gemm-workload/0.2", "ops": [
+        {"name": "up", "m": 16, "n": 10, "k": 32, "expert_shares": [0.5, 0.2, 0.2, 0.1, 0]},
+        {"name": "gate", "kind": "gate", "rows": 10, "columns": 8}]})",
+      "x.json");
+  ASSERT_EQ(workload.operations.size(), 3U);
+  const auto is = [&](std::size_t i, const char* name, std::int64_t n, std::int64_t batch) {
+    EXPECT_EQ(workload.operations[i].name, name);
+    EXPECT_EQ(workload.operations[i].part_of, "up");
+    EXPECT_EQ(workload.operations[i].shape.n, n);
+    EXPECT_EQ(workload.operations[i].batch, batch);
+  };
+  is(0, "up.n5", 5, 1);
+  is(1, "up.n2", 2, 2);
+  is(2, "up.n1", 1, 1);
+  EXPECT_EQ(workload.vectors.at(0).after, 3U);
+  EXPECT_EQ(tokens_of_experts(2, {0.4, 0.35, 0.25}), (std::vector<std::int64_t>{1, 1, 0}));
+}
+
+TEST(WorkloadJson, RefusesSharesThatAreNone) {
+  const auto refused = [](const std::string& keys, std::initializer_list<std::string_view> parts) {
+    support::expect_input_error(
+        [&] {
+          parse_workload_json(R"({"schema": "gemm-workload/0.2", "ops": [)"
+                              R"({"name": "w", "m": 16, "n": 8, "k": 128, )" +
+                                  keys + "}]}",
+                              "x.json");
+        },
+        parts);
+  };
+  refused(R"("expert_shares": [0.5, 0.6])", {"/ops/0/expert_shares", "sum is 1", "1.1"});
+  refused(R"("expert_shares": [0.5, "x"])", {"/ops/0/expert_shares/1"});
+  refused(R"("expert_shares": [0.5, 0.5], "batch": 2)", {"without 'batch'"});
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/expert_shares.h"
+
+#include "sim/io/json_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace sptc::workload {
+namespace {
+
+using nlohmann::json;
+
+std::vector<double> read_shares(const io::JsonObject& object) {
+  constexpr std::size_t kMostExperts = 1024;
+  constexpr double kExact = 1e-6;
+  const json& array = object.array("expert_shares");
+  const io::JsonPlace place = object.place() / "expert_shares";
+  std::vector<double> shares;
+  double sum = 0;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    if (!array[i].is_number() || !(array[i].get<double>() >= 0 && array[i].get<double>() <= 1)) {
+      (place / i).fail(fmt::format("must be a number from 0 to 1, not {}", io::describe(array[i])));
+    }
+    shares.push_back(array[i].get<double>());
+    sum += shares.back();
+  }
+  if (shares.size() < 2 || shares.size() > kMostExperts || !(std::abs(sum - 1) <= kExact)) {
+    place.fail(fmt::format("must be 2 to {} numbers whose sum is 1, not {} with a sum of {}",
+                           kMostExperts, shares.size(), sum));
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> tokens_of_experts(std::int64_t tokens,
+                                            const std::vector<double>& shares) {
+  std::vector<std::int64_t> result;
+  std::vector<std::pair<double, std::size_t>> missing;
+  std::int64_t left = tokens;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const double exact = static_cast<double>(tokens) * shares[i];
+    result.push_back(std::min(left, static_cast<std::int64_t>(exact)));
+    left -= result.back();
+    missing.emplace_back(static_cast<double>(result.back()) - exact, i);
+  }
+  std::sort(missing.begin(), missing.end());
+  for (std::size_t i = 0; left > 0; i = (i + 1) % missing.size()) {
+    ++result[missing[i].second];
+    --left;
+  }
+  return result;
+}
+
+std::vector<Operation> by_experts(const io::JsonObject& object, const Operation& op) {
+  if (!object.has("expert_shares")) {
+    return {op};
+  }
+  if (!op.weight || op.conv || op.batch != 1) {
+    (object.place() / "expert_shares").fail("is of a GEMM with a weight and without 'batch'");
+  }
+  std::map<std::int64_t, std::int64_t, std::greater<>> experts;  // by their tokens
+  for (const std::int64_t tokens : tokens_of_experts(op.shape.n, read_shares(object))) {
+    experts[tokens] += tokens > 0 ? 1 : 0;
+  }
+  std::vector<Operation> parts;
+  for (const auto& [tokens, count] : experts) {
+    if (tokens > 0) {
+      Operation part = op;
+      part.name += fmt::format(".n{}", tokens);
+      part.part_of = op.name;
+      part.shape.n = tokens;
+      part.batch = count;
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+}  // namespace sptc::workload
