@@ -52,6 +52,10 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+bool is_fp8(std::string_view type) {
+  return type == "e4m3" || type == "e5m2";
+}
+
 /// f32 operands run as TF32 or not on tensor cores at all.
 void decide_f32(const BlasCall& call, RecordedLaunch& launch) {
   if (launch.dtype != "f32") {
@@ -162,6 +166,8 @@ Recorded logged_choice(std::string_view body, std::string_view compute) {
   std::string_view epilogue = value_of(compute, "epilogue").value_or("");
   epilogue.remove_prefix(epilogue.starts_with(kEpilogue) ? kEpilogue.size() : 0);
   chosen.epilogue = io::printable(epilogue);
+  const std::string_view beta = value_of(body, "beta").value_or("0");
+  chosen.adds_c = beta != "0" && beta != "0.0" && beta != "?";
   return chosen;
 }
 
@@ -238,8 +244,10 @@ RecordedLaunch launch_of(const BlasCall& call) {
   launch.op.recorded.sparse = call.a_sparse || call.b_sparse;
   launch.weight = launch.op.recorded.sparse || (call.batch == 1 && !call.transpose_b);
   launch.dtype = our_type(call.a_type);
-  if (!call.b_type.empty() && our_type(call.b_type) != launch.dtype) {
-    launch.dtype += " x " + our_type(call.b_type);
+  const std::string other = call.b_type.empty() ? launch.dtype : our_type(call.b_type);
+  const bool both_fp8 = is_fp8(launch.dtype) && is_fp8(other);  // gradients are e5m2
+  if (other != launch.dtype && !both_fp8) {
+    launch.dtype += " x " + other;
   }
   decide_f32(call, launch);
   return launch;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -122,7 +123,7 @@ class LogReader {
     }
     add(cusparselt_calls_, "");
     add(cusparselt_calls_.empty() ? descriptors_ : std::vector<Placed>(), "");
-    add(cublas_, lt_.empty() ? "" : "the same launch is logged by cuBLASLt");
+    add_once(cublas_);
     add(rocblas_, lt_.empty() ? "" : "the same launch is logged by hipBLASLt");
     add(bench_, lt_.empty() && rocblas_.empty() ? "" : "the same launch is logged as a trace");
     if (cusparselt_calls_.empty() && !descriptors_.empty()) {
@@ -177,6 +178,22 @@ class LogReader {
       RecordedLaunch launch = launch_of(call);
       launch.reason = reason.empty() ? launch.reason : reason;
       list_.add(std::move(launch), fmt::format("{}:{}", name_, line));
+    }
+  }
+
+  /// A launch that cuBLASLt logs with the same extents is the same.
+  void add_once(const std::vector<Placed>& calls) {
+    std::map<std::array<std::int64_t, 4>, std::int64_t> logged;
+    const auto extents = [](const BlasCall& call) {
+      return std::array<std::int64_t, 4>{call.m, call.n, call.k, call.batch};
+    };
+    for (const auto& [call, line] : lt_) {
+      ++logged[extents(call)];
+    }
+    for (const Placed& call : calls) {
+      std::int64_t& left = logged[extents(call.first)];
+      add({call}, left > 0 ? "the same launch is logged by cuBLASLt" : "");
+      left -= left > 0 ? 1 : 0;
     }
   }
 

@@ -49,10 +49,10 @@ bool is_weight_to_prune(const RecordedLaunch& launch) {
 
 /// Launches that a library runs in different ways are not equal.
 std::string chosen_kernel(const Recorded& recorded) {
-  return recorded.steers()
-             ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n, recorded.tile.k,
-                           recorded.stages, recorded.split_k, recorded.epilogue)
-             : "";
+  const std::string after = recorded.epilogue + (recorded.adds_c ? " + C" : "");
+  return recorded.steers() ? fmt::format("{}x{}x{} {} {} {}", recorded.tile.m, recorded.tile.n,
+                                         recorded.tile.k, recorded.stages, recorded.split_k, after)
+                           : after;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -149,10 +150,13 @@ bool holds_gemms(const std::string& name, const std::optional<KernelName>& decod
   if (decoded) {
     return decoded->is_gemm();
   }
+  static constexpr std::string_view kParts[] = {
+      "gemm",      "GEMM",      "Cijk_",     "triton_tem", "fused_moe", "marlin",    "Marlin",
+      "flash_fwd", "flash_bwd", "FlashAttn", "fmha",       "sdpa",      "sage_attn", "attention",
+      "Attention", "PagedKV",   "RaggedKV",  "_attn_fwd",  "_attn_bwd"};
   const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
   const bool embedding = has("fbgemm") || has("split_embedding");
-  return !embedding && (has("gemm") || has("GEMM") || has("flash_fwd") || has("flash_bwd") ||
-                        has("fmha") || has("triton_tem") || has("Cijk_"));
+  return !embedding && std::any_of(std::begin(kParts), std::end(kParts), has);
 }
 
 std::string short_name(const std::string& name) {

@@ -19,7 +19,18 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-enum class Kind { kMm, kAddmm, kScaledMm, kBmm, kConvolution, kSparse, kAttention, kBackward };
+enum class Kind {
+  kMm,
+  kAddmm,
+  kScaledMm,
+  kBmm,
+  kConvolution,
+  kSparse,
+  kAttention,
+  kBackward,
+  kTransposed,
+  kGrouped
+};
 
 struct Leaf {
   std::string_view name;
@@ -28,7 +39,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 24> kLeaves{{
+constexpr std::array<Leaf, 28> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -51,6 +62,10 @@ constexpr std::array<Leaf, 24> kLeaves{{
     {"aten::_cudnn_attention_backward", Kind::kAttention, 0, 0, 0},
     {"aten::convolution_backward", Kind::kBackward, 0, 0, 0},
     {"aten::cudnn_convolution_backward", Kind::kBackward, 0, 0, 0},
+    {"aten::cudnn_convolution_transpose", Kind::kTransposed, 0, 0, 0},
+    {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
+    {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
     {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
 }};
@@ -297,6 +312,12 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
       break;
     case Kind::kBackward:
       launch.reason = "backward convolution";
+      break;
+    case Kind::kTransposed:
+      launch.reason = "transposed convolution";
+      break;
+    case Kind::kGrouped:
+      launch.reason = "GEMMs of experts in one kernel: how many tokens each gets is not recorded";
       break;
     default:
       read_product(call, *leaf, place, launch);

@@ -124,11 +124,31 @@ TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
   EXPECT_EQ(reasons["type that no simulated tensor core kernel takes"], Left(1, 7));
   EXPECT_EQ(reasons["no kernel is recorded: it ran on the CPU, or the recording had ended"],
             Left(1, 0));
-  EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes"],
+  EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes; "
+                    "record without CUDA graphs"],
             Left(1, 8));
   EXPECT_EQ(recording.workload.not_taken[0].shape, (base::GemmShape{16, 8, 32}));
   EXPECT_EQ(recording.workload.not_taken[0].dtype, "f32");
   EXPECT_EQ(recording.account.kernels_us, 30);
+}
+
+TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
+  const std::string flash =
+      "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
+  const Recording recording = read(
+      profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+              op("flash_attn_3::fwd", 120, 10, 2, kAddmm) + "," + kernel(flash, 5, 2, 1002) + "," +
+              op("aten::_grouped_mm", 140, 10, 3, kAddmm) + "," +
+              kernel("void cutlass::device_kernel<at::cuda::cutlass_grouped_gemm>", 6, 3, 1003)));
+  std::map<std::string, std::string> reasons;
+  for (const NotTaken& launch : recording.workload.not_taken) {
+    reasons[launch.reason] = launch.name;
+  }
+  EXPECT_EQ(reasons.size(), 2);
+  EXPECT_TRUE(
+      reasons.contains("the kernel is of flash_attn_3::fwd, which says no shapes of matrices"));
+  EXPECT_EQ(reasons["GEMMs of experts in one kernel: how many tokens each gets is not recorded"],
+            "aten::_grouped_mm");
 }
 
 TEST(Kineto, AWeightIsWhatIsStoredTransposed) {
