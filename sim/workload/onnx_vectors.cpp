@@ -148,6 +148,7 @@ std::optional<VectorOperation> operation(Kind kind, const OnnxStep& step, const 
   op.rows = op.input_rows = op.columns > 0 ? all / op.columns : 0;
   op.tensors = info(kind).tensors;
   op.after = step.after;
+  op.count = step.count;
   if (kind == Kind::kPooling && !step.inputs.empty() && step.inputs[0].dims) {
     op.input_rows = elements(step.inputs[0]) / op.columns;
   }

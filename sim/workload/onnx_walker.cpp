@@ -208,7 +208,7 @@ void OnnxWalker::visit(const OnnxNode& node) {
     }
     const bool bias = (node.op == "Gemm" || node.op == "Conv") && inputs.size() > 2;
     if (bias && !outputs.empty()) {
-      steps_.push_back({&node, inputs, outputs[0], list_.taken()});
+      add_step(node, inputs, outputs[0]);
     }
   } else {
     outputs = infer_outputs(node, inputs);
@@ -216,7 +216,7 @@ void OnnxWalker::visit(const OnnxNode& node) {
     for (OnnxValue& value : outputs) {
       inherit_loss(node, inputs, value);
     }
-    steps_.push_back({&node, inputs, outputs[0], list_.taken()});
+    add_step(node, inputs, outputs[0]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     set(node, i, std::move(outputs[i]));
@@ -409,6 +409,12 @@ void OnnxWalker::set(const OnnxNode& node, std::size_t output, OnnxValue value) 
     value.type = value.type == OnnxType::kNone ? stated->second->type : value.type;
   }
   values_[node.outputs[output]] = std::move(value);
+}
+
+void OnnxWalker::add_step(const OnnxNode& node, const Values& inputs, const OnnxValue& output) {
+  if (repeats_ > 0) {
+    steps_.push_back({&node, inputs, output, list_.taken(), repeats_});
+  }
 }
 
 void OnnxWalker::add(const Values& inputs, RecordedLaunch launch) {

@@ -51,6 +51,7 @@ class OnnxWalker {
   OnnxValue value_of(const std::string& name) const;
   void set(const OnnxNode& node, std::size_t output, OnnxValue value);
   void add(const Values& inputs, RecordedLaunch launch);
+  void add_step(const OnnxNode& node, const Values& inputs, const OnnxValue& output);
 
   const ImportOptions& options_;
   const std::string& file_;

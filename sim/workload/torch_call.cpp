@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -29,7 +30,8 @@ enum class Kind {
   kAttention,
   kBackward,
   kTransposed,
-  kGrouped
+  kGrouped,
+  kTransformerEngine
 };
 
 struct Leaf {
@@ -39,7 +41,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 28> kLeaves{{
+constexpr std::array<Leaf, 32> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -66,6 +68,10 @@ constexpr std::array<Leaf, 28> kLeaves{{
     {"aten::_grouped_mm", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_grouped_mm", Kind::kGrouped, 0, 0, 0},
     {"aten::_scaled_mm_v2", Kind::kScaledMm, 0, 0, 0},
+    {"_C::cutlass_scaled_mm", Kind::kScaledMm, 1, 0, 0},  // of vLLM: (out, a, b, ..)
+    {"sgl_kernel::fp8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"sgl_kernel::int8_scaled_mm", Kind::kScaledMm, 0, 0, 0},
+    {"tex_ts::te_gemm_ts", Kind::kTransformerEngine, 0, 0, 0},
     {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
 }};
@@ -77,7 +83,7 @@ const Leaf* find_leaf(std::string_view name) {
 }
 
 std::string our_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypes{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes{
       {{"c10::BFloat16", "bf16"},
        {"c10::Half", "f16"},
        {"float", "f32"},
@@ -85,6 +91,8 @@ std::string our_type(std::string_view word) {
        {"signed char", "s8"},
        {"c10::Float8_e4m3fn", "e4m3"},
        {"c10::Float8_e5m2", "e5m2"},
+       {"c10::Float8_e4m3fnuz", "e4m3"},
+       {"c10::Float8_e5m2fnuz", "e5m2"},
        {"", "?"}}};
   if (word.starts_with("Tensor(") && word.ends_with(")")) {
     word = word.substr(7, word.size() - 8);
@@ -170,6 +178,40 @@ void read_product(const TorchCall& call, const Leaf& leaf, const std::string& pl
       break;
     default:
       launch.weight = leaf.kind == Kind::kScaledMm;
+  }
+}
+
+/// Transformer Engine: (A, scale, which, type of A, transpose A, B, scale, which, type of B,
+/// transpose B, ..) as cuBLAS has them, so that A is the weight.
+void read_transformer_engine(const TorchCall& call, const std::string& place,
+                             RecordedLaunch& launch) {
+  constexpr std::size_t kTypeOfA = 3, kTransposeA = 4, kB = 5, kTransposeB = 9;
+  static constexpr std::string_view kTypes[] = {"u8",  "s32",  "s64",  "f32",
+                                                "f16", "bf16", "e4m3", "e5m2"};
+  const Extents& a = input(call.dims, 0);
+  const Extents& b = input(call.dims, kB);
+  if (a.size() != 2 || b.size() != 2 || call.values.size() <= kTransposeB) {
+    launch.reason = call.dims.empty() ? "no shapes: record with record_shapes=True"
+                                      : "no shapes of two matrices";
+    return;
+  }
+  const auto is_true = [&](std::size_t index) {
+    return call.values[index] == "True" || call.values[index] == "true" ||
+           call.values[index] == "1";
+  };
+  const bool turn_a = is_true(kTransposeA), turn_b = is_true(kTransposeB);
+  const auto type = integers(call.values[kTypeOfA]);
+  if (type && type->front() >= 0 && type->front() < std::ssize(kTypes)) {
+    launch.dtype = kTypes[type->front()];
+  }
+  launch.op.shape = {turn_a ? a[0] : a[1], turn_b ? b[1] : b[0], turn_a ? a[1] : a[0]};
+  launch.weight = turn_a && !turn_b;  // else a gradient
+  if (launch.op.shape.k != (turn_b ? b[0] : b[1])) {
+    throw base::InputError(fmt::format("{}: {} has operands {} and {}, which do not fit", place,
+                                       io::printable(call.name), shown(a), shown(b)));
+  }
+  if (launch.op.shape.m == 0 || launch.op.shape.n == 0 || launch.op.shape.k == 0) {
+    launch.reason = "an operand is empty";
   }
 }
 
@@ -312,6 +354,9 @@ RecordedLaunch launch_of(const TorchCall& call, const std::string& place) {
       break;
     case Kind::kBackward:
       launch.reason = "backward convolution";
+      break;
+    case Kind::kTransformerEngine:
+      read_transformer_engine(call, place, launch);
       break;
     case Kind::kTransposed:
       launch.reason = "transposed convolution";

@@ -132,6 +132,27 @@ TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
   EXPECT_EQ(recording.account.kernels_us, 30);
 }
 
+TEST(Kineto, GemmsOfTransformerEngineAndOfServersAreTaken) {
+  const std::string engine =
+      R"("Input Dims": [[64, 32], [1], [], [], [], [8, 32], [1], [], [], [], [8, 64]],
+         "Input type": ["unsigned char"],
+         "Concrete Inputs": ["", "", "0", "6", "True", "", "", "1", "6", "False"])";
+  const std::string server =
+      R"("Input Dims": [[8, 64], [8, 32], [32, 64]],
+         "Input type": ["c10::BFloat16", "c10::Float8_e4m3fn", "c10::Float8_e4m3fn"])";
+  const Recording recording =
+      read(profile(op("tex_ts::te_gemm_ts", 100, 10, 1, engine) + "," +
+                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 1, 1001) + "," +
+                   op("_C::cutlass_scaled_mm", 120, 10, 2, server) + "," +
+                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 2, 1002)));
+  ASSERT_EQ(recording.workload.operations.size(), 2);
+  for (const Operation& taken : recording.workload.operations) {
+    EXPECT_EQ(taken.shape, (base::GemmShape{64, 8, 32})) << taken.name;
+    EXPECT_EQ(taken.dtype, numerics::DataType::kE4m3) << taken.name;
+    EXPECT_TRUE(taken.prunable) << taken.name;
+  }
+}
+
 TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
   const std::string flash =
       "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";

@@ -69,16 +69,18 @@ TEST(OnnxGraph, OfBranchesWithoutAKnownConditionThatWithMoreGemmsIsTaken) {
 
 TEST(OnnxGraph, ALoopWithAKnownNumberOfIterationsRepeatsItsBody) {
   const std::string body = input("n", kInt64, {}) + input("go", kBool, {}) +
-                           input("s", kHalf, {16, 32}) + node("MatMul", {"s", "w"}, "u") +
-                           node("Identity", {"go"}, "on") + output("on") + output("u") +
-                           output("u");
+                           input("s", kHalf, {16, 32}) + node("MatMul", {"s", "w"}, "v") +
+                           node("Relu", {"v"}, "u") + node("Identity", {"go"}, "on") +
+                           output("on") + output("u") + output("u");
   const std::string loop =
       node_of("Loop", {"times", "", "x"}, {"last", "all"}, graph("body", body));
   const Recording recording =
       read(kX + bytes(5, tensor("times", kInt64, {}, number(7, 5))) + loop +
            node("MatMul", {"last", "w"}, "y") + node("MatMul", {"all", "w"}, "z"));
   EXPECT_EQ(taken_of(recording),
-            (All{{"u", {{32, 16, 32}, 1, 5}}, {"y", kSquare}, {"z", {{32, 80, 32}}}}));
+            (All{{"v", {{32, 16, 32}, 1, 5}}, {"y", kSquare}, {"z", {{32, 80, 32}}}}));
+  ASSERT_EQ(recording.workload.vectors.size(), 1);
+  EXPECT_EQ(recording.workload.vectors[0].count, 5);
   const Recording open =
       read(kX + input("times", kInt64, {}) + loop + node("MatMul", {"x", "w"}, "y"));
   EXPECT_EQ(taken_of(open), (All{{"y", kSquare}}));
