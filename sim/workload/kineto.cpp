@@ -265,7 +265,7 @@ class KinetoReader : public JsonStream {
 
 }  // namespace
 
-void read_kineto(InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_kineto(InputStream& input, const ImportOptions& options, Recording& recording) {
   KinetoReader reader(input.name());
   reader.read(input.stream());
   ProfileEvents events = std::move(reader).take();
@@ -273,7 +273,7 @@ void read_kineto(InputStream& input, const ImportOptions& /*options*/, Recording
       events, input.name(),
       "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "
       "graphs",
-      recording);
+      options.tf32, recording);
 }
 
 }  // namespace sptc::workload

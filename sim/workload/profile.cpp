@@ -170,8 +170,12 @@ std::string short_name(const std::string& name) {
 
 class Profile {
  public:
-  Profile(ProfileEvents& events, std::vector<std::string>& notes)
-      : events_(events), linker_(events), step_(chosen_step(events, notes)) {
+  /// `tf32`: where no kernel is recorded at all, f32 runs as TF32.
+  Profile(ProfileEvents& events, bool tf32, std::vector<std::string>& notes)
+      : events_(events),
+        linker_(events),
+        step_(chosen_step(events, notes)),
+        tf32_(tf32 && events.kernels.empty()) {
     for (const std::string& name : events.names) {
       decoded_.push_back(decode_kernel_name(name));
     }
@@ -247,6 +251,9 @@ class Profile {
     if (!launched.main && !events_.kernels.empty() && launch.reason.empty()) {
       launch.reason = "no kernel is recorded: it ran on the CPU, or the recording had ended";
     }
+    if (tf32_ && launch.dtype == "f32") {
+      launch.dtype = "tf32";
+    }
     launch.op.recorded.time_us = launched.time_us;
     const auto* decoded =
         launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
@@ -257,6 +264,7 @@ class Profile {
   ProfileEvents& events_;
   Linker linker_;
   std::optional<Step> step_;
+  bool tf32_;
   std::vector<std::optional<KernelName>> decoded_;
 };
 
@@ -301,10 +309,10 @@ std::uint32_t ProfileBuilder::name_index(std::string& name) {
 }
 
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
-                  Recording& recording) {
+                  bool tf32, Recording& recording) {
   Account& account = recording.account;
   account.gpu = events.gpu;
-  Profile profile(events, account.notes);
+  Profile profile(events, tf32, account.notes);
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;
   account.notes.emplace_back(kTorchWeightGround);

@@ -41,7 +41,7 @@ struct Leaf {
   std::size_t pad, stride;  ///< of a convolution: which inputs they are
 };
 
-constexpr std::array<Leaf, 32> kLeaves{{
+constexpr std::array<Leaf, 34> kLeaves{{
     {"aten::mm", Kind::kMm, 0, 0, 0},
     {"aten::_int_mm", Kind::kMm, 0, 0, 0},
     {"aten::addmm", Kind::kAddmm, 1, 0, 0},
@@ -52,6 +52,7 @@ constexpr std::array<Leaf, 32> kLeaves{{
     {"aten::cudnn_convolution", Kind::kConvolution, 0, 2, 3},
     {"aten::cudnn_convolution_relu", Kind::kConvolution, 0, 4, 3},
     {"aten::miopen_convolution", Kind::kConvolution, 0, 3, 4},
+    {"aten::mkldnn_convolution", Kind::kConvolution, 0, 3, 4},
     {"aten::_cslt_sparse_mm", Kind::kSparse, 0, 0, 0},
     {"aten::_sparse_semi_structured_linear", Kind::kSparse, 0, 0, 0},
     {"aten::_sparse_semi_structured_mm", Kind::kSparse, 0, 0, 0},
@@ -60,6 +61,7 @@ constexpr std::array<Leaf, 32> kLeaves{{
     {"aten::_flash_attention_backward", Kind::kAttention, 0, 0, 0},
     {"aten::_efficient_attention_forward", Kind::kAttention, 0, 0, 0},
     {"aten::_efficient_attention_backward", Kind::kAttention, 0, 0, 0},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_attention_forward", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_attention_backward", Kind::kAttention, 0, 0, 0},
     {"aten::convolution_backward", Kind::kBackward, 0, 0, 0},
@@ -75,6 +77,9 @@ constexpr std::array<Leaf, 32> kLeaves{{
     {"aten::_thnn_fused_lstm_cell", Kind::kAttention, 0, 0, 0},
     {"aten::_cudnn_rnn", Kind::kAttention, 0, 0, 0},
 }};
+
+constexpr std::string_view kUndecidedF32 =
+    "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
 
 const Leaf* find_leaf(std::string_view name) {
   const auto found = std::find_if(kLeaves.begin(), kLeaves.end(),
@@ -378,7 +383,7 @@ void apply_no_kernel(const TorchCall& call, bool tf32, RecordedLaunch& launch) {
     if (tf32 || allowed) {
       launch.dtype = "tf32";
     } else {
-      launch.reason = "f32, and no kernel says whether it runs as TF32 (--tf32 says so)";
+      launch.reason = kUndecidedF32;
     }
   }
 }
@@ -403,7 +408,7 @@ void apply_kernel(const KernelName* kernel, std::string_view name, RecordedLaunc
   } else if (launch.dtype == "f32" && tf32) {
     launch.dtype = "tf32";
   } else if (launch.dtype == "f32") {
-    launch.reason = name.empty() ? "f32 without a kernel that says whether as TF32"
+    launch.reason = name.empty() ? std::string(kUndecidedF32)
                                  : "f32, and the kernel's name does not say that it runs as TF32";
   }
 }

@@ -153,6 +153,16 @@ TEST(Kineto, GemmsOfTransformerEngineAndOfServersAreTaken) {
   }
 }
 
+TEST(Kineto, OfAProfileOfTheCpuTheUserDecidesAboutTf32) {
+  const std::string cpu =
+      profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", "[32, 1], [1, 32]", "float")));
+  ImportOptions options;
+  options.tf32 = true;
+  EXPECT_EQ(read(cpu, options).workload.operations.at(0).dtype, numerics::DataType::kTf32);
+  support::expect_input_error([&] { read(cpu); },
+                              {"no kernel says whether it runs as TF32 (--tf32"});
+}
+
 TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
   const std::string flash =
       "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
