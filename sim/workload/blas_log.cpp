@@ -121,6 +121,9 @@ class LogReader {
       launch.reason = "the log has no [Trace] line of the call, which says its shape";
       list_.add(std::move(launch), name_);
     }
+    if (descriptors_.empty()) {
+      descriptors_ = std::move(descriptor_inputs_);
+    }
     add(cusparselt_calls_, "");
     add(cusparselt_calls_.empty() ? descriptors_ : std::vector<Placed>(), "");
     add_once(cublas_);
@@ -158,7 +161,10 @@ class LogReader {
       const bool launch = line.find("][cusparseLtMatmul]") != std::string_view::npos;
       const bool created = line.find("matmulDescr[out]") != std::string_view::npos;
       if (launch || created) {
-        (launch ? cusparselt_calls_ : descriptors_).emplace_back(std::move(*sparse), number_);
+        std::vector<Placed>& list = launch                ? cusparselt_calls_
+                                    : sparse->inputs_only ? descriptor_inputs_
+                                                          : descriptors_;
+        list.emplace_back(std::move(*sparse), number_);
       }
     } else if (auto bench = read_bench_line(line, place())) {
       bench_.emplace_back(std::move(*bench), number_);
@@ -200,7 +206,8 @@ class LogReader {
   std::string name_;
   std::int64_t number_ = 0, cublas_line_ = 0, calls_without_trace_ = 0;
   CublasCall cublas_call_;
-  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, bench_, rocblas_;
+  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
+      rocblas_;
   std::set<std::string> processes_;
   LaunchList list_;
 };

@@ -188,6 +188,25 @@ TEST(BlasLog, CublasSaysItsArgumentsLineByLine) {
                               {"x:1: the call of cublasGemmEx has no k: the log is cut off"});
 }
 
+TEST(BlasLog, CusparseltSaysWhatADescriptorWasMadeFrom) {
+  const std::string made =
+      "[2026-01-02 03:04:05][CUSPARSELT][1][Api][cusparseLtMatmulDescriptorInit] "
+      "matmulDescr[out]=0x1, opA[in]=NON_TRANSPOSE, opB[in]=TRANSPOSE, matA[in]={ptr=0x2, "
+      "format=Structured, rows=64, cols=512, ld=512, alignment=16, valuesType=CUDA_R_8I}, "
+      "matB[in]={ptr=0x3, format=Dense, rows=128, cols=512, ld=512, valuesType=CUDA_R_8I}, "
+      "matC[in]={ptr=0x4, format=Dense, rows=64, cols=128, ld=128, valuesType=CUDA_R_16BF}, "
+      "matD[in]={ptr=0x5, format=Dense, rows=64, cols=128, ld=128, valuesType=CUDA_R_16BF}\n";
+  const Operation taken = read(made).workload.operations.at(0);
+  EXPECT_EQ(taken.shape, (base::GemmShape{64, 128, 512}));
+  EXPECT_EQ(taken.dtype, numerics::DataType::kS8);
+  EXPECT_EQ(taken.recorded.d_dtype, "bf16");
+  EXPECT_TRUE(taken.recorded.sparse);
+  std::string wrong = made;
+  wrong.replace(wrong.find("cols=512"), 8, "cols=256");
+  support::expect_input_error([&] { read(wrong); },
+                              {"x:1: the descriptors contradict each other", "op(A) is 64 x 256"});
+}
+
 TEST(BlasLog, LaunchesWithDifferentEpiloguesAreTwo) {
   const auto with = [](const std::string& epilogue, const std::string& beta) {
     return lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
