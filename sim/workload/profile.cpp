@@ -118,11 +118,17 @@ class Linker {
 /// Of the steps that launch GEMMs the one of median length; nothing where there is one step or
 /// none.
 std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::string>& notes) {
+  std::vector<double> gemms;  // when they begin
+  for (const Op& op : events.ops) {
+    if (op.launch >= 0) {
+      gemms.push_back(op.begin);
+    }
+  }
+  std::sort(gemms.begin(), gemms.end());
   std::vector<Step> steps;
   for (const Step& step : events.steps) {
-    if (std::any_of(events.ops.begin(), events.ops.end(), [&step](const Op& op) {
-          return op.launch >= 0 && op.begin >= step.begin && op.begin <= step.end;
-        })) {
+    const auto first = std::lower_bound(gemms.begin(), gemms.end(), step.begin);
+    if (first != gemms.end() && *first <= step.end) {
       steps.push_back(step);
     }
   }

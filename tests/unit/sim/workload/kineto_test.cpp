@@ -163,6 +163,18 @@ TEST(Kineto, OfAProfileOfTheCpuTheUserDecidesAboutTf32) {
                               {"no kernel says whether it runs as TF32 (--tf32"});
 }
 
+TEST(Kineto, SharesOfTheRecordedTimeAddUpWhereSomeLaunchesHaveNoKernel) {
+  const std::string flash = mm("[8, 4, 32, 16], [8, 4, 32, 16]", "[1], [1]", "c10::Half");
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) +
+                   "," + op("aten::_flash_attention_forward", 120, 10, 2, flash) + "," +
+                   kernel("flash_fwd_kernel", 6, 2, 1002) + "," +
+                   op("aten::_flash_attention_forward", 140, 10, 3, flash)));
+  const NotTaken& left = recording.workload.not_taken.at(0);
+  EXPECT_EQ(static_cast<double>(left.count) * left.time_us, 6);
+  EXPECT_EQ(recording.account.kernels_us, 10);
+}
+
 TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
   const std::string flash =
       "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
